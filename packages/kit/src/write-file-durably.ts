@@ -1,0 +1,29 @@
+import { open, rename, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * Replaces a file so that after a crash at any moment a reader finds the old content or the new, never part of one:
+ * written beside, synced, renamed, the folder synced.
+ */
+export async function writeFileDurably(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
+  const beside = `${path}.${process.pid}.new`
+  try {
+    const file = await open(beside, 'w', mode)
+    try {
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(beside, path)
+  } catch (error) {
+    await unlink(beside).catch(() => undefined)
+    throw error
+  }
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,20 @@
+declare const brand: unique symbol
+type Branded<Name extends string> = string & { readonly [brand]: Name }
+
+/** UUID, version 4, lower case. Chosen by control before anything exists. */
+export type SandboxId = Branded<'SandboxId'>
+/** UUID of an organization; the tenant of every resource. */
+export type WorkspaceId = Branded<'WorkspaceId'>
+/** UUID an agent gives itself at its first start. */
+export type AgentId = Branded<'AgentId'>
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
+
+/** `null` for anything that no sandbox can be called: such an id answers 404 like an unknown one. */
+export function parseSandboxId(text: string): SandboxId | null {
+  return isUuid(text) ? (text as SandboxId) : null
+}

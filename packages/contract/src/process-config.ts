@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { templateName } from './template-image.ts'
+
+const port = z.int().min(1).max(65_535)
+const listen = z.strictObject({
+  /** Address to bind, e.g. `127.0.0.1` or `0.0.0.0`. */
+  host: z.string().min(1),
+  port,
+})
+const logLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')
+/** 32 random bytes in base64, shared by control and one agent: the HS256 key of the tokens between them. */
+const agentSecret = z.base64().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
+
+/** The configuration file of an agent, also that of its `prepare.ts` and `end-all.ts`. All paths are absolute. */
+export const agentConfig = z.strictObject({
+  /** Chosen by the agent at its first start and kept in its data directory when absent. */
+  agent_id: z.uuid().optional(),
+  /** The agent's own folder (`DIR/agent`): bakes, sandboxes, events. Made when missing. */
+  data_dir: z.string().startsWith('/'),
+  /** Folder of the built images, read only to the agent. May be shared by several agents. */
+  images_dir: z.string().startsWith('/'),
+  /** Where control reaches the agent. */
+  listen,
+  secret: agentSecret,
+  /** Names of the templates to bake and offer; `null` is every image there is. */
+  templates: z.array(templateName).nullable(),
+  /** Base address under which users reach the service, when it is known. */
+  public_url: z.url().optional(),
+  log_level: logLevel,
+})
+
+export type AgentConfig = z.infer<typeof agentConfig>
+
+/** The configuration file of control, also that of its `bootstrap.ts`. All paths are absolute. */
+export const controlConfig = z.strictObject({
+  /** The public port. */
+  listen,
+  /** Base address under which users reach the service, without a slash at the end. */
+  public_url: z.url(),
+  /** The PostgreSQL 16 database; the user owns it and is no superuser. */
+  database: z.strictObject({
+    host: z.string().min(1),
+    port,
+    user: z.string().min(1),
+    password: z.string().min(1),
+    database: z.string().min(1),
+  }),
+  /** The agents that control places sandboxes on, each with the secret it shares with it. */
+  agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
+  /** Origins that browsers may call from (exact match, e.g. `https://app.example.com`); none by default. */
+  cors_origins: z.array(z.string().min(1)),
+  /** Folder for control's own files (`DIR/control`); all its state is in the database. */
+  data_dir: z.string().startsWith('/'),
+  /** Commit of the running code as `/version` shows it; `unknown` outside a git checkout. */
+  commit: z.string().min(1),
+  log_level: logLevel,
+})
+
+export type ControlConfig = z.infer<typeof controlConfig>

@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createSandboxBody } from './sandbox.ts'
+
+const refusal = (body: unknown) => createSandboxBody.safeParse(body).error?.issues[0]?.message
+
+describe('createSandboxBody', () => {
+  it('takes the least and drops what it does not know', () => {
+    expect(createSandboxBody.parse({ template: 'base', later: 1 })).toEqual({ template: 'base' })
+  })
+
+  it('reads null as absent', () => {
+    const { persistent, ttl_seconds, metadata } = createSandboxBody.parse({
+      template: 'base',
+      persistent: null,
+      ttl_seconds: null,
+      metadata: null,
+    })
+    expect([persistent, ttl_seconds, metadata]).toEqual([undefined, undefined, undefined])
+  })
+
+  it.each([
+    [{}, 'template required'],
+    [{ template: 'x'.repeat(65) }, 'template must be at most 64 characters'],
+    [{ template: 'base', idle_timeout_seconds: 59 }, 'idle_timeout_seconds must be >= 60'],
+    [{ template: 'base', env: { 'A-B': '' } }, 'env names must match [A-Za-z_][A-Za-z0-9_]*'],
+    [{ template: 'base', env: { A: '\0' } }, 'env values must not contain NUL'],
+    [{ template: 'base', volumes: [null] }, 'volumes must be an array of objects'],
+  ])('refuses %j', (body, message) => {
+    expect(refusal(body)).toBe(message)
+  })
+
+  it('names the field in every refusal, whatever a field holds', () => {
+    const fields = ['template', 'ttl_seconds', 'metadata', 'persistent', 'idle_timeout_seconds', 'volumes', 'env', 'cpu'] as const
+    fc.assert(
+      fc.property(fc.constantFrom(...fields), fc.jsonValue(), (field, value) => {
+        const message = refusal({ template: 'base', [field]: value })
+        expect(message === undefined || message.startsWith(field)).toBe(true)
+      }),
+    )
+  })
+})

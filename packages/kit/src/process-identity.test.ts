@@ -1,0 +1,23 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, it } from 'vitest'
+import { identifyProcess, isAlive, signalProcess } from './process-identity.ts'
+
+it('knows a process by its start as well as its pid, and sees it end', async () => {
+  // A name with a space and a parenthesis stands in the field that precedes the numbers.
+  const child = spawn('bash', ['-c', "printf ') x (' > /proc/$$/comm; echo; read"], { stdio: ['pipe', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  const identity = await identifyProcess(child.pid ?? 0)
+  if (identity === null) throw new Error('not found')
+  expect(identity.startTicks).toBeGreaterThan(0)
+  expect(await isAlive(identity)).toBe(true)
+  const another = { ...identity, startTicks: identity.startTicks - 1 }
+  expect(await isAlive(another)).toBe(false)
+  expect(await signalProcess(another, 'SIGKILL')).toBe(false)
+  expect(child.exitCode).toBeNull()
+
+  expect(await signalProcess(identity, 'SIGKILL')).toBe(true)
+  await once(child, 'exit')
+  expect(await isAlive(identity)).toBe(false)
+  expect(await signalProcess(identity, 'SIGKILL')).toBe(false)
+})

@@ -1,0 +1,52 @@
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+
+/** An answer whole: JSON parsed when it says it is JSON, text otherwise. */
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** Every header line as it came, for counting repeated ones. */
+  readonly rawHeaders: readonly string[]
+  readonly text: string
+  // The tests look into bodies of every shape; typing each would test the types, not the server.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+}
+
+export interface Call {
+  readonly headers?: Record<string, string>
+  /** A string or bytes go out as they are, anything else as JSON. */
+  readonly body?: unknown
+  readonly signal?: AbortSignal
+}
+
+const keepAlive = new Agent({ keepAlive: true, maxSockets: 64 })
+
+/** One HTTP/1.1 request, on a kept connection, with nothing added that the caller did not ask for but a JSON content type. */
+export async function call(method: string, url: string, { headers = {}, body, signal }: Call = {}): Promise<Answer> {
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array
+  const payload = body === undefined || isRaw ? body : JSON.stringify(body)
+  const contentHeaders: Record<string, string> =
+    payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const request = httpRequest(
+    url,
+    { method, agent: keepAlive, headers: { ...contentHeaders, ...headers }, ...(signal ? { signal } : {}) },
+    (response) => {
+      buffer(response).then((bytes) => {
+        const text = bytes.toString('utf8')
+        const isJson = (response.headers['content-type'] ?? '').includes('json')
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          rawHeaders: response.rawHeaders,
+          text,
+          body: isJson && text !== '' ? JSON.parse(text) : text,
+        })
+      }, reject)
+    },
+  )
+  request.on('error', reject)
+  request.end(payload)
+  return promise
+}

@@ -1,0 +1,185 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, readdir, readlink, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { type ProcessIdentity, identifyProcess } from '@offshoot/kit/process-identity'
+import { type Answer, type Call, call } from './http.ts'
+import { until } from './until.ts'
+
+const repository = resolve(import.meta.dirname, '../..')
+const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(repository, '.offshoot/images'))
+
+export interface Credentials {
+  readonly base_url: string
+  readonly api_key: string
+  readonly jwt: string
+  readonly email: string
+  readonly password: string
+}
+
+export interface StartOptions {
+  /** Images to offer; the others are not baked, which saves seconds. */
+  readonly templates?: readonly ('minimal' | 'base')[]
+  readonly imagesDir?: string
+  readonly port?: number
+  readonly env?: Record<string, string>
+}
+
+/** The whole service in a data directory of its own, started by `bin/up` as a user would. */
+export class Offshoot {
+  readonly dataDir: string
+  readonly #options: StartOptions
+  #up: ChildProcess | null = null
+  #output = ''
+  #credentials: Credentials | null = null
+
+  private constructor(dataDir: string, options: StartOptions) {
+    this.dataDir = dataDir
+    this.#options = options
+  }
+
+  /** A new, empty data directory; `name` tells whose it is. */
+  static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {
+    const dataDir = join(repository, '.offshoot/tests', `${name}-${process.pid}`)
+    await rm(dataDir, { recursive: true, force: true })
+    await mkdir(join(dataDir, '..'), { recursive: true })
+    const offshoot = new Offshoot(dataDir, options)
+    await offshoot.up()
+    return offshoot
+  }
+
+  /** Runs `bin/up` and waits for its `ready` line. */
+  async up(): Promise<void> {
+    this.#output = ''
+    const { templates = ['minimal'], imagesDir: images = imagesDir, port = 0, env = {} } = this.#options
+    const child = spawn(
+      join(repository, 'bin/up'),
+      ['--data-dir', this.dataDir, '--images-dir', images, '--port', String(port), '--yes'],
+      {
+        env: { ...process.env, OFFSHOOT_TEMPLATES: templates.join(','), ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      },
+    )
+    this.#up = child
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (chunk: string) => {
+        this.#output += chunk
+      })
+    }
+    await until(
+      'bin/up printing ready',
+      () => {
+        if (child.exitCode !== null) throw new Error(`bin/up exited with ${child.exitCode}:\n${this.#output}`)
+        return /^ready http/m.test(this.#output)
+      },
+      180_000,
+    )
+    this.#credentials = JSON.parse(await readFile(join(this.dataDir, 'credentials.json'), 'utf8')) as Credentials
+  }
+
+  get output(): string {
+    return this.#output
+  }
+
+  get credentials(): Credentials {
+    if (this.#credentials === null) throw new Error('not started')
+    return this.#credentials
+  }
+
+  /** A request with the API key, unless `headers.authorization` says otherwise. */
+  async request(method: string, path: string, { headers = {}, ...rest }: Call = {}): Promise<Answer> {
+    const authorization = `Bearer ${this.credentials.api_key}`
+    return call(method, this.credentials.base_url + path, { headers: { authorization, ...headers }, ...rest })
+  }
+
+  /** Creates a sandbox and expects it to be there. */
+  async create(body: Record<string, unknown> = { template: 'minimal' }): Promise<{ id: string; [field: string]: unknown }> {
+    const answer = await this.request('POST', '/v1/sandboxes', { body })
+    if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${answer.text}`)
+    return answer.body
+  }
+
+  /** Runs a command and expects an answer of 200. */
+  async exec(id: string, cmd: string, options: Record<string, unknown> = {}): Promise<{ stdout: string; stderr: string; exit_code: number }> {
+    const answer = await this.request('POST', `/v1/sandboxes/${id}/exec`, { body: { cmd, ...options } })
+    if (answer.status !== 200) throw new Error(`exec answered ${answer.status}: ${answer.text}`)
+    return answer.body
+  }
+
+  async delete(id: string): Promise<void> {
+    const answer = await this.request('DELETE', `/v1/sandboxes/${id}`)
+    if (answer.status !== 204) throw new Error(`delete answered ${answer.status}: ${answer.text}`)
+  }
+
+  /** The live process of a service, as the supervisor recorded it. */
+  async service(name: 'control' | 'agent' | 'postgres'): Promise<ProcessIdentity | null> {
+    const state = JSON.parse(await readFile(join(this.dataDir, 'up.json'), 'utf8')) as {
+      services: Record<string, { pid: number } | undefined>
+    }
+    const recorded = state.services[name]
+    return recorded ? identifyProcess(recorded.pid) : null
+  }
+
+  /** kill -9 of a service; returns once the supervisor has another one running and it answers. */
+  async killService(name: 'control' | 'agent' | 'postgres'): Promise<void> {
+    const before = await until(`${name} running`, () => this.service(name))
+    process.kill(before.pid, 'SIGKILL')
+    await until(`${name} restarted`, async () => {
+      const now = await this.service(name)
+      return now !== null && now.pid !== before.pid
+    })
+    await this.healthy()
+  }
+
+  async healthy(): Promise<void> {
+    await until('every part healthy', async () => {
+      const answer = await call('GET', `${this.credentials.base_url}/healthz`).catch(() => null)
+      return answer?.status === 200 && answer.body.status === 'ok'
+    }, 60_000)
+  }
+
+  /** QEMU processes of this data directory: those whose working directory is one of its sandbox folders. */
+  async virtualMachines(): Promise<{ pid: number; sandboxId: string }[]> {
+    const sandboxes = join(this.dataDir, 'agent/sandboxes')
+    const found: { pid: number; sandboxId: string }[] = []
+    for (const entry of await readdir('/proc')) {
+      if (!/^\d+$/.test(entry)) continue
+      const cwd = await readlink(`/proc/${entry}/cwd`).catch(() => '')
+      if (!cwd.startsWith(`${sandboxes}/`)) continue
+      found.push({ pid: Number(entry), sandboxId: cwd.slice(sandboxes.length + 1).split(/[/ ]/)[0] ?? '' })
+    }
+    return found
+  }
+
+  /** Sandbox folders on disk. */
+  async folders(): Promise<string[]> {
+    return readdir(join(this.dataDir, 'agent/sandboxes')).catch(() => [])
+  }
+
+  /** Ctrl-C, and the wait for the end of it. */
+  async stop(): Promise<number | null> {
+    const child = this.#up
+    if (child === null || child.exitCode !== null) return child?.exitCode ?? null
+    child.kill('SIGINT')
+    await once(child, 'exit')
+    return child.exitCode
+  }
+
+  /** Ends the services and every VM. */
+  async down(): Promise<void> {
+    const child = spawn(join(repository, 'bin/up'), ['--data-dir', this.dataDir, '--images-dir', imagesDir, '--down'], {
+      stdio: 'ignore',
+    })
+    await once(child, 'exit')
+    if (child.exitCode !== 0) throw new Error(`bin/up --down exited with ${child.exitCode}`)
+  }
+
+  /** Everything ended and removed; fails when a VM is left. */
+  async destroy(): Promise<void> {
+    await this.down()
+    const left = await this.virtualMachines()
+    if (left.length > 0) throw new Error(`VMs left behind: ${JSON.stringify(left)}`)
+    await rm(this.dataDir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Offshoot } from './setup/offshoot.ts'
+
+const up = resolve(import.meta.dirname, '../bin/up')
+const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(import.meta.dirname, '../.offshoot/images'))
+
+/** Runs `bin/up` to its end. */
+async function run(...args: string[]): Promise<{ code: number | null; output: string; errors: string }> {
+  const child = spawn(up, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, OFFSHOOT_TEMPLATES: 'minimal' } })
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { code: child.exitCode, output, errors }
+}
+
+/** One sentence to a person: a line, ending in a full stop, with no stack. */
+const oneSentence = /^[^\n]+\.\n$/
+
+let offshoot: Offshoot
+beforeAll(async () => {
+  offshoot = await Offshoot.start('up')
+})
+afterAll(async () => {
+  await offshoot?.destroy()
+})
+
+describe('bin/up', () => {
+  it('prints three lines that work when pasted', async () => {
+    const lines = offshoot.output.slice(offshoot.output.search(/^ready /m)).split('\n')
+    const pasted = lines.slice(1).filter((line) => line.trim() !== '')
+    const shell = spawn('bash', ['-eu'], { stdio: ['pipe', 'pipe', 'pipe'] })
+    shell.stdin.end(pasted.join('\n'))
+    const [output, errors] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'exit')])
+    expect([shell.exitCode, errors]).toEqual([0, expect.not.stringContaining('rror')])
+    expect(output).toContain('"exit_code":0')
+    expect((await offshoot.request('GET', '/v1/sandboxes')).body).toEqual([])
+  })
+
+  it('keeps its credentials to their owner and over a restart, but for a fresh jwt', async () => {
+    expect((await stat(join(offshoot.dataDir, 'credentials.json'))).mode & 0o777).toBe(0o600)
+    const before = offshoot.credentials
+    await offshoot.stop()
+    await offshoot.up()
+    const { base_url: _, jwt, ...kept } = offshoot.credentials
+    expect(before).toMatchObject(kept)
+    expect(jwt).not.toBe(before.jwt)
+    expect((await offshoot.request('GET', '/v1/sandboxes')).status).toBe(200)
+  })
+
+  it('refuses a data directory that is in use', async () => {
+    const second = await run('--data-dir', offshoot.dataDir, '--images-dir', imagesDir, '--port', '0')
+    expect(second.code).toBe(1)
+    expect(second.errors).toMatch(oneSentence)
+    expect((await offshoot.request('GET', '/v1/sandboxes')).status).toBe(200)
+  })
+
+  it('refuses a port that is taken, before it does anything', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const folder = join(await mkdtemp(join(tmpdir(), 'offshoot-')), 'data')
+    const refused = await run('--data-dir', folder, '--images-dir', imagesDir, '--port', String(port))
+    expect(refused.code).toBe(1)
+    expect(refused.errors).toMatch(oneSentence)
+    expect(refused.errors).toContain(String(port))
+    await expect(stat(folder)).rejects.toThrow('ENOENT')
+    server.close()
+    await rm(join(folder, '..'), { recursive: true })
+  })
+
+  it.each([[['--port', 'x']], [['--port', '70000']], [['--nonsense']], [['--data-dir']]])('refuses %j', async (args) => {
+    const refused = await run(...args)
+    expect(refused.code).toBe(2)
+    expect(refused.errors).toMatch(/^[^\n]+\n/)
+  })
+
+  it('refuses a data directory that is a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
+    const file = join(folder, 'data')
+    await writeFile(file, '')
+    const refused = await run('--data-dir', file, '--images-dir', imagesDir, '--port', '0')
+    expect(refused.code).toBe(1)
+    expect(refused.errors).toMatch(oneSentence)
+    await rm(folder, { recursive: true })
+  })
+})
+
+describe('bin/up --down', () => {
+  it('ends services and VMs, twice without complaint, and the next start says what became of them', async () => {
+    const { id } = await offshoot.create()
+    await offshoot.down()
+    expect(await offshoot.virtualMachines()).toEqual([])
+    await offshoot.down()
+    await offshoot.up()
+    expect((await offshoot.request('GET', `/v1/sandboxes/${id}`)).body.status).toBe('failed')
+    await offshoot.delete(id)
+  })
+})

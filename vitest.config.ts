@@ -1,0 +1,41 @@
+import { defineConfig } from 'vitest/config'
+
+/**
+ * Three layers, cheapest first. `unit` needs no VM; `vm` restores real ones through the agent's own modules;
+ * `system` runs everything as `bin/up` starts it, each file a server of its own.
+ * The two upper layers find their images in OFFSHOOT_IMAGES_DIR, which bin/test builds and names.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts'],
+          exclude: ['**/*.vm.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'vm',
+          include: ['packages/*/src/**/*.vm.test.ts'],
+          pool: 'forks',
+          testTimeout: 120_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: 'system',
+          include: ['tests/*.test.ts'],
+          pool: 'forks',
+          testTimeout: 180_000,
+          hookTimeout: 240_000,
+        },
+      },
+    ],
+    maxWorkers: 2,
+  },
+})

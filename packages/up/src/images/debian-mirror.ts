@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { runCommand } from '../run-command.ts'
+
+const FORMAT = '$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)'
+
+/**
+ * The host's own apt sources for a Debian release, as lines for mmdebstrap: what reaches a mirror here reaches it for the image too.
+ * None when the host runs something else; mmdebstrap then takes Debian's own.
+ */
+export async function debianMirror(suite: string): Promise<readonly string[]> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
+  if (!release.split('\n').includes(`VERSION_CODENAME=${suite}`)) return []
+  const targets = await runCommand('apt-get', ['indextargets', '--format', FORMAT, 'Created-By: Packages'], {
+    deadline: Deadline.after(20_000, 'reading the apt sources'),
+  })
+  return sourceLines(targets, suite)
+}
+
+/** @param targets lines of origin, address, release and component, as apt-get indextargets prints them */
+export function sourceLines(targets: string, suite: string): readonly string[] {
+  const sources = targets
+    .split('\n')
+    .map((line) => line.split('|'))
+    .filter(([origin, , release]) => origin === 'Debian' && release?.split('-')[0] === suite)
+  const hasRelease = sources.some(([, , release]) => release === suite)
+  return hasRelease ? [...new Set(sources.map(([, uri, name, component]) => `deb ${uri} ${name} ${component}`))] : []
+}

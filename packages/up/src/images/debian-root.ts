@@ -1,0 +1,82 @@
+import { copyFile, cp, mkdir, readFile, realpath, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { repositoryRoot } from '../repository.ts'
+import { runCommand } from '../run-command.ts'
+import { SetupFailure } from '../setup-failure.ts'
+import { debianMirror } from './debian-mirror.ts'
+import type { DebianRecipe } from './recipe.ts'
+import type { RootFolder } from './root-folder.ts'
+import type { StepWork } from './step.ts'
+
+/** What no sandbox reads: manuals, translations. Licences stay. */
+const PATH_EXCLUDES = ['/usr/share/man/*', '/usr/share/info/*', '/usr/share/locale/*', '/usr/share/doc/*']
+const PATH_INCLUDES = ['/usr/share/doc/*/copyright']
+
+/** A Debian root file system by mmdebstrap, with our own Node.js and npm in /usr/local and the recipe's own files. */
+export async function buildDebianRoot(recipe: DebianRecipe, recipeFolder: string, work: StepWork): Promise<RootFolder> {
+  if (process.getuid?.() !== 0)
+    throw new SetupFailure(
+      `Building the image "${recipe.name}" needs root: run bin/up once as root, or set OFFSHOOT_TEMPLATES=minimal to do without it.`,
+    )
+  const path = join(work.folder, 'root')
+  await runCommand('mmdebstrap', await mmdebstrapArguments(recipe, path), {
+    deadline: work.deadline,
+    onLine: (line) => {
+      const step = /^I: (installing.*|extracting.*|downloading.*)\.\.\.$/.exec(line)?.[1]
+      if (step !== undefined) work.report(step)
+    },
+  })
+  await installNode(path)
+  await cp(join(recipeFolder, 'files'), path, { recursive: true })
+  await runCommand('chroot', [path, '/bin/sh', '-eu'], {
+    deadline: work.deadline,
+    env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+    input: await readFile(join(recipeFolder, 'setup.sh'), 'utf8'),
+  })
+  return { path, packages: await packageVersions(recipe, path, work), owners: 'as-is' }
+}
+
+async function mmdebstrapArguments(recipe: DebianRecipe, path: string): Promise<readonly string[]> {
+  return [
+    '--variant=minbase',
+    '--format=directory',
+    '--aptopt=APT::Install-Recommends "false"',
+    '--aptopt=Acquire::Languages "none"',
+    ...PATH_EXCLUDES.map((glob) => `--dpkgopt=path-exclude=${glob}`),
+    ...PATH_INCLUDES.map((glob) => `--dpkgopt=path-include=${glob}`),
+    `--include=${recipe.packages.join(',')}`,
+    recipe.suite,
+    path,
+    ...(await debianMirror(recipe.suite)),
+  ]
+}
+
+/** The Node.js that we run on and the npm beside it, at the places their own distribution has them. */
+async function installNode(root: string): Promise<void> {
+  const local = join(root, 'usr/local')
+  await copyFile(await realpath(process.execPath), join(local, 'bin/node'))
+  await mkdir(join(local, 'lib/node_modules'), { recursive: true })
+  await cp(join(repositoryRoot, 'node_modules/npm'), join(local, 'lib/node_modules/npm'), { recursive: true })
+  await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin/npm'))
+  await symlink('../lib/node_modules/npm/bin/npx-cli.js', join(local, 'bin/npx'))
+}
+
+async function packageVersions(recipe: DebianRecipe, root: string, work: StepWork): Promise<Record<string, string>> {
+  const format = '${Package}\\t${Version}\\n'
+  const lines = await runCommand(
+    'dpkg-query',
+    [`--admindir=${join(root, 'var/lib/dpkg')}`, '-W', `-f=${format}`, ...recipe.packages],
+    { deadline: work.deadline },
+  )
+  const npm: unknown = JSON.parse(await readFile(join(repositoryRoot, 'node_modules/npm/package.json'), 'utf8'))
+  return {
+    ...Object.fromEntries(
+      lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t')),
+    ),
+    node: process.versions.node,
+    npm: (npm as { version: string }).version,
+  }
+}

@@ -1,0 +1,23 @@
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { repositoryRoot } from '../repository.ts'
+import { runCommand } from '../run-command.ts'
+import { hashTree } from './content-hash.ts'
+import type { Step } from './step.ts'
+
+/** The static program that is every guest's init and agent; `make` knows how, we only know when. */
+export function guestProgramStep(): Step {
+  const source = join(repositoryRoot, 'guest')
+  return {
+    name: 'guest-program',
+    title: 'guest program',
+    after: [],
+    outputs: ['offshoot-guest'],
+    maxSeconds: 300,
+    inputsHash: () => hashTree(source, new Set(['build', 'test', 'PROTOCOL.md'])),
+    run: async (work) => {
+      await runCommand('make', ['-C', source], { deadline: work.deadline })
+      await copyFile(join(source, 'build/offshoot-guest'), join(work.folder, 'offshoot-guest'))
+    },
+  }
+}

@@ -1,0 +1,19 @@
+import { guestProgramStep } from './guest-program.ts'
+import { initramfsStep } from './initramfs.ts'
+import { kernelStep } from './kernel.ts'
+import { readonlyMemoryStep } from './readonly-memory.ts'
+import { readRecipes } from './recipe.ts'
+import type { Step } from './step.ts'
+import { templateStep } from './template-step.ts'
+
+/** All steps of IMAGES, each after those it needs. The Debian image takes longest, so the templates come first. */
+export async function imageSteps(recipesFolder: string, templates: readonly string[] | null): Promise<readonly Step[]> {
+  const recipes = await readRecipes(recipesFolder, templates)
+  return [
+    ...recipes.map((recipe) => templateStep(recipe, recipesFolder)),
+    kernelStep(),
+    guestProgramStep(),
+    initramfsStep(),
+    readonlyMemoryStep(),
+  ]
+}

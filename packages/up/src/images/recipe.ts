@@ -1,0 +1,47 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { templateImage } from '@offshoot/contract/template-image'
+import { z } from 'zod'
+import { SetupFailure } from '../setup-failure.ts'
+
+const described = templateImage.omit({ version: true, packages: true })
+
+/**
+ * `templates/NAME/recipe.json`: what `template.json` will say of the image, and how the image is made.
+ * Beside it `files/`, copied over the image's root, and for Debian images `setup.sh`, run as root inside it at the end.
+ */
+export const recipe = z.discriminatedUnion('made_of', [
+  described.extend({
+    made_of: z.literal('busybox'),
+    /** Folders to make, with their mode in octal and the uid (also gid) that owns them. */
+    folders: z.array(
+      z.strictObject({ path: z.string(), mode: z.string().regex(/^[0-7]{3,4}$/), owner: z.int().min(0) }),
+    ),
+  }),
+  described.extend({
+    made_of: z.literal('debian'),
+    /** Code name of the release. */
+    suite: z.string(),
+    /** Debian packages beside the essential ones; recommended ones are not brought in. */
+    packages: z.array(z.string()).min(1),
+  }),
+])
+
+export type Recipe = z.infer<typeof recipe>
+export type BusyboxRecipe = Extract<Recipe, { made_of: 'busybox' }>
+export type DebianRecipe = Extract<Recipe, { made_of: 'debian' }>
+
+/**
+ * @param folder holds one folder a recipe
+ * @param names the wanted ones, or `null` for all
+ * @throws {SetupFailure} when a wanted one does not exist
+ */
+export async function readRecipes(folder: string, names: readonly string[] | null): Promise<readonly Recipe[]> {
+  const known = (await readdir(folder)).sort()
+  const unknown = (names ?? []).find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new SetupFailure(`There is no template "${unknown}"; there are ${known.join(', ')}.`)
+  const wanted = names ?? known
+  return Promise.all(
+    wanted.map(async (name) => recipe.parse(JSON.parse(await readFile(join(folder, name, 'recipe.json'), 'utf8')))),
+  )
+}

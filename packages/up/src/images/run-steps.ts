@@ -1,0 +1,96 @@
+/**
+ * Runs the steps that build IMAGES, each as soon as those it comes after are done, so that independent ones share the cores.
+ *
+ * Invariants: a stamp (`IMAGES/.stamps/NAME`, holding the hash of the inputs) exists only while the outputs of exactly that hash are in place.
+ * Outputs are made in a folder beside and renamed; before the first rename the old stamp is removed, after the last the new one is written.
+ * So a run that is killed between any two of these leaves old outputs, or new ones without a stamp, which the next run makes again.
+ */
+import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { hashTexts } from './content-hash.ts'
+import type { Step } from './step.ts'
+
+/** Hears what becomes of the steps; skipped ones are not told. */
+export interface StepListener {
+  started(step: Step): void
+  reported(step: Step, what: string): void
+  finished(step: Step, seconds: number): void
+}
+
+/** @throws whatever the first failing step threw, after those that ran beside it have been ended */
+export async function runSteps(
+  steps: readonly Step[],
+  imagesDir: string,
+  cancelled: AbortSignal,
+  listener: StepListener,
+): Promise<void> {
+  const building = join(imagesDir, '.building')
+  await rm(building, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+  await mkdir(building, { recursive: true })
+  await mkdir(join(imagesDir, '.stamps'), { recursive: true })
+
+  const failure = new AbortController()
+  const stop = AbortSignal.any([cancelled, failure.signal])
+  const hashes = new Map<string, Promise<string>>()
+  const hashAfter = (name: string): Promise<string> =>
+    hashes.get(name) ?? Promise.reject(new Error(`step ${name} is unknown or listed too late`))
+
+  for (const step of steps) {
+    const done = Promise.all(step.after.map(hashAfter)).then((before) => settle(step, before))
+    done.catch((error: unknown) => failure.abort(error))
+    hashes.set(step.name, done)
+  }
+  await Promise.allSettled(hashes.values())
+  await rm(building, { recursive: true, force: true })
+  stop.throwIfAborted()
+
+  async function settle(step: Step, before: readonly string[]): Promise<string> {
+    const hash = hashTexts(step.name, await step.inputsHash(), ...before)
+    if (await isCurrent(step, imagesDir, hash)) return hash
+    stop.throwIfAborted()
+    await build(step, hash)
+    return hash
+  }
+
+  async function build(step: Step, hash: string): Promise<void> {
+    const startedAtMs = performance.now()
+    const folder = await mkdtemp(join(building, `${step.name}-`))
+    listener.started(step)
+    const deadline = Deadline.after(step.maxSeconds * 1000, step.title, stop)
+    await step.run({ folder, imagesDir, deadline, report: (what) => listener.reported(step, what) })
+    await publish(step, folder, imagesDir, hash)
+    await rm(folder, { recursive: true, force: true })
+    listener.finished(step, (performance.now() - startedAtMs) / 1000)
+  }
+}
+
+async function publish(step: Step, folder: string, imagesDir: string, hash: string): Promise<void> {
+  await rm(stampPath(imagesDir, step), { force: true })
+  for (const output of step.outputs) {
+    const place = join(imagesDir, output)
+    await mkdir(dirname(place), { recursive: true })
+    await access(join(folder, output))
+    await rm(place, { recursive: true, force: true }) // a folder is not replaced by a rename
+    await rename(join(folder, output), place)
+  }
+  await writeFileDurably(stampPath(imagesDir, step), hash, 0o644)
+}
+
+/** Whether any of the steps would run: so that the disk space they need is only asked for then. */
+export async function isAnyMissing(steps: readonly Step[], imagesDir: string): Promise<boolean> {
+  const stamps = await Promise.all(steps.map((step) => readFile(stampPath(imagesDir, step), 'utf8').catch(() => null)))
+  return stamps.includes(null)
+}
+
+async function isCurrent(step: Step, imagesDir: string, hash: string): Promise<boolean> {
+  const stamp = await readFile(stampPath(imagesDir, step), 'utf8').catch(() => null)
+  if (stamp !== hash) return false
+  const there = await Promise.allSettled(step.outputs.map((output) => access(join(imagesDir, output))))
+  return there.every((result) => result.status === 'fulfilled')
+}
+
+function stampPath(imagesDir: string, step: Step): string {
+  return join(imagesDir, '.stamps', step.name)
+}

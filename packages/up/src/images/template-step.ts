@@ -1,0 +1,67 @@
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
+import { repositoryRoot } from '../repository.ts'
+import { buildBusyboxRoot } from './busybox-root.ts'
+import { hashTexts, hashTree } from './content-hash.ts'
+import { buildDebianRoot } from './debian-root.ts'
+import { debianArchitecture } from './debian-package.ts'
+import { makeExt4 } from './ext4-image.ts'
+import type { Recipe } from './recipe.ts'
+import type { RootFolder } from './root-folder.ts'
+import type { Step, StepWork } from './step.ts'
+
+/** Count up when what the builders make from the same recipe changes. */
+const VERSION = '1'
+
+/** The step that makes `templates/NAME/{rootfs.ext4, template.json}` from a recipe. */
+export function templateStep(recipe: Recipe, recipesFolder: string): Step {
+  const recipeFolder = join(recipesFolder, recipe.name)
+  const output = `templates/${recipe.name}`
+  const inputsHash = async () =>
+    hashTexts(VERSION, debianArchitecture(), await bundledVersions(recipe), await hashTree(recipeFolder))
+  return {
+    name: `template-${recipe.name}`,
+    title: `image ${recipe.name}`,
+    after: [],
+    outputs: [output],
+    maxSeconds: 900,
+    inputsHash,
+    run: async (work) => build(recipe, recipeFolder, work, join(work.folder, output), await inputsHash()),
+  }
+}
+
+async function build(recipe: Recipe, recipeFolder: string, work: StepWork, output: string, version: string) {
+  const root =
+    recipe.made_of === 'busybox'
+      ? await buildBusyboxRoot(recipe, recipeFolder, work)
+      : await buildDebianRoot(recipe, recipeFolder, work)
+  work.report('writing the file system')
+  await mkdir(output, { recursive: true })
+  const image = join(output, 'rootfs.ext4')
+  await makeExt4(root, image, recipe.disk_mb, work.deadline)
+  await chmod(image, 0o444) // guests' overlays stand on it: whoever would write it breaks them
+  await rm(root.path, { recursive: true, force: true })
+  await writeFile(join(output, 'template.json'), `${JSON.stringify(describe(recipe, version, root), null, 2)}\n`)
+}
+
+function describe(recipe: Recipe, version: string, root: RootFolder): TemplateImage {
+  return templateImage.parse({
+    name: recipe.name,
+    version,
+    cpu: recipe.cpu,
+    memory_mb: recipe.memory_mb,
+    disk_mb: recipe.disk_mb,
+    start_cmd: recipe.start_cmd,
+    ready_cmd: recipe.ready_cmd,
+    description: recipe.description,
+    packages: root.packages,
+  })
+}
+
+/** What comes into Debian images from our own node_modules. */
+async function bundledVersions(recipe: Recipe): Promise<string> {
+  if (recipe.made_of !== 'debian') return ''
+  const npm: unknown = JSON.parse(await readFile(join(repositoryRoot, 'node_modules/npm/package.json'), 'utf8'))
+  return JSON.stringify([process.version, (npm as { version: string }).version])
+}

@@ -1,0 +1,14 @@
+# Runs as root inside the image when its packages and files are in place.
+
+useradd --create-home --uid 1000 --shell /bin/bash user
+chown -R root:root /usr/local /etc/apt /etc/sudoers.d /etc/pip.conf
+chmod 0440 /etc/sudoers.d/user
+
+# Made at the first connection (dropbear -R), so that no two sandboxes share one.
+mkdir -p /etc/dropbear
+rm -f /etc/dropbear/*_host_key
+
+# What differs from sandbox to sandbox, and what a build leaves behind.
+rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/lib/dpkg/*-old
+rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/bootstrap.log /tmp/*
+mkdir -p /var/lib/apt/lists/partial

@@ -1,0 +1,288 @@
+// Order matters: the console first (so that failures are seen), modules before the disk they drive, the initramfs
+// emptied before it is covered by the disk. We never exec: this program goes on from memory, so nothing on the disk can
+// replace or break it.
+#include "boot.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file.h"
+
+enum {
+	DEVICE_DEADLINE_MS = 20000,
+	END_GRACE_MS = 2000,
+	OPEN_FILES_SOFT = 65536,
+	OPEN_FILES_HARD = 524288,
+};
+
+static const char root_device[] = "/dev/vda";
+
+static void say(const char *what, int error)
+{
+	dprintf(STDERR_FILENO, "offshoot-guest: %s%s%s\n", what, error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+}
+
+static _Noreturn void die(const char *what, int error)
+{
+	dprintf(STDERR_FILENO, "offshoot-guest: FATAL: %s: %s; powering off\n", what, strerror(error));
+	sync();
+	reboot(RB_POWER_OFF);
+	// Without a way to power off: a reset ends a machine that was started with -no-reboot.
+	reboot(RB_AUTOBOOT);
+	_exit(1);
+}
+
+static long now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void wait_a_little(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void use_console(void)
+{
+	int console = open("/dev/console", O_RDWR | O_NOCTTY);
+	if (console < 0)
+		return;
+	for (int fd = 0; fd < 3; fd++)
+		dup2(console, fd);
+	if (console > 2)
+		close(console);
+}
+
+static void must_mount(const char *what, const char *where, const char *type, unsigned long flags, const char *options)
+{
+	mkdir(where, 0755);
+	if (mount(what, where, type, flags, options) != 0 && errno != EBUSY)
+		die(where, errno);
+}
+
+static void try_mount(const char *what, const char *where, const char *type, unsigned long flags, const char *options)
+{
+	mkdir(where, 0755);
+	if (mount(what, where, type, flags, options) != 0)
+		say(where, errno);
+}
+
+static void load_module(const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof path, "/modules/%s", name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		die(path, errno);
+	if (syscall(SYS_finit_module, fd, "", 0) != 0 && errno != EEXIST)
+		die(path, errno);
+	close(fd);
+}
+
+static void load_modules(void)
+{
+	static char order[8192];
+	if (file_read("/modules/order", order, sizeof order) < 0) {
+		if (errno != ENOENT)
+			die("/modules/order", errno);
+		return;
+	}
+	char *rest = order;
+	for (char *name; (name = strtok_r(rest, " \t\n", &rest)) != NULL;)
+		load_module(name);
+}
+
+static void mount_root(void)
+{
+	long deadline_ms = now_ms() + DEVICE_DEADLINE_MS;
+	while (access(root_device, F_OK) != 0) {
+		if (now_ms() > deadline_ms)
+			die(root_device, ENODEV);
+		wait_a_little();
+	}
+	mkdir("/root", 0755);
+	// noatime: reading must not dirty pages that every clone then owns alone.
+	if (mount(root_device, "/root", "ext4", MS_NOATIME, "") != 0)
+		die("mount of the root disk", errno);
+}
+
+// The initramfs is memory: every byte left in it would be part of every snapshot. Other file systems are not entered.
+static void empty_folder(int folder, dev_t device)
+{
+	DIR *listing = fdopendir(folder);
+	if (listing == NULL) {
+		close(folder);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+		struct stat about;
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    fstatat(dirfd(listing), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 || about.st_dev != device)
+			continue;
+		if (S_ISDIR(about.st_mode)) {
+			int inner = openat(dirfd(listing), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			if (inner >= 0)
+				empty_folder(inner, device);
+		}
+		unlinkat(dirfd(listing), entry->d_name, S_ISDIR(about.st_mode) ? AT_REMOVEDIR : 0);
+	}
+	closedir(listing);
+}
+
+static void switch_root(void)
+{
+	struct stat about;
+	int old_root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (old_root < 0 || fstat(old_root, &about) != 0)
+		die("/", errno);
+	umount2("/proc", MNT_DETACH);
+	umount2("/sys", MNT_DETACH);
+	umount2("/dev", MNT_DETACH);
+	empty_folder(old_root, about.st_dev);
+	if (chdir("/root") != 0 || mount(".", "/", NULL, MS_MOVE, NULL) != 0 || chroot(".") != 0 || chdir("/") != 0)
+		die("switch to the root disk", errno);
+}
+
+static void link_missing(const char *target, const char *path)
+{
+	if (symlink(target, path) != 0 && errno != EEXIST)
+		say(path, errno);
+}
+
+static void mount_system(void)
+{
+	must_mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	must_mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	must_mount("devtmpfs", "/dev", "devtmpfs", MS_NOSUID, "mode=0755");
+	try_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "gid=5,mode=0620,ptmxmode=0666");
+	try_mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+	try_mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
+	try_mount("cgroup2", "/sys/fs/cgroup", "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	mkdir("/run/lock", 01777);
+	mkdir("/tmp", 01777);
+	chmod("/tmp", 01777);
+	link_missing("/proc/self/fd", "/dev/fd");
+	link_missing("/proc/self/fd/0", "/dev/stdin");
+	link_missing("/proc/self/fd/1", "/dev/stdout");
+	link_missing("/proc/self/fd/2", "/dev/stderr");
+}
+
+static void bring_loopback_up(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq interface = {.ifr_name = "lo"};
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &interface) != 0) {
+		say("loopback", errno);
+	} else {
+		interface.ifr_flags |= IFF_UP;
+		if (ioctl(fd, SIOCSIFFLAGS, &interface) != 0)
+			say("loopback", errno);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void set_hostname(void)
+{
+	char name[65] = "offshoot";
+	file_read("/etc/hostname", name, sizeof name);
+	size_t name_bytes = strcspn(name, " \t\r\n");
+	if (name_bytes > 0 && sethostname(name, name_bytes) != 0)
+		say("host name", errno);
+}
+
+static void set_limits(void)
+{
+	struct rlimit files = {.rlim_cur = OPEN_FILES_SOFT, .rlim_max = OPEN_FILES_HARD};
+	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+		say("open files", errno);
+	// As a distribution sets them: anybody may ping, nobody follows planted links in /tmp.
+	file_write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
+	file_write("/proc/sys/fs/protected_symlinks", "1");
+	file_write("/proc/sys/fs/protected_hardlinks", "1");
+	umask(022);
+}
+
+void boot(void)
+{
+	must_mount("devtmpfs", "/dev", "devtmpfs", MS_NOSUID, "mode=0755");
+	use_console();
+	must_mount("proc", "/proc", "proc", 0, NULL);
+	must_mount("sysfs", "/sys", "sysfs", 0, NULL);
+	load_modules();
+	mount_root();
+	switch_root();
+	mount_system();
+	use_console();
+	bring_loopback_up();
+	set_hostname();
+	set_limits();
+}
+
+static bool find_port(char *path, size_t room)
+{
+	static const char ports[] = "/sys/class/virtio-ports";
+	DIR *listing = opendir(ports);
+	if (listing == NULL)
+		return false;
+	bool found = false;
+	for (struct dirent *entry; !found && (entry = readdir(listing)) != NULL;) {
+		char name_path[512], name[64];
+		snprintf(name_path, sizeof name_path, "%s/%s/name", ports, entry->d_name);
+		if (entry->d_name[0] == '.' || file_read(name_path, name, sizeof name) < 0)
+			continue;
+		found = strcmp(name, "agent\n") == 0;
+		if (found)
+			snprintf(path, room, "/dev/%s", entry->d_name);
+	}
+	closedir(listing);
+	return found;
+}
+
+int boot_open_port(void)
+{
+	long deadline_ms = now_ms() + DEVICE_DEADLINE_MS;
+	char path[512];
+	for (;;) {
+		int fd = find_port(path, sizeof path) ? open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC) : -1;
+		if (fd >= 0)
+			return fd;
+		if (now_ms() > deadline_ms)
+			die("virtio port \"agent\"", ENODEV);
+		wait_a_little();
+	}
+}
+
+void boot_end(void)
+{
+	say("ending", 0);
+	kill(-1, SIGTERM);
+	long deadline_ms = now_ms() + END_GRACE_MS;
+	while (waitpid(-1, NULL, WNOHANG) >= 0 && now_ms() < deadline_ms)
+		wait_a_little();
+	kill(-1, SIGKILL);
+	sync();
+	mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY, NULL);
+	reboot(RB_POWER_OFF);
+	die("power off", errno);
+}

@@ -1,0 +1,29 @@
+// Pipes that outlived their command: a server left behind by `cmd &` goes on writing and must not die of SIGPIPE.
+// Read to nowhere until their end. Bounded: with DRAINS_MAX in use, the one longest here is closed for a new one.
+#ifndef OFFSHOOT_DRAINS_H
+#define OFFSHOOT_DRAINS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { DRAINS_MAX = 1024 };
+
+struct drain {
+	int fd; // 0: free
+	bool ready;
+};
+
+struct drains {
+	int poll_fd;
+	uint32_t next;
+	uint32_t used; // slots from here on have never been used
+	struct drain slots[DRAINS_MAX];
+};
+
+// Takes over `fd`, which `poll_fd` already watches.
+void drains_take(struct drains *drains, int fd);
+void drains_wake(struct drains *drains, uint32_t index);
+// One read of each ready pipe; true when there may be more.
+bool drains_pump(struct drains *drains);
+
+#endif

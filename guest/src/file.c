@@ -1,0 +1,70 @@
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+ssize_t file_read(const char *path, char *to, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	size_t used = 0;
+	ssize_t got = 0;
+	while (used < room - 1 && (got = read(fd, to + used, room - 1 - used)) > 0)
+		used += (size_t)got;
+	int error = errno;
+	close(fd);
+	to[used] = '\0';
+	errno = error;
+	return got < 0 ? -1 : (ssize_t)used;
+}
+
+static int write_all(int fd, const char *bytes, size_t count)
+{
+	while (count > 0) {
+		ssize_t put = write(fd, bytes, count);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put < 0 ? errno : EIO;
+		bytes += put;
+		count -= (size_t)put;
+	}
+	return 0;
+}
+
+int file_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	int error = write_all(fd, text, strlen(text));
+	close(fd);
+	return error;
+}
+
+int file_replace(const char *path, const void *bytes, size_t count)
+{
+	char beside[PATH_MAX];
+	if ((size_t)snprintf(beside, sizeof beside, "%s.new", path) >= sizeof beside)
+		return ENAMETOOLONG;
+	// Not followed: a link left there by somebody must not lead our write elsewhere.
+	unlink(beside);
+	int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return errno;
+	int error = write_all(fd, bytes, count);
+	if (error == 0 && fchmod(fd, 0644) != 0)
+		error = errno;
+	close(fd);
+	if (error == 0 && rename(beside, path) != 0)
+		error = errno;
+	if (error != 0)
+		unlink(beside);
+	return error;
+}

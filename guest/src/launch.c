@@ -1,0 +1,111 @@
+// The child is made by vfork: it borrows our memory until exec, so a start costs no copy of page tables, the error of
+// a failed exec is simply there, and a program that is STARTED really runs. The price: between vfork and exec only
+// system calls, no library state, and nothing that can block for long. Changing the user makes the borrowed memory
+// undumpable, so that user cannot look into it through the child.
+#include "launch.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "environment.h"
+
+static void reset_signals(void)
+{
+	// Only SIGPIPE is ever ignored here; nothing has a handler (signals come by signalfd).
+	signal(SIGPIPE, SIG_DFL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+// The raw calls: those of the C library reach for other threads first.
+static int become(const struct account *account)
+{
+	if (geteuid() != 0 && geteuid() == account->uid)
+		return 0;
+	if (syscall(SYS_setgroups, account->groups_count, account->groups) != 0 || syscall(SYS_setgid, account->gid) != 0)
+		return errno;
+	return syscall(SYS_setuid, account->uid) != 0 ? errno : 0;
+}
+
+static int enter(const struct launch *launch)
+{
+	if (launch->cwd[0] != '\0')
+		return chdir(launch->cwd) != 0 ? errno : 0;
+	return chdir(launch->account->home) != 0 && chdir("/") != 0 ? errno : 0;
+}
+
+// Returns only with an error, the one execvp would give.
+static int execute(const struct launch *launch)
+{
+	const char *program = launch->argv[0];
+	if (strchr(program, '/') != NULL || program[0] == '\0') {
+		execve(program, launch->argv, launch->environment);
+		return errno;
+	}
+	const char *path = environment_get(launch->environment, "PATH");
+	int error = ENOENT;
+	while (path != NULL && *path != '\0') {
+		size_t folder_bytes = strcspn(path, ":");
+		size_t program_bytes = strlen(program);
+		char file[PATH_MAX];
+		if (folder_bytes > 0 && folder_bytes + program_bytes + 2 <= sizeof file) {
+			memcpy(file, path, folder_bytes);
+			file[folder_bytes] = '/';
+			memcpy(file + folder_bytes + 1, program, program_bytes + 1);
+			execve(file, launch->argv, launch->environment);
+			if (errno == EACCES)
+				error = EACCES;
+			else if (errno != ENOENT && errno != ENOTDIR)
+				return errno;
+		}
+		path += folder_bytes + (path[folder_bytes] == ':');
+	}
+	return error;
+}
+
+__attribute__((noinline)) static void be_child(const struct launch *launch, volatile struct launched *result)
+{
+	setsid();
+	reset_signals();
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(launch->fds[fd], fd) < 0)
+			_exit(127);
+	// Ours close by themselves; this is for what whoever started us left open.
+	syscall(SYS_close_range, 3, ~0U, 0);
+
+	result->step = "user";
+	result->error = become(launch->account);
+	if (result->error == 0) {
+		result->step = "cwd";
+		result->error = enter(launch);
+	}
+	if (result->error == 0) {
+		result->step = "program";
+		result->error = execute(launch);
+	}
+	_exit(127);
+}
+
+__attribute__((noinline)) static pid_t start(const struct launch *launch, volatile struct launched *result)
+{
+	pid_t pid = vfork();
+	if (pid == 0)
+		be_child(launch, result);
+	return pid;
+}
+
+struct launched launch(const struct launch *launch)
+{
+	volatile struct launched result = {.pid = -1, .error = 0, .step = "fork"};
+	pid_t pid = start(launch, &result);
+	if (pid < 0)
+		result.error = errno;
+	return (struct launched){.pid = pid, .error = result.error, .step = result.step};
+}

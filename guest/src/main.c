@@ -1,0 +1,87 @@
+// offshoot-guest: as PID 1 the init of a microVM, otherwise the agent alone on a Unix socket, for tests of the channel.
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "boot.h"
+#include "file.h"
+
+static _Noreturn void be_init(void)
+{
+	agent_block_signals();
+	boot();
+	struct agent_setup setup = {
+		.channel_fd = boot_open_port(),
+		.listener_fd = -1,
+		.refresh = {.root = "", .is_system = true},
+	};
+	agent_serve(&setup);
+	boot_end();
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof address.sun_path) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	strcpy(address.sun_path, path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 16) != 0)
+		return -1;
+	return fd;
+}
+
+// Everything that was started here ends with us, also what detached itself: as its subreaper it is our child.
+static void end_descendants(void)
+{
+	char path[64], children[4096];
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+	while (file_read(path, children, sizeof children) > 0) {
+		char *rest = children;
+		for (char *pid; (pid = strtok_r(rest, " ", &rest)) != NULL;)
+			kill(atoi(pid), SIGKILL);
+		waitpid(-1, NULL, 0);
+	}
+}
+
+static int be_agent(const char *socket_path, const char *root)
+{
+	agent_block_signals();
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	struct agent_setup setup = {
+		.channel_fd = -1,
+		.listener_fd = listen_at(socket_path),
+		.refresh = {.root = root, .is_system = false},
+	};
+	if (setup.listener_fd < 0) {
+		fprintf(stderr, "offshoot-guest: %s: %s\n", socket_path, strerror(errno));
+		return 1;
+	}
+	agent_serve(&setup);
+	end_descendants();
+	unlink(socket_path);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (getpid() == 1)
+		be_init();
+	if (argc == 3 && strcmp(argv[1], "--socket") == 0)
+		return be_agent(argv[2], NULL);
+	if (argc == 5 && strcmp(argv[1], "--socket") == 0 && strcmp(argv[3], "--root") == 0)
+		return be_agent(argv[2], argv[4]);
+	fprintf(stderr, "usage: offshoot-guest --socket PATH [--root FOLDER]\n"
+			"  the agent on a listening Unix socket; identity files under FOLDER, else left alone\n");
+	return 2;
+}

@@ -1,0 +1,58 @@
+// Constants of the channel. guest/PROTOCOL.md is the specification; packages/contract/src/guest-frame.ts is the other side.
+#ifndef OFFSHOOT_PROTOCOL_H
+#define OFFSHOOT_PROTOCOL_H
+
+enum {
+	PROTOCOL_VERSION = 1,
+
+	FRAME_HEADER_BYTES = 8,
+	FRAME_PAYLOAD_MAX_BYTES = 16384,
+	FRAME_TRAILER = 0xA5,
+	FRAME_MAX_BYTES = FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX_BYTES + 1,
+
+	// RUN and REFRESH may span several frames; this is the most their parts may add up to.
+	MESSAGE_MAX_BYTES = 256 * 1024,
+	WINDOW_BYTES = 64 * 1024,
+	STREAMS_MAX = 256,
+	ENVIRONMENT_MAX_ENTRIES = 1024,
+	NONCE_BYTES = 16,
+	BOOT_ID_BYTES = 36,
+	MACHINE_ID_BYTES = 32,
+	HOSTNAME_MAX_BYTES = 63,
+	ENTROPY_MIN_BYTES = 32,
+	ENTROPY_MAX_BYTES = 512,
+};
+
+enum frame_flag {
+	FLAG_MORE = 1, // the message goes on in the next frame
+	FLAG_END = 2,  // nothing follows in this direction of the stream; on RUN: there is no stdin
+};
+
+enum frame_type {
+	FRAME_HELLO = 1,
+	FRAME_HELLO_ACK = 2,
+	FRAME_PING = 3,
+	FRAME_PONG = 4,
+	FRAME_REFRESH = 5,
+	FRAME_REFRESHED = 6,
+	FRAME_QUIESCE = 7,
+	FRAME_QUIESCED = 8,
+	FRAME_ERROR = 9,
+	FRAME_RESET = 10,
+
+	FRAME_RUN = 16,
+	FRAME_STDIN = 17,
+	FRAME_CREDIT = 18,
+	FRAME_KILL = 19,
+	FRAME_STARTED = 24,
+	FRAME_FAILED = 25,
+	FRAME_STDOUT = 26,
+	FRAME_STDERR = 27,
+	FRAME_EXIT = 28,
+	FRAME_STDIN_CLOSED = 29,
+};
+
+// What a CREDIT frame speaks of.
+enum credit_target { CREDIT_STDIN = 0, CREDIT_STDOUT = 1, CREDIT_STDERR = 2 };
+
+#endif

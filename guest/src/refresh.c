@@ -1,0 +1,215 @@
+#include "refresh.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <linux/random.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "environment.h"
+#include "file.h"
+#include "protocol.h"
+
+struct request {
+	uint64_t time_ns;
+	char hostname[HOSTNAME_MAX_BYTES + 1];
+	char machine_id[MACHINE_ID_BYTES + 1];
+	const uint8_t *entropy;
+	size_t entropy_bytes;
+	const char *env;
+	size_t env_bytes;
+	size_t env_count;
+};
+
+static bool is_hostname(const char *text)
+{
+	return text[0] != '\0' && text[0] != '-' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
+}
+
+static bool is_machine_id(const char *text)
+{
+	return strlen(text) == MACHINE_ID_BYTES && strspn(text, "0123456789abcdef") == MACHINE_ID_BYTES;
+}
+
+// u64 time, u16 host name bytes, u16 entropy bytes, u16 variables; host name, machine id, entropy, variables.
+static bool parse(struct request *request, uint8_t *message, size_t message_bytes)
+{
+	enum { FIXED_BYTES = 14 };
+	if (message_bytes < FIXED_BYTES)
+		return false;
+	size_t hostname_bytes = read_u16(message + 8);
+	request->time_ns = read_u64(message);
+	request->entropy_bytes = read_u16(message + 10);
+	request->env_count = read_u16(message + 12);
+	if (hostname_bytes > HOSTNAME_MAX_BYTES || request->entropy_bytes < ENTROPY_MIN_BYTES ||
+	    request->entropy_bytes > ENTROPY_MAX_BYTES || request->env_count > ENVIRONMENT_MAX_ENTRIES ||
+	    message_bytes < FIXED_BYTES + hostname_bytes + MACHINE_ID_BYTES + request->entropy_bytes)
+		return false;
+
+	uint8_t *at = message + FIXED_BYTES;
+	memcpy(request->hostname, at, hostname_bytes);
+	request->hostname[hostname_bytes] = '\0';
+	at += hostname_bytes;
+	memcpy(request->machine_id, at, MACHINE_ID_BYTES);
+	request->machine_id[MACHINE_ID_BYTES] = '\0';
+	at += MACHINE_ID_BYTES;
+	request->entropy = at;
+	at += request->entropy_bytes;
+
+	request->env = (const char *)at;
+	request->env_bytes = (size_t)(message + message_bytes - at);
+	size_t nuls = 0;
+	for (size_t i = 0; i < request->env_bytes; i++)
+		nuls += at[i] == 0;
+	bool whole = request->env_bytes == 0 || at[request->env_bytes - 1] == 0;
+	return whole && nuls == request->env_count && is_hostname(request->hostname) && is_machine_id(request->machine_id);
+}
+
+static int set_clock(uint64_t time_ns)
+{
+	struct timespec time = {.tv_sec = (time_t)(time_ns / 1000000000), .tv_nsec = (long)(time_ns % 1000000000)};
+	return clock_settime(CLOCK_REALTIME, &time) != 0 ? errno : 0;
+}
+
+static int add_entropy(const uint8_t *bytes, size_t count)
+{
+	struct {
+		int entropy_bits;
+		int bytes;
+		uint8_t pool[ENTROPY_MAX_BYTES];
+	} pool = {.entropy_bits = (int)count * 8, .bytes = (int)count};
+	memcpy(pool.pool, bytes, count);
+	int fd = open("/dev/urandom", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	int error = 0;
+	// Added only, the pool would go on from its old state until the kernel's next reseed: siblings would draw alike.
+	if (ioctl(fd, RNDADDENTROPY, &pool) != 0 || ioctl(fd, RNDRESEEDCRNG) != 0)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+static const char *under(const char *root, const char *path)
+{
+	static char full[PATH_MAX];
+	snprintf(full, sizeof full, "%s%s", root, path);
+	return full;
+}
+
+static bool is_regular_file(const char *path)
+{
+	struct stat about;
+	return lstat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+static int write_machine_id(const char *root, const char *machine_id)
+{
+	char line[MACHINE_ID_BYTES + 2];
+	int line_bytes = snprintf(line, sizeof line, "%s\n", machine_id);
+	int error = file_replace(under(root, "/etc/machine-id"), line, (size_t)line_bytes);
+	if (error == 0 && is_regular_file(under(root, "/var/lib/dbus/machine-id")))
+		error = file_replace(under(root, "/var/lib/dbus/machine-id"), line, (size_t)line_bytes);
+	return error;
+}
+
+// Debian's convention: the host's own name is 127.0.1.1. Everything else in the file stays.
+static int write_hosts(const char *root, const char *hostname)
+{
+	static char old[64 * 1024], new[64 * 1024 + 128];
+	ssize_t old_bytes = file_read(under(root, "/etc/hosts"), old, sizeof old);
+	if (old_bytes < 0 && errno != ENOENT)
+		return errno;
+	if (old_bytes == (ssize_t)sizeof old - 1)
+		return EFBIG;
+	if (old_bytes < 0)
+		snprintf(old, sizeof old, "127.0.0.1\tlocalhost\n::1\tlocalhost\n");
+
+	size_t used = 0;
+	for (const char *line = old; *line != '\0';) {
+		size_t line_bytes = strcspn(line, "\n");
+		if (strncmp(line, "127.0.1.1", 9) != 0 || (line[9] != ' ' && line[9] != '\t')) {
+			memcpy(new + used, line, line_bytes);
+			used += line_bytes;
+			new[used++] = '\n';
+		}
+		line += line_bytes + (line[line_bytes] == '\n');
+	}
+	used += (size_t)snprintf(new + used, sizeof new - used, "127.0.1.1\t%s\n", hostname);
+	return file_replace(under(root, "/etc/hosts"), new, used);
+}
+
+static int write_hostname(const char *root, const char *hostname)
+{
+	char line[HOSTNAME_MAX_BYTES + 2];
+	int line_bytes = snprintf(line, sizeof line, "%s\n", hostname);
+	return file_replace(under(root, "/etc/hostname"), line, (size_t)line_bytes);
+}
+
+static int remove_matching(const char *folder, const char *pattern)
+{
+	DIR *listing = opendir(folder);
+	if (listing == NULL)
+		return errno == ENOENT ? 0 : errno;
+	int error = 0;
+	for (struct dirent *entry; (entry = readdir(listing)) != NULL;)
+		if (fnmatch(pattern, entry->d_name, 0) == 0 && unlinkat(dirfd(listing), entry->d_name, 0) != 0)
+			error = errno;
+	closedir(listing);
+	return error;
+}
+
+static int remove_host_keys(const char *root)
+{
+	int error = remove_matching(under(root, "/etc/ssh"), "ssh_host_*");
+	int other = remove_matching(under(root, "/etc/dropbear"), "dropbear_*_host_key");
+	return error != 0 ? error : other;
+}
+
+static struct refreshed refresh_system(const struct request *request)
+{
+	int error = set_clock(request->time_ns);
+	if (error != 0)
+		return (struct refreshed){error, "clock"};
+	if (sethostname(request->hostname, strlen(request->hostname)) != 0)
+		return (struct refreshed){errno, "hostname"};
+	error = add_entropy(request->entropy, request->entropy_bytes);
+	return (struct refreshed){error, "entropy"};
+}
+
+static struct refreshed refresh_files(const char *root, const struct request *request)
+{
+	int error = write_machine_id(root, request->machine_id);
+	if (error != 0)
+		return (struct refreshed){error, "machine id"};
+	error = write_hosts(root, request->hostname);
+	if (error != 0)
+		return (struct refreshed){error, "hosts"};
+	error = write_hostname(root, request->hostname);
+	if (error != 0)
+		return (struct refreshed){error, "hostname file"};
+	return (struct refreshed){remove_host_keys(root), "host keys"};
+}
+
+struct refreshed refresh(const struct refresh_target *target, uint8_t *message, size_t message_bytes)
+{
+	struct request request;
+	if (!parse(&request, message, message_bytes))
+		return (struct refreshed){EINVAL, "request"};
+	struct refreshed done = {0, NULL};
+	if (target->is_system)
+		done = refresh_system(&request);
+	if (done.error == 0 && target->root != NULL)
+		done = refresh_files(target->root, &request);
+	if (done.error == 0 && !environment_set(request.env, request.env_bytes, request.env_count))
+		done = (struct refreshed){ENOMEM, "environment"};
+	return done;
+}

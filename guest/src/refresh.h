@@ -1,0 +1,21 @@
+// What a restored guest must change before it runs anything: clock, names, random state, variables of the sandbox.
+#ifndef OFFSHOOT_REFRESH_H
+#define OFFSHOOT_REFRESH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct refresh_target {
+	const char *root; // where the identity files are, without a final slash; NULL: they are left alone
+	bool is_system;   // also set the kernel's clock, host name and random pool
+};
+
+struct refreshed {
+	int error;        // 0 when everything is done
+	const char *step; // what failed; the steps before it are done
+};
+
+struct refreshed refresh(const struct refresh_target *target, uint8_t *message, size_t message_bytes);
+
+#endif

@@ -1,0 +1,27 @@
+// The RUN message, parsed. Everything points into the message.
+#ifndef OFFSHOOT_RUN_REQUEST_H
+#define OFFSHOOT_RUN_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protocol.h"
+
+enum { RUN_ARGUMENTS_MAX = 16384 };
+
+struct run_request {
+	char *user;
+	char *cwd;
+	char *argv[RUN_ARGUMENTS_MAX + 1];
+	char *env[ENVIRONMENT_MAX_ENTRIES];
+	size_t env_count;
+};
+
+// 0; EPROTO when it is not a RUN message; E2BIG when it has more arguments or variables than we take.
+int run_request_parse(struct run_request *request, uint8_t *message, size_t message_bytes);
+
+// Takes `count` strings, each ended by NUL, from `*at`; false when the bytes end before.
+bool take_strings(uint8_t **at, const uint8_t *end, char **strings, size_t count);
+
+#endif

@@ -1,0 +1,17 @@
+// What wakes the loop. Everything is edge-triggered: an edge sets a flag, the flag falls when the kernel says EAGAIN.
+// A virtio port without a host reports POLLHUP without end, which level-triggered would spin on.
+#ifndef OFFSHOOT_SOURCES_H
+#define OFFSHOOT_SOURCES_H
+
+#include <stdint.h>
+#include <sys/epoll.h>
+
+enum source { SOURCE_CHANNEL, SOURCE_LISTENER, SOURCE_SIGNAL, SOURCE_STDIN, SOURCE_STDOUT, SOURCE_STDERR, SOURCE_DRAIN };
+
+static inline int source_watch(int poll_fd, int operation, int fd, uint32_t events, enum source source, uint32_t index)
+{
+	struct epoll_event event = {.events = events | EPOLLET, .data.u64 = (uint64_t)source << 32 | index};
+	return epoll_ctl(poll_fd, operation, fd, &event);
+}
+
+#endif

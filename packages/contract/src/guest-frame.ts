@@ -1,0 +1,170 @@
+/**
+ * Frames of the guest channel: how they are laid out, made and found again. No I/O.
+ *
+ * `guest/PROTOCOL.md` is the specification, `guest/src/protocol.h` the other side. A frame is
+ *
+ *     type u8 | flags u8 | payload bytes u16 | stream u32 | payload | trailer 0xA5        (little-endian)
+ *
+ * Type and trailer are never zero, so zeros between frames are padding, and a frame that a dead peer left half-written
+ * and its successor filled up with zeros is recognised and dropped.
+ */
+
+/** Spoken by this build; the guest answers with its own in HELLO_ACK. */
+export const GUEST_PROTOCOL_VERSION = 1
+
+export const FRAME_HEADER_BYTES = 8
+export const FRAME_PAYLOAD_MAX_BYTES = 16_384
+export const FRAME_MAX_BYTES = FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX_BYTES + 1
+export const FRAME_TRAILER = 0xa5
+
+/** RUN and REFRESH may span several frames; their parts add up to at most this. */
+export const GUEST_MESSAGE_MAX_BYTES = 256 * 1024
+/** Bytes in flight that each of stdin, stdout and stderr starts with and never exceeds. */
+export const GUEST_WINDOW_BYTES = 64 * 1024
+/** Most variables of a sandbox, and of one command. */
+export const GUEST_ENVIRONMENT_MAX_ENTRIES = 1024
+/** Most arguments of one command. */
+export const GUEST_ARGUMENTS_MAX = 16_384
+export const HELLO_NONCE_BYTES = 16
+
+export const FrameFlag = { more: 1, end: 2 } as const
+
+export const FrameType = {
+  hello: 1,
+  helloAck: 2,
+  ping: 3,
+  pong: 4,
+  refresh: 5,
+  refreshed: 6,
+  quiesce: 7,
+  quiesced: 8,
+  error: 9,
+  reset: 10,
+  run: 16,
+  stdin: 17,
+  credit: 18,
+  kill: 19,
+  started: 24,
+  failed: 25,
+  stdout: 26,
+  stderr: 27,
+  exit: 28,
+  stdinClosed: 29,
+} as const
+
+/** What a CREDIT frame speaks of. */
+export const CreditTarget = { stdin: 0, stdout: 1, stderr: 2 } as const
+
+export interface Frame {
+  /** One of {@link FrameType}, or a number this build does not know. */
+  readonly type: number
+  readonly flags: number
+  /** 0 for frames that belong to no stream and answer nothing. */
+  readonly stream: number
+  /** A view into the decoder's input: copy what is kept. */
+  readonly payload: Uint8Array
+}
+
+/** The other side sent what no correct peer sends; the connection has no further meaning. */
+export class GuestProtocolError extends Error {
+  override readonly name = 'GuestProtocolError'
+}
+
+const empty = new Uint8Array(0)
+
+/** @throws RangeError when the payload is over {@link FRAME_PAYLOAD_MAX_BYTES}: split it first, see {@link encodeMessage}. */
+export function encodeFrame(type: number, stream: number, payload: Uint8Array = empty, flags = 0): Uint8Array {
+  if (payload.length > FRAME_PAYLOAD_MAX_BYTES) throw new RangeError(`frame payload of ${payload.length} bytes`)
+  const frame = new Uint8Array(FRAME_HEADER_BYTES + payload.length + 1)
+  const view = new DataView(frame.buffer)
+  frame[0] = type
+  frame[1] = flags
+  view.setUint16(2, payload.length, true)
+  view.setUint32(4, stream, true)
+  frame.set(payload, FRAME_HEADER_BYTES)
+  frame[frame.length - 1] = FRAME_TRAILER
+  return frame
+}
+
+/** One message as one or more frames, all but the last flagged as continued. */
+export function encodeMessage(type: number, stream: number, message: Uint8Array, flags = 0): Uint8Array {
+  if (message.length <= FRAME_PAYLOAD_MAX_BYTES) return encodeFrame(type, stream, message, flags)
+  const count = Math.ceil(message.length / FRAME_PAYLOAD_MAX_BYTES)
+  const frames = new Uint8Array(message.length + count * (FRAME_HEADER_BYTES + 1))
+  let at = 0
+  for (let i = 0; i < count; i++) {
+    const part = message.subarray(i * FRAME_PAYLOAD_MAX_BYTES, (i + 1) * FRAME_PAYLOAD_MAX_BYTES)
+    const frame = encodeFrame(type, stream, part, i === count - 1 ? flags : flags | FrameFlag.more)
+    frames.set(frame, at)
+    at += frame.length
+  }
+  return frames
+}
+
+/**
+ * Finds frames in bytes that arrive cut anywhere. Holds at most {@link FRAME_MAX_BYTES}.
+ *
+ * One `push` calls `onFrame` for every frame that is complete. The payload is only valid during that call.
+ */
+export class FrameDecoder {
+  readonly #partial = new Uint8Array(FRAME_MAX_BYTES)
+  #partialBytes = 0
+
+  /** @throws GuestProtocolError when the bytes are no frames; nothing after that can be trusted. */
+  push(bytes: Uint8Array, onFrame: (frame: Frame) => void): void {
+    let at = 0
+    while (at < bytes.length) {
+      if (this.#partialBytes > 0) {
+        at += this.#complete(bytes, at, onFrame)
+        continue
+      }
+      if (bytes[at] === 0) {
+        at++
+        continue
+      }
+      const frameBytes = frameBytesAt(bytes, at)
+      if (frameBytes === undefined || at + frameBytes > bytes.length) {
+        this.#partial.set(bytes.subarray(at))
+        this.#partialBytes = bytes.length - at
+        return
+      }
+      deliver(bytes, at, frameBytes, onFrame)
+      at += frameBytes
+    }
+  }
+
+  /** Adds to the half frame what it lacks; returns how many bytes it took. */
+  #complete(bytes: Uint8Array, at: number, onFrame: (frame: Frame) => void): number {
+    const wanted = frameBytesAt(this.#partial.subarray(0, this.#partialBytes), 0) ?? FRAME_HEADER_BYTES
+    const taken = Math.min(wanted - this.#partialBytes, bytes.length - at)
+    this.#partial.set(bytes.subarray(at, at + taken), this.#partialBytes)
+    this.#partialBytes += taken
+    const frameBytes = frameBytesAt(this.#partial.subarray(0, this.#partialBytes), 0)
+    if (frameBytes !== undefined && this.#partialBytes >= frameBytes) {
+      this.#partialBytes = 0
+      deliver(this.#partial, 0, frameBytes, onFrame)
+    }
+    return taken
+  }
+}
+
+/** The whole length of the frame that begins at `at`, or undefined while its header is not complete. */
+function frameBytesAt(bytes: Uint8Array, at: number): number | undefined {
+  if (bytes.length - at < FRAME_HEADER_BYTES) return undefined
+  const payloadBytes = (bytes[at + 2] ?? 0) | ((bytes[at + 3] ?? 0) << 8)
+  if (payloadBytes > FRAME_PAYLOAD_MAX_BYTES) throw new GuestProtocolError(`frame payload of ${payloadBytes} bytes`)
+  return FRAME_HEADER_BYTES + payloadBytes + 1
+}
+
+function deliver(bytes: Uint8Array, at: number, frameBytes: number, onFrame: (frame: Frame) => void): void {
+  const trailer = bytes[at + frameBytes - 1]
+  if (trailer === 0) return
+  if (trailer !== FRAME_TRAILER) throw new GuestProtocolError(`frame trailer ${trailer}`)
+  const view = new DataView(bytes.buffer, bytes.byteOffset + at, FRAME_HEADER_BYTES)
+  onFrame({
+    type: view.getUint8(0),
+    flags: view.getUint8(1),
+    stream: view.getUint32(4, true),
+    payload: bytes.subarray(at + FRAME_HEADER_BYTES, at + frameBytes - 1),
+  })
+}

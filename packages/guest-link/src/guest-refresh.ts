@@ -1,0 +1,47 @@
+import { constants } from 'node:os'
+import { GUEST_ENVIRONMENT_MAX_ENTRIES, GUEST_MESSAGE_MAX_BYTES } from '@offshoot/contract/guest-frame'
+import { environmentStrings } from './guest-command.ts'
+import { GuestRequestError } from './guest-link-error.ts'
+
+/** What makes a restored guest itself; sent before anything else is let through to it. */
+export interface GuestRefresh {
+  /** The present: nanoseconds since 1970, or a Date. */
+  readonly time: bigint | Date
+  /** 1 to 63 of a-z, 0-9 and `-`. */
+  readonly hostname: string
+  /** 32 lower-case hex digits, see machine-id(5). */
+  readonly machineId: string
+  /** 32 to 512 bytes from the host's random source, never used twice. */
+  readonly entropy: Uint8Array
+  /** The sandbox's variables, in every command's environment from now on; replaces the earlier ones. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** @throws GuestRequestError E2BIG or EINVAL, for what the guest could only refuse. */
+export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
+  const timeNs = refresh.time instanceof Date ? BigInt(refresh.time.getTime()) * 1_000_000n : refresh.time
+  const env = environmentStrings(refresh.env)
+  if (!/^[0-9a-f]{32}$/.test(refresh.machineId)) throw invalid('machine id')
+  if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(refresh.hostname)) throw invalid('host name')
+  if (refresh.entropy.length < 32 || refresh.entropy.length > 512) throw invalid('entropy')
+  if (env.some((string) => string.includes('\0'))) throw invalid('env')
+
+  const head = Buffer.alloc(14)
+  head.writeBigUInt64LE(timeNs, 0)
+  head.writeUInt16LE(refresh.hostname.length, 8)
+  head.writeUInt16LE(refresh.entropy.length, 10)
+  head.writeUInt16LE(Math.min(env.length, 0xffff), 12)
+  const names = Buffer.from(refresh.hostname + refresh.machineId)
+  const message = Buffer.concat([
+    head,
+    names,
+    refresh.entropy,
+    Buffer.from(env.map((string) => `${string}\0`).join('')),
+  ])
+  if (env.length > GUEST_ENVIRONMENT_MAX_ENTRIES || message.length > GUEST_MESSAGE_MAX_BYTES) {
+    throw new GuestRequestError(constants.errno.E2BIG, 'refresh: env is too long')
+  }
+  return message
+}
+
+const invalid = (what: string) => new GuestRequestError(constants.errno.EINVAL, `refresh: ${what}`)

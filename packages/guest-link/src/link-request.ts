@@ -1,0 +1,35 @@
+import { FrameType, GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
+import { readErrorPayload } from './error-payload.ts'
+import { GuestRequestError } from './guest-link-error.ts'
+import type { LinkStream } from './link-stream.ts'
+
+/** One question with one answer: PING, REFRESH, QUIESCE. */
+export class LinkRequest implements LinkStream {
+  /** The answer's payload. Rejects with GuestRequestError, or GuestLinkLost. */
+  readonly answered: Promise<Uint8Array>
+  readonly #answerType: number
+  readonly #answered = Promise.withResolvers<Uint8Array>()
+
+  constructor(answerType: number) {
+    this.#answerType = answerType
+    this.answered = this.#answered.promise
+    // The asker may have stopped waiting at its deadline.
+    this.answered.catch(() => {})
+  }
+
+  onFrame(frame: Frame): boolean {
+    if (frame.type === FrameType.error) {
+      const { errno, text } = readErrorPayload(frame.payload)
+      this.#answered.reject(new GuestRequestError(errno, text))
+    } else if (frame.type === this.#answerType) {
+      this.#answered.resolve(Uint8Array.from(frame.payload))
+    } else {
+      throw new GuestProtocolError(`frame type ${frame.type} answers a request`)
+    }
+    return true
+  }
+
+  onLinkLost(error: Error): void {
+    this.#answered.reject(error)
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * The host side of the guest channel: one connection, many streams.
+ *
+ *     connecting ──HELLO_ACK──► open ──► closed
+ *
+ * Invariants: a stream id is used once in the life of a link; every stream in the table hears of its end or of the
+ * link's; nothing is sent or delivered after `closed`. The guest is not trusted: a frame that breaks the protocol
+ * closes the link, and every buffer is bounded by the windows whatever the guest sends.
+ */
+import type { Socket } from 'node:net'
+import {
+  encodeMessage,
+  FrameDecoder,
+  FrameFlag,
+  FrameType,
+  GuestProtocolError,
+  type Frame,
+} from '@offshoot/contract/guest-frame'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { readErrorPayload } from './error-payload.ts'
+import { encodeCommand, type GuestCommand } from './guest-command.ts'
+import { GuestLinkLost } from './guest-link-error.ts'
+import type { GuestProcess } from './guest-process.ts'
+import { encodeRefresh, type GuestRefresh } from './guest-refresh.ts'
+import { Handshake, readHelloAck, type GuestHello } from './handshake.ts'
+import { LinkRequest } from './link-request.ts'
+import type { LinkStream } from './link-stream.ts'
+import { openSocket } from './open-socket.ts'
+import { RemoteCommand } from './remote-command.ts'
+
+/** Written and not yet taken by the guest; over this it hangs, and the link is closed. All windows together are less. */
+const UNSENT_MAX_BYTES = 64 * 1024 * 1024
+const STREAM_ID_MAX = 0xffff_ffff
+
+/** Why a link ended. */
+export interface GuestLinkClosed {
+  /** `closed`: by {@link GuestLink.close}. `lost`: the other end went away. `protocol`: the guest broke the protocol. */
+  readonly reason: 'closed' | 'lost' | 'protocol'
+  readonly message: string
+}
+
+export class GuestLink {
+  /** Resolves when the link is no more, with the reason; never rejects. */
+  readonly closed: Promise<GuestLinkClosed>
+
+  readonly #closed = Promise.withResolvers<GuestLinkClosed>()
+  readonly #greeted = Promise.withResolvers<void>()
+  readonly #decoder = new FrameDecoder()
+  readonly #streams = new Map<number, LinkStream>()
+  #handshake: Handshake | undefined = new Handshake()
+  #hello: GuestHello | undefined
+  #socket: Socket | undefined
+  #isClosed = false
+  #isCorked = false
+  #lastId = 0
+
+  private constructor() {
+    this.closed = this.#closed.promise
+    this.#greeted.promise.catch(() => {})
+  }
+
+  /**
+   * Connects to the guest behind a Unix socket, which need not exist yet, and waits until it answers.
+   *
+   * @throws DeadlineExceeded; GuestLinkLost when the other end hangs up; GuestProtocolError on another protocol version
+   */
+  static async connect(socketPath: string, deadline: Deadline): Promise<GuestLink> {
+    const link = new GuestLink()
+    const socket = await openSocket(socketPath, { onBytes: (bytes) => link.#onBytes(bytes) }, deadline)
+    try {
+      link.#greet(socket)
+      await deadline.race(link.#greeted.promise)
+      return link
+    } catch (error) {
+      link.close()
+      throw error
+    }
+  }
+
+  /** What the guest said of itself. */
+  get hello(): GuestHello {
+    if (this.#hello === undefined) throw new Error('the guest has not answered yet')
+    return this.#hello
+  }
+
+  /** One round trip, with an echo of up to 16384 bytes. @throws DeadlineExceeded, GuestLinkLost */
+  async ping(deadline: Deadline, payload: Uint8Array = new Uint8Array(0)): Promise<Uint8Array> {
+    return this.#ask(FrameType.ping, FrameType.pong, payload, deadline)
+  }
+
+  /** Gives a restored guest its own identity, before anything else. @throws GuestRequestError naming the failed step */
+  async refresh(refresh: GuestRefresh, deadline: Deadline): Promise<void> {
+    await this.#ask(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline)
+  }
+
+  /** Everything on disk and nothing cached that the disk has too: before a snapshot. @throws DeadlineExceeded, GuestLinkLost */
+  async quiesce(deadline: Deadline): Promise<void> {
+    await this.#ask(FrameType.quiesce, FrameType.quiesced, new Uint8Array(0), deadline)
+  }
+
+  /**
+   * Resolves when the program runs. A command that has not started at the deadline is killed.
+   *
+   * @throws GuestRunError when it cannot start; DeadlineExceeded; GuestLinkLost
+   */
+  async run(command: GuestCommand, deadline?: Deadline): Promise<GuestProcess> {
+    const hasStdin = command.stdin !== 'none'
+    const message = encodeCommand(command)
+    this.#throwIfClosed()
+    const id = this.#takeId()
+    const remote = new RemoteCommand(id, hasStdin, (frame) => this.#send(frame))
+    this.#streams.set(id, remote)
+    this.#send(encodeMessage(FrameType.run, id, message, hasStdin ? 0 : FrameFlag.end))
+    try {
+      await (deadline === undefined ? remote.started : deadline.race(remote.started))
+    } catch (error) {
+      remote.abandon()
+      throw error
+    }
+    return remote
+  }
+
+  /** Ends the link; running commands are killed when the next link says hello. */
+  close(): void {
+    this.#close({ reason: 'closed', message: 'the link was closed' })
+  }
+
+  #greet(socket: Socket): void {
+    this.#socket = socket
+    socket.on('error', (error) =>
+      this.#close({ reason: 'lost', message: `the guest's socket failed: ${error.message}` }),
+    )
+    socket.on('close', () => this.#close({ reason: 'lost', message: "the guest's socket was closed" }))
+    if (socket.destroyed) this.#close({ reason: 'lost', message: "the guest's socket was closed" })
+    else if (this.#handshake !== undefined) socket.write(this.#handshake.opening)
+  }
+
+  async #ask(type: number, answerType: number, payload: Uint8Array, deadline: Deadline): Promise<Uint8Array> {
+    this.#throwIfClosed()
+    const request = new LinkRequest(answerType)
+    const id = this.#takeId()
+    this.#streams.set(id, request)
+    this.#send(encodeMessage(type, id, payload))
+    return deadline.race(request.answered)
+  }
+
+  #onBytes(bytes: Uint8Array): void {
+    if (this.#isClosed) return
+    try {
+      const framed = this.#handshake === undefined ? bytes : this.#handshake.find(bytes)
+      if (framed === undefined) return
+      this.#handshake = undefined
+      this.#decoder.push(framed, (frame) => this.#onFrame(frame))
+    } catch (error) {
+      if (!(error instanceof GuestProtocolError)) throw error
+      this.#greeted.reject(error)
+      this.#close({ reason: 'protocol', message: error.message })
+    }
+  }
+
+  #onFrame(frame: Frame): void {
+    if (this.#isClosed) return
+    if (this.#hello === undefined) {
+      this.#hello = readHelloAck(frame.payload)
+      this.#greeted.resolve()
+      return
+    }
+    if (frame.type === FrameType.reset) {
+      throw new GuestProtocolError(`the guest ended the connection: ${readErrorPayload(frame.payload).text}`)
+    }
+    // Every stream of the guest ends with a frame of its own, so an id we do not know is one we never gave.
+    const stream = this.#streams.get(frame.stream)
+    if (stream === undefined) throw new GuestProtocolError(`frame type ${frame.type} on unknown stream ${frame.stream}`)
+    if (stream.onFrame(frame)) this.#streams.delete(frame.stream)
+  }
+
+  /** Frames of one turn of the event loop leave in one write. */
+  #send(frame: Uint8Array): void {
+    const socket = this.#socket
+    if (this.#isClosed || socket === undefined) return
+    if (!this.#isCorked) {
+      this.#isCorked = true
+      socket.cork()
+      process.nextTick(() => {
+        this.#isCorked = false
+        socket.uncork()
+      })
+    }
+    socket.write(frame)
+    if (socket.writableLength > UNSENT_MAX_BYTES) {
+      this.#close({ reason: 'protocol', message: 'the guest takes nothing any more' })
+    }
+  }
+
+  #close(why: GuestLinkClosed): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#socket?.destroy()
+    const error = new GuestLinkLost(`guest link: ${why.message}`)
+    this.#greeted.reject(error)
+    for (const stream of this.#streams.values()) stream.onLinkLost(error)
+    this.#streams.clear()
+    this.#closed.resolve(why)
+  }
+
+  #throwIfClosed(): void {
+    if (this.#isClosed) throw new GuestLinkLost('guest link: already closed')
+  }
+
+  #takeId(): number {
+    if (this.#lastId === STREAM_ID_MAX) throw new Error('a link has run out of stream ids')
+    this.#lastId += 1
+    return this.#lastId
+  }
+}

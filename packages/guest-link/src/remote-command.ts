@@ -1,0 +1,160 @@
+/**
+ * The host's half of one command stream.
+ *
+ *     starting ──STARTED──► running ──EXIT──► over
+ *        └──────FAILED──────────────────────► over        (a lost link leads to `over` from anywhere)
+ */
+import { constants } from 'node:os'
+import {
+  CreditTarget,
+  encodeFrame,
+  FrameFlag,
+  FrameType,
+  GuestProtocolError,
+  type Frame,
+} from '@offshoot/contract/guest-frame'
+import { CommandInput } from './command-input.ts'
+import { CommandOutput } from './command-output.ts'
+import { readErrorPayload } from './error-payload.ts'
+import { GuestRunError } from './guest-link-error.ts'
+import type { GuestExit, GuestProcess } from './guest-process.ts'
+import type { LinkStream } from './link-stream.ts'
+
+export class RemoteCommand implements GuestProcess, LinkStream {
+  readonly stdin: CommandInput
+  readonly stdout: CommandOutput
+  readonly stderr: CommandOutput
+  readonly exited: Promise<GuestExit>
+  /** Resolves when the program runs; rejects with GuestRunError, or GuestLinkLost. */
+  readonly started: Promise<void>
+
+  readonly #id: number
+  readonly #send: (frame: Uint8Array) => void
+  readonly #exited = Promise.withResolvers<GuestExit>()
+  readonly #started = Promise.withResolvers<void>()
+  #state: 'starting' | 'running' | 'over' = 'starting'
+  #pid = 0
+
+  constructor(id: number, hasStdin: boolean, send: (frame: Uint8Array) => void) {
+    this.#id = id
+    this.#send = send
+    this.exited = this.#exited.promise
+    this.started = this.#started.promise
+    // Both are also known by other means: a caller that waits for one only must not be ended by the other.
+    this.exited.catch(() => {})
+    this.started.catch(() => {})
+    this.stdin = new CommandInput((payload, isEnd) => this.#sendStdin(payload, isEnd))
+    if (!hasStdin) this.stdin.destroy()
+    this.stdout = new CommandOutput((bytes) => this.#sendCredit(CreditTarget.stdout, bytes))
+    this.stderr = new CommandOutput((bytes) => this.#sendCredit(CreditTarget.stderr, bytes))
+  }
+
+  get pid(): number {
+    return this.#pid
+  }
+
+  kill(signal: number | NodeJS.Signals): void {
+    const number = typeof signal === 'number' ? signal : constants.signals[signal]
+    if (!Number.isInteger(number) || number < 1 || number > 64) throw new RangeError(`no such signal: ${signal}`)
+    if (this.#state !== 'over') this.#send(encodeFrame(FrameType.kill, this.#id, Uint8Array.of(number)))
+  }
+
+  /** Nobody waits for this command any more: it is killed, and what it still sends goes nowhere. */
+  abandon(): void {
+    this.kill('SIGKILL')
+    this.stdout.destroy()
+    this.stderr.destroy()
+    this.stdin.destroy()
+  }
+
+  /** @returns whether this was the stream's last frame. */
+  onFrame(frame: Frame): boolean {
+    switch (frame.type) {
+      case FrameType.started:
+        this.#onStarted(frame)
+        return false
+      case FrameType.failed:
+      case FrameType.error:
+        this.#onFailed(frame)
+        return true
+      case FrameType.exit:
+        this.#onExit(frame)
+        return true
+      default:
+        this.#onStream(frame)
+        return false
+    }
+  }
+
+  onLinkLost(error: Error): void {
+    this.#state = 'over'
+    this.#started.reject(error)
+    this.#exited.reject(error)
+    this.stdin.destroy(error)
+    this.stdout.destroy(error)
+    this.stderr.destroy(error)
+  }
+
+  #onStarted(frame: Frame): void {
+    if (this.#state !== 'starting' || frame.payload.length !== 4) throw new GuestProtocolError('bad STARTED')
+    this.#pid = readUint32(frame.payload, 0)
+    this.#state = 'running'
+    this.#started.resolve()
+  }
+
+  #onFailed(frame: Frame): void {
+    const { errno, text } = readErrorPayload(frame.payload)
+    if (this.#state !== 'starting') throw new GuestProtocolError('FAILED after STARTED')
+    const error = new GuestRunError(errno, text)
+    this.#state = 'over'
+    this.#started.reject(error)
+    this.#exited.reject(error)
+    this.stdin.destroy()
+    this.stdout.destroy()
+    this.stderr.destroy()
+  }
+
+  #onExit(frame: Frame): void {
+    const [exitCode, signal] = frame.payload
+    if (this.#state !== 'running' || exitCode === undefined || signal === undefined) {
+      throw new GuestProtocolError('bad EXIT')
+    }
+    this.#state = 'over'
+    this.stdin.destroy()
+    this.stdout.complete()
+    this.stderr.complete()
+    this.#exited.resolve(signal === 0 ? { exitCode, signal: null } : { exitCode: null, signal })
+  }
+
+  #onStream(frame: Frame): void {
+    if (this.#state !== 'running') throw new GuestProtocolError(`frame type ${frame.type} before STARTED`)
+    if (frame.type === FrameType.stdout || frame.type === FrameType.stderr) {
+      const output = frame.type === FrameType.stdout ? this.stdout : this.stderr
+      if (frame.payload.length > 0) output.receive(frame.payload)
+      if ((frame.flags & FrameFlag.end) !== 0) output.complete()
+    } else if (frame.type === FrameType.credit) {
+      if (frame.payload.length !== 5 || frame.payload[0] !== CreditTarget.stdin)
+        throw new GuestProtocolError('bad CREDIT')
+      this.stdin.grant(readUint32(frame.payload, 1))
+    } else if (frame.type === FrameType.stdinClosed) {
+      this.stdin.closeByCommand()
+    } else {
+      throw new GuestProtocolError(`frame type ${frame.type} on a command`)
+    }
+  }
+
+  #sendStdin(payload: Uint8Array, isEnd: boolean): void {
+    if (this.#state !== 'over') this.#send(encodeFrame(FrameType.stdin, this.#id, payload, isEnd ? FrameFlag.end : 0))
+  }
+
+  #sendCredit(target: number, bytes: number): void {
+    if (this.#state === 'over') return
+    const payload = new Uint8Array(5)
+    payload[0] = target
+    new DataView(payload.buffer).setUint32(1, bytes, true)
+    this.#send(encodeFrame(FrameType.credit, this.#id, payload))
+  }
+}
+
+const readUint32 = (payload: Uint8Array, at: number) =>
+  new DataView(payload.buffer, payload.byteOffset, payload.byteLength).getUint32(at, true)

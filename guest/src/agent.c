@@ -188,27 +188,28 @@ static bool handle_frames(struct agent *agent)
 }
 
 // What the dead host has not read is gone, what it has written still counts: as with QEMU in between.
-static void let_go_of_dead_host(struct channel *channel)
+static bool let_go_of_dead_host(struct channel *channel)
 {
+	bool made_room = channel->out_start < channel->out_end;
 	channel_drop_output(channel);
-	if (channel->in_start != channel->in_end)
-		return;
-	close(channel->fd);
-	channel->fd = -1;
+	if (channel->in_start == channel->in_end) {
+		close(channel->fd);
+		channel->fd = -1;
+	}
+	return made_room;
 }
 
-// On a listener only. True when there is a new host to read from.
+// On a listener only. True when there is a new host to read from, or room for the answers to the old one.
 static bool take_next_host(struct agent *agent)
 {
 	struct channel *channel = &agent->channel;
-	if (channel->fd >= 0 && channel->ended)
-		let_go_of_dead_host(channel);
+	bool made_room = channel->fd >= 0 && channel->ended && let_go_of_dead_host(channel);
 	if (channel->fd >= 0 || !agent->has_next_host)
-		return false;
+		return made_room;
 	int fd = accept4(agent->setup->listener_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0) {
 		agent->has_next_host = false;
-		return false;
+		return made_room;
 	}
 	channel->fd = fd;
 	channel->readable = channel->writable = true;

@@ -12,3 +12,7 @@ rm -f /etc/dropbear/*_host_key
 rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/lib/dpkg/*-old
 rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/bootstrap.log /tmp/*
 mkdir -p /var/lib/apt/lists/partial
+
+# The builder's own; a sandbox gets its name servers with its address.
+: > /etc/resolv.conf
+chmod 0644 /etc/resolv.conf

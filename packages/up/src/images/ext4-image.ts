@@ -15,15 +15,10 @@ const SMALL_DISK_MIB = 512
  */
 export async function makeExt4(root: RootFolder, image: string, diskMib: number, deadline: Deadline): Promise<void> {
   const journalMib = diskMib < SMALL_DISK_MIB ? 4 : 16
-  await runCommand(
-    'mke2fs',
-    [
-      ...['-q', '-t', 'ext4', '-L', 'root', '-m', '0', '-b', '4096', '-J', `size=${journalMib}`],
-      ...['-E', 'assume_storage_prezeroed=1,lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0'],
-      ...['-d', root.path, image, `${diskMib}M`],
-    ],
-    { deadline },
-  )
+  const format = `-q -t ext4 -L root -m 0 -b 4096 -J size=${journalMib}`
+  const zeroed = '-E assume_storage_prezeroed=1,lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0'
+  const args = [...format.split(' '), ...zeroed.split(' '), '-d', root.path, image, `${diskMib}M`]
+  await runCommand('mke2fs', args, { deadline })
   if (root.owners !== 'as-is') await setOwners(root.path, root.owners, image, deadline)
 }
 

@@ -37,8 +37,7 @@ async function run(work: StepWork): Promise<void> {
   const { folder: unpacked } = await fetchDebianPackage(work, (apt) =>
     apt.dependencyOf(`linux-image-cloud-${debianArchitecture()}`),
   )
-  const images = (await readdir(join(unpacked, 'boot'))).filter((name) => name.startsWith('vmlinuz-'))
-  const [image] = images
+  const image = (await readdir(join(unpacked, 'boot'))).find((name) => name.startsWith('vmlinuz-'))
   if (image === undefined) throw new Error('the kernel package holds no vmlinuz')
   await copyFile(join(unpacked, 'boot', image), join(work.folder, 'vmlinuz'))
 

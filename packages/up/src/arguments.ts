@@ -1,0 +1,76 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--images-dir DIR] [--yes] [--down] [--help]
+
+Sets up everything Offshoot needs on this machine, starts it and stays in the foreground; Ctrl-C stops the services and leaves VMs running.
+
+  --data-dir DIR    where all state is kept (default ./.offshoot)
+  --port N          public port on 127.0.0.1 (default 8080; 0 takes a free one)
+  --images-dir DIR  where built images are kept, to share them between data directories (default DIR/images)
+  --yes             install missing Debian packages without asking
+  --down            end the services and every VM of DIR; removes nothing
+  --help            this text
+
+OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
+`
+
+export interface UpArguments {
+  readonly command: 'up' | 'down' | 'help'
+  /** Absolute. */
+  readonly dataDir: string
+  /** Absolute. */
+  readonly imagesDir: string
+  /** 0 for a free one. */
+  readonly port: number
+  readonly isYes: boolean
+  /** Names of the templates to offer; `null` for all. */
+  readonly templates: readonly string[] | null
+}
+
+/** The command line cannot be understood; the message says why. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** @throws {UsageError} */
+export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.ProcessEnv>, cwd: string): UpArguments {
+  const values = parseFlags(argv)
+  const dataDir = resolve(cwd, values['data-dir'] ?? '.offshoot')
+  const port = Number(values.port ?? '8080')
+  if (!/^\d{1,5}$/.test(values.port ?? '8080') || port > 65_535)
+    throw new UsageError(`--port must be a number from 0 to 65535, not "${values.port}"`)
+  return {
+    command: values.help ? 'help' : values.down ? 'down' : 'up',
+    dataDir,
+    imagesDir: values['images-dir'] === undefined ? resolve(dataDir, 'images') : resolve(cwd, values['images-dir']),
+    port,
+    isYes: values.yes ?? false,
+    templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),
+  }
+}
+
+function parseFlags(argv: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        'data-dir': { type: 'string' },
+        'images-dir': { type: 'string' },
+        port: { type: 'string' },
+        yes: { type: 'boolean' },
+        down: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    })
+    return values
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function parseTemplates(list: string | undefined): readonly string[] | null {
+  const names = (list ?? '').split(',').map((name) => name.trim())
+  const given = names.filter((name) => name !== '')
+  return given.length === 0 ? null : given
+}

@@ -1,0 +1,13 @@
+import { Deadline } from '@offshoot/kit/deadline'
+import { repositoryRoot } from '../repository.ts'
+import { runCommand } from '../run-command.ts'
+
+/** The commit of this checkout, `unknown` where there is no git or no checkout. */
+export async function readCommit(): Promise<string> {
+  const deadline = Deadline.after(10_000, 'git rev-parse')
+  try {
+    return (await runCommand('git', ['-C', repositoryRoot, 'rev-parse', 'HEAD'], { deadline })).trim()
+  } catch {
+    return 'unknown'
+  }
+}

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { z } from 'zod'
+import type { DataLayout } from '../data-layout.ts'
+import { repositoryRoot } from '../repository.ts'
+import { runCommand } from '../run-command.ts'
+
+const BOOTSTRAP_WITHIN_MS = 60_000
+
+/** What control's bootstrap prints: the secrets only when it has just made them, because it keeps hashes. */
+const bootstrapped = z.object({
+  api_key: z.string().nullable(),
+  jwt: z.string(),
+  email: z.string(),
+  password: z.string().nullable(),
+})
+type Bootstrapped = z.infer<typeof bootstrapped>
+
+/** `DIR/credentials.json`, mode 0600: how the first user reaches the service. The `jwt` is a fresh one at each start. */
+const credentials = z.object({
+  base_url: z.string(),
+  api_key: z.string(),
+  jwt: z.string(),
+  email: z.string(),
+  password: z.string(),
+})
+export type Credentials = z.infer<typeof credentials>
+
+/** Brings the schema up to date, makes the first workspace and its key where there is none, and writes the credentials file. */
+export async function bootstrap(layout: DataLayout, baseUrl: string, cancelled: AbortSignal): Promise<Credentials> {
+  const deadline = Deadline.after(BOOTSTRAP_WITHIN_MS, 'preparing the database', cancelled)
+  const kept = await readCredentials(layout.credentials)
+  const first = await runBootstrap(layout, [], deadline)
+  const written =
+    joinCredentials(baseUrl, first, kept) ??
+    joinCredentials(baseUrl, await runBootstrap(layout, ['--new-key'], deadline), null)
+  if (written === null) throw new Error('control made no new key when asked for one')
+  await writeFileDurably(layout.credentials, `${JSON.stringify(written, null, 2)}\n`)
+  return written
+}
+
+/** `null` when a secret is neither new nor kept: the credentials file was lost. */
+export function joinCredentials(baseUrl: string, made: Bootstrapped, kept: Credentials | null): Credentials | null {
+  const isSameUser = kept?.email === made.email
+  const api_key = made.api_key ?? (isSameUser ? kept.api_key : null)
+  const password = made.password ?? (isSameUser ? kept.password : null)
+  if (api_key === null || password === null) return null
+  return { base_url: baseUrl, api_key, jwt: made.jwt, email: made.email, password }
+}
+
+async function readCredentials(path: string): Promise<Credentials | null> {
+  try {
+    return credentials.parse(JSON.parse(await readFile(path, 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+async function runBootstrap(layout: DataLayout, flags: readonly string[], deadline: Deadline): Promise<Bootstrapped> {
+  const entry = `${repositoryRoot}/packages/control/src/bootstrap.ts`
+  const output = await runCommand(process.execPath, [entry, layout.controlConfig, ...flags], { deadline })
+  const lastLine = output.trimEnd().split('\n').at(-1) ?? ''
+  return bootstrapped.parse(JSON.parse(lastLine))
+}

@@ -1,0 +1,14 @@
+import type { Credentials } from './config/credentials.ts'
+
+/** What stands below `ready`: three lines that work when pasted into a shell, in this order. */
+export function readyLines({ base_url, api_key }: Credentials, template: string): readonly string[] {
+  const auth = `-H 'Authorization: Bearer ${api_key}'`
+  const json = `-H 'Content-Type: application/json'`
+  const sandboxes = `${base_url}/v1/sandboxes`
+  const takeId = `grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4`
+  return [
+    `id=$(curl -sS ${auth} ${json} -d '{"template":"${template}"}' ${sandboxes} | ${takeId})`,
+    `curl -sS ${auth} ${json} -d '{"cmd":"uname -a"}' ${sandboxes}/$id/exec; echo`,
+    `curl -sS ${auth} -X DELETE ${sandboxes}/$id`,
+  ]
+}

@@ -1,0 +1,31 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
+
+const POLL_MS = 20
+const AFTER_KILL_MS = 5000
+
+/**
+ * Asks a process to end, waits, then kills it; returns when it is gone. It need not be a child of ours.
+ * @param hurry cuts the wait short
+ */
+export async function endProcess(
+  identity: ProcessIdentity,
+  signal: NodeJS.Signals,
+  withinMs: number,
+  hurry?: AbortSignal,
+): Promise<void> {
+  await signalProcess(identity, signal)
+  if (await isGone(identity, Deadline.after(withinMs, `end of ${identity.pid}`), hurry)) return
+  await signalProcess(identity, 'SIGKILL')
+  const killed = Deadline.after(AFTER_KILL_MS, `end of killed process ${identity.pid}`)
+  if (!(await isGone(identity, killed))) killed.throwIfOver()
+}
+
+async function isGone(identity: ProcessIdentity, deadline: Deadline, hurry?: AbortSignal): Promise<boolean> {
+  while (await isAlive(identity)) {
+    if (deadline.remainingMs === 0 || hurry?.aborted) return false
+    await delay(POLL_MS)
+  }
+  return true
+}

@@ -1,0 +1,22 @@
+import { copyFile, open, stat, truncate, type FileHandle } from 'node:fs/promises'
+
+const LOG_MAX_BYTES = 32 * 1024 * 1024
+
+/** The services write straight into it, in append mode, so that they go on when the supervisor is gone. */
+export function openLog(path: string): Promise<FileHandle> {
+  return open(path, 'a', 0o600)
+}
+
+/**
+ * Keeps a log below 32 MiB or so, with one older part of the same size at `PATH.1`. It is copied and emptied in place, because its writers
+ * hold it open; a line written between the two is lost.
+ */
+export async function boundLog(path: string, maxBytes: number = LOG_MAX_BYTES): Promise<void> {
+  const size = await stat(path).then(
+    (stat) => stat.size,
+    () => 0,
+  )
+  if (size <= maxBytes) return
+  await copyFile(path, `${path}.1`)
+  await truncate(path)
+}

@@ -1,0 +1,44 @@
+/**
+ * Finds and ends services that an earlier supervisor of the same data directory left running because it was killed. Never VMs.
+ * Whoever calls this holds the lock of the data directory, so no supervisor runs.
+ */
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { identifyProcess, isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
+import type { DataLayout } from '../data-layout.ts'
+import { endProcess } from './end-process.ts'
+import { readRunningRecord } from './running-record.ts'
+import { STOPPING } from './stopping.ts'
+
+export async function endOrphans(layout: DataLayout): Promise<void> {
+  const recorded = await readRunningRecord(layout.runningRecord)
+  for (const name of ['agent', 'control', 'postgres'] as const) {
+    const known = recorded?.services.get(name)
+    const orphans = await findService(name, layout)
+    if (known && (await isAlive(known)) && orphans.every((orphan) => orphan.pid !== known.pid)) orphans.push(known)
+    const { signal, withinMs } = STOPPING[name]
+    await Promise.all(orphans.map((orphan) => endProcess(orphan, signal, withinMs)))
+  }
+}
+
+/** Also those that were started but not yet recorded: a service is known by the file or folder of DIR that only it is started with. */
+async function findService(name: 'agent' | 'control' | 'postgres', layout: DataLayout): Promise<ProcessIdentity[]> {
+  if (name === 'postgres') return findPostmaster(layout.postgres)
+  const config = name === 'agent' ? layout.agentConfig : layout.controlConfig
+  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number)
+  const found = await Promise.all(pids.map(async (pid) => ((await hasArgument(pid, config)) ? identifyProcess(pid) : null)))
+  return found.filter((identity) => identity !== null)
+}
+
+async function hasArgument(pid: number, argument: string): Promise<boolean> {
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  return commandLine.split('\0').includes(argument)
+}
+
+/** The first line of postmaster.pid, believed only when that process works in the cluster's folder, as a postmaster does. */
+async function findPostmaster(cluster: string): Promise<ProcessIdentity[]> {
+  const pid = Number((await readFile(`${cluster}/postmaster.pid`, 'utf8').catch(() => '')).split('\n')[0])
+  if (!Number.isInteger(pid) || pid <= 0) return []
+  if ((await readlink(`/proc/${pid}/cwd`).catch(() => null)) !== cluster) return []
+  const identity = await identifyProcess(pid)
+  return identity === null ? [] : [identity]
+}

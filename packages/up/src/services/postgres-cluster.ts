@@ -1,0 +1,75 @@
+/**
+ * Makes the PostgreSQL cluster, once: built in a folder beside (`DIR/.postgres-new`) with its role and database, and renamed when it is whole.
+ * The service's role owns its database and is no superuser; the superuser's password is used by nobody but a person in need.
+ */
+import { access, chown, lchown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { DataLayout } from '../data-layout.ts'
+import { runCommand } from '../run-command.ts'
+import { secret } from '../config/secret.ts'
+import { asUnprivileged } from './unprivileged.ts'
+
+const MAKE_WITHIN_MS = 120_000
+/** initdb wants a user with a name, and every Linux has this one. */
+const NOBODY_UID = 65_534
+/** The server runs as a user that nothing else runs as; it needs no name. */
+export const POSTGRES_UID = 64_432
+
+export const DATABASE = { user: 'offshoot', database: 'offshoot' } as const
+
+const SETTINGS = `
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+password_encryption = 'scram-sha-256'
+max_connections = 100
+shared_buffers = 64MB
+log_timezone = 'UTC'
+timezone = 'UTC'
+`
+
+/** @returns the password of the service's role */
+export async function ensureCluster(layout: DataLayout, programs: string, cancelled: AbortSignal): Promise<string> {
+  const password = (await secret(layout.secrets, 'postgres')).toString('base64url')
+  const isThere = await access(join(layout.postgres, 'PG_VERSION')).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) await makeCluster(layout, programs, password, cancelled)
+  return password
+}
+
+async function makeCluster(layout: DataLayout, programs: string, password: string, cancelled: AbortSignal) {
+  const deadline = Deadline.after(MAKE_WITHIN_MS, 'making the PostgreSQL cluster', cancelled)
+  const work = join(layout.dir, '.postgres-new')
+  const cluster = join(work, 'cluster')
+  await rm(work, { recursive: true, force: true })
+  await mkdir(work, { mode: 0o700 })
+  const passwordFile = join(work, 'password')
+  await writeFile(passwordFile, (await secret(layout.secrets, 'postgres-superuser')).toString('base64url'), { mode: 0o600 })
+  if (process.getuid?.() === 0) for (const path of [work, passwordFile]) await chown(path, NOBODY_UID, NOBODY_UID)
+
+  const prefix = await asUnprivileged(NOBODY_UID, [programs, layout.postgres])
+  const run = (program: string, args: readonly string[], input = '') => {
+    const [file = '', ...rest] = [...prefix, join(programs, program), ...args]
+    return runCommand(file, rest, { deadline, cwd: '/', input })
+  }
+  const identity = ['-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  const content = ['--encoding=UTF8', '--locale=C', '--data-checksums', '--no-instructions']
+  await run('initdb', ['-D', cluster, ...identity, ...content])
+  // Single-user mode: no server to connect to yet. Each line is a statement.
+  const role = `CREATE ROLE ${DATABASE.user} LOGIN PASSWORD '${password}'`
+  await run('postgres', ['--single', '-D', cluster, 'postgres'], `${role}\nCREATE DATABASE ${DATABASE.database} OWNER ${DATABASE.user}\n`)
+
+  await writeFile(join(cluster, 'postgresql.conf'), SETTINGS, { flag: 'a' })
+  if (process.getuid?.() === 0) await chownTree(cluster, POSTGRES_UID)
+  await rm(layout.postgres, { recursive: true, force: true })
+  await rename(cluster, layout.postgres)
+  await rm(work, { recursive: true, force: true })
+}
+
+async function chownTree(folder: string, uid: number): Promise<void> {
+  await chown(folder, uid, uid)
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  for (const entry of entries) await lchown(join(entry.parentPath, entry.name), uid, uid)
+}

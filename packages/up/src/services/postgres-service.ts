@@ -1,0 +1,40 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { DataLayout } from '../data-layout.ts'
+import { POSTGRES_UID } from './postgres-cluster.ts'
+import type { Service, Supervisor } from './supervisor.ts'
+import { asUnprivileged } from './unprivileged.ts'
+
+const POLL_MS = 10
+/** Recovery after a crash replays what was written since the last checkpoint. */
+const READY_WITHIN_MS = 120_000
+
+/** The server of an existing cluster, on a loopback port. */
+export async function postgresService(layout: DataLayout, programs: string, port: number): Promise<Service> {
+  const server = [join(programs, 'postgres'), '-D', layout.postgres, '-p', String(port)]
+  const prefix = await asUnprivileged(POSTGRES_UID, [programs, layout.postgres])
+  const [file = '', ...args] = [...prefix, ...server]
+  return { name: 'postgres', file, args, cwd: '/' }
+}
+
+/**
+ * Removes what a killed server left: its pid may be another process's by now, and the next server would refuse to start.
+ * Only for a caller that holds the data directory's lock and has ended orphans.
+ */
+export async function removeStalePidFile(layout: DataLayout): Promise<void> {
+  await rm(join(layout.postgres, 'postmaster.pid'), { force: true })
+}
+
+/** Waits until the supervised server takes connections: line 8 of postmaster.pid says so, and line 1 that it is this one. */
+export async function waitForPostgres(layout: DataLayout, supervisor: Supervisor, cancelled: AbortSignal): Promise<void> {
+  const deadline = Deadline.after(READY_WITHIN_MS, `PostgreSQL to be ready, see ${layout.logs}/postgres.log`, cancelled)
+  for (;;) {
+    const lines = (await readFile(join(layout.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+    const pid = supervisor.running('postgres')?.pid
+    if (pid !== undefined && Number(lines[0]) === pid && lines[7]?.startsWith('ready')) return
+    deadline.throwIfOver()
+    await delay(POLL_MS)
+  }
+}

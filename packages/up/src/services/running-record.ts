@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises'
+import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { z } from 'zod'
+
+export const serviceName = z.enum(['postgres', 'agent', 'control'])
+export type ServiceName = z.infer<typeof serviceName>
+
+/** A process by pid and start time (clock ticks since boot), which together never name another. */
+const recordedProcess = z.object({ pid: z.int(), start_ticks: z.int() })
+
+/** `DIR/up.json`: who runs, for the next start and for `--down`. */
+const runningRecord = z.object({
+  ...recordedProcess.shape,
+  port: z.int(),
+  agent_port: z.int(),
+  postgres_port: z.int(),
+  services: z.partialRecord(serviceName, recordedProcess),
+})
+
+export interface Ports {
+  readonly control: number
+  readonly agent: number
+  readonly postgres: number
+}
+
+export interface RunningProcesses {
+  readonly supervisor: ProcessIdentity
+  readonly services: ReadonlyMap<ServiceName, ProcessIdentity>
+}
+
+/** Keeps up.json true while the supervisor runs: rewritten, beside and renamed, whenever a service starts or ends. */
+export class RunningRecord {
+  readonly #path: string
+  readonly #supervisor: ProcessIdentity
+  readonly #ports: Ports
+  readonly #services = new Map<ServiceName, ProcessIdentity>()
+  #written: Promise<void> = Promise.resolve()
+
+  constructor(path: string, supervisor: ProcessIdentity, ports: Ports) {
+    this.#path = path
+    this.#supervisor = supervisor
+    this.#ports = ports
+  }
+
+  started(name: ServiceName, process: ProcessIdentity): Promise<void> {
+    this.#services.set(name, process)
+    return this.#write()
+  }
+
+  ended(name: ServiceName): Promise<void> {
+    this.#services.delete(name)
+    return this.#write()
+  }
+
+  /** One write after the other, each with what is true when its turn comes. */
+  #write(): Promise<void> {
+    const write = () => writeFileDurably(this.#path, `${JSON.stringify(this.#content(), null, 2)}\n`)
+    this.#written = this.#written.then(write, write)
+    return this.#written
+  }
+
+  #content(): z.infer<typeof runningRecord> {
+    const services = [...this.#services].map(([name, process]) => [name, asRecorded(process)])
+    return {
+      ...asRecorded(this.#supervisor),
+      port: this.#ports.control,
+      agent_port: this.#ports.agent,
+      postgres_port: this.#ports.postgres,
+      services: Object.fromEntries(services) as Record<ServiceName, z.infer<typeof recordedProcess>>,
+    }
+  }
+}
+
+/** What the last supervisor of this data directory recorded; `null` when it never ran or the record is unreadable. */
+export async function readRunningRecord(path: string): Promise<RunningProcesses | null> {
+  const text = await readFile(path, 'utf8').catch(() => null)
+  const parsed = runningRecord.safeParse(parseJson(text))
+  if (!parsed.success) return null
+  const services = Object.entries(parsed.data.services) as [ServiceName, z.infer<typeof recordedProcess>][]
+  return {
+    supervisor: asIdentity(parsed.data),
+    services: new Map(services.map(([name, process]) => [name, asIdentity(process)])),
+  }
+}
+
+function parseJson(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    return null
+  }
+}
+
+function asRecorded({ pid, startTicks }: ProcessIdentity): z.infer<typeof recordedProcess> {
+  return { pid, start_ticks: startTicks }
+}
+
+function asIdentity(recorded: z.infer<typeof recordedProcess>): ProcessIdentity {
+  return { pid: recorded.pid, startTicks: recorded.start_ticks }
+}

@@ -1,0 +1,135 @@
+/**
+ * Keeps services running: each is a process in a session of its own, started again when it dies, with a back-off, until it is given up.
+ *
+ * A service: idle → running ⇄ waiting to be started again → stopped. `gaveUp` settles when one of them died too often in a row; the others
+ * go on until {@link Supervisor.stop}, which ends them in the order given to it.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
+import { Backoff } from './backoff.ts'
+import { endProcess } from './end-process.ts'
+import { boundLog, openLog } from './log-file.ts'
+import type { ServiceName } from './running-record.ts'
+import { STOPPING } from './stopping.ts'
+
+const LOG_CHECK_MS = 10_000
+
+export interface Service {
+  readonly name: ServiceName
+  readonly file: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Hears of what the supervisor does. `started` is waited for before anything else happens to that process. */
+export interface SupervisorListener {
+  started(name: ServiceName, process: ProcessIdentity): Promise<void>
+  ended(name: ServiceName): Promise<void>
+  restarting(name: ServiceName, how: string, delayMs: number): void
+}
+
+export class Supervisor {
+  readonly #logs: string
+  readonly #listener: SupervisorListener
+  readonly #stopping = new AbortController()
+  readonly #loops = new Map<ServiceName, Promise<void>>()
+  readonly #running = new Map<ServiceName, ProcessIdentity>()
+  readonly #gaveUp = Promise.withResolvers<ServiceName>()
+  readonly #logCheck: NodeJS.Timeout
+
+  constructor(logs: string, listener: SupervisorListener) {
+    this.#logs = logs
+    this.#listener = listener
+    this.#logCheck = setInterval(() => void this.#boundLogs(), LOG_CHECK_MS)
+  }
+
+  /** The first service that died too often in a row. */
+  get gaveUp(): Promise<ServiceName> {
+    return this.#gaveUp.promise
+  }
+
+  start(service: Service): void {
+    if (this.#loops.has(service.name)) throw new Error(`${service.name} is started twice`)
+    const loop = this.#keepRunning(service)
+    loop.catch((error: unknown) => this.#gaveUp.reject(error))
+    this.#loops.set(service.name, loop)
+  }
+
+  /** The process of a service at this moment. */
+  running(name: ServiceName): ProcessIdentity | undefined {
+    return this.#running.get(name)
+  }
+
+  /**
+   * Ends the services in this order, each given its time to do so.
+   * @param hurry cuts all waits short: what still runs is killed
+   */
+  async stop(order: readonly ServiceName[], hurry?: AbortSignal): Promise<void> {
+    this.#stopping.abort()
+    clearInterval(this.#logCheck)
+    for (const name of order) {
+      const process = this.#running.get(name)
+      if (process) await endProcess(process, STOPPING[name].signal, STOPPING[name].withinMs, hurry)
+      await this.#loops.get(name)?.catch(() => undefined)
+    }
+  }
+
+  async #keepRunning(service: Service): Promise<void> {
+    const backoff = new Backoff()
+    while (!this.#stopping.signal.aborted) {
+      const startedAtMs = performance.now()
+      const how = await this.#runOnce(service)
+      if (this.#stopping.signal.aborted) return
+      const delayMs = backoff.afterDeath(performance.now() - startedAtMs)
+      if (delayMs === null) return this.#gaveUp.resolve(service.name)
+      this.#listener.restarting(service.name, how, delayMs)
+      await delay(delayMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
+    }
+  }
+
+  /** @returns how it ended, for people */
+  async #runOnce(service: Service): Promise<string> {
+    const log = await openLog(this.#logPath(service.name))
+    let child: ChildProcess
+    try {
+      child = spawn(service.file, service.args, {
+        cwd: service.cwd,
+        env: { ...process.env, ...service.env },
+        stdio: ['ignore', log.fd, log.fd],
+        detached: true,
+      })
+    } finally {
+      await log.close()
+    }
+    const exited = once(child, 'exit').then(
+      ([code, signal]: (number | string | null)[]) => (signal === null ? `exit code ${code}` : `${signal}`),
+      (error: Error) => error.message,
+    )
+    await this.#recordStart(service.name, child.pid)
+    const how = await exited
+    this.#running.delete(service.name)
+    await this.#listener.ended(service.name)
+    return how
+  }
+
+  async #recordStart(name: ServiceName, pid: number | undefined): Promise<void> {
+    const identity = pid === undefined ? null : await identifyProcess(pid)
+    if (identity === null) return // it is dead already, which `exit` tells
+    this.#running.set(name, identity)
+    await this.#listener.started(name, identity)
+    // Asked to stop while it was being started: whoever stops did not know of it.
+    if (this.#stopping.signal.aborted) await endProcess(identity, STOPPING[name].signal, STOPPING[name].withinMs)
+  }
+
+  async #boundLogs(): Promise<void> {
+    await Promise.all([...this.#loops.keys()].map((name) => boundLog(this.#logPath(name))))
+  }
+
+  #logPath(name: ServiceName): string {
+    return join(this.#logs, `${name}.log`)
+  }
+}

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, readdir, readlink, rm } from 'node:fs/promises'
+import { readFile, readdir, readlink, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type ProcessIdentity, identifyProcess } from '@offshoot/kit/process-identity'
 import { type Answer, type Call, call } from './http.ts'
@@ -18,9 +18,10 @@ export interface Credentials {
 }
 
 export interface StartOptions {
-  /** Images to offer; the others are not baked, which saves seconds. */
-  readonly templates?: readonly ('minimal' | 'base')[]
-  readonly imagesDir?: string
+  /** Images to offer; the others are not baked, which saves seconds. `null`: all there are. */
+  readonly templates?: readonly ('minimal' | 'base')[] | null
+  /** Build images in the data directory instead of using the shared ones. */
+  readonly ownImages?: boolean
   readonly port?: number
   readonly env?: Record<string, string>
 }
@@ -38,12 +39,13 @@ export class Offshoot {
     this.#options = options
   }
 
-  /** A new, empty data directory; `name` tells whose it is. */
+  /** A new data directory, which nothing has made yet; `name` tells whose it is. */
+  static prepare(name: string, options: StartOptions = {}): Offshoot {
+    return new Offshoot(join(repository, '.offshoot/tests', `${name}-${process.pid}`), options)
+  }
+
   static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {
-    const dataDir = join(repository, '.offshoot/tests', `${name}-${process.pid}`)
-    await rm(dataDir, { recursive: true, force: true })
-    await mkdir(join(dataDir, '..'), { recursive: true })
-    const offshoot = new Offshoot(dataDir, options)
+    const offshoot = Offshoot.prepare(name, options)
     await offshoot.up()
     return offshoot
   }
@@ -51,12 +53,12 @@ export class Offshoot {
   /** Runs `bin/up` and waits for its `ready` line. */
   async up(): Promise<void> {
     this.#output = ''
-    const { templates = ['minimal'], imagesDir: images = imagesDir, port = 0, env = {} } = this.#options
+    const { templates = ['minimal'], port = 0, env = {} } = this.#options
     const child = spawn(
       join(repository, 'bin/up'),
-      ['--data-dir', this.dataDir, '--images-dir', images, '--port', String(port), '--yes'],
+      ['--data-dir', this.dataDir, ...this.#imagesArguments, '--port', String(port), '--yes'],
       {
-        env: { ...process.env, OFFSHOOT_TEMPLATES: templates.join(','), ...env },
+        env: { ...process.env, ...(templates ? { OFFSHOOT_TEMPLATES: templates.join(',') } : {}), ...env },
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,
       },
@@ -73,9 +75,13 @@ export class Offshoot {
         if (child.exitCode !== null) throw new Error(`bin/up exited with ${child.exitCode}:\n${this.#output}`)
         return /^ready http/m.test(this.#output)
       },
-      180_000,
+      300_000,
     )
     this.#credentials = JSON.parse(await readFile(join(this.dataDir, 'credentials.json'), 'utf8')) as Credentials
+  }
+
+  get #imagesArguments(): string[] {
+    return this.#options.ownImages ? [] : ['--images-dir', imagesDir]
   }
 
   get output(): string {
@@ -168,7 +174,7 @@ export class Offshoot {
 
   /** Ends the services and every VM. */
   async down(): Promise<void> {
-    const child = spawn(join(repository, 'bin/up'), ['--data-dir', this.dataDir, '--images-dir', imagesDir, '--down'], {
+    const child = spawn(join(repository, 'bin/up'), ['--data-dir', this.dataDir, ...this.#imagesArguments, '--down'], {
       stdio: 'ignore',
     })
     await once(child, 'exit')

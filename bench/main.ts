@@ -1,0 +1,60 @@
+/**
+ * `bin/bench [NAME…]`: starts a server of its own in an empty data directory, runs the benches named (all by default),
+ * prints their figures and writes bench/results/latest.json.
+ */
+import { Offshoot } from '../tests/setup/offshoot.ts'
+import { type Figure, Samples } from './measure.ts'
+import { save, table } from './report.ts'
+import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
+
+const SETUP = ['fresh_setup_s', 'restart_s'] as const
+
+/** Which run gives which figures. */
+const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) => Promise<Record<string, Figure>> }[] = [
+  { names: ['create', 'delete'], run: createAndDelete },
+  { names: ['exec_true'], run: execTrue },
+  { names: ['memory_private_mib'], run: memoryPrivate },
+  { names: ['burst50'], run: burst },
+]
+
+const known = [...SETUP, ...benches.flatMap(({ names }) => names)]
+
+async function seconds(operation: () => Promise<unknown>): Promise<Figure> {
+  const samples = new Samples()
+  await samples.time(operation)
+  return { ...samples.figure('s'), p50: samples.p50 / 1000, p95: samples.p50 / 1000, p99: samples.p50 / 1000 }
+}
+
+async function main(wanted: ReadonlySet<string>): Promise<void> {
+  const figures = new Map<string, Figure>()
+  const isWanted = (name: string) => wanted.size === 0 || wanted.has(name)
+  const isFresh = isWanted('fresh_setup_s')
+  // A fresh set-up builds its images too; without it those of earlier runs serve.
+  const offshoot = Offshoot.prepare('bench', { templates: null, ownImages: isFresh })
+  try {
+    const fresh = await seconds(async () => offshoot.up())
+    if (isFresh) figures.set('fresh_setup_s', fresh)
+    if (isWanted('restart_s')) {
+      await offshoot.stop()
+      figures.set('restart_s', await seconds(async () => offshoot.up()))
+    }
+    for (const { names, run } of benches) {
+      if (!names.some(isWanted)) continue
+      console.error(`bench: ${names.join(', ')}`)
+      for (const [name, figure] of Object.entries(await run(offshoot))) figures.set(name, figure)
+    }
+  } finally {
+    await offshoot.destroy()
+  }
+  console.log(table(figures))
+  await save(figures)
+}
+
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !known.includes(name))
+if (unknown.length > 0) {
+  console.error(`No bench is called ${unknown.join(', ')}. There are: ${known.join(', ')}.`)
+  process.exitCode = 2
+} else {
+  await main(new Set(names))
+}

@@ -1,0 +1,105 @@
+import { readFile } from 'node:fs/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { BareVm, readRecipe, type Recipe } from './bare-vm.ts'
+import { type Figure, Samples } from './measure.ts'
+
+const TEMPLATE = 'base'
+const BURST = 50
+/** Several benches give several figures at once: a create is followed by its delete. */
+type Figures = Record<string, Figure>
+
+async function inSandbox<T>(offshoot: Offshoot, use: (id: string, pid: number) => Promise<T>): Promise<T> {
+  const { id } = await offshoot.create({ template: TEMPLATE })
+  try {
+    const vm = (await offshoot.virtualMachines()).find(({ sandboxId }) => sandboxId === id)
+    if (vm === undefined) throw new Error(`no VM of ${id}`)
+    return await use(id, vm.pid)
+  } finally {
+    await offshoot.delete(id)
+  }
+}
+
+const recipeOf = async (offshoot: Offshoot): Promise<Recipe> =>
+  inSandbox(offshoot, async (_, pid) => readRecipe(offshoot.dataDir, TEMPLATE, pid))
+
+/** POST to 201 and DELETE to 204, each beside the same done by hand, in turn. */
+export async function createAndDelete(offshoot: Offshoot, n = 60): Promise<Figures> {
+  const recipe = await recipeOf(offshoot)
+  const [create, del, restore, kill] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  for (let i = 0; i < n; i++) {
+    const sandbox = await create.time(async () => offshoot.create({ template: TEMPLATE }))
+    if (sandbox) await del.time(async () => offshoot.delete(sandbox.id))
+    const bare = await restore.time(async () => BareVm.restore(recipe))
+    if (bare) await kill.time(async () => bare.kill())
+  }
+  return { create: create.figure('ms', restore.p50), delete: del.figure('ms', kill.p50) }
+}
+
+/** fork and exec of one small shell, in milliseconds, as a program inside the guest sees it. */
+async function forkAndExecMs(bare: BareVm, rounds: number): Promise<number> {
+  const loop = `s=$(date +%s%N); i=0; while [ $i -lt ${rounds} ]; do /bin/sh -c true; i=$((i+1)); done; echo $(($(date +%s%N) - s))`
+  const command = await bare.link.run({ argv: ['/bin/sh', '-c', loop], stdin: 'none' })
+  let output = ''
+  for await (const chunk of command.stdout.setEncoding('utf8')) output += String(chunk)
+  return Number(output) / 1e6 / rounds
+}
+
+/** `cmd: "true"` over one kept connection, beside fork+exec inside a guest plus one message there and back. */
+export async function execTrue(offshoot: Offshoot, n = 300): Promise<Figures> {
+  const bare = await BareVm.restore(await recipeOf(offshoot))
+  const deadline = Deadline.after(120_000, 'floor of exec')
+  const [exec, roundTrip, forkExec] = [new Samples(), new Samples(), new Samples()]
+  try {
+    await inSandbox(offshoot, async (id) => {
+      for (let i = 0; i < n; i++) {
+        await exec.time(async () => offshoot.exec(id, 'true'))
+        await roundTrip.time(async () => bare.link.ping(deadline))
+        if (i % 30 === 0) forkExec.add(await forkAndExecMs(bare, 20))
+      }
+    })
+  } finally {
+    await bare.kill()
+  }
+  return { exec_true: exec.figure('ms', roundTrip.p50 + forkExec.p50) }
+}
+
+/** What an idle sandbox has for itself, in MiB: pages no other process maps (the rest is the snapshot's page cache). */
+async function privateMib(pid: number): Promise<number> {
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')
+  const kib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1])
+  return (kib('Private_Clean') + kib('Private_Dirty')) / 1024
+}
+
+export async function memoryPrivate(offshoot: Offshoot, n = 10): Promise<Figures> {
+  const memory = new Samples()
+  const created = await Promise.all(Array.from({ length: n }, async () => offshoot.create({ template: TEMPLATE })))
+  for (const { pid } of await offshoot.virtualMachines()) memory.add(await privateMib(pid))
+  await Promise.all(created.map(async ({ id }) => offshoot.delete(id)))
+  return { memory_private_mib: memory.figure('MiB') }
+}
+
+/** Fifty creates at once: the wall time of them all, beside fifty restores by hand, two at a time. */
+export async function burst(offshoot: Offshoot, n = 3): Promise<Figures> {
+  const recipe = await recipeOf(offshoot)
+  const [wall, byHand] = [new Samples(), new Samples()]
+  let succeeded = 0
+  for (let round = 0; round < n; round++) {
+    const outcomes = await wall.time(async () =>
+      Promise.allSettled(Array.from({ length: BURST }, async () => offshoot.create({ template: TEMPLATE }))),
+    )
+    const created = outcomes?.filter((outcome) => outcome.status === 'fulfilled').map(({ value }) => value.id) ?? []
+    succeeded += created.length
+    await Promise.all(created.map(async (id) => offshoot.delete(id)))
+
+    const vms: BareVm[] = []
+    await byHand.time(async () => {
+      const restoreOnes = async () => {
+        for (let i = 0; i < BURST / 2; i++) vms.push(await BareVm.restore(recipe))
+      }
+      await Promise.all([restoreOnes(), restoreOnes()])
+    })
+    await Promise.all(vms.map(async (vm) => vm.kill()))
+  }
+  return { burst50: { ...wall.figure('ms', byHand.p50), success: succeeded / (n * BURST) } }
+}

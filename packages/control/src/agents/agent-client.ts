@@ -1,0 +1,156 @@
+import type { Readable } from 'node:stream'
+import {
+  agentInfo,
+  type AgentInfo,
+  agentSandbox,
+  agentSandboxList,
+  type AgentSandboxList,
+  type CreateOnAgentBody,
+} from '@offshoot/contract/agent-api'
+import { Pool, type Dispatcher } from 'undici'
+import { AgentCredential } from './agent-credential.ts'
+import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
+import type { CreateOutcome } from './create-outcome.ts'
+
+/** Milliseconds to open a connection. An agent that is up answers at once; one that is not should cost little. */
+const CONNECT_TIMEOUT_MS = 2_000
+/** Milliseconds for everything that starts or ends no VM. */
+const STATUS_TIMEOUT_MS = 5_000
+/** Milliseconds an agent may take over one create, its queue included. */
+export const CREATE_TIMEOUT_MS = 120_000
+const REMOVE_TIMEOUT_MS = 60_000
+/** Commands run for as long as their callers wait, so they have connections of their own and never starve the rest. */
+const MAX_CALL_CONNECTIONS = 256
+const MAX_EXEC_CONNECTIONS = 2_048
+/** Bytes of an answer that we read as a whole. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+/** Milliseconds without a byte, heartbeats included (one each 15 s), after which the log's stream counts as dead. */
+const EVENTS_SILENCE_MS = 45_000
+
+interface Call {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly workspaceId?: string
+  readonly requestId: string
+  readonly body?: string | Buffer
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+}
+
+/** One agent's HTTP API (contract/agent-api.ts). Throws {@link AgentUnreachable} when no answer came. */
+export class AgentClient {
+  readonly url: string
+  readonly #calls: Pool
+  readonly #execs: Pool
+  readonly #credential: AgentCredential
+
+  constructor({ url, secret }: { readonly url: string; readonly secret: string }) {
+    this.url = url
+    this.#credential = new AgentCredential(secret)
+    const options = { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS } }
+    this.#calls = new Pool(url, { ...options, connections: MAX_CALL_CONNECTIONS })
+    this.#execs = new Pool(url, { ...options, connections: MAX_EXEC_CONNECTIONS })
+  }
+
+  async info(requestId: string): Promise<AgentInfo> {
+    return agentInfo.parse(
+      await this.#read({ method: 'GET', path: '/v1/agent', requestId, timeoutMs: STATUS_TIMEOUT_MS }),
+    )
+  }
+
+  async list(requestId: string): Promise<AgentSandboxList> {
+    const call = { method: 'GET', path: '/v1/sandboxes', requestId, timeoutMs: STATUS_TIMEOUT_MS } as const
+    return agentSandboxList.parse(await this.#read(call))
+  }
+
+  /** Never throws for what the agent answers or fails to answer: the scheduler decides on the outcome. */
+  async create(body: CreateOnAgentBody, workspaceId: string, requestId: string): Promise<CreateOutcome> {
+    const call = {
+      method: 'POST',
+      path: '/v1/sandboxes',
+      body: JSON.stringify(body),
+      workspaceId,
+      requestId,
+      timeoutMs: CREATE_TIMEOUT_MS,
+    } as const
+    try {
+      return { kind: 'created', sandbox: agentSandbox.parse(await this.#read(call)) }
+    } catch (error) {
+      if (error instanceof AgentUnreachable) return { kind: 'unreachable', mayHaveBegun: error.mayHaveBegun, error }
+      if (error instanceof AgentRefused) return { kind: error.status === 507 ? 'no-memory' : 'refused', error }
+      throw error
+    }
+  }
+
+  /** Idempotent: a sandbox that is already gone counts as removed. */
+  async remove(id: string, workspaceId: string, requestId: string): Promise<void> {
+    const path = `/v1/sandboxes/${id}`
+    try {
+      await this.#read({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: REMOVE_TIMEOUT_MS })
+    } catch (error) {
+      if (error instanceof AgentRefused && error.status === 404) return
+      throw error
+    }
+  }
+
+  /** The answer as it stands, its body unread. Waits as long as the command runs; `signal` is the caller hanging up. */
+  exec(id: string, workspaceId: string, requestId: string, body: Buffer | string, signal: AbortSignal) {
+    const path = `/v1/sandboxes/${id}/exec`
+    return this.#send(this.#execs, { method: 'POST', path, workspaceId, requestId, body, timeoutMs: 0, signal })
+  }
+
+  /** The agent's log as server-sent events, from the record after `cursor`. */
+  async events(cursor: number, requestId: string, signal: AbortSignal): Promise<Readable> {
+    const path = `/v1/agent/events?after=${cursor}`
+    const call = { method: 'GET', path, requestId, timeoutMs: EVENTS_SILENCE_MS, signal } as const
+    const { statusCode, body } = await this.#send(this.#execs, call)
+    if (statusCode === 200) return body
+    throw new AgentRefused(call, statusCode, await readBounded(body))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#calls.destroy(), this.#execs.destroy()])
+  }
+
+  async #read(call: Call): Promise<unknown> {
+    const { statusCode, body } = await this.#send(this.#calls, call)
+    const text = await readBounded(body).catch((error: unknown) => {
+      throw new AgentUnreachable(call, error)
+    })
+    if (statusCode >= 300) throw new AgentRefused(call, statusCode, text)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+
+  async #send(pool: Pool, call: Call): Promise<Dispatcher.ResponseData> {
+    const { method, path, body, timeoutMs, signal } = call
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${await this.#credential.for(call.workspaceId)}`,
+      'x-request-id': call.requestId,
+    }
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    try {
+      return await pool.request({
+        method,
+        path,
+        headers,
+        body: body ?? null,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+        ...(signal && { signal }),
+      })
+    } catch (error) {
+      throw new AgentUnreachable(call, error)
+    }
+  }
+}
+
+async function readBounded(body: Readable): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of body as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`answer is over ${MAX_ANSWER_BYTES} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}

@@ -1,0 +1,31 @@
+import { statement } from '../db/statement.ts'
+
+/** An agent we heard from. Its cursor is kept; a log shorter than the cursor was lost, and is read from its end. */
+export const upsertAgent = statement<{ cursor: number }, [id: string, url: string, info: string]>(
+  'upsert-agent',
+  `insert into agents (id, url, info) values ($1, $2, $3)
+   on conflict (id) do update set url = excluded.url, info = excluded.info, seen_at = now()
+   returning cursor`,
+)
+
+export const agentCursor = statement<{ cursor: number }, [id: string]>(
+  'agent-cursor',
+  'select cursor from agents where id = $1',
+)
+
+/** Holds back every other process that would apply this agent's records, until the transaction ends. */
+export const lockAgentCursor = statement<{ cursor: number }, [id: string]>(
+  'lock-agent-cursor',
+  'select cursor from agents where id = $1 for update',
+)
+
+export const setAgentCursor = statement<never, [id: string, cursor: number]>(
+  'set-agent-cursor',
+  'update agents set cursor = $2 where id = $1',
+)
+
+/** The agent's log now ends before our cursor: it was lost, and with it the meaning of the numbers we hold. */
+export const forgetSequence = statement<never, [agentId: string]>(
+  'forget-sequence',
+  'update sandboxes set last_event_seq = 0 where agent_id = $1',
+)

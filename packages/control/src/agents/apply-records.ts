@@ -1,0 +1,72 @@
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import type { EventType } from '@offshoot/contract/event'
+import { isUuid } from '@offshoot/contract/ids'
+import { bootMode, type SandboxStatus } from '@offshoot/contract/sandbox'
+import type pg from 'pg'
+import { transaction } from '../db/transaction.ts'
+import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
+import { applyDeleted, applyStatus } from './record-statements.ts'
+
+/** What each event leaves a sandbox's row at; `null` where it changes none. */
+const STATUS_AFTER: Record<EventType, SandboxStatus | 'removed' | null> = {
+  'sandbox.running': 'running',
+  'sandbox.ssh_ready': null,
+  'sandbox.paused': 'paused',
+  'sandbox.resumed': 'running',
+  'sandbox.hibernated': 'hibernated',
+  'sandbox.woken': 'running',
+  'sandbox.deleted': 'removed',
+  'sandbox.forked': null,
+  'sandbox.warmforked': null,
+  'fork.staged': null,
+  'fork.completed': null,
+  'fork.child_failed': null,
+  'fork_tree.completed': null,
+  'fork_tree.promoted': null,
+  'warmfork.staged': null,
+  'vm.died': 'failed',
+  'recover.orphaned': 'failed',
+  'recover.unmanaged': null,
+}
+
+/**
+ * Applies records of one agent's log, each exactly once, and moves the cursor with them in one transaction: whatever is
+ * delivered twice, out of order across processes, or again after a crash lies at or below the cursor and is passed over.
+ *
+ * @returns the cursor as it stands afterwards
+ */
+export async function applyRecords(pool: pg.Pool, agentId: string, records: readonly AgentRecord[]): Promise<number> {
+  return transaction(pool, async (client) => {
+    const [agent] = await lockAgentCursor(client, agentId)
+    if (agent === undefined) throw new Error(`no agent ${agentId}`)
+    let { cursor } = agent
+    for (const record of records) {
+      if (record.seq <= cursor) continue
+      await applyRecord(client, agentId, record)
+      cursor = record.seq
+    }
+    if (cursor > agent.cursor) await setAgentCursor(client, agentId, cursor)
+    return cursor
+  })
+}
+
+async function applyRecord(client: pg.PoolClient, agentId: string, { seq, event }: AgentRecord): Promise<void> {
+  const status = STATUS_AFTER[event.type]
+  if (status === null || !isUuid(event.sandbox_id)) return
+  if (status === 'removed') {
+    await applyDeleted(client, event.sandbox_id, agentId, seq)
+    return
+  }
+  const { boot_ms, boot_mode, guest_ip } = event.metadata
+  const mode = bootMode.safeParse(boot_mode)
+  await applyStatus(
+    client,
+    event.sandbox_id,
+    agentId,
+    seq,
+    status,
+    typeof boot_ms === 'number' && Number.isSafeInteger(boot_ms) ? boot_ms : null,
+    mode.success ? mode.data : null,
+    typeof guest_ip === 'string' ? guest_ip : null,
+  )
+}

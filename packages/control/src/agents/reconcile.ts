@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { CREATE_TIMEOUT_MS, type AgentClient } from './agent-client.ts'
+import { agentCursor } from './agent-statements.ts'
+import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
+
+/** Milliseconds for the log to be applied up to the list. */
+const CATCH_UP_MS = 10_000
+const CATCH_UP_LOOK_MS = 20
+
+export interface ReconcileOptions {
+  readonly pool: pg.Pool
+  readonly client: AgentClient
+  readonly agentId: string
+  readonly log: Logger
+}
+
+/**
+ * Compares an agent's list with the rows that name it:
+ * a VM without a row is deleted; a row without a VM becomes `failed`; a row still `creating` whose creator is gone and
+ * of which the agent knows nothing is removed.
+ *
+ * The list is true at a numbered point of the log. The comparison waits until that point has been applied, and leaves
+ * alone whatever changed after it; a row is there before its VM and is read after the list, so that no VM that
+ * is just being made looks like one without a row.
+ */
+export async function reconcile({ pool, client, agentId, log }: ReconcileOptions): Promise<void> {
+  const requestId = randomUUID()
+  const list = await client.list(requestId)
+  await untilApplied(pool, agentId, list.last_seq)
+  const rows = new Map((await rowsOfAgent(pool, agentId, CREATE_TIMEOUT_MS / 1000)).map((row) => [row.id, row]))
+  for (const vm of list.sandboxes) {
+    const row = rows.get(vm.id)
+    if (row === undefined) {
+      log.warn({ agent: agentId, sandbox: vm.id }, 'VM without a row: deleting it')
+      await client.remove(vm.id, vm.workspace_id, requestId)
+    } else if (row.status !== vm.status && vm.status !== 'creating') {
+      await adoptStatus(pool, vm.id, agentId, list.last_seq, vm.status, vm.last_seq)
+    }
+  }
+  for (const row of withoutVm(rows, list)) await settle(pool, agentId, list.last_seq, row, log)
+}
+
+async function untilApplied(pool: pg.Pool, agentId: string, seq: number): Promise<void> {
+  const endsAtMs = performance.now() + CATCH_UP_MS
+  for (;;) {
+    const [agent] = await agentCursor(pool, agentId)
+    if (agent !== undefined && agent.cursor >= seq) return
+    if (performance.now() > endsAtMs) throw new Error(`log of agent ${agentId} is not applied up to ${seq} yet`)
+    await delay(CATCH_UP_LOOK_MS)
+  }
+}
+
+function withoutVm(rows: ReadonlyMap<string, ReconcileRow>, list: AgentSandboxList): ReconcileRow[] {
+  const vms = new Map<string, AgentSandbox>(list.sandboxes.map((vm) => [vm.id, vm]))
+  return [...rows.values()].filter((row) => !vms.has(row.id))
+}
+
+async function settle(pool: pg.Pool, agentId: string, listSeq: number, row: ReconcileRow, log: Logger): Promise<void> {
+  if (row.status !== 'creating') {
+    const [failed] = await failOrphan(pool, row.id, agentId, listSeq)
+    if (failed) log.warn({ agent: agentId, sandbox: row.id, type: 'recover.orphaned' }, 'row without a VM: failed')
+  } else if (row.is_abandoned) {
+    await removeAbandoned(pool, row.id, agentId)
+    log.warn({ agent: agentId, sandbox: row.id }, 'create that nobody works on: removed')
+  }
+}

@@ -1,0 +1,49 @@
+import type { ControlConfig } from '@offshoot/contract/process-config'
+import type { Logger } from 'pino'
+import { Fleet } from './agents/fleet.ts'
+import { type Database, openDatabase } from './db/database.ts'
+import { migrate } from './db/migrate.ts'
+import { ProcessLock } from './db/process-lock.ts'
+import { createMetrics, type Metrics } from './http/metrics.ts'
+import { type Accounts, createAccounts } from './identity/accounts.ts'
+import { accountsSecret } from './identity/accounts-secret.ts'
+import { JwtVerifier } from './identity/jwt-verifier.ts'
+import { KeyUsage } from './identity/key-usage.ts'
+
+/** What a control process is made of; every route and job is given it. */
+export interface Control {
+  readonly config: ControlConfig
+  readonly log: Logger
+  readonly database: Database
+  readonly lock: ProcessLock
+  readonly fleet: Fleet
+  readonly accounts: Accounts
+  readonly jwt: JwtVerifier
+  readonly keyUsage: KeyUsage
+  readonly metrics: Metrics
+  stop(): Promise<void>
+}
+
+export async function startControl(config: ControlConfig, log: Logger): Promise<Control> {
+  const database = openDatabase(config.database, (error) => log.warn({ err: error }, 'idle database connection broke'))
+  await migrate(database.db)
+  const accounts = createAccounts({
+    db: database.db,
+    publicUrl: config.public_url,
+    secret: await accountsSecret(config.data_dir),
+    corsOrigins: config.cors_origins,
+    log,
+  })
+  const lock = await ProcessLock.take(config.database)
+  const fleet = new Fleet({ agents: config.agents, database, lock, log })
+  const keyUsage = new KeyUsage(database.pool, log)
+  const stop = async () => {
+    await fleet.stop()
+    await keyUsage.stop()
+    await lock.release()
+    await database.close()
+  }
+  const jwt = new JwtVerifier(database.pool, config.public_url)
+  const metrics = createMetrics(database, fleet)
+  return { config, log, database, lock, fleet, accounts, jwt, keyUsage, metrics, stop }
+}

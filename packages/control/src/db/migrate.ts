@@ -1,0 +1,17 @@
+import type { Kysely } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
+import * as accounts from './migrations/0001-accounts.ts'
+import * as sandboxes from './migrations/0002-sandboxes.ts'
+
+/** Append-only: a migration that has been released is never edited, renamed or reordered. */
+const MIGRATIONS: Record<string, Migration> = {
+  '0001-accounts': accounts,
+  '0002-sandboxes': sandboxes,
+}
+
+/** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */
+export async function migrate(db: Kysely<never>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
+  const { error } = await migrator.migrateToLatest()
+  if (error !== undefined) throw new Error('migration failed', { cause: error })
+}

@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { clientConfig, type DatabaseAddress } from './database.ts'
+
+/**
+ * What tells the control processes of one database from each other.
+ *
+ * Each draws a number and holds an advisory lock of that number on a connection of its own: PostgreSQL drops the lock
+ * the moment the process is gone, however it went. Rows remember the number of the process that is creating them,
+ * so that another can see whether anybody is still at it. The same connection holds the locks by which one process
+ * at a time follows an agent.
+ *
+ * A lost connection loses all of it; a new one with a new number is made. Work done under a lost lock stays correct
+ * (records are applied once because of the cursor, not of the lock), it is only done twice.
+ */
+export class ProcessLock {
+  /** First key of the two-part advisory locks: "offs" and "offa" in ASCII. */
+  static readonly PROCESS = 0x6f_66_66_73
+  static readonly AGENT = 0x6f_66_66_61
+
+  readonly #address: DatabaseAddress
+  readonly #stopped = new AbortController()
+  #client: pg.Client | null = null
+  #number = 0
+
+  private constructor(address: DatabaseAddress) {
+    this.#address = address
+  }
+
+  static async take(address: DatabaseAddress): Promise<ProcessLock> {
+    const lock = new ProcessLock(address)
+    await lock.#connect()
+    return lock
+  }
+
+  /** This process's number, as rows hold it in `creator`. */
+  get number(): number {
+    return this.#number
+  }
+
+  /** Whether this process may follow that agent now; asked again it stays true for as long as the connection lives. */
+  async tryLead(agentId: string): Promise<boolean> {
+    const client = this.#client
+    if (client === null) return false
+    const { rows } = await client.query(
+      `select exists (
+         select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()
+           and classid = $1::int::oid and objid = (hashtext($2)::bigint & 4294967295)::oid and granted
+       ) or pg_try_advisory_lock($1::int, hashtext($2)) as leads`,
+      [ProcessLock.AGENT, agentId],
+    )
+    return rows[0]?.leads === true
+  }
+
+  async release(): Promise<void> {
+    this.#stopped.abort()
+    await this.#client?.end()
+  }
+
+  async #connect(): Promise<void> {
+    const client = new pg.Client(clientConfig(this.#address))
+    // Without a listener a lost connection would end the process; "end" below does what is needed.
+    client.on('error', () => undefined)
+    await client.connect()
+    const { rows } = await client.query(
+      `select number, pg_advisory_lock($1, number) from (select nextval('control_process_numbers')::int as number) n`,
+      [ProcessLock.PROCESS],
+    )
+    this.#number = rows[0].number
+    this.#client = client
+    client.once('end', () => {
+      this.#client = null
+      if (!this.#stopped.signal.aborted) void this.#reconnect()
+    })
+  }
+
+  async #reconnect(): Promise<void> {
+    const { signal } = this.#stopped
+    for (let waitMs = 50; !signal.aborted; waitMs = Math.min(1_000, waitMs * 2)) {
+      const isConnected = await this.#connect().then(
+        () => true,
+        () => false,
+      )
+      if (isConnected) return
+      await delay(waitMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { isUuid } from '@offshoot/contract/ids'
+
+/** Where a page of a list that is ordered by (created_at, id) ended. */
+export interface Cursor {
+  /** RFC 3339, UTC, milliseconds: all that `created_at` holds. */
+  readonly createdAt: string
+  readonly id: string
+}
+
+export function encodeCursor(row: { readonly created_at: Date; readonly id: string }): string {
+  return Buffer.from(`${row.created_at.toISOString()}/${row.id}`).toString('base64url')
+}
+
+/** Opaque to callers, so only what {@link encodeCursor} made is taken back. */
+export function decodeCursor(text: string): Cursor {
+  const [createdAt = '', id = '', ...rest] = Buffer.from(text, 'base64url').toString('latin1').split('/')
+  const time = new Date(createdAt)
+  if (rest.length > 0 || !isUuid(id) || Number.isNaN(time.getTime()) || time.toISOString() !== createdAt) {
+    throw new ApiError('invalidField', { error: 'cursor is not one this list gave out' })
+  }
+  return { createdAt, id }
+}

@@ -1,0 +1,37 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+/** Fastify's own refusals, as ours. */
+const REFUSALS: Record<string, () => ApiError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('bodyTooLarge'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('unsupportedMediaType'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ApiError('invalidField', { error: 'body is not as long as announced' }),
+  FST_ERR_BAD_URL: () => new ApiError('notFound'),
+  FST_ERR_MAX_PARAM_LENGTH: () => new ApiError('notFound'),
+}
+
+/** Every error leaves as the flat JSON body; what we did not mean to answer is a 500 that tells the request id only. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = asApiError(error, request)
+  const { status, body } = refusal
+  if (status >= 500) request.log.error({ err: error, status }, 'request failed')
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  return reply.code(status).send(body)
+}
+
+export function registerErrors(app: FastifyInstance): void {
+  app.setErrorHandler(answerError)
+  app.setNotFoundHandler((request, reply) => answerError(new ApiError('notFound'), request, reply))
+}
+
+function asApiError(error: unknown, request: FastifyRequest): ApiError {
+  if (error instanceof ApiError) return error
+  const { code, statusCode } = error as Partial<FastifyError>
+  const refusal = code === undefined ? undefined : REFUSALS[code]
+  if (refusal !== undefined) return refusal()
+  // Whatever else Fastify finds wrong with a request; it has no status of 500 and above but for our own mistakes.
+  if (code?.startsWith('FST_') && statusCode !== undefined && statusCode < 500) {
+    return new ApiError('invalidField', {}, { cause: error })
+  }
+  return new ApiError('internal', { detail: `request ${request.id}` }, { cause: error })
+}

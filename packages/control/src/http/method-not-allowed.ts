@@ -1,0 +1,37 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance, HTTPMethods } from 'fastify'
+
+const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE']
+
+/**
+ * Watches which methods each path gets, and gives the function that closes the rest of them: 405 with `Allow`.
+ * Call before the first route is added, and what it gives after the last.
+ */
+export function watchMethods(app: FastifyInstance): () => void {
+  const taken = new Map<string, Set<string>>()
+  let isClosed = false
+  app.addHook('onRoute', ({ url, method }) => {
+    if (isClosed) return
+    const methods = taken.get(url) ?? new Set()
+    for (const each of [method].flat()) methods.add(each)
+    taken.set(url, methods)
+  })
+  return () => {
+    isClosed = true
+    for (const [url, methods] of taken) refuseOthers(app, url, methods)
+  }
+}
+
+function refuseOthers(app: FastifyInstance, url: string, methods: ReadonlySet<string>): void {
+  const others = METHODS.filter((method) => !methods.has(method))
+  if (others.length === 0) return
+  const allow = [...methods, 'OPTIONS'].join(', ')
+  app.route({
+    method: others,
+    url,
+    handler: (_request, reply) => {
+      reply.header('allow', allow)
+      throw new ApiError('methodNotAllowed')
+    },
+  })
+}

@@ -1,0 +1,69 @@
+import type { FastifyInstance } from 'fastify'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Database } from '../db/database.ts'
+import type { Fleet } from '../agents/fleet.ts'
+import { countByStatus } from '../sandboxes/sandbox-statements.ts'
+
+/** Seconds; from a lookup to a command that runs long. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
+
+export interface Metrics {
+  readonly registry: Registry
+  readonly creates: Counter
+  readonly requests: Histogram<'method' | 'route' | 'status'>
+}
+
+export function createMetrics(database: Database, fleet: Fleet): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+  gauge('offshoot_agents', 'Agents in the configuration', () => fleet.agents.length)
+  gauge('offshoot_agents_up', 'Agents that answer', () => fleet.agents.filter((agent) => agent.isReachable).length)
+  gauge('offshoot_database_connections', 'Open connections of the pool', () => database.pool.totalCount)
+  gauge('offshoot_database_connections_idle', 'Idle connections of the pool', () => database.pool.idleCount)
+  gauge('offshoot_database_waiting', 'Statements that wait for a connection', () => database.pool.waitingCount)
+  new Gauge({
+    name: 'offshoot_sandboxes',
+    help: 'Sandboxes by status',
+    labelNames: ['status'],
+    registers,
+    async collect() {
+      // Without the database the rest is still worth reading.
+      const rows = await countByStatus(database.pool).catch(() => [])
+      this.reset()
+      for (const { status, count } of rows) this.set({ status }, count)
+    },
+  })
+  return {
+    registry,
+    creates: new Counter({ name: 'offshoot_sandboxes_created_total', help: 'Sandboxes created here', registers }),
+    requests: new Histogram({
+      name: 'offshoot_http_request_duration_seconds',
+      help: 'Requests by route, method and status',
+      labelNames: ['method', 'route', 'status'],
+      buckets: DURATION_BUCKETS,
+      registers,
+    }),
+  }
+}
+
+/** `GET /metrics`, and the timing of every request by its route's template, never its path. */
+export function registerMetrics(app: FastifyInstance, metrics: Metrics): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const labels = { method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }
+    metrics.requests.observe(labels, reply.elapsedTime / 1000)
+  })
+  app.get('/metrics', async (_request, reply) => {
+    reply.header('content-type', metrics.registry.contentType)
+    return metrics.registry.metrics()
+  })
+}

@@ -1,0 +1,92 @@
+import { ApiError, type ErrorName } from '@offshoot/contract/errors'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { z } from 'zod'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { RouteDocs } from './route-docs.ts'
+
+type Json = Record<string, unknown>
+
+/** Documents every route that has docs, at `GET /openapi.json` (OpenAPI 3.1). Call before the first route is added. */
+export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
+  const paths: Record<string, Json> = {}
+  app.addHook('onRoute', (route) => {
+    const { docs } = route.config ?? {}
+    if (docs === undefined || route.method === 'HEAD') return
+    const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs) }
+  })
+  app.get('/openapi.json', async () => ({
+    openapi: '3.1.0',
+    info: { title: 'Offshoot', version: packageJson.version, description: 'Isolated microVM sandboxes.' },
+    servers: [{ url: publicUrl }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key (ofs_…) or a JWT.' } },
+      schemas: { Error: ERROR },
+    },
+  }))
+}
+
+const ERROR: Json = {
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string' }, detail: { type: 'string' } },
+}
+
+function operation(route: RouteOptions, docs: RouteDocs): Json {
+  const { summary, tag, body, status, answer, errors = [] } = docs
+  return {
+    operationId: `${String(route.method).toLowerCase()}${route.url.replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
+    summary,
+    tags: [tag],
+    parameters: [...pathParameters(route.url), ...queryParameters(docs)],
+    ...(route.config?.credential && { security: [{ bearer: [] }] }),
+    ...(body && { requestBody: { required: true, content: jsonContent(schemaOf(body, 'input')) } }),
+    responses: {
+      [status]: {
+        description: status === 204 ? 'Done' : 'Success',
+        ...(answer && { content: jsonContent(schemaOf(answer, 'output')) }),
+      },
+      ...errorResponses(['missingBearerToken', ...errors]),
+    },
+  }
+}
+
+function pathParameters(url: string): Json[] {
+  return [...url.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+}
+
+function queryParameters({ query }: RouteDocs): Json[] {
+  if (query === undefined) return []
+  return Object.entries(query.shape).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema: schemaOf(schema as z.ZodType, 'input'),
+  }))
+}
+
+/** Several errors may share a status; its description names them all. */
+function errorResponses(names: readonly ErrorName[]): Json {
+  const texts = new Map<number, string[]>()
+  for (const name of names) {
+    const { status, body } = new ApiError(name)
+    texts.set(status, [...(texts.get(status) ?? []), body.error])
+  }
+  const content = jsonContent({ $ref: '#/components/schemas/Error' })
+  return Object.fromEntries([...texts].map(([status, all]) => [status, { description: all.join('; '), content }]))
+}
+
+function jsonContent(schema: Json): Json {
+  return { 'application/json': { schema } }
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io }) as Json
+  return rest
+}

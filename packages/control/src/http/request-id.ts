@@ -1,0 +1,21 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+
+export const REQUEST_ID = 'x-request-id'
+
+/** Printable ASCII, at most 64 characters. */
+const USABLE = /^[\x20-\x7e]{1,64}$/
+
+/** The caller's own id when it is usable, else a fresh one. */
+export function requestId(request: IncomingMessage): string {
+  const given = request.headers[REQUEST_ID]
+  return typeof given === 'string' && USABLE.test(given) ? given : randomUUID()
+}
+
+/** Puts the id on the answer before anything can go wrong, so that refusals carry it too. */
+export function registerRequestId(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header(REQUEST_ID, request.id)
+  })
+}

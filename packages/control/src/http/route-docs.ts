@@ -1,0 +1,22 @@
+import type { ErrorName } from '@offshoot/contract/errors'
+import type { z } from 'zod'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What `/openapi.json` says of the route; a route without is not in it. */
+    readonly docs?: RouteDocs
+  }
+}
+
+/** One operation of the API, described by the schemas that also check it. */
+export interface RouteDocs {
+  readonly summary: string
+  readonly tag: string
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  readonly status: 200 | 201 | 204
+  /** Of the answer's body; none for 204. */
+  readonly answer?: z.ZodType
+  /** What it refuses beside a bad credential. */
+  readonly errors?: readonly ErrorName[]
+}

@@ -1,0 +1,71 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Control } from '../control.ts'
+import { accountsRoutes } from '../identity/accounts-routes.ts'
+import { getMe } from '../identity/get-me.ts'
+import { deleteSandbox } from '../sandboxes/delete-sandbox.ts'
+import { getSandbox } from '../sandboxes/get-sandbox.ts'
+import { getSandboxes } from '../sandboxes/get-sandboxes.ts'
+import { postExec } from '../sandboxes/post-exec.ts'
+import { postSandboxes } from '../sandboxes/post-sandboxes.ts'
+import { getTemplate } from '../templates/get-template.ts'
+import { getTemplates } from '../templates/get-templates.ts'
+import { registerAdmission } from './admission.ts'
+import { BODY_LIMIT_BYTES, registerBodyParser } from './body.ts'
+import { answerBadRequest } from './bad-request.ts'
+import { registerCors } from './cors.ts'
+import { answerError, registerErrors } from './error-handling.ts'
+import { getHealthz } from './get-healthz.ts'
+import { getVersion } from './get-version.ts'
+import { watchMethods } from './method-not-allowed.ts'
+import { registerMetrics } from './metrics.ts'
+import { registerOpenApi } from './openapi.ts'
+import { REQUEST_ID, registerRequestId, requestId } from './request-id.ts'
+import { registerRequestLog } from './request-log.ts'
+
+/** Milliseconds to receive a whole request; the largest body is 32 MiB. */
+const RECEIVE_TIMEOUT_MS = 300_000
+/** Milliseconds an idle connection stays open; above what load balancers usually keep theirs. */
+const KEEP_ALIVE_MS = 75_000
+
+/** The public API: what each request passes, in order, then the routes. */
+export async function createServer(control: Control): Promise<FastifyInstance> {
+  const app = Fastify({
+    loggerInstance: control.log,
+    genReqId: requestId,
+    requestIdLogLabel: 'req_id',
+    disableRequestLogging: true,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: RECEIVE_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 1_024 },
+    clientErrorHandler: answerBadRequest,
+    frameworkErrors: (error, request, reply) => {
+      reply.header(REQUEST_ID, request.id)
+      answerError(error, request, reply)
+    },
+  }) as unknown as FastifyInstance
+  const refuseOtherMethods = watchMethods(app)
+  registerErrors(app)
+  registerBodyParser(app)
+  registerRequestId(app)
+  registerCors(app, control.config.cors_origins)
+  registerAdmission(app, control)
+  registerRequestLog(app)
+  registerOpenApi(app, control.config.public_url)
+  registerMetrics(app, control.metrics)
+  getHealthz(app, control)
+  getVersion(app, control)
+  accountsRoutes(app, control)
+  getMe(app)
+  postSandboxes(app, control)
+  getSandboxes(app, control)
+  getSandbox(app)
+  deleteSandbox(app, control)
+  postExec(app, control)
+  getTemplates(app, control)
+  getTemplate(app, control)
+  refuseOtherMethods()
+  await app.ready()
+  return app
+}

@@ -1,0 +1,31 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Control } from '../control.ts'
+
+/** `/api/auth/*`: sign-up, sign-in and tokens, in the protocol of the accounts library and its clients. */
+export function accountsRoutes(app: FastifyInstance, { accounts, config }: Control): void {
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/api/auth/*',
+    handler: async (request, reply) => {
+      const answer = await accounts.handler(webRequest(request, config.public_url))
+      const body = Buffer.from(await answer.arrayBuffer())
+      if (answer.status === 404 && body.length === 0) throw new ApiError('notFound')
+      for (const [name, value] of answer.headers) {
+        if (name !== 'set-cookie') reply.header(name, value)
+      }
+      for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie)
+      return reply.code(answer.status).send(body)
+    },
+  })
+}
+
+function webRequest(request: FastifyRequest, publicUrl: string): Request {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (name !== 'content-length' && name !== 'transfer-encoding') headers.set(name, [value ?? ''].flat().join(', '))
+  }
+  const { method } = request
+  const body = Buffer.isBuffer(request.body) && method === 'POST' ? new Uint8Array(request.body) : null
+  return new Request(new URL(request.url, publicUrl), { method, headers, body })
+}

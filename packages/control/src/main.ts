@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { controlConfig } from '@offshoot/contract/process-config'
+import { pino } from 'pino'
+import { startControl } from './control.ts'
+import { createServer } from './http/server.ts'
+
+/** Milliseconds for requests that run when the process is told to end. */
+const FINISH_MS = 8_000
+
+const [configPath] = process.argv.slice(2)
+if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
+const config = controlConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
+const log = pino({ level: config.log_level, redact: ['req.headers.authorization', 'headers.authorization'] })
+
+const control = await startControl(config, log)
+const server = await createServer(control)
+await server.listen(config.listen)
+log.info({ address: server.server.address() }, 'listening')
+
+let isEnding = false
+async function end(signal: string): Promise<void> {
+  if (isEnding) return
+  isEnding = true
+  log.info({ signal }, 'ending')
+  setTimeout(() => {
+    log.warn('requests were still running at the end')
+    server.server.closeAllConnections()
+  }, FINISH_MS).unref()
+  await server.close()
+  await control.stop()
+  log.info('ended')
+}
+process.on('SIGTERM', (signal) => void end(signal))
+process.on('SIGINT', (signal) => void end(signal))

@@ -1,0 +1,35 @@
+import { createSandboxBody, sandbox } from '@offshoot/contract/sandbox'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../control.ts'
+import { callerOf } from '../http/admission.ts'
+import { parseBody } from '../http/body.ts'
+import { createSandbox } from './create-sandbox.ts'
+import { presentSandbox } from './sandbox-row.ts'
+
+/** Bytes: `env` alone may hold 8 Mi characters. */
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024
+
+/** `POST /v1/sandboxes`. A caller that hangs up meanwhile does not undo it: the sandbox is in the list. */
+export function postSandboxes(app: FastifyInstance, control: Control): void {
+  app.post('/v1/sandboxes', {
+    bodyLimit: BODY_LIMIT_BYTES,
+    config: {
+      credential: 'key-or-jwt',
+      docs: {
+        summary: 'Create a sandbox from a template',
+        tag: 'Sandboxes',
+        body: createSandboxBody,
+        status: 201,
+        answer: sandbox,
+        errors: ['invalidField', 'notFound', 'noComputeNode', 'agentUnreachable', 'insufficientMemory'],
+      },
+    },
+    handler: async (request, reply) => {
+      const { workspaceId } = callerOf(request)
+      const body = parseBody(request, createSandboxBody)
+      const created = await createSandbox(control, { workspaceId, requestId: request.id, body })
+      control.metrics.creates.inc()
+      return reply.code(201).send(presentSandbox(created))
+    },
+  })
+}

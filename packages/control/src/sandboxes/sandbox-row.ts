@@ -1,0 +1,54 @@
+import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
+import type { BootMode, Sandbox, SandboxStatus } from '@offshoot/contract/sandbox'
+
+/** A row of `sandboxes`, with the columns as PostgreSQL gives them. */
+export interface SandboxRow {
+  readonly id: SandboxId
+  readonly workspace_id: WorkspaceId
+  readonly agent_id: AgentId
+  /** Number of the control process that is, or was, creating it. */
+  readonly creator: number
+  readonly template: string
+  readonly status: SandboxStatus
+  readonly boot_ms: number | null
+  readonly boot_mode: BootMode | null
+  readonly guest_ip: string | null
+  readonly cpu: number
+  readonly memory_mb: number
+  readonly metadata: Record<string, string>
+  readonly volumes: { name: string; read_only: boolean }[]
+  readonly persistent: boolean
+  readonly ttl_seconds: number
+  readonly idle_timeout_seconds: number
+  readonly expires_at: Date | null
+  readonly from_snapshot: string | null
+  readonly parent_id: string | null
+  readonly fork_tree_id: string | null
+  readonly managed_by: 'app' | 'database' | null
+  /** Number, in its agent's log, of the last record that changed this row. */
+  readonly last_event_seq: number
+  readonly created_at: Date
+}
+
+/** What callers see of a row. */
+export function presentSandbox(row: SandboxRow): Sandbox {
+  return {
+    id: row.id,
+    template: row.template,
+    status: row.status,
+    boot_ms: row.boot_ms,
+    boot_mode: row.boot_mode,
+    guest_ip: row.guest_ip,
+    metadata: row.metadata,
+    created_at: row.created_at.toISOString(),
+    cpu: row.cpu,
+    memory_mb: row.memory_mb,
+    persistent: row.persistent,
+    expires_at: row.expires_at?.toISOString() ?? null,
+    from_snapshot: row.from_snapshot,
+    parent_id: row.parent_id,
+    fork_tree_id: row.fork_tree_id,
+    volumes: row.volumes,
+    managed_by: row.managed_by,
+  }
+}

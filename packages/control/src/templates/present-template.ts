@@ -1,0 +1,15 @@
+import type { Template } from '@offshoot/contract/template'
+import type { TemplateRow } from './template-statements.ts'
+
+/** What callers see of a row. */
+export function presentTemplate({ workspace_id: workspaceId, ...row }: TemplateRow): Template {
+  return {
+    name: row.name,
+    rootfs_path: row.rootfs_path,
+    size_bytes: row.size_bytes,
+    cpu: row.cpu,
+    memory_mb: row.memory_mb,
+    meta: row.meta,
+    is_global: workspaceId === null,
+  }
+}

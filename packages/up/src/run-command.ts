@@ -22,6 +22,13 @@ export interface CommandOptions {
 /** The command could not be started, was ended by a signal or exited with something else than 0; the message ends with its last words. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
+  /** The last line it wrote, to either output. */
+  readonly lastLine: string
+
+  constructor(file: string, how: string, lastLines: readonly string[]) {
+    super(`${file} ended with ${how}: ${lastLines.join('\n')}`)
+    this.lastLine = lastLines.at(-1) ?? ''
+  }
 }
 
 /**
@@ -57,7 +64,7 @@ export async function runCommand(file: string, args: readonly string[], options:
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
   try {
     const [code, signal] = await options.deadline.race(closed)
-    if (code !== 0) throw new CommandFailed(`${file} ended with ${signal ?? `exit code ${code}`}: ${tail.join('\n')}`)
+    if (code !== 0) throw new CommandFailed(file, signal ?? `exit code ${code}`, tail)
     return output
   } catch (error) {
     if (child.exitCode === null && child.signalCode === null) await endGroup(child.pid, closed)

@@ -56,7 +56,11 @@ async function install(packages: readonly string[], cancelled: AbortSignal): Pro
   process.stdout.write(`Installing Debian packages: ${names}\n`)
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo']
   await apt([...asRoot, 'apt-get', 'update', '--quiet'], names, cancelled)
-  await apt([...asRoot, 'apt-get', 'install', '--quiet', '-y', '--no-install-recommends', ...packages], names, cancelled)
+  await apt(
+    [...asRoot, 'apt-get', 'install', '--quiet', '-y', '--no-install-recommends', ...packages],
+    names,
+    cancelled,
+  )
 }
 
 /** On the user's own terminal: sudo may ask for a password there, and apt shows how far it is. */
@@ -72,5 +76,6 @@ async function apt(command: readonly string[], names: string, cancelled: AbortSi
     () => null,
   )
   cancelled.throwIfAborted()
-  if (code !== 0) throw new SetupFailure(`These Debian packages could not be installed (${command.join(' ')}): ${names}.`)
+  if (code !== 0)
+    throw new SetupFailure(`These Debian packages could not be installed (${command.join(' ')}): ${names}.`)
 }

@@ -25,7 +25,9 @@ async function findService(name: 'agent' | 'control' | 'postgres', layout: DataL
   if (name === 'postgres') return findPostmaster(layout.postgres)
   const config = name === 'agent' ? layout.agentConfig : layout.controlConfig
   const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number)
-  const found = await Promise.all(pids.map(async (pid) => ((await hasArgument(pid, config)) ? identifyProcess(pid) : null)))
+  const found = await Promise.all(
+    pids.map(async (pid) => ((await hasArgument(pid, config)) ? identifyProcess(pid) : null)),
+  )
   return found.filter((identity) => identity !== null)
 }
 

@@ -46,7 +46,9 @@ async function makeCluster(layout: DataLayout, programs: string, password: strin
   await rm(work, { recursive: true, force: true })
   await mkdir(work, { mode: 0o700 })
   const passwordFile = join(work, 'password')
-  await writeFile(passwordFile, (await secret(layout.secrets, 'postgres-superuser')).toString('base64url'), { mode: 0o600 })
+  await writeFile(passwordFile, (await secret(layout.secrets, 'postgres-superuser')).toString('base64url'), {
+    mode: 0o600,
+  })
   if (process.getuid?.() === 0) for (const path of [work, passwordFile]) await chown(path, NOBODY_UID, NOBODY_UID)
 
   const prefix = await asUnprivileged(NOBODY_UID, [programs, layout.postgres])
@@ -59,7 +61,11 @@ async function makeCluster(layout: DataLayout, programs: string, password: strin
   await run('initdb', ['-D', cluster, ...identity, ...content])
   // Single-user mode: no server to connect to yet. Each line is a statement.
   const role = `CREATE ROLE ${DATABASE.user} LOGIN PASSWORD '${password}'`
-  await run('postgres', ['--single', '-D', cluster, 'postgres'], `${role}\nCREATE DATABASE ${DATABASE.database} OWNER ${DATABASE.user}\n`)
+  await run(
+    'postgres',
+    ['--single', '-D', cluster, 'postgres'],
+    `${role}\nCREATE DATABASE ${DATABASE.database} OWNER ${DATABASE.user}\n`,
+  )
 
   await writeFile(join(cluster, 'postgresql.conf'), SETTINGS, { flag: 'a' })
   if (process.getuid?.() === 0) await chownTree(cluster, POSTGRES_UID)

@@ -20,7 +20,13 @@ async function makeLinks(root: string): Promise<void> {
 }
 
 async function makeLink(file: string, link: string): Promise<void> {
-  if (await access(link).then(() => true, () => false)) return
+  if (
+    await access(link).then(
+      () => true,
+      () => false,
+    )
+  )
+    return
   await symlink(relative(dirname(link), file), link).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error // another run made it a moment ago
   })

@@ -1,4 +1,4 @@
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -20,15 +20,23 @@ export async function postgresService(layout: DataLayout, programs: string, port
 }
 
 /**
- * Removes what a killed server left: its pid may be another process's by now, and the next server would refuse to start.
+ * Removes the pid file of a killed server when its pid is another process's by now: the next server would take that for its predecessor and
+ * refuse. In every other case PostgreSQL decides itself, which also tells it of sessions that outlived their server.
  * Only for a caller that holds the data directory's lock and has ended orphans.
  */
 export async function removeStalePidFile(layout: DataLayout): Promise<void> {
-  await rm(join(layout.postgres, 'postmaster.pid'), { force: true })
+  const pidFile = join(layout.postgres, 'postmaster.pid')
+  const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0])
+  const folder = await readlink(`/proc/${pid}/cwd`).catch(() => null)
+  if (folder !== null && folder !== layout.postgres) await rm(pidFile, { force: true })
 }
 
 /** Waits until the supervised server takes connections: line 8 of postmaster.pid says so, and line 1 that it is this one. */
-export async function waitForPostgres(layout: DataLayout, supervisor: Supervisor, cancelled: AbortSignal): Promise<void> {
+export async function waitForPostgres(
+  layout: DataLayout,
+  supervisor: Supervisor,
+  cancelled: AbortSignal,
+): Promise<void> {
   const deadline = Deadline.after(READY_WITHIN_MS, `PostgreSQL to be ready, see ${layout.logs}/postgres.log`, cancelled)
   for (;;) {
     const lines = (await readFile(join(layout.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')

@@ -37,10 +37,17 @@ export class RunningRecord {
   readonly #services = new Map<ServiceName, ProcessIdentity>()
   #written: Promise<void> = Promise.resolve()
 
-  constructor(path: string, supervisor: ProcessIdentity, ports: Ports) {
+  private constructor(path: string, supervisor: ProcessIdentity, ports: Ports) {
     this.#path = path
     this.#supervisor = supervisor
     this.#ports = ports
+  }
+
+  /** @param path of up.json, written at once with no services */
+  static async create(path: string, supervisor: ProcessIdentity, ports: Ports): Promise<RunningRecord> {
+    const record = new RunningRecord(path, supervisor, ports)
+    await record.#write()
+    return record
   }
 
   started(name: ServiceName, process: ProcessIdentity): Promise<void> {

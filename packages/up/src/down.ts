@@ -1,0 +1,45 @@
+import { access } from 'node:fs/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { isAlive } from '@offshoot/kit/process-identity'
+import { dataLayout, doesDataDirExist } from './data-layout.ts'
+import type { UpArguments } from './arguments.ts'
+import { takeLock } from './exclusive-lock.ts'
+import { repositoryRoot } from './repository.ts'
+import { runCommand } from './run-command.ts'
+import { endProcess } from './services/end-process.ts'
+import { endOrphans } from './services/orphans.ts'
+import { readRunningRecord } from './services/running-record.ts'
+import { SetupFailure } from './setup-failure.ts'
+
+/** The supervisor stops its services one after the other, each with a wait of its own. */
+const SUPERVISOR_STOPS_WITHIN_MS = 60_000
+const LOCK_WAIT_S = 30
+const VMS_END_WITHIN_MS = 120_000
+
+/** `bin/up --down`: ends the supervisor, the services and every VM of the data directory. Removes nothing; safe to repeat. */
+export async function down(args: UpArguments): Promise<void> {
+  const layout = dataLayout(args.dataDir, args.imagesDir)
+  if (!(await doesDataDirExist(layout))) return
+  const supervisor = (await readRunningRecord(layout.runningRecord))?.supervisor
+  if (supervisor && (await isAlive(supervisor))) await endProcess(supervisor, 'SIGTERM', SUPERVISOR_STOPS_WITHIN_MS)
+
+  const lock = await takeLock(layout.lock, LOCK_WAIT_S)
+  if (lock === null) throw new SetupFailure(`Another bin/up is working on ${layout.dir}.`)
+  try {
+    await endOrphans(layout)
+    await endVirtualMachines(layout.agentConfig)
+  } finally {
+    lock.release()
+  }
+}
+
+async function endVirtualMachines(agentConfig: string): Promise<void> {
+  const wasEverStarted = await access(agentConfig).then(
+    () => true,
+    () => false,
+  )
+  if (!wasEverStarted) return
+  await runCommand(process.execPath, [`${repositoryRoot}/packages/agent/src/end-all.ts`, agentConfig], {
+    deadline: Deadline.after(VMS_END_WITHIN_MS, 'ending all VMs'),
+  })
+}

@@ -1,0 +1,48 @@
+import { parseArguments, USAGE, UsageError, type UpArguments } from './arguments.ts'
+import { down } from './down.ts'
+import { SetupFailure } from './setup-failure.ts'
+import { up } from './up.ts'
+
+/** The user asked us to end: no failure, nothing to say. */
+class Stopped extends Error {
+  override readonly name = 'Stopped'
+}
+
+/** @returns the exit code: 0 ended as asked, 1 could not, 2 command line not understood */
+async function main(): Promise<number> {
+  const stop = new AbortController()
+  const hurry = new AbortController()
+  const onSignal = () => (stop.signal.aborted ? hurry : stop).abort(new Stopped())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+  try {
+    await runCommandLine(parseArguments(process.argv.slice(2), process.env, process.cwd()), stop.signal, hurry.signal)
+    return 0
+  } catch (error) {
+    return explain(error, stop.signal)
+  }
+}
+
+async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: AbortSignal): Promise<void> {
+  switch (args.command) {
+    case 'help':
+      process.stdout.write(USAGE)
+      return
+    case 'down':
+      return down(args)
+    case 'up':
+      return up(args, stop, hurry)
+  }
+}
+
+function explain(error: unknown, stop: AbortSignal): number {
+  if (stop.aborted) return 0
+  if (error instanceof UsageError) {
+    process.stderr.write(`${error.message}\n\n${USAGE}`)
+    return 2
+  }
+  const text = error instanceof SetupFailure ? error.message : error instanceof Error ? error.message : String(error)
+  process.stderr.write(`${text}\n`)
+  return 1
+}
+
+process.exit(await main())

@@ -1,0 +1,23 @@
+import { Deadline } from '@offshoot/kit/deadline'
+import { repositoryRoot } from './repository.ts'
+import { CommandFailed, runCommand } from './run-command.ts'
+import { SetupFailure } from './setup-failure.ts'
+
+const PREPARE_WITHIN_MS = 600_000
+
+/** The accelerator probe and the bakes, by the agent's own program; quick when nothing has changed. */
+export async function prepareAgent(
+  agentConfig: string,
+  report: (line: string) => void,
+  cancelled: AbortSignal,
+): Promise<void> {
+  const entry = `${repositoryRoot}/packages/agent/src/prepare.ts`
+  const deadline = Deadline.after(PREPARE_WITHIN_MS, 'preparing the templates', cancelled)
+  try {
+    await runCommand(process.execPath, [entry, agentConfig], { deadline, onLine: report })
+  } catch (error) {
+    deadline.throwIfOver()
+    if (!(error instanceof CommandFailed)) throw error
+    throw new SetupFailure(`The templates could not be prepared. ${error.lastLine}`, { cause: error })
+  }
+}

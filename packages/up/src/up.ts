@@ -1,0 +1,165 @@
+/**
+ * One start, in this order: what could refuse is checked before anything is made; then the images, PostgreSQL beside them; then the agent's
+ * preparation and the database's, beside one another; then control. Whatever fails or is cancelled on the way ends what was started.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { identifyProcess } from '@offshoot/kit/process-identity'
+import type { UpArguments } from './arguments.ts'
+import { readCommit } from './config/commit.ts'
+import { baseUrl, HOST, writeConfiguration } from './config/configuration.ts'
+import { bootstrap } from './config/credentials.ts'
+import { secret } from './config/secret.ts'
+import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './data-layout.ts'
+import { takeLock, type ExclusiveLock } from './exclusive-lock.ts'
+import { ensureDebianPackages } from './host/debian-packages.ts'
+import { findFreePort, isPortFree } from './host/free-port.ts'
+import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
+import { imageSteps } from './images/image-steps.ts'
+import { isAnyMissing, runSteps } from './images/run-steps.ts'
+import type { Step } from './images/step.ts'
+import { prepareAgent } from './prepare-agent.ts'
+import { Progress } from './progress.ts'
+import { readyLines } from './ready-lines.ts'
+import { repositoryRoot, templatesFolder } from './repository.ts'
+import { endOrphans } from './services/orphans.ts'
+import { ensureCluster } from './services/postgres-cluster.ts'
+import { postgresPrograms } from './services/postgres-install.ts'
+import { postgresService, removeStalePidFile, waitForPostgres } from './services/postgres-service.ts'
+import { RunningRecord, type Ports, type ServiceName } from './services/running-record.ts'
+import { Supervisor, type Service } from './services/supervisor.ts'
+import { SetupFailure } from './setup-failure.ts'
+import { waitUntilHealthy } from './wait-until-healthy.ts'
+
+const STOP_ORDER: readonly ServiceName[] = ['agent', 'control', 'postgres']
+const IMAGES_LOCK_WAIT_S = 1800
+
+/**
+ * Sets up, starts, and runs until `stop` is aborted (then the services are ended in order; VMs stay) or a service is given up.
+ * @param hurry aborted when the user asks a second time: what still runs is killed
+ * @throws {SetupFailure}
+ */
+export async function up(args: UpArguments, stop: AbortSignal, hurry: AbortSignal): Promise<void> {
+  const layout = dataLayout(args.dataDir, args.imagesDir)
+  const steps = await imageSteps(templatesFolder, args.templates)
+  const existing = (await doesDataDirExist(layout)) ? await lockDataDir(layout) : null
+  let lock: ExclusiveLock | null = existing
+  try {
+    if (existing) await endOrphans(layout)
+    await checkHost(args, layout, steps)
+    await ensureDebianPackages(args.isYes, stop)
+    await makeDataDir(layout)
+    lock ??= await lockDataDir(layout)
+    await run(args, layout, steps, stop, hurry)
+  } finally {
+    lock?.release()
+  }
+}
+
+async function lockDataDir(layout: DataLayout): Promise<ExclusiveLock> {
+  const lock = await takeLock(layout.lock, 0)
+  if (lock === null) throw new SetupFailure(`Offshoot is already running in ${layout.dir}.`)
+  return lock
+}
+
+async function checkHost(args: UpArguments, layout: DataLayout, steps: readonly Step[]): Promise<void> {
+  if (process.platform !== 'linux') throw new SetupFailure('Offshoot runs on Linux only.')
+  if (args.port !== 0 && !(await isPortFree(HOST, args.port)))
+    throw new SetupFailure(`Port ${args.port} is taken: choose another one with --port.`)
+  const isSetup = await isAnyMissing(steps, layout.imagesDir)
+  await checkResources([layout.imagesDir, layout.dir], isSetup ? SETUP_NEEDS : START_NEEDS)
+}
+
+async function run(
+  args: UpArguments,
+  layout: DataLayout,
+  steps: readonly Step[],
+  stop: AbortSignal,
+  hurry: AbortSignal,
+) {
+  const ports: Ports = {
+    control: args.port === 0 ? await findFreePort(HOST) : args.port,
+    agent: await findFreePort(HOST),
+    postgres: await findFreePort(HOST),
+  }
+  const record = await startRecord(layout, ports)
+  const supervisor = new Supervisor(layout.logs, {
+    started: (name, process) => record.started(name, process),
+    ended: (name) => record.ended(name),
+    restarting: (name, how, delayMs) =>
+      void process.stderr.write(`${name} ended (${how}); starting it again in ${delayMs} ms\n`),
+  })
+  const givenUp = supervisor.gaveUp.then((name) => {
+    throw new SetupFailure(`${name} kept dying and was given up; the reason is in ${layout.logs}/${name}.log.`)
+  })
+  try {
+    await Promise.race([givenUp, start(args, layout, steps, ports, supervisor, stop)])
+    await Promise.race([givenUp, aborted(stop)])
+  } finally {
+    givenUp.catch(() => undefined)
+    await supervisor.stop(STOP_ORDER, hurry)
+  }
+}
+
+async function startRecord(layout: DataLayout, ports: Ports): Promise<RunningRecord> {
+  const self = await identifyProcess(process.pid)
+  if (self === null) throw new Error('this process is not in /proc')
+  return RunningRecord.create(layout.runningRecord, self, ports)
+}
+
+async function start(
+  args: UpArguments,
+  layout: DataLayout,
+  steps: readonly Step[],
+  ports: Ports,
+  supervisor: Supervisor,
+  stop: AbortSignal,
+): Promise<void> {
+  const progress = new Progress(steps.length + 2)
+  const programs = await postgresPrograms()
+  const databasePassword = await both(ensureCluster(layout, programs, stop), buildImages(layout, steps, progress, stop))
+  await writeConfiguration({
+    layout,
+    ports,
+    templates: args.templates,
+    agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
+    databasePassword,
+    commit: await readCommit(),
+  })
+  await removeStalePidFile(layout)
+  supervisor.start(await postgresService(layout, programs, ports.postgres))
+  const credentials = await both(
+    waitForPostgres(layout, supervisor, stop).then(() => bootstrap(layout, baseUrl(ports), stop)),
+    prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop),
+  )
+  supervisor.start(nodeService('agent', layout.agentConfig))
+  supervisor.start(nodeService('control', layout.controlConfig))
+  await waitUntilHealthy(baseUrl(ports), stop)
+  const template = args.templates?.[0] ?? 'base'
+  process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, template).join('\n')}\n`)
+}
+
+async function buildImages(layout: DataLayout, steps: readonly Step[], progress: Progress, stop: AbortSignal) {
+  const lock = await takeLock(`${layout.imagesDir}/.lock`, IMAGES_LOCK_WAIT_S)
+  if (lock === null) throw new SetupFailure(`Another bin/up is still building ${layout.imagesDir}.`)
+  try {
+    await runSteps(steps, layout.imagesDir, stop, progress)
+  } finally {
+    lock.release()
+  }
+}
+
+function nodeService(name: 'agent' | 'control', config: string): Service {
+  return { name, file: process.execPath, args: [`${repositoryRoot}/packages/${name}/src/main.ts`, config], cwd: '/' }
+}
+
+/** Waits for both, also when one fails: nothing of it goes on behind the back of whoever cleans up. */
+async function both<T>(wanted: Promise<T>, other: Promise<unknown>): Promise<T> {
+  const [first, second] = await Promise.allSettled([wanted, other])
+  if (first.status === 'rejected') throw first.reason
+  if (second.status === 'rejected') throw second.reason
+  return first.value
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) await delay(2 ** 30, undefined, { signal }).catch(() => undefined)
+}

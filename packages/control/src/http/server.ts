@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Control } from '../control.ts'
 import { accountsRoutes } from '../identity/accounts-routes.ts'
 import { getMe } from '../identity/get-me.ts'
@@ -32,8 +32,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: control.log,
     genReqId: requestId,
-    requestIdLogLabel: 'req_id',
-    disableRequestLogging: true,
+    logController: new LogController({ requestIdLogLabel: 'req_id', disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: RECEIVE_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,

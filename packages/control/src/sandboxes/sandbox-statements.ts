@@ -28,7 +28,7 @@ export const insertCreating = statement<
   `insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, persistent,
      ttl_seconds, idle_timeout_seconds, expires_at)
    values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11,
-     case when $9 then null else now() + make_interval(secs => $10) end)
+     case when $9 then null else now() + make_interval(secs => $10::int) end)
    returning *`,
 )
 

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { AgentInfo, AgentRecord, AgentSandbox } from '@offshoot/contract/agent-api'
+import { type EventType, eventCode } from '@offshoot/contract/event'
+import { jwtVerify } from 'jose'
+
+export interface FakeAgentOptions {
+  readonly templates?: readonly string[]
+  /** Keeps its sandboxes and its log over a restart, as a real one's disk does. */
+  readonly state?: FakeAgentState
+  readonly port?: number
+}
+
+/** What a real agent has on disk. */
+export class FakeAgentState {
+  readonly agentId = randomUUID()
+  readonly sandboxes = new Map<string, AgentSandbox>()
+  readonly records: AgentRecord[] = []
+}
+
+interface Handled {
+  readonly status: number
+  readonly body?: unknown
+}
+
+/**
+ * An agent without VMs: the true protocol over a real socket (credential, log as server-sent events, list, create,
+ * delete, exec), for tests of control in which a VM is not the point. `on…` replaces what one route does.
+ */
+export class FakeAgent {
+  readonly state: FakeAgentState
+  readonly secret: string
+  /** Called before a create is answered; what it returns is answered instead. */
+  onCreate: (id: string) => Promise<Handled | undefined> = async () => undefined
+  onDelete: (id: string) => Promise<Handled | undefined> = async () => undefined
+  onExec: (body: { cmd: string }, request: IncomingMessage) => Promise<Handled> = async () => ({
+    status: 200,
+    body: { stdout: '', stderr: '', exit_code: 0, duration_ms: 1 },
+  })
+  /** Every request that came in, in order. */
+  readonly requests: {
+    method: string
+    path: string
+    requestId: string | undefined
+    workspaceId: string | undefined
+  }[] = []
+  readonly #templates: readonly string[]
+  readonly #server: Server
+  readonly #streams = new Set<ServerResponse>()
+
+  private constructor({ templates = ['base', 'minimal'], state = new FakeAgentState() }: FakeAgentOptions) {
+    this.state = state
+    this.secret = Buffer.alloc(32, 7).toString('base64')
+    this.#templates = templates
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch((error: unknown) => response.destroy(error as Error))
+    })
+  }
+
+  static async start(options: FakeAgentOptions = {}): Promise<FakeAgent> {
+    const agent = new FakeAgent(options)
+    await new Promise<void>((resolve) => agent.#server.listen(options.port ?? 0, '127.0.0.1', resolve))
+    return agent
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  /** Ends at once, its connections with it, as `kill -9` would. */
+  async kill(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve))
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  /** Breaks the log's streams; the rest goes on. */
+  cutStreams(): void {
+    for (const stream of this.#streams) stream.destroy()
+  }
+
+  /** Appends to the log, and tells those who follow it. */
+  log(type: EventType, sandboxId: string, metadata: Record<string, unknown> = {}): AgentRecord {
+    const sandbox = this.state.sandboxes.get(sandboxId)
+    const seq = this.state.records.length + 1
+    const record: AgentRecord = {
+      seq,
+      number: this.state.records.filter(({ event }) => event.sandbox_id === sandboxId).length + 1,
+      workspace_id: sandbox?.workspace_id ?? null,
+      event: {
+        ts: new Date().toISOString(),
+        sandbox_id: sandboxId,
+        agent_id: this.state.agentId,
+        type,
+        code: eventCode(type),
+        message: type,
+        metadata,
+      },
+    }
+    this.state.records.push(record)
+    if (sandbox !== undefined) this.state.sandboxes.set(sandboxId, { ...sandbox, last_seq: seq })
+    for (const stream of this.#streams) stream.write(frame(record))
+    return record
+  }
+
+  /** A VM appears, as after a create. */
+  addSandbox(id: string, workspaceId: string, template = 'base'): AgentSandbox {
+    const guest = { boot_ms: 80, boot_mode: 'snapshot', guest_ip: '10.0.2.15' } as const
+    const size = { cpu: 1, memory_mb: 512 }
+    const sandbox = {
+      id,
+      workspace_id: workspaceId,
+      template,
+      status: 'running',
+      ...guest,
+      ...size,
+      last_seq: 0,
+    } as const
+    this.state.sandboxes.set(id, sandbox)
+    this.log('sandbox.running', id, { ...guest, from_snapshot: null, warm: false })
+    const added = this.state.sandboxes.get(id)
+    if (added === undefined) throw new Error('just added')
+    return added
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.url)
+    const method = request.method ?? 'GET'
+    const workspaceId = await this.#workspace(request)
+    const requestId = request.headers['x-request-id'] as string | undefined
+    this.requests.push({ method, path: url.pathname, requestId, workspaceId })
+    if (method === 'GET' && url.pathname === '/v1/agent/events') {
+      this.#stream(response, Number(url.searchParams.get('after')))
+      return
+    }
+    const body = method === 'POST' ? JSON.parse(await readAll(request)) : undefined
+    const { status, body: answer } = await this.#route(request, method, url.pathname, workspaceId, body)
+    const text = answer === undefined ? '' : JSON.stringify(answer)
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      ...(status === 204 ? {} : { 'content-length': Buffer.byteLength(text) }),
+      'x-request-id': requestId,
+    })
+    response.end(text)
+  }
+
+  async #route(
+    request: IncomingMessage,
+    method: string,
+    path: string,
+    workspaceId: string | undefined,
+    body: { id: string; template: string; cmd: string },
+  ): Promise<Handled> {
+    const [, , , id = '', action] = path.split('/')
+    if (path === '/v1/agent') return { status: 200, body: this.#info() }
+    if (path === '/v1/sandboxes' && method === 'GET') {
+      const { sandboxes, records } = this.state
+      return { status: 200, body: { last_seq: records.length, sandboxes: [...sandboxes.values()] } }
+    }
+    if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }
+    if (path === '/v1/sandboxes') {
+      const refused = await this.onCreate(body.id)
+      return refused ?? { status: 201, body: this.addSandbox(body.id, workspaceId, body.template) }
+    }
+    if (action === undefined && method === 'DELETE') return (await this.onDelete(id)) ?? this.#delete(id, workspaceId)
+    const sandbox = this.state.sandboxes.get(id)
+    if (sandbox?.workspace_id !== workspaceId) return { status: 404, body: { error: 'sandbox not found' } }
+    return this.onExec(body, request)
+  }
+
+  #delete(id: string, workspaceId: string): Handled {
+    const sandbox = this.state.sandboxes.get(id)
+    if (sandbox === undefined) return { status: 204 }
+    if (sandbox.workspace_id !== workspaceId) return { status: 404, body: { error: 'sandbox not found' } }
+    this.log('sandbox.deleted', id, { lifetime_seconds: 1 })
+    this.state.sandboxes.delete(id)
+    return { status: 204 }
+  }
+
+  #info(): AgentInfo {
+    const size = { cpu: 1, memory_mb: 512 }
+    return {
+      agent_id: this.state.agentId,
+      version: '0.1.0',
+      accelerator: 'tcg',
+      isolation: 'user',
+      qemu_version: '7.2.0',
+      cpus: 2,
+      memory_mib: { total: 4096, available: 4096 - 512 * this.state.sandboxes.size },
+      templates: this.#templates.map((name) => ({
+        name,
+        rootfs_path: `templates/${name}/rootfs.ext4`,
+        size_bytes: 1_000_000,
+        ...size,
+        meta: {},
+        is_global: true,
+      })),
+      sandboxes: this.state.sandboxes.size,
+      last_seq: this.state.records.length,
+    }
+  }
+
+  #stream(response: ServerResponse, after: number): void {
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+    response.write(': open\n\n')
+    for (const record of this.state.records.slice(after)) response.write(frame(record))
+    this.#streams.add(response)
+    response.once('close', () => this.#streams.delete(response))
+  }
+
+  async #workspace({ headers }: IncomingMessage): Promise<string | undefined> {
+    const token = (headers.authorization ?? '').replace(/^Bearer /, '')
+    const { payload } = await jwtVerify(token, Buffer.from(this.secret, 'base64'), { requiredClaims: ['exp'] })
+    return payload.workspace_id as string | undefined
+  }
+}
+
+function frame(record: AgentRecord): string {
+  return `id: ${record.seq}\nevent: ev\ndata: ${JSON.stringify(record)}\n\n`
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString()
+}

@@ -4,6 +4,7 @@ import { CommandFailed, runCommand } from './run-command.ts'
 import { SetupFailure } from './setup-failure.ts'
 
 const PREPARE_WITHIN_MS = 600_000
+const COMPLAINT_MAX_LINES = 20
 
 /** The accelerator probe and the bakes, by the agent's own program; quick when nothing has changed. */
 export async function prepareAgent(
@@ -13,11 +14,18 @@ export async function prepareAgent(
 ): Promise<void> {
   const entry = `${repositoryRoot}/packages/agent/src/prepare.ts`
   const deadline = Deadline.after(PREPARE_WITHIN_MS, 'preparing the templates', cancelled)
+  const complaints: string[] = []
+  const onLine = (line: string, stream: 'stdout' | 'stderr') => {
+    if (stream === 'stdout') report(line)
+    else if (complaints.length < COMPLAINT_MAX_LINES) complaints.push(line)
+  }
   try {
-    await runCommand(process.execPath, [entry, agentConfig], { deadline, onLine: report })
+    await runCommand(process.execPath, [entry, agentConfig], { deadline, onLine })
   } catch (error) {
     deadline.throwIfOver()
     if (!(error instanceof CommandFailed)) throw error
-    throw new SetupFailure(`The templates could not be prepared. ${error.lastLine}`, { cause: error })
+    throw new SetupFailure(`The templates could not be prepared: ${complaints.join('\n') || error.message}`, {
+      cause: error,
+    })
   }
 }

@@ -15,19 +15,19 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Given on standard input; nothing otherwise. */
   readonly input?: string
-  /** Hears every line of standard output and standard error as it comes. */
-  readonly onLine?: (line: string) => void
+  /** Hears every line as it comes. */
+  readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void
 }
 
 /** The command could not be started, was ended by a signal or exited with something else than 0; the message ends with its last words. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
-  /** The last line it wrote, to either output. */
-  readonly lastLine: string
+  /** The last lines it wrote, to either output. */
+  readonly lastLines: readonly string[]
 
   constructor(file: string, how: string, lastLines: readonly string[]) {
     super(`${file} ended with ${how}: ${lastLines.join('\n')}`)
-    this.lastLine = lastLines.at(-1) ?? ''
+    this.lastLines = lastLines
   }
 }
 
@@ -50,15 +50,15 @@ export async function runCommand(file: string, args: readonly string[], options:
 
   let output = ''
   const tail: string[] = []
-  const hear = (line: string) => {
+  const hear = (line: string, stream: 'stdout' | 'stderr') => {
     tail.push(line)
     if (tail.length > TAIL_LINES) tail.shift()
-    options.onLine?.(line)
+    options.onLine?.(line, stream)
   }
-  createInterface(child.stderr).on('line', hear)
+  createInterface(child.stderr).on('line', (line) => hear(line, 'stderr'))
   createInterface(child.stdout).on('line', (line) => {
     if (output.length < OUTPUT_MAX_CHARS) output += `${line}\n`
-    hear(line)
+    hear(line, 'stdout')
   })
 
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>

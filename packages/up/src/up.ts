@@ -114,7 +114,7 @@ async function start(
   supervisor: Supervisor,
   stop: AbortSignal,
 ): Promise<void> {
-  const progress = new Progress(steps.length + 2)
+  const progress = new Progress([...steps.map((step) => step.name), 'bakes'])
   const programs = await postgresPrograms()
   const databasePassword = await both(ensureCluster(layout, programs, stop), buildImages(layout, steps, progress, stop))
   await writeConfiguration({

@@ -9,6 +9,7 @@ import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { SetupFailure } from '../setup-failure.ts'
 import { hashTexts } from './content-hash.ts'
 import type { Step } from './step.ts'
 
@@ -59,7 +60,13 @@ export async function runSteps(
     const folder = await mkdtemp(join(building, `${step.name}-`))
     listener.started(step)
     const deadline = Deadline.after(step.maxSeconds * 1000, step.title, stop)
-    await step.run({ folder, imagesDir, deadline, report: (what) => listener.reported(step, what) })
+    await step
+      .run({ folder, imagesDir, deadline, report: (what) => listener.reported(step, what) })
+      .catch((error: unknown) => {
+        stop.throwIfAborted() // the reason for it is another step's
+        if (error instanceof SetupFailure) throw error
+        throw new SetupFailure(`The ${step.title} could not be made: ${(error as Error).message}`, { cause: error })
+      })
     await publish(step, folder, imagesDir, hash)
     await rm(folder, { recursive: true, force: true })
     listener.finished(step, (performance.now() - startedAtMs) / 1000)

@@ -1,0 +1,124 @@
+import { copyFile, rename } from 'node:fs/promises'
+import type { Accelerator, Isolation } from '@offshoot/contract/agent-api'
+import type { AgentId } from '@offshoot/contract/ids'
+import type { AgentConfig } from '@offshoot/contract/process-config'
+import type { TemplateImage } from '@offshoot/contract/template-image'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Logger } from 'pino'
+import { EventLog } from './events/event-log.ts'
+import { chooseAccelerator } from './host/accelerator.ts'
+import { loadAgentId } from './host/agent-id.ts'
+import { Cgroups } from './host/cgroups.ts'
+import { DataDir } from './host/data-dir.ts'
+import { findQemu, type Qemu } from './host/qemu.ts'
+import { Admission } from './sandboxes/admission.ts'
+import type { Host } from './sandboxes/host.ts'
+import { recover } from './sandboxes/recover.ts'
+import { Slots, uidOfBakes } from './sandboxes/slots.ts'
+import { Turns } from './sandboxes/turns.ts'
+import { Bakes, type BakedTemplate } from './vm/bakes.ts'
+import { Images } from './vm/images.ts'
+import { bootsUnderKvm } from './vm/probe.ts'
+
+/** Restores at the same time; the others wait. */
+const RESTORES_AT_ONCE = 3
+const MAX_WAITING_RESTORES = 512
+const START_MS = 30_000
+
+/** One agent, ready to serve: the wiring of the process. */
+export interface Agent {
+  readonly id: AgentId
+  readonly version: string
+  readonly accelerator: Accelerator
+  readonly isolation: Isolation
+  readonly images: Images
+  readonly templates: ReadonlyMap<string, BakedTemplate>
+  readonly host: Host
+  readonly gates: { readonly admission: Admission; readonly restores: Turns }
+  /** Aborts when the agent is to end: streams end, commands are stopped, nothing new starts. */
+  readonly stopping: AbortSignal
+}
+
+/** What all three programs of the agent begin with; the data directory's lock is held already. */
+export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: AgentId; host: Host; images: Images }> {
+  const dir = await DataDir.open(config.data_dir)
+  const id = await loadAgentId(dir.agentFile, config.agent_id)
+  const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
+  const images = new Images(config.images_dir)
+  const host: Host = {
+    dir,
+    qemu,
+    cgroups: await Cgroups.detect(),
+    preload: needsPreload(qemu) ? dir.preload : null,
+    events: await EventLog.open(dir.events, id),
+    slots: new Slots(),
+    sandboxes: new Map(),
+    log,
+  }
+  return { id, host, images }
+}
+
+/** Probes the accelerator and bakes what is missing or stale. `progress` hears what takes long. */
+export async function prepareTemplates(
+  config: AgentConfig,
+  { host, images }: { readonly host: Host; readonly images: Images },
+  progress: (what: string) => void,
+): Promise<{ accelerator: Accelerator; templates: Map<string, BakedTemplate> }> {
+  const { dir, qemu } = host
+  if (host.preload !== null) await copyPreload(images.preload, dir.preload)
+  const wanted = await images.templates(config.templates)
+  const smallest = wanted.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
+  if (!smallest) throw new Error(`no template in ${config.images_dir}`)
+  const tried = `${qemu.version} ${qemu.build} ${await images.bootHash()}`
+  const { accelerator, tscKhz } = await chooseAccelerator(dir.acceleratorFile, tried, () => {
+    progress('trying whether a guest boots under KVM')
+    return bootsUnderKvm(qemu.path, images, smallest.name)
+  })
+  const machineOf = (image: TemplateImage) => ({ accelerator, tscKhz, vcpus: image.cpu, memoryMib: image.memory_mb })
+  const confinement = { uid: uidOfBakes(), preload: null }
+  const bakes = new Bakes({ folder: dir.bakes, images, qemu, confinement, machineOf })
+  const templates = new Map<string, BakedTemplate>()
+  for (const image of wanted) {
+    const { baked } = await bakes.find(image)
+    if (!baked) progress(`baking template ${image.name} (${accelerator})`)
+    templates.set(image.name, baked ?? (await bakes.ensure(image)))
+  }
+  const used = [...host.sandboxes.values()].map(({ manifest }) => manifest.bake)
+  const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
+  await bakes.removeAllBut(new Set([...used, ...current]))
+  return { accelerator, templates }
+}
+
+export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
+  const { id, host, images } = await openHost(config, log)
+  await recover(host, 'adopt')
+  const { accelerator, templates } = await prepareTemplates(config, { host, images }, (what) => log.info(what))
+  return {
+    id,
+    version: '0.1.0',
+    accelerator,
+    isolation: isolationOf(host),
+    images,
+    templates,
+    host,
+    gates: { admission: new Admission(), restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING_RESTORES) },
+    stopping,
+  }
+}
+
+function isolationOf({ cgroups }: Host): Isolation {
+  if (process.getuid?.() !== 0) return 'process'
+  return cgroups === null ? 'user-nolimits' : 'user'
+}
+
+/** QEMU before 8.2 opens a memory file read-write even for a private mapping; see native/readonly-memory.c. */
+function needsPreload({ version }: Qemu): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major < 8 || (major === 8 && minor < 2)
+}
+
+/** Renamed into place: a QEMU that is just starting reads the old file or the new. */
+async function copyPreload(from: string, to: string): Promise<void> {
+  await copyFile(from, `${to}.new`)
+  await rename(`${to}.new`, to)
+}

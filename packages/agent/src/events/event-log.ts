@@ -1,0 +1,169 @@
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import { eventCode, type EventType } from '@offshoot/contract/event'
+import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
+import { Segments } from './segments.ts'
+
+/**
+ * The agent's durable log: what it says has happened, has happened.
+ *
+ * Invariants: numbers start at 1 and have no gap; a record is on disk before anyone hears of it, its writer included;
+ * records that wait at the same time share one write and one sync.
+ */
+
+/** Records one write takes at most, and waiting ones in all. */
+const MAX_GROUP = 256
+const MAX_WAITING = 8192
+/** Newest records kept in memory, so that live followers never read the disk. */
+const RECENT = 2048
+
+export interface EventDraft {
+  readonly type: EventType
+  readonly sandboxId: SandboxId
+  /** `null` for a VM of which there is no manifest. */
+  readonly workspaceId: WorkspaceId | null
+  readonly message: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** Where one sandbox stands in the log. */
+export interface SandboxPosition {
+  readonly seq: number
+  readonly number: number
+  readonly type: EventType
+}
+
+interface Waiting {
+  readonly draft: EventDraft
+  readonly ts: string
+  readonly resolve: (record: AgentRecord) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class EventLog {
+  readonly #agentId: AgentId
+  readonly #segments: Segments
+  readonly #positions = new Map<string, SandboxPosition>()
+  #recent: AgentRecord[] = []
+  #lastSeq = 0
+  #waiting: Waiting[] = []
+  #writing: Promise<void> | undefined
+  #changed = Promise.withResolvers<void>()
+
+  private constructor(agentId: AgentId, segments: Segments, records: readonly AgentRecord[]) {
+    this.#agentId = agentId
+    this.#segments = segments
+    this.#commit(records)
+  }
+
+  static async open(folder: string, agentId: AgentId): Promise<EventLog> {
+    const { segments, records } = await Segments.open(folder)
+    return new EventLog(agentId, segments, records)
+  }
+
+  /** Number of the last durable record, 0 when there is none. */
+  get lastSeq(): number {
+    return this.#lastSeq
+  }
+
+  /** `null` for a sandbox that no kept record names. */
+  position(id: SandboxId): SandboxPosition | null {
+    return this.#positions.get(id) ?? null
+  }
+
+  /** Tells where a sandbox stands whose records have all left the kept segments. */
+  restorePosition(id: SandboxId, position: SandboxPosition): void {
+    if (!this.#positions.has(id)) this.#positions.set(id, position)
+  }
+
+  /** Drops what is remembered of a sandbox that is no more. */
+  forget(id: SandboxId): void {
+    this.#positions.delete(id)
+  }
+
+  forgetAllBut(ids: ReadonlySet<string>): void {
+    for (const id of this.#positions.keys()) if (!ids.has(id)) this.#positions.delete(id)
+  }
+
+  /** Resolves when the record is on disk. @throws when it is not: a full disk, or too many waiting */
+  append(draft: EventDraft): Promise<AgentRecord> {
+    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new Error('event log: too many records waiting'))
+    const { promise, resolve, reject } = Promise.withResolvers<AgentRecord>()
+    this.#waiting.push({ draft, ts: new Date().toISOString(), resolve, reject })
+    this.#writing ??= this.#write().finally(() => (this.#writing = undefined))
+    return promise
+  }
+
+  /**
+   * The kept records after `seq`, then each new one, without gap or repeat, until the signal aborts.
+   * The consumer sets the pace: nothing is buffered for a slow one, it reads from disk what has left memory.
+   */
+  async *follow(seq: number, signal: AbortSignal): AsyncGenerator<readonly AgentRecord[]> {
+    const aborted = Promise.withResolvers<void>()
+    signal.addEventListener('abort', () => aborted.resolve(), { once: true })
+    for (let cursor = seq; !signal.aborted;) {
+      const changed = this.#changed.promise
+      if (cursor >= this.#lastSeq) {
+        await Promise.race([changed, aborted.promise])
+        continue
+      }
+      for await (const batch of this.#kept(cursor)) {
+        const unseen = batch.filter((record) => record.seq > cursor && record.seq <= this.#lastSeq)
+        for (let at = 0; at < unseen.length && !signal.aborted; at += MAX_GROUP) yield unseen.slice(at, at + MAX_GROUP)
+        cursor = unseen.at(-1)?.seq ?? cursor
+        if (signal.aborted) return
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#writing
+    await this.#segments.close()
+  }
+
+  async *#kept(cursor: number): AsyncGenerator<readonly AgentRecord[]> {
+    const first = this.#recent[0]
+    if (first && first.seq <= cursor + 1) yield this.#recent.slice(cursor + 1 - first.seq)
+    else yield* this.#segments.readFrom(cursor + 1)
+  }
+
+  async #write(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, MAX_GROUP)
+      const records = this.#number(group)
+      try {
+        await this.#segments.append(records)
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+        continue
+      }
+      this.#commit(records)
+      group.forEach(({ resolve }, index) => resolve(records[index] as AgentRecord))
+    }
+  }
+
+  #number(group: readonly Waiting[]): AgentRecord[] {
+    const numbers = new Map<string, number>()
+    return group.map(({ draft, ts }, index) => {
+      const { sandboxId, type, message, metadata } = draft
+      const number = (numbers.get(sandboxId) ?? this.#positions.get(sandboxId)?.number ?? 0) + 1
+      numbers.set(sandboxId, number)
+      const event = { ts, sandbox_id: sandboxId, agent_id: this.#agentId, type, code: eventCode(type), message }
+      return {
+        seq: this.#lastSeq + 1 + index,
+        number,
+        workspace_id: draft.workspaceId,
+        event: { ...event, metadata: { ...metadata } },
+      }
+    })
+  }
+
+  #commit(records: readonly AgentRecord[]): void {
+    for (const { seq, number, event } of records) {
+      this.#positions.set(event.sandbox_id, { seq, number, type: event.type })
+      this.#lastSeq = seq
+    }
+    this.#recent = [...this.#recent, ...records].slice(-RECENT)
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers<void>()
+  }
+}

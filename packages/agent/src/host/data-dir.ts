@@ -1,0 +1,57 @@
+import { mkdir, realpath } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { SandboxId } from '@offshoot/contract/ids'
+
+/** Bytes of a Unix socket's path, without its NUL (unix(7), sun_path). */
+const MAX_SOCKET_PATH_BYTES = 107
+const VM_FOLDER = 'vm'
+
+/** Where everything of one agent lies (ARCHITECTURE.md, "Files"). */
+export class DataDir {
+  readonly root: string
+  readonly agentFile: string
+  readonly acceleratorFile: string
+  readonly events: string
+  readonly bakes: string
+  readonly sandboxes: string
+  /** A copy of the image builder's: QEMU's users need not reach the images. */
+  readonly preload: string
+
+  private constructor(root: string) {
+    this.root = root
+    this.agentFile = join(root, 'agent.json')
+    this.acceleratorFile = join(root, 'accelerator.json')
+    this.events = join(root, 'events')
+    this.bakes = join(root, 'bakes')
+    this.sandboxes = join(root, 'sandboxes')
+    this.preload = join(root, 'readonly-memory.so')
+  }
+
+  /** Makes what is missing. QEMU's users pass through (0711) and read nothing. */
+  static async open(root: string): Promise<DataDir> {
+    await mkdir(root, { recursive: true, mode: 0o711 })
+    // As the kernel names it: the working directories of live QEMUs are compared with it.
+    const dir = new DataDir(await realpath(root))
+    for (const folder of [dir.bakes, dir.sandboxes]) await mkdir(folder, { recursive: true, mode: 0o711 })
+    await mkdir(dir.events, { recursive: true, mode: 0o700 })
+    return dir
+  }
+
+  sandbox(id: SandboxId): string {
+    return join(this.sandboxes, id)
+  }
+
+  /**
+   * QEMU's own part of a sandbox's folder, the only place where it may write. Apart from the manifest and the log:
+   * whoever may write a folder can put a link in the place of any file in it, and we would follow it as root.
+   */
+  vm(id: SandboxId): string {
+    return join(this.sandbox(id), VM_FOLDER)
+  }
+}
+
+/** The path of a socket, relative to our own working directory where the absolute one does not fit. */
+export function socketPath(folder: string, name: string): string {
+  const path = join(folder, name)
+  return Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES ? path : relative(process.cwd(), path)
+}

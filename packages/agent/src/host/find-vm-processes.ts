@@ -1,0 +1,42 @@
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
+
+export interface VmProcess {
+  readonly process: ProcessIdentity
+  /** Its working directory. */
+  readonly folder: string
+}
+
+/** Also what starts QEMU: a process may be on its way to becoming one. */
+const PROGRAMS = /^(qemu-system-|setpriv$)/
+const DELETED = ' (deleted)'
+
+/**
+ * Every live QEMU that works below `root`, whether or not anybody wrote down its pid: an agent that is killed between
+ * starting a QEMU and noting it leaves it to be found here.
+ */
+export async function findVmProcesses(root: string): Promise<VmProcess[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const found: VmProcess[] = []
+  for (const pid of pids) {
+    const folder = await workingDirectory(pid)
+    if (folder === null || !folder.startsWith(`${root}/`) || !(await isVmProgram(pid))) continue
+    const process = await identifyProcess(pid)
+    if (process) found.push({ process, folder })
+  }
+  return found
+}
+
+async function workingDirectory(pid: number): Promise<string | null> {
+  try {
+    const path = await readlink(`/proc/${pid}/cwd`)
+    return path.endsWith(DELETED) ? path.slice(0, -DELETED.length) : path
+  } catch {
+    return null
+  }
+}
+
+async function isVmProgram(pid: number): Promise<boolean> {
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')
+  return PROGRAMS.test(name.trim())
+}

@@ -1,0 +1,36 @@
+import { access, constants, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { runProgram } from './run-program.ts'
+
+/** The QEMU of this host. */
+export interface Qemu {
+  readonly path: string
+  /** `7.2.22` */
+  readonly version: string
+  /** Changes with the file itself, so that a package update counts even where the version stays. */
+  readonly build: string
+}
+
+/** @throws Error when there is none; the message names the package */
+export async function findQemu(deadline: Deadline): Promise<Qemu> {
+  const path = await findProgram('qemu-system-x86_64', 'qemu-system-x86')
+  const output = await runProgram(path, ['--version'], deadline)
+  const version = /version (\d+\.\d+\.\d+)/.exec(output)?.[1]
+  if (version === undefined) throw new Error(`no version in the answer of ${path} --version`)
+  const { size, mtimeMs } = await stat(path)
+  return { path, version, build: `${size}-${Math.trunc(mtimeMs)}` }
+}
+
+async function findProgram(name: string, debianPackage: string): Promise<string> {
+  for (const folder of (process.env['PATH'] ?? '/usr/bin:/bin').split(':')) {
+    const path = await realpath(join(folder, name)).catch(() => null)
+    if (path === null) continue
+    const isExecutable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isExecutable) return path
+  }
+  throw new Error(`${name} not found: install the Debian package ${debianPackage}`)
+}

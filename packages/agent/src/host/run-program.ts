@@ -1,0 +1,18 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Deadline } from '@offshoot/kit/deadline'
+
+const exec = promisify(execFile)
+const MAX_OUTPUT_BYTES = 1024 * 1024
+
+/** Runs a program to its end and gives its standard output. Arguments are a list: nothing passes through a shell. */
+export async function runProgram(program: string, args: readonly string[], deadline: Deadline): Promise<string> {
+  deadline.throwIfOver()
+  const { stdout } = await exec(program, args, {
+    signal: deadline.signal,
+    killSignal: 'SIGKILL',
+    maxBuffer: MAX_OUTPUT_BYTES,
+    env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' },
+  })
+  return stdout
+}

@@ -1,0 +1,62 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { isUuid, parseSandboxId, type WorkspaceId } from '@offshoot/contract/ids'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { jwtVerify } from 'jose'
+import { z } from 'zod'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+
+/** Who asks: a workspace through control, or control for itself (`workspaceId` is `null`). */
+export interface Caller {
+  readonly workspaceId: WorkspaceId | null
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+  }
+  interface FastifyContextConfig {
+    /** Answers without a credential. */
+    isPublic?: boolean
+  }
+}
+
+/** Seconds by which the clocks of two hosts may differ. */
+const CLOCK_TOLERANCE_SECONDS = 5
+const claims = z.object({ workspace_id: z.string().refine(isUuid).optional() })
+const nobody: Caller = { workspaceId: null }
+
+/** The one place that decides who a request is from; no route runs before it. */
+export function requireCredential(server: FastifyInstance, secret: Uint8Array): void {
+  server.decorateRequest('caller')
+  server.addHook('onRequest', async (request) => {
+    request.caller = request.routeOptions.config.isPublic ? nobody : await readCredential(request, secret)
+  })
+}
+
+async function readCredential({ headers }: FastifyRequest, secret: Uint8Array): Promise<Caller> {
+  const token = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1]
+  if (token === undefined) throw new ApiError('missingBearerToken')
+  try {
+    const options = { algorithms: ['HS256'], requiredClaims: ['exp'], clockTolerance: CLOCK_TOLERANCE_SECONDS }
+    const { payload } = await jwtVerify(token, secret, options)
+    return { workspaceId: (claims.parse(payload).workspace_id ?? null) as WorkspaceId | null }
+  } catch (error) {
+    throw new ApiError('invalidApiToken', {}, { cause: error })
+  }
+}
+
+/** For what only control itself may ask. A workspace is told that there is no such thing. */
+export function requireControl({ caller }: FastifyRequest): void {
+  if (caller.workspaceId !== null) throw new ApiError('notFound')
+}
+
+/** The one place that looks up a sandbox: another workspace's is as unknown as one that never was. */
+export function ownSandbox(
+  sandboxes: ReadonlyMap<string, Sandbox>,
+  { caller, params }: FastifyRequest,
+): Sandbox | null {
+  const id = parseSandboxId((params as { id: string }).id)
+  const sandbox = id === null ? undefined : sandboxes.get(id)
+  if (!sandbox) return null
+  return caller.workspaceId === null || caller.workspaceId === sandbox.workspaceId ? sandbox : null
+}

@@ -1,0 +1,21 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { parseSandboxId } from '@offshoot/contract/ids'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../agent.ts'
+import { deleteSandbox } from '../sandboxes/delete.ts'
+import { ownSandbox } from './credential.ts'
+
+/** `DELETE /v1/sandboxes/{id}`: 204 also for one that is already gone; 404 for another workspace's. */
+export function deleteRoute(server: FastifyInstance, { host }: Agent): void {
+  server.delete('/v1/sandboxes/:id', async (request, reply) => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox) await deleteSandbox(host, sandbox)
+    else if (isForeign(host.sandboxes, (request.params as { id: string }).id)) throw new ApiError('sandboxNotFound')
+    return reply.code(204).send()
+  })
+}
+
+function isForeign(sandboxes: ReadonlyMap<string, unknown>, text: string): boolean {
+  const id = parseSandboxId(text)
+  return id === null || sandboxes.has(id)
+}

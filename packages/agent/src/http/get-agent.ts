@@ -1,0 +1,40 @@
+import { cpus } from 'node:os'
+import type { AgentInfo } from '@offshoot/contract/agent-api'
+import type { Template } from '@offshoot/contract/template'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../agent.ts'
+import { readHostMemory } from '../host/memory.ts'
+import type { BakedTemplate } from '../vm/bakes.ts'
+import { requireControl } from './credential.ts'
+
+/** `GET /v1/agent`: what control needs to place a sandbox here. */
+export function getAgent(server: FastifyInstance, agent: Agent): void {
+  server.get('/v1/agent', async (request): Promise<AgentInfo> => {
+    requireControl(request)
+    const { totalMib, availableMib } = await readHostMemory()
+    return {
+      agent_id: agent.id,
+      version: agent.version,
+      accelerator: agent.accelerator,
+      isolation: agent.isolation,
+      qemu_version: agent.host.qemu.version,
+      cpus: cpus().length,
+      memory_mib: { total: totalMib, available: availableMib },
+      templates: await Promise.all([...agent.templates.values()].map((baked) => describe(agent, baked))),
+      sandboxes: agent.host.sandboxes.size,
+      last_seq: agent.host.events.lastSeq,
+    }
+  })
+}
+
+async function describe({ images }: Agent, { image }: BakedTemplate): Promise<Template> {
+  return {
+    name: image.name,
+    rootfs_path: `templates/${image.name}/rootfs.ext4`,
+    size_bytes: await images.occupiedBytes(image.name),
+    cpu: image.cpu,
+    memory_mb: image.memory_mb,
+    meta: { description: image.description, version: image.version, disk_mb: image.disk_mb, packages: image.packages },
+    is_global: true,
+  }
+}

@@ -1,0 +1,14 @@
+import type { AgentSandboxList } from '@offshoot/contract/agent-api'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../agent.ts'
+import { requireControl } from './credential.ts'
+
+/** `GET /v1/sandboxes`: every sandbox on this agent, true when the log stood at `last_seq`. */
+export function listSandboxes(server: FastifyInstance, { host }: Agent): void {
+  server.get('/v1/sandboxes', async (request): Promise<AgentSandboxList> => {
+    requireControl(request)
+    const { events, sandboxes } = host
+    const shown = [...sandboxes.values()].map((sandbox) => sandbox.show(events.position(sandbox.id)?.seq ?? 0))
+    return { last_seq: events.lastSeq, sandboxes: shown }
+  })
+}

@@ -1,0 +1,52 @@
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { Agent } from '../agent.ts'
+import { answerErrors } from './answer-errors.ts'
+import { postSandbox } from './create-sandbox.ts'
+import { requireCredential } from './credential.ts'
+import { deleteRoute } from './delete-sandbox.ts'
+import { getAgent } from './get-agent.ts'
+import { getAgentEvents } from './get-agent-events.ts'
+import { getSandbox } from './get-sandbox.ts'
+import { healthz } from './healthz.ts'
+import { listSandboxes } from './list-sandboxes.ts'
+import { metrics } from './metrics.ts'
+import { postExec } from './post-exec.ts'
+import { requestId } from './request-id.ts'
+
+/** Bytes; above what `stdin` and `cmd` of one exec can take in JSON. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024
+/** Milliseconds an idle connection of control is kept. Longer than control keeps its own. */
+const KEEP_ALIVE_MS = 75_000
+
+/** The agent's HTTP API (ARCHITECTURE.md, "Between control and agent"). */
+export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
+  const loggerInstance: FastifyBaseLogger = agent.host.log
+  const server = Fastify({
+    loggerInstance,
+    disableRequestLogging: true,
+    genReqId: requestId,
+    requestIdHeader: false,
+    bodyLimit: MAX_BODY_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+  })
+  server.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id)
+  })
+  requireCredential(server, secret)
+  answerErrors(server)
+  for (const route of [
+    healthz,
+    metrics,
+    getAgent,
+    getAgentEvents,
+    listSandboxes,
+    postSandbox,
+    getSandbox,
+    deleteRoute,
+    postExec,
+  ]) {
+    route(server, agent)
+  }
+  return server
+}

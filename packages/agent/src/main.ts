@@ -1,0 +1,53 @@
+import { mkdir } from 'node:fs/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { pino } from 'pino'
+import { startAgent } from './agent.ts'
+import { DataDirLock } from './host/data-dir-lock.ts'
+import { forbidCoreDumps } from './host/forbid-core-dumps.ts'
+import { buildServer } from './http/server.ts'
+import { loadConfig } from './load-config.ts'
+import { boundLogs } from './sandboxes/bound-logs.ts'
+
+/** Milliseconds to wait for a predecessor that is still ending. */
+const LOCK_MS = 5000
+/** Milliseconds from SIGTERM to the end, whatever still runs. */
+const STOP_MS = 8000
+
+const config = await loadConfig(process.argv.slice(2))
+const log = pino({ level: config.log_level })
+
+try {
+  await serve()
+} catch (error) {
+  log.fatal({ err: error }, 'agent cannot start')
+  process.exitCode = 1
+}
+
+async function serve(): Promise<void> {
+  await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
+  await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
+  await forbidCoreDumps()
+  const stopping = new AbortController()
+  const agent = await startAgent(config, log, stopping.signal)
+  // A Unix socket's path is short; from here they all fit (host/data-dir.ts).
+  process.chdir(agent.host.dir.sandboxes)
+  const server = buildServer(agent, Buffer.from(config.secret, 'base64'))
+  await server.listen(config.listen)
+  const bounding = boundLogs(agent.host)
+  log.info({ agent_id: agent.id, accelerator: agent.accelerator, isolation: agent.isolation }, 'agent ready')
+
+  const stop = async (signal: string) => {
+    if (stopping.signal.aborted) return
+    log.info({ signal }, 'agent ends; its VMs run on')
+    clearInterval(bounding)
+    stopping.abort()
+    // What does not finish in time is undone or finished by the next start.
+    setTimeout(() => process.exit(0), STOP_MS).unref()
+    await server.close()
+    await Promise.all([...agent.host.sandboxes.values()].map(({ vm }) => vm?.detach()))
+    await agent.host.events.close()
+    process.exit(0)
+  }
+  process.once('SIGTERM', () => void stop('SIGTERM'))
+  process.once('SIGINT', () => void stop('SIGINT'))
+}

@@ -1,0 +1,34 @@
+import { mkdir } from 'node:fs/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { pino } from 'pino'
+import { openHost, prepareTemplates } from './agent.ts'
+import { DataDirLock } from './host/data-dir-lock.ts'
+import { loadConfig } from './load-config.ts'
+import { readManifests } from './sandboxes/read-manifests.ts'
+
+/**
+ * Does what takes long before the agent is started: accelerator probe and bakes, with a line of progress each.
+ * Nothing to do takes no time; the agent does the same by itself.
+ */
+const LOCK_MS = 15_000
+
+try {
+  const config = await loadConfig(process.argv.slice(2))
+  await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
+  await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
+  const { host, images } = await openHost(config, pino({ level: 'silent' }))
+  await readManifests(host)
+  await prepareTemplates(config, { host, images }, (what) => console.log(what))
+  await host.events.close()
+  process.exit(0)
+} catch (error) {
+  console.error(sentence(error))
+  process.exit(1)
+}
+
+/** What failed and why, in one line. */
+function sentence(error: unknown): string {
+  const parts: string[] = []
+  for (let at: unknown = error; at instanceof Error; at = at.cause) parts.push(at.message)
+  return parts.join(': ') || String(error)
+}

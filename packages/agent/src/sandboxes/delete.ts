@@ -1,0 +1,43 @@
+import { Deadline } from '@offshoot/kit/deadline'
+import { announce, type Host } from './host.ts'
+import { writeManifestQuickly } from './manifest.ts'
+import { removeTraces } from './remove-traces.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** Milliseconds for a killed QEMU to be gone. */
+const KILL_MS = 10_000
+
+/** Removes a sandbox for good. Callers at the same time share one removal; one that failed can be tried again. */
+export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
+  sandbox.removal ??= sandbox.transitions
+    .run(() => remove(host, sandbox))
+    .catch((error: unknown) => {
+      sandbox.removal = undefined
+      throw error
+    })
+  return sandbox.removal
+}
+
+async function remove(host: Host, sandbox: Sandbox): Promise<void> {
+  // A create that failed while this waited has removed everything.
+  if (host.sandboxes.get(sandbox.id) !== sandbox) return
+  sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
+  await writeManifestQuickly(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  const { vm } = sandbox
+  sandbox.vm = null
+  await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
+  await finishRemoval(host, sandbox)
+}
+
+/** What is left to do once the VM is gone; also after a restart in the middle of it. */
+export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void> {
+  if (host.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
+    const lifetimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(sandbox.manifest.created_at)) / 1000))
+    await announce(host, sandbox, {
+      type: 'sandbox.deleted',
+      message: 'sandbox deleted',
+      metadata: { lifetime_seconds: lifetimeSeconds },
+    })
+  }
+  await removeTraces(host, sandbox)
+}

@@ -1,0 +1,12 @@
+import { rm } from 'node:fs/promises'
+import type { Host } from './host.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
+export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
+  await host.cgroups?.remove(sandbox.id)
+  await rm(host.dir.sandbox(sandbox.id), { recursive: true, force: true })
+  host.slots.release(sandbox.manifest.slot)
+  host.events.forget(sandbox.id)
+  host.sandboxes.delete(sandbox.id)
+}

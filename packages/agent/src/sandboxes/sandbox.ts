@@ -1,0 +1,41 @@
+import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
+import type { SandboxStatus } from '@offshoot/contract/sandbox'
+import type { Vm } from '../vm/vm.ts'
+import type { Manifest } from './manifest.ts'
+import { Turns } from './turns.ts'
+
+/** Transitions that wait behind one another for one sandbox. */
+const MAX_WAITING = 64
+
+const shown: Record<Manifest['status'], SandboxStatus> = {
+  creating: 'creating',
+  running: 'running',
+  failed: 'failed',
+  // Who deletes it waits for the end; to everybody else it is what cannot be used any more.
+  deleting: 'failed',
+}
+
+/** One sandbox of this agent: what its folder says, and its VM while it has one. */
+export class Sandbox {
+  readonly id: SandboxId
+  readonly workspaceId: WorkspaceId
+  /** One change of state at a time; reads do not wait here. */
+  readonly transitions = new Turns(1, MAX_WAITING)
+  manifest: Manifest
+  vm: Vm | null = null
+  /** The removal under way, shared by all who ask for one. */
+  removal: Promise<void> | undefined
+
+  constructor(manifest: Manifest) {
+    this.id = manifest.id as SandboxId
+    this.workspaceId = manifest.workspace_id as WorkspaceId
+    this.manifest = manifest
+  }
+
+  show(lastSeq: number): AgentSandbox {
+    const { id, workspace_id, template, boot_ms, boot_mode, guest_ip, cpu, memory_mb } = this.manifest
+    const status = shown[this.manifest.status]
+    return { id, workspace_id, template, status, boot_ms, boot_mode, guest_ip, cpu, memory_mb, last_seq: lastSeq }
+  }
+}

@@ -1,0 +1,42 @@
+import type { Vm } from '../vm/vm.ts'
+import { announce, type Host } from './host.ts'
+import { writeManifest } from './manifest.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** Makes a sandbox `failed` when its VM ends without having been told to. */
+export function watchVm(host: Host, sandbox: Sandbox, vm: Vm): void {
+  void vm.ended
+    .then((end) => sandbox.transitions.run(() => fail(host, sandbox, vm, end.exitCode, end.signal)))
+    .catch((error: unknown) => host.log.error({ err: error, sandbox_id: sandbox.id }, 'end of VM not recorded'))
+}
+
+async function fail(
+  host: Host,
+  sandbox: Sandbox,
+  vm: Vm,
+  exitCode: number | null,
+  signal: string | null,
+): Promise<void> {
+  // A removal has taken its VM away before it ends it.
+  if (sandbox.vm !== vm || sandbox.manifest.status !== 'running') return
+  sandbox.vm = null
+  sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
+  await vm.detach()
+  await announceDeath(host, sandbox, exitCode, signal)
+  await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  await host.cgroups?.remove(sandbox.id)
+}
+
+export async function announceDeath(
+  host: Host,
+  sandbox: Sandbox,
+  exitCode: number | null,
+  signal: string | null,
+): Promise<void> {
+  const how = signal === null ? `exit code ${exitCode ?? 'unknown'}` : `signal ${signal}`
+  await announce(host, sandbox, {
+    type: 'vm.died',
+    message: `VM process ended unexpectedly (${how})`,
+    metadata: { exit_code: exitCode, ...(signal === null ? {} : { signal }) },
+  })
+}

@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+
+/** The files of one snapshot (ARCHITECTURE.md, `bakes/NAME/FINGERPRINT`); none is ever written again. */
+export interface BakeFiles {
+  readonly memory: string
+  readonly state: string
+  /** A hard link (or copy) of the template's image, so that a rebuilt image cannot change under a running guest. */
+  readonly rootfs: string
+  /** What the guest wrote on its root disk before it was frozen. */
+  readonly disk: string
+  /** An empty layer on top of `disk`, copied for each VM. */
+  readonly overlay: string
+  /** Written last: without it the folder is no snapshot. */
+  readonly manifest: string
+}
+
+export function bakeFiles(folder: string): BakeFiles {
+  return {
+    memory: join(folder, 'memory'),
+    state: join(folder, 'state'),
+    rootfs: join(folder, 'rootfs.ext4'),
+    disk: join(folder, 'disk.qcow2'),
+    overlay: join(folder, 'overlay.qcow2'),
+    manifest: join(folder, 'bake.json'),
+  }
+}

@@ -1,0 +1,147 @@
+import { chmod, chown, copyFile, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { TemplateImage } from '@offshoot/contract/template-image'
+import { Deadline } from '@offshoot/kit/deadline'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { linkOrCopy } from '../disks/link-or-copy.ts'
+import { createLayer } from '../disks/qcow2.ts'
+import { runProgram } from '../host/run-program.ts'
+import { bakeFiles, type BakeFiles } from './bake-files.ts'
+import { formatBakeManifest } from './bake-manifest.ts'
+import type { Confinement } from './confinement.ts'
+import type { Images } from './images.ts'
+import { describeEnd, launch } from './launch.ts'
+import { bootArguments, CONSOLE, GUEST_SOCKET, machineArguments, QMP_SOCKET, type Machine } from './machine.ts'
+import { prepareGuest } from './prepare-guest.ts'
+import { Vm } from './vm.ts'
+
+export interface Bake {
+  readonly qemu: string
+  readonly machine: Machine
+  readonly image: TemplateImage
+  readonly images: Images
+  /** `bakes/NAME/FINGERPRINT`, which is not there yet. */
+  readonly folder: string
+  readonly fingerprint: string
+  readonly confinement: Confinement
+}
+
+const KERNEL = 'vmlinuz'
+const INITRAMFS = 'initramfs.cpio.gz'
+const KILL_MS = 5000
+
+/**
+ * Boots a template once and freezes it: made beside and renamed, so that a folder with this name is always whole.
+ * @throws with the cause; nothing is left then
+ */
+export async function bake(options: Bake, deadline: Deadline): Promise<void> {
+  const beside = join(dirname(options.folder), `.new-${options.fingerprint}`)
+  const logPath = `${beside}.log`
+  await rm(beside, { recursive: true, force: true })
+  await mkdir(beside, { recursive: true, mode: 0o711 })
+  try {
+    const files = bakeFiles(beside)
+    await layOut(options, beside, files, deadline)
+    const guestIp = await bootAndSave(options, beside, logPath, deadline)
+    await freeze(options, files, deadline)
+    await writeFileDurably(files.manifest, formatBakeManifest(options.image, options.fingerprint, guestIp))
+    await rename(beside, options.folder)
+  } catch (error) {
+    await rm(beside, { recursive: true, force: true })
+    throw error
+  } finally {
+    await rm(logPath, { force: true })
+  }
+}
+
+async function layOut(
+  { image, images, machine, confinement }: Bake,
+  folder: string,
+  files: BakeFiles,
+  deadline: Deadline,
+) {
+  await linkOrCopy(images.rootfs(image.name), files.rootfs)
+  await copyFile(images.kernel, join(folder, KERNEL))
+  await copyFile(images.initramfs, join(folder, INITRAMFS))
+  const { size } = await stat(files.rootfs)
+  await createLayer(files.disk, { path: 'rootfs.ext4', format: 'raw', bytes: size }, deadline)
+  const memory = await open(files.memory, 'wx', 0o600)
+  await memory.truncate(machine.memoryMib * 1024 * 1024)
+  await memory.close()
+  for (const name of [KERNEL, INITRAMFS]) await chmod(join(folder, name), 0o444)
+  if (confinement.uid === null) return
+  for (const path of [folder, files.disk, files.memory]) await chown(path, confinement.uid, confinement.uid)
+}
+
+/** Gives the guest's address, or `null` when it has no network. */
+async function bootAndSave(options: Bake, folder: string, logPath: string, deadline: Deadline): Promise<string | null> {
+  const { machine, image, confinement } = options
+  const launched = await launch({
+    qemu: options.qemu,
+    args: [
+      ...machineArguments(machine, { path: 'memory', isShared: true }),
+      ...bootArguments(machine, KERNEL, INITRAMFS),
+    ],
+    folder,
+    logPath,
+    confinement,
+    memoryPath: null,
+    statePath: null,
+  })
+  const vm = new Vm(folder, launched)
+  try {
+    const died = vm.ended.then(async (end) => {
+      throw await describeEnd(logPath, end)
+    })
+    died.catch(() => undefined)
+    return await Promise.race([died, save(vm, image, deadline)])
+  } finally {
+    await vm.kill(Deadline.after(KILL_MS, 'end of a baked VM'))
+  }
+}
+
+async function save(vm: Vm, image: TemplateImage, deadline: Deadline): Promise<string | null> {
+  await vm.qmp.ready(deadline)
+  const link = await vm.link(deadline)
+  const guestIp = await prepareGuest(link, image, deadline)
+  await link.quiesce(deadline)
+  await vm.qmp.execute('stop', {}, deadline)
+  await vm.qmp.execute('xen-save-devices-state', { filename: 'state', live: false }, deadline)
+  // A clean end flushes the disk's layer.
+  await vm.qmp.execute('quit', {}, deadline)
+  await deadline.race(vm.ended)
+  return guestIp
+}
+
+/** Ours again, read-only for ever, without what only the boot needed. */
+async function freeze(options: Bake, files: BakeFiles, deadline: Deadline): Promise<void> {
+  const folder = dirname(files.memory)
+  // QEMU could write here: what it made must be what we think it is, not a link to something else.
+  for (const path of [files.disk, files.memory, files.state]) {
+    if (!(await lstat(path)).isFile()) throw new Error(`${path} is no file`)
+  }
+  for (const name of [KERNEL, INITRAMFS, CONSOLE, QMP_SOCKET, GUEST_SOCKET]) {
+    await rm(join(folder, name), { force: true })
+  }
+  // Pages of zeros become holes: less page cache for every guest that maps the file. Not every file system can.
+  await runProgram('fallocate', ['--dig-holes', files.memory], deadline).catch(() => undefined)
+  const { size } = await stat(files.rootfs)
+  const place = `../../../bakes/${options.image.name}/${options.fingerprint}`
+  await createLayer(files.overlay, { path: `${place}/disk.qcow2`, format: 'qcow2', bytes: size }, deadline)
+  await chmod(files.overlay, 0o600)
+  if (options.confinement.uid !== null) {
+    for (const path of [folder, files.disk, files.memory, files.state]) await chown(path, 0, 0)
+  }
+  for (const path of [files.disk, files.memory]) await chmod(path, 0o444)
+  await chmod(files.state, 0o400)
+  for (const path of [files.disk, files.memory, files.state, files.overlay]) await sync(path)
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

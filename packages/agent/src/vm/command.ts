@@ -1,0 +1,87 @@
+import type { Readable } from 'node:stream'
+import type { GuestCommand } from '@offshoot/guest-link/guest-command'
+import type { GuestProcess } from '@offshoot/guest-link/guest-process'
+import type { GuestLink } from '@offshoot/guest-link/link'
+
+/** One stream's kept bytes. */
+export interface Output {
+  readonly bytes: Buffer
+  readonly isTruncated: boolean
+}
+
+export interface CommandEnd {
+  readonly stdout: Output
+  readonly stderr: Output
+  /** 128 + signal when a signal ended it; `null` when it was stopped by us. */
+  readonly exitCode: number | null
+}
+
+/** Grace for the last output of a process group that was killed. */
+const AFTER_KILL_MS = 2000
+
+/**
+ * Runs one command to its end, or until `stop` aborts: its process group is then killed and what came so far is given.
+ * Output past `maxBytes` of a stream is read and dropped, so that the command goes on.
+ * @throws GuestRunError when it could not start
+ */
+export async function runCommand(
+  link: GuestLink,
+  command: GuestCommand,
+  options: { readonly stdin: string | undefined; readonly maxBytes: number; readonly stop: AbortSignal },
+): Promise<CommandEnd> {
+  const process = await link.run({ ...command, stdin: options.stdin === undefined ? 'none' : 'pipe' })
+  if (options.stdin !== undefined) {
+    process.stdin.on('error', () => undefined) // a command may end without having read all its input
+    process.stdin.end(options.stdin)
+  }
+  const stdout = collect(process.stdout, options.maxBytes)
+  const stderr = collect(process.stderr, options.maxBytes)
+  const whole = Promise.all([process.exited, stdout.ended, stderr.ended])
+  whole.catch(() => undefined)
+  if (await finishesBefore(whole, options.stop)) {
+    const [{ exitCode, signal }] = await whole
+    return { stdout: stdout.output(), stderr: stderr.output(), exitCode: exitCode ?? 128 + (signal ?? 0) }
+  }
+  await stopGroup(process, whole)
+  return { stdout: stdout.output(), stderr: stderr.output(), exitCode: null }
+}
+
+/** False when `stop` aborts first; a failure of `whole` is thrown. */
+async function finishesBefore(whole: Promise<unknown>, stop: AbortSignal): Promise<boolean> {
+  if (stop.aborted) return false
+  const stopped = Promise.withResolvers<false>()
+  const onAbort = () => stopped.resolve(false)
+  stop.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([whole.then(() => true), stopped.promise])
+  } finally {
+    stop.removeEventListener('abort', onAbort)
+  }
+}
+
+async function stopGroup(process: GuestProcess, whole: Promise<unknown>): Promise<void> {
+  process.kill('SIGKILL')
+  const timer = Promise.withResolvers<void>()
+  const handle = setTimeout(timer.resolve, AFTER_KILL_MS)
+  await Promise.race([whole.catch(() => undefined), timer.promise])
+  clearTimeout(handle)
+}
+
+function collect(stream: Readable, maxBytes: number) {
+  const chunks: Buffer[] = []
+  let kept = 0
+  let isTruncated = false
+  const ended = Promise.withResolvers<void>()
+  stream.on('data', (chunk: Buffer) => {
+    const room = maxBytes - kept
+    if (chunk.length > room) isTruncated = true
+    if (room <= 0) return
+    const part = chunk.subarray(0, room)
+    chunks.push(part)
+    kept += part.length
+  })
+  stream.once('end', ended.resolve)
+  stream.once('error', ended.reject)
+  ended.promise.catch(() => undefined)
+  return { ended: ended.promise, output: (): Output => ({ bytes: Buffer.concat(chunks), isTruncated }) }
+}

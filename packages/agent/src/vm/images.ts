@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
+
+/** The built images of this host (`packages/up` builds them); read only to us. */
+export class Images {
+  readonly kernel: string
+  readonly initramfs: string
+  readonly preload: string
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+    this.kernel = join(folder, 'vmlinuz')
+    this.initramfs = join(folder, 'initramfs.cpio.gz')
+    this.preload = join(folder, 'readonly-memory.so')
+  }
+
+  rootfs(template: string): string {
+    return join(this.#folder, 'templates', template, 'rootfs.ext4')
+  }
+
+  /** Bytes the template's image really occupies. */
+  async occupiedBytes(template: string): Promise<number> {
+    return (await stat(this.rootfs(template))).blocks * 512
+  }
+
+  /** @param names only these, or every one there is. @throws Error that names what is missing or damaged */
+  async templates(names: readonly string[] | null): Promise<TemplateImage[]> {
+    const wanted = names ?? (await this.#all())
+    return Promise.all(wanted.map((name) => this.#template(name)))
+  }
+
+  /** Hash of what every guest boots from. */
+  async bootHash(): Promise<string> {
+    const hash = createHash('sha256')
+    for (const path of [this.kernel, this.initramfs])
+      for await (const chunk of createReadStream(path)) hash.update(chunk)
+    return hash.digest('hex')
+  }
+
+  async #all(): Promise<string[]> {
+    const entries = await readdir(join(this.#folder, 'templates'), { withFileTypes: true })
+    return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name)
+  }
+
+  async #template(name: string): Promise<TemplateImage> {
+    const path = join(this.#folder, 'templates', name, 'template.json')
+    try {
+      return templateImage.parse(JSON.parse(await readFile(path, 'utf8')))
+    } catch (error) {
+      throw new Error(`template ${name} cannot be used: ${path} is missing or damaged`, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import type { Accelerator } from '@offshoot/contract/agent-api'
+
+/**
+ * The one place that knows QEMU's command line. Bake and restore share {@link machineArguments}: device state is only
+ * valid for the very same machine, CPU and devices in the same order.
+ */
+export interface Machine {
+  readonly accelerator: Accelerator
+  /** kHz of the host's time-stamp counter; a guest under TCG hangs when it has to find out by itself. */
+  readonly tscKhz: number
+  readonly vcpus: number
+  readonly memoryMib: number
+}
+
+/** Raise it with every change of what a guest is made of here: older bakes are then redone. */
+export const LAYOUT_VERSION = 1
+/** MiB of translated code a VM keeps at most; private memory that grows with what the guest runs. */
+export const TRANSLATION_CACHE_MIB = 128
+/** The address QEMU's user network expects its guest to have. */
+export const GUEST_IP = '10.0.2.15'
+export const GUEST_GATEWAY = '10.0.2.2'
+
+/** File names in the VM's folder, which is QEMU's working directory. */
+export const DISK = 'disk.qcow2'
+export const CONSOLE = 'console.log'
+export const QMP_SOCKET = 'qmp.sock'
+export const GUEST_SOCKET = 'guest.sock'
+
+/** File descriptors that QEMU inherits. */
+export const QMP_FD = 3
+export const STATE_FD = 4
+
+export interface MemoryFile {
+  readonly path: string
+  /** A shared mapping writes the file, a private one copies each page it writes. */
+  readonly isShared: boolean
+}
+
+export function machineArguments(machine: Machine, memory: MemoryFile): string[] {
+  const { accelerator, vcpus, memoryMib } = machine
+  const thread = vcpus > 1 ? 'multi' : 'single'
+  return [
+    ...['-M', 'microvm,acpi=on,rtc=on,memory-backend=ram'],
+    ...['-accel', accelerator === 'tcg' ? `tcg,thread=${thread},tb-size=${TRANSLATION_CACHE_MIB}` : 'kvm'],
+    ...['-cpu', accelerator === 'tcg' ? 'max' : 'host'],
+    ...['-m', String(memoryMib), '-smp', String(vcpus)],
+    ...['-object', memoryBackend(memoryMib, memory)],
+    ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
+    // Appending, so that the file can be cut while QEMU holds it open: that is how its size is bounded.
+    ...['-chardev', `file,id=console,path=${CONSOLE},append=on`, '-serial', 'chardev:console'],
+    ...['-blockdev', `driver=qcow2,node-name=root,file.driver=file,file.filename=${DISK}`],
+    ...['-device', 'virtio-blk-device,drive=root'],
+    ...['-netdev', 'user,id=net,restrict=on', '-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
+    ...['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
+    ...['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
+    // Two monitors: one that we hold from before QEMU runs, and one by path for the agent that comes after us.
+    ...['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
+    ...['-chardev', `socket,id=monitor,path=${QMP_SOCKET},server=on,wait=off`, '-mon', 'chardev=monitor,mode=control'],
+    ...['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
+  ]
+}
+
+/** What a cold boot adds. `reboot=t` with `-no-reboot`: a guest that restarts or panics ends its QEMU. */
+export function bootArguments(machine: Machine, kernel: string, initramfs: string): string[] {
+  const clock = machine.accelerator === 'tcg' ? [`tsc_early_khz=${machine.tscKhz}`, 'tsc=reliable'] : []
+  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', ...clock]
+  return ['-kernel', kernel, '-initrd', initramfs, '-append', parameters.join(' ')]
+}
+
+/**
+ * What a restore adds. QEMU reads the device state from the inherited descriptor while it starts and then lets the
+ * guest run by itself: no command, no round trip. The kernel is in the guest's memory, so it is not loaded again.
+ * The state comes from `xen-save-devices-state`, which writes no configuration section.
+ */
+export function restoreArguments(): string[] {
+  return ['-incoming', `fd:${STATE_FD}`, '-global', 'migration.send-configuration=off']
+}
+
+function memoryBackend(memoryMib: number, { path, isShared }: MemoryFile): string {
+  // QEMU's option syntax doubles a comma inside a value.
+  const escaped = path.replaceAll(',', ',,')
+  return `memory-backend-file,id=ram,size=${memoryMib}M,mem-path=${escaped},share=${isShared ? 'on' : 'off'}`
+}

@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { GuestLink } from '@offshoot/guest-link/link'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
+import { QmpClient } from '@offshoot/qmp/client'
+import { socketPath } from '../host/data-dir.ts'
+import type { LaunchedQemu, VmEnd } from './launch.ts'
+import { GUEST_SOCKET, QMP_SOCKET } from './machine.ts'
+
+/** A process that is not our child tells nobody of its end; once its monitor has closed, the end is this near. */
+const END_POLL_MS = 2
+
+/** One running QEMU with its monitor and the channel to its guest. */
+export class Vm {
+  readonly process: ProcessIdentity
+  readonly qmp: QmpClient
+  /** Resolves when the process is gone, however it went. */
+  readonly ended: Promise<VmEnd>
+  readonly #folder: string
+  #link: Promise<GuestLink> | undefined
+  #hasEnded = false
+
+  constructor(folder: string, { process, qmp, ended }: LaunchedQemu) {
+    this.process = process
+    this.qmp = qmp
+    this.#folder = folder
+    this.ended = ended.then((end) => {
+      this.#hasEnded = true
+      this.qmp.close()
+      return end
+    })
+  }
+
+  /** Takes over a VM that another agent process started. */
+  static async adopt(folder: string, process: ProcessIdentity, deadline: Deadline): Promise<Vm> {
+    const qmp = await QmpClient.connect(socketPath(folder, QMP_SOCKET), deadline)
+    const ended = qmp.closed.then(async () => {
+      while (await isAlive(process)) await wait(END_POLL_MS)
+      return { exitCode: null, signal: null }
+    })
+    return new Vm(folder, { process, qmp, ended })
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /**
+   * The channel to the guest; made anew when it broke. Concurrent callers share one attempt.
+   * @throws DeadlineExceeded when the guest does not answer
+   */
+  async link(deadline: Deadline): Promise<GuestLink> {
+    this.#link ??= this.#connect(deadline)
+    return this.#link
+  }
+
+  /** Ends QEMU at once: nothing of a VM that is going away is worth flushing. */
+  async kill(deadline: Deadline): Promise<void> {
+    await signalProcess(this.process, 'SIGKILL')
+    await deadline.race(this.ended)
+    await this.detach()
+  }
+
+  /** Lets go of the VM, which runs on. */
+  async detach(): Promise<void> {
+    this.qmp.close()
+    const link = await this.#link?.catch(() => null)
+    link?.close()
+  }
+
+  async #connect(deadline: Deadline): Promise<GuestLink> {
+    const forget = () => {
+      this.#link = undefined
+    }
+    try {
+      const link = await GuestLink.connect(socketPath(this.#folder, GUEST_SOCKET), deadline)
+      void link.closed.then(forget)
+      return link
+    } catch (error) {
+      forget()
+      throw error
+    }
+  }
+}

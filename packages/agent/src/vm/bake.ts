@@ -14,6 +14,7 @@ import { describeEnd, launch } from './launch.ts'
 import { bootArguments, CONSOLE, GUEST_SOCKET, machineArguments, QMP_SOCKET, type Machine } from './machine.ts'
 import { prepareGuest } from './prepare-guest.ts'
 import { Vm } from './vm.ts'
+import { warmGuest } from './warm-guest.ts'
 
 export interface Bake {
   readonly qemu: string
@@ -105,6 +106,7 @@ async function save(vm: Vm, image: TemplateImage, deadline: Deadline): Promise<s
   const link = await vm.link(deadline)
   const guestIp = await prepareGuest(link, image, deadline)
   await link.quiesce(deadline)
+  await warmGuest(link, deadline)
   await vm.qmp.execute('stop', {}, deadline)
   await vm.qmp.execute('xen-save-devices-state', { filename: 'state', live: false }, deadline)
   // A clean end flushes the disk's layer.

@@ -13,7 +13,7 @@ export interface Machine {
 }
 
 /** Raise it with every change of what a guest is made of here: older bakes are then redone. */
-export const LAYOUT_VERSION = 1
+export const LAYOUT_VERSION = 2
 /** MiB of translated code a VM keeps at most; private memory that grows with what the guest runs. */
 export const TRANSLATION_CACHE_MIB = 128
 /** The address QEMU's user network expects its guest to have. */

@@ -22,12 +22,21 @@ const volumeAttachment = z.object(
   { error: 'volumes must be an array of objects' },
 )
 
+const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
+
 /** Body of `POST /v1/sandboxes`. */
 export const createSandboxBody = z.object({
   template: requiredText('template', 64),
   ttl_seconds: optional(integer('ttl_seconds', 1, MAX_TTL_SECONDS)),
   /** Free-form tags, at most 64 of 256/4096 characters. */
-  metadata: optional(stringMap('metadata', { entries: 64, keyChars: 256, valueChars: 4096 })),
+  metadata: optional(
+    stringMap('metadata', { entries: 64, keyChars: 256, valueChars: 4096 })
+      // Neither can be kept in PostgreSQL's jsonb.
+      .refine(
+        (map) => Object.entries(map).flat().every(isStorable),
+        'metadata must not contain NUL or half a surrogate pair',
+      ),
+  ),
   from_snapshot: optional(text('from_snapshot', 64)),
   persistent: optional(flag('persistent')),
   idle_timeout_seconds: optional(integer('idle_timeout_seconds', 60, MAX_TTL_SECONDS)),

@@ -29,6 +29,8 @@ async function end(signal: string): Promise<void> {
   await server.close()
   await control.stop()
   log.info('ended')
+  // A socket that the HTTP client has already given up would keep the process for another two seconds.
+  process.exit(0)
 }
 process.on('SIGTERM', (signal) => void end(signal))
 process.on('SIGINT', (signal) => void end(signal))

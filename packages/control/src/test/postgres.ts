@@ -9,6 +9,7 @@ import pg from 'pg'
 /** `nobody` on Debian: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED_ID = 65_534
 const START_DEADLINE_MS = 60_000
+const STOP_PATIENCE_MS = 10_000
 
 export interface TestPostgres {
   readonly host: string
@@ -82,7 +83,7 @@ async function copyBinaries(target: string): Promise<void> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -115,8 +116,11 @@ async function untilAnswering(server: ChildProcess, address: pg.ClientConfig): P
 async function stop(server: ChildProcess, folder: string): Promise<void> {
   const gone = new Promise((resolve) => server.once('exit', resolve))
   if (server.exitCode === null) {
-    server.kill('SIGINT')
+    // Smart shutdown lets connections that are being closed finish; whoever keeps one open is cut off in the end.
+    server.kill('SIGTERM')
+    const impatience = setTimeout(() => server.kill('SIGINT'), STOP_PATIENCE_MS)
     await gone
+    clearTimeout(impatience)
   }
   await rm(folder, { recursive: true, force: true })
 }

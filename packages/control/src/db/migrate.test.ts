@@ -1,0 +1,41 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { catalogOf } from '../test/catalog.ts'
+import { startPostgres, type TestPostgres } from '../test/postgres.ts'
+import { type Database, openDatabase } from './database.ts'
+import { migrate } from './migrate.ts'
+
+describe('migrate', () => {
+  let postgres: TestPostgres
+  let pool: pg.Pool
+  const opened: Database[] = []
+
+  function open(): Database {
+    const { host, port, user, password } = postgres
+    const database = openDatabase({ host, port, user, password, database: 'postgres' }, () => undefined)
+    opened.push(database)
+    return database
+  }
+
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    pool = new pg.Pool({ ...postgres, database: 'postgres' })
+  })
+
+  afterAll(async () => {
+    await Promise.all(opened.map((database) => database.close()))
+    await pool.end()
+    await postgres.stop()
+  })
+
+  it('may be run by several processes at once, and again', async () => {
+    await Promise.all([migrate(open().db), migrate(open().db), migrate(open().db)])
+    await migrate(open().db)
+    const { rows } = await pool.query('select name from kysely_migration order by name')
+    expect(rows.map((row) => row.name)).toEqual(['0001-accounts', '0002-sandboxes'])
+  })
+
+  it('leads to the schema in schema.sql', async () => {
+    await expect(await catalogOf(pool)).toMatchFileSnapshot('schema.sql')
+  })
+})

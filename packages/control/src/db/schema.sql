@@ -1,0 +1,199 @@
+-- Made by migrate.test.ts from what the migrations lead to. Change the migrations, not this file.
+
+create table "account" (
+  id uuid not null default gen_random_uuid(),
+  issuer text not null,
+  "accountId" text not null,
+  "providerId" text not null,
+  "userId" uuid not null,
+  "accessToken" text,
+  "refreshToken" text,
+  "idToken" text,
+  "accessTokenExpiresAt" timestamp with time zone,
+  "refreshTokenExpiresAt" timestamp with time zone,
+  scope text,
+  password text,
+  "createdAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
+  "updatedAt" timestamp with time zone not null,
+  constraint "account_userId_fkey" FOREIGN KEY ("userId") REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint account_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX "account_userId_idx" ON public.account USING btree ("userId");
+
+CREATE UNIQUE INDEX "account_issuer_accountId_uidx" ON public.account USING btree (issuer, "accountId");
+
+create table "agents" (
+  id text not null,
+  url text not null,
+  cursor bigint not null default 0,
+  info jsonb not null,
+  seen_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  constraint agents_pkey PRIMARY KEY (id)
+);
+
+create table "api_keys" (
+  prefix text not null,
+  hash bytea not null,
+  workspace_id uuid not null,
+  name text not null,
+  created_by uuid,
+  created_at timestamp(3) with time zone not null default now(),
+  expires_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  last_used_at timestamp(3) with time zone,
+  constraint api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES "user"(id) ON DELETE SET NULL,
+  constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint api_keys_pkey PRIMARY KEY (prefix)
+);
+
+CREATE INDEX api_keys_workspace_idx ON public.api_keys USING btree (workspace_id);
+
+create table "invitation" (
+  id uuid not null default gen_random_uuid(),
+  "organizationId" uuid not null,
+  email text not null,
+  role text,
+  status text not null,
+  "expiresAt" timestamp with time zone not null,
+  "createdAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
+  "inviterId" uuid not null,
+  constraint "invitation_inviterId_fkey" FOREIGN KEY ("inviterId") REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint "invitation_organizationId_fkey" FOREIGN KEY ("organizationId") REFERENCES organization(id) ON DELETE CASCADE,
+  constraint invitation_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX "invitation_organizationId_idx" ON public.invitation USING btree ("organizationId");
+
+CREATE INDEX invitation_email_idx ON public.invitation USING btree (email);
+
+create table "jwks" (
+  id uuid not null default gen_random_uuid(),
+  "publicKey" text not null,
+  "privateKey" text not null,
+  "createdAt" timestamp with time zone not null,
+  "expiresAt" timestamp with time zone,
+  alg text,
+  crv text,
+  constraint jwks_pkey PRIMARY KEY (id)
+);
+
+create table "member" (
+  id uuid not null default gen_random_uuid(),
+  "organizationId" uuid not null,
+  "userId" uuid not null,
+  role text not null,
+  "createdAt" timestamp with time zone not null,
+  constraint "member_organizationId_fkey" FOREIGN KEY ("organizationId") REFERENCES organization(id) ON DELETE CASCADE,
+  constraint "member_userId_fkey" FOREIGN KEY ("userId") REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint member_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX "member_organizationId_idx" ON public.member USING btree ("organizationId");
+
+CREATE INDEX "member_userId_idx" ON public.member USING btree ("userId");
+
+create table "organization" (
+  id uuid not null default gen_random_uuid(),
+  name text not null,
+  slug text not null,
+  logo text,
+  "createdAt" timestamp with time zone not null,
+  metadata text,
+  constraint organization_pkey PRIMARY KEY (id),
+  constraint organization_slug_key UNIQUE (slug)
+);
+
+create table "sandboxes" (
+  id uuid not null,
+  workspace_id uuid not null,
+  agent_id text not null,
+  creator integer not null,
+  template text not null,
+  status text not null,
+  boot_ms integer,
+  boot_mode text,
+  guest_ip text,
+  cpu integer not null,
+  memory_mb integer not null,
+  metadata jsonb not null default '{}'::jsonb,
+  volumes jsonb not null default '[]'::jsonb,
+  persistent boolean not null,
+  ttl_seconds integer not null,
+  idle_timeout_seconds integer not null,
+  expires_at timestamp(3) with time zone,
+  from_snapshot text,
+  parent_id uuid,
+  fork_tree_id uuid,
+  managed_by text,
+  last_event_seq bigint not null default 0,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint sandboxes_boot_mode_check CHECK ((boot_mode = ANY (ARRAY['cold'::text, 'snapshot'::text, 'pool'::text, 'fork'::text]))),
+  constraint sandboxes_check CHECK ((persistent = (expires_at IS NULL))),
+  constraint sandboxes_managed_by_check CHECK ((managed_by = ANY (ARRAY['app'::text, 'database'::text]))),
+  constraint sandboxes_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'paused'::text, 'hibernated'::text, 'failed'::text]))),
+  constraint sandboxes_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint sandboxes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id),
+  constraint sandboxes_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX sandboxes_agent_idx ON public.sandboxes USING btree (agent_id);
+
+CREATE INDEX sandboxes_newest_idx ON public.sandboxes USING btree (workspace_id, created_at DESC, id DESC);
+
+create table "session" (
+  id uuid not null default gen_random_uuid(),
+  "expiresAt" timestamp with time zone not null,
+  token text not null,
+  "createdAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
+  "updatedAt" timestamp with time zone not null,
+  "ipAddress" text,
+  "userAgent" text,
+  "userId" uuid not null,
+  "activeOrganizationId" text,
+  constraint "session_userId_fkey" FOREIGN KEY ("userId") REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint session_pkey PRIMARY KEY (id),
+  constraint session_token_key UNIQUE (token)
+);
+
+CREATE INDEX "session_userId_idx" ON public.session USING btree ("userId");
+
+create table "templates" (
+  name text not null,
+  workspace_id uuid,
+  rootfs_path text not null,
+  size_bytes bigint not null,
+  cpu integer not null,
+  memory_mb integer not null,
+  meta jsonb not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint templates_name_workspace_id_key UNIQUE NULLS NOT DISTINCT (name, workspace_id)
+);
+
+create table "user" (
+  id uuid not null default gen_random_uuid(),
+  name text not null,
+  email text not null,
+  "emailVerified" boolean not null,
+  image text,
+  "createdAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
+  "updatedAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
+  constraint user_pkey PRIMARY KEY (id),
+  constraint user_email_key UNIQUE (email)
+);
+
+create table "verification" (
+  id uuid not null default gen_random_uuid(),
+  identifier text not null,
+  value text not null,
+  "expiresAt" timestamp with time zone not null,
+  "createdAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
+  "updatedAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
+  constraint verification_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX verification_identifier_idx ON public.verification USING btree (identifier);
+
+create sequence control_process_numbers as integer;

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FakeAgent } from '../test/fake-agent.ts'
+import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
+
+describe('public routes', () => {
+  let harness: Harness
+  let agent: FakeAgent
+  let control: RunningControl
+  let tenant: Tenant
+
+  beforeAll(async () => {
+    agent = await FakeAgent.start()
+    harness = await Harness.start()
+    control = await harness.control([agent])
+    tenant = await harness.tenant(control, 'alice')
+  })
+
+  afterAll(async () => {
+    await harness.stop()
+    await agent.kill()
+  })
+
+  it('GET /version', async () => {
+    const { status, body } = await call(control.url, 'GET', '/version')
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { service: 'offshoot', version: '0.1.0', commit: 'abc', api: 'v1' },
+    })
+  })
+
+  it('GET /metrics counts by the route, not by the path', async () => {
+    const created = await call(control.url, 'POST', '/v1/sandboxes', { token: tenant.key, body: { template: 'base' } })
+    await call(control.url, 'GET', `/v1/sandboxes/${created.body.id}`, { token: tenant.key })
+    const { body, headers } = await call(control.url, 'GET', '/metrics')
+    expect(headers.get('content-type')).toMatch(/^text\/plain/)
+    expect(body).toContain(
+      'offshoot_http_request_duration_seconds_count{method="GET",route="/v1/sandboxes/:id",status="200"} 1',
+    )
+    expect(body).toContain('offshoot_sandboxes{status="running"} 1')
+    expect(body).toContain('offshoot_agents_up 1')
+    expect(body).not.toContain(created.body.id)
+  })
+
+  describe('GET /openapi.json', () => {
+    it('describes every route under /v1 with its schemas, and refers to nothing that is not there', async () => {
+      const { body } = await call(control.url, 'GET', '/openapi.json')
+      expect(body.openapi).toBe('3.1.0')
+      const operations = Object.entries(body.paths).flatMap(([path, methods]) =>
+        Object.keys(methods as object).map((method) => `${method} ${path}`),
+      )
+      expect(operations.sort()).toEqual([
+        'delete /v1/sandboxes/{id}',
+        'get /v1/me',
+        'get /v1/sandboxes',
+        'get /v1/sandboxes/{id}',
+        'get /v1/templates',
+        'get /v1/templates/{name}',
+        'post /v1/sandboxes',
+        'post /v1/sandboxes/{id}/exec',
+      ])
+      for (const operation of Object.values(body.paths).flatMap((methods) => Object.values(methods as object))) {
+        expect(operation.operationId).toMatch(/^[a-z]\w+$/)
+        expect(operation.security).toEqual([{ bearer: [] }])
+        expect(Object.keys(operation.responses)).toContain('401')
+      }
+      const names = Object.values(body.paths).flatMap((methods) =>
+        Object.values(methods as Record<string, { operationId: string }>).map(({ operationId }) => operationId),
+      )
+      expect(new Set(names).size).toBe(names.length)
+      for (const [, name] of JSON.stringify(body).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
+        expect(Object.keys(body.components.schemas)).toContain(name)
+      }
+    })
+
+    it('has the fields of a create and of a sandbox', async () => {
+      const { body } = await call(control.url, 'GET', '/openapi.json')
+      const { requestBody, responses } = body.paths['/v1/sandboxes'].post
+      const sent = requestBody.content['application/json'].schema
+      expect(sent.required).toEqual(['template'])
+      expect(Object.keys(sent.properties)).toEqual(
+        expect.arrayContaining(['ttl_seconds', 'metadata', 'persistent', 'env']),
+      )
+      const received = responses['201'].content['application/json'].schema
+      expect(received.required).toEqual(expect.arrayContaining(['id', 'status', 'expires_at']))
+      expect(Object.keys(responses).sort()).toEqual(['201', '400', '401', '404', '502', '507'])
+    })
+  })
+
+  describe('templates', () => {
+    it('are those the agents report', async () => {
+      const { status, body } = await call(control.url, 'GET', '/v1/templates', { token: tenant.key })
+      expect(status).toBe(200)
+      expect(body.map((template: { name: string }) => template.name)).toEqual(['base', 'minimal'])
+      const one = await call(control.url, 'GET', '/v1/templates/base', { token: tenant.jwt })
+      expect(one.body).toEqual({
+        name: 'base',
+        rootfs_path: 'templates/base/rootfs.ext4',
+        size_bytes: 1_000_000,
+        cpu: 1,
+        memory_mb: 512,
+        meta: {},
+        is_global: true,
+      })
+    })
+
+    it.each(['nowhere', '..%2fbase', '%00', 'x'.repeat(500)])('answers 404 for %s', async (name) => {
+      const { status, body } = await call(control.url, 'GET', `/v1/templates/${name}`, { token: tenant.key })
+      expect({ status, body }).toEqual({ status: 404, body: { error: 'not found' } })
+    })
+  })
+
+  it('GET /healthz says what the agents run on, and of an agent that is gone', async () => {
+    const { status, body } = await call(control.url, 'GET', '/healthz')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      status: 'ok',
+      checks: { database: 'ok', agents: 'ok' },
+      agents: [{ id: agent.state.agentId, status: 'ok', accelerator: 'tcg', isolation: 'user' }],
+    })
+    await agent.kill()
+    const later = await eventually(async () => {
+      const answer = await call(control.url, 'GET', '/healthz')
+      return answer.body.checks.agents === 'unreachable' ? answer : null
+    })
+    expect(later.status).toBe(200)
+  })
+})

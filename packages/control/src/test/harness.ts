@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { controlConfig, type ControlConfig } from '@offshoot/contract/process-config'
+import type { FastifyInstance } from 'fastify'
+import pg from 'pg'
+import { pino } from 'pino'
+import { type Control, startControl } from '../control.ts'
+import { createServer } from '../http/server.ts'
+import { mintApiKey } from '../identity/api-key.ts'
+import { insertApiKey } from '../identity/api-key-statements.ts'
+import { insertMember, insertWorkspace } from '../identity/membership-statements.ts'
+import type { FakeAgent } from './fake-agent.ts'
+import { freePort, startPostgres } from './postgres.ts'
+
+export interface Tenant {
+  readonly workspaceId: string
+  readonly userId: string
+  readonly key: string
+  readonly jwt: string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** Parsed when it is JSON; each test knows what shape it asked for. */
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+}
+
+export interface RunningControl {
+  readonly control: Control
+  readonly app: FastifyInstance
+  readonly url: string
+  stop(): Promise<void>
+}
+
+type Settings = Omit<ControlConfig, 'agents' | 'listen' | 'public_url' | 'log_level'>
+
+/** A PostgreSQL, a database on it and as many control processes' worth of control as a test starts. */
+export class Harness {
+  readonly pool: pg.Pool
+  readonly #config: Settings
+  readonly #running = new Set<RunningControl>()
+  readonly #cleanUp: () => Promise<void>
+
+  private constructor(pool: pg.Pool, config: Settings, cleanUp: () => Promise<void>) {
+    this.pool = pool
+    this.#config = config
+    this.#cleanUp = cleanUp
+  }
+
+  static async start(): Promise<Harness> {
+    const postgres = await startPostgres()
+    const dataDir = await mkdtemp(join(tmpdir(), 'offshoot-control-'))
+    const { host, port, user, password } = postgres
+    const database = { host, port, user, password, database: 'postgres' }
+    const pool = new pg.Pool(database)
+    // PostgreSQL ends every connection when it is stopped.
+    pool.on('error', () => undefined)
+    const settings = { database, data_dir: dataDir, cors_origins: ['https://app.example.com'], commit: 'abc' }
+    return new Harness(pool, settings, async () => {
+      await pool.end()
+      await postgres.stop()
+      await rm(dataDir, { recursive: true })
+    })
+  }
+
+  async control(agents: readonly FakeAgent[]): Promise<RunningControl> {
+    const listen = { host: '127.0.0.1', port: await freePort() }
+    const url = `http://127.0.0.1:${listen.port}`
+    const config = controlConfig.parse({
+      ...this.#config,
+      log_level: 'silent',
+      listen,
+      public_url: url,
+      agents: agents.map((agent) => ({ url: agent.url, secret: agent.secret })),
+    })
+    const control = await startControl(config, pino({ level: 'silent' }))
+    const app = await createServer(control)
+    await app.listen(listen)
+    const stop = async () => {
+      if (!this.#running.delete(running)) return
+      app.server.closeAllConnections()
+      await app.close()
+      await control.stop()
+    }
+    const running = { control, app, url, stop }
+    this.#running.add(running)
+    await eventually(() => control.fleet.agents.every((agent) => agent.isReachable))
+    return running
+  }
+
+  /** A workspace with its owner, a key and a token. */
+  async tenant({ control }: RunningControl, name: string): Promise<Tenant> {
+    const { rows } = await this.pool.query<{ id: string }>(
+      `insert into "user" (name, email, "emailVerified") values ($1, $2, true) returning id`,
+      [name, `${name}@example.com`],
+    )
+    const [user] = rows
+    const [workspace] = await insertWorkspace(this.pool, name, name)
+    if (user === undefined || workspace === undefined) throw new Error('insert gave no row')
+    await insertMember(this.pool, workspace.id, user.id, 'owner')
+    const { key, prefix, hash } = mintApiKey()
+    await insertApiKey(this.pool, prefix, hash, workspace.id, 'test', user.id)
+    const { token: jwt } = await control.accounts.api.signJWT({
+      body: { payload: { sub: user.id, org: workspace.id } },
+    })
+    return { workspaceId: workspace.id, userId: user.id, key, jwt }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#running].map((running) => running.stop()))
+    await this.#cleanUp()
+  }
+}
+
+export interface CallOptions {
+  readonly token?: string
+  /** An object goes as JSON, a string as it is. */
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
+export async function call(url: string, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  const { token, body, headers = {}, signal } = options
+  const response = await fetch(url + path, {
+    method,
+    headers: { ...(token && { authorization: `Bearer ${token}` }), ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && text !== ''
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+}
+
+/** Waits until `condition` holds; fails with what it last saw when that takes too long. */
+export async function eventually<T>(condition: () => T | Promise<T>, withinMs = 20_000): Promise<NonNullable<T>> {
+  const endsAtMs = performance.now() + withinMs
+  for (;;) {
+    const value = await condition()
+    if (value) return value
+    if (performance.now() > endsAtMs) throw new Error(`not within ${withinMs} ms: ${condition}`)
+    await delay(10)
+  }
+}

@@ -1,12 +1,18 @@
 # Runs as root inside the image when its packages and files are in place.
 
 useradd --create-home --uid 1000 --shell /bin/bash user
-chown -R root:root /usr/local /etc/apt /etc/sudoers.d /etc/pip.conf
+chown -R root:root /usr/local /etc/apt /etc/dpkg /etc/sudoers.d /etc/pip.conf
 chmod 0440 /etc/sudoers.d/user
 
 # Made at the first connection (dropbear -R), so that no two sandboxes share one.
 mkdir -p /etc/dropbear
 rm -f /etc/dropbear/*_host_key
+
+# The first packages were unpacked before dpkg.cfg.d/paths held.
+find /usr/share/doc -type f ! -name copyright -delete
+find /usr/share/doc -type l -delete
+find /usr/share/doc -depth -type d -empty -delete
+rm -rf /usr/share/man/* /usr/share/info/* /usr/share/locale/*
 
 # What differs from sandbox to sandbox, and what a build leaves behind.
 rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/lib/dpkg/*-old

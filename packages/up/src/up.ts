@@ -30,7 +30,8 @@ import { Supervisor, type Service } from './services/supervisor.ts'
 import { SetupFailure } from './setup-failure.ts'
 import { waitUntilHealthy } from './wait-until-healthy.ts'
 
-const STOP_ORDER: readonly ServiceName[] = ['agent', 'control', 'postgres']
+/** From the outside in: control finishes the requests it has, for which it needs the others. */
+const STOP_ORDER: readonly ServiceName[] = ['control', 'agent', 'postgres']
 const IMAGES_LOCK_WAIT_S = 1800
 
 /**

@@ -8,10 +8,6 @@ import type { DebianRecipe } from './recipe.ts'
 import type { RootFolder } from './root-folder.ts'
 import type { StepWork } from './step.ts'
 
-/** What no sandbox reads: manuals, translations. Licences stay. */
-const PATH_EXCLUDES = ['/usr/share/man/*', '/usr/share/info/*', '/usr/share/locale/*', '/usr/share/doc/*']
-const PATH_INCLUDES = ['/usr/share/doc/*/copyright']
-
 /** A Debian root file system by mmdebstrap, with our own Node.js and npm in /usr/local and the recipe's own files. */
 export async function buildDebianRoot(recipe: DebianRecipe, recipeFolder: string, work: StepWork): Promise<RootFolder> {
   if (process.getuid?.() !== 0)
@@ -19,7 +15,7 @@ export async function buildDebianRoot(recipe: DebianRecipe, recipeFolder: string
       `Building the image "${recipe.name}" needs root: run bin/up once as root, or set OFFSHOOT_TEMPLATES=minimal to do without it.`,
     )
   const path = join(work.folder, 'root')
-  await runCommand('mmdebstrap', await mmdebstrapArguments(recipe, path), {
+  await runCommand('mmdebstrap', await mmdebstrapArguments(recipe, recipeFolder, path), {
     deadline: work.deadline,
     onLine: (line) => {
       const step = /^I: (installing.*|extracting.*|downloading.*)\.\.\.$/.exec(line)?.[1]
@@ -36,14 +32,21 @@ export async function buildDebianRoot(recipe: DebianRecipe, recipeFolder: string
   return { path, packages: await packageVersions(recipe, path, work), owners: 'as-is' }
 }
 
-async function mmdebstrapArguments(recipe: DebianRecipe, path: string): Promise<readonly string[]> {
+async function mmdebstrapArguments(
+  recipe: DebianRecipe,
+  recipeFolder: string,
+  path: string,
+): Promise<readonly string[]> {
+  // The recipe's dpkg settings (no manuals) hold while packages are installed. Given as --dpkgopt they would also filter the first
+  // extraction, with a Python process for each of its packages: 13 s instead of 4.
+  const dpkgSettings = join(recipeFolder, 'files/etc/dpkg/dpkg.cfg.d/paths')
   return [
     '--variant=minbase',
     '--format=directory',
     '--aptopt=APT::Install-Recommends "false"',
     '--aptopt=Acquire::Languages "none"',
-    ...PATH_EXCLUDES.map((glob) => `--dpkgopt=path-exclude=${glob}`),
-    ...PATH_INCLUDES.map((glob) => `--dpkgopt=path-include=${glob}`),
+    '--setup-hook=mkdir -p "$1/etc/dpkg/dpkg.cfg.d"',
+    `--setup-hook=copy-in "${dpkgSettings}" /etc/dpkg/dpkg.cfg.d`,
     `--include=${recipe.packages.join(',')}`,
     recipe.suite,
     path,

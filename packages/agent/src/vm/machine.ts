@@ -13,7 +13,7 @@ export interface Machine {
 }
 
 /** Raise it with every change of what a guest is made of here: older bakes are then redone. */
-export const LAYOUT_VERSION = 2
+export const LAYOUT_VERSION = 3
 /** MiB of translated code a VM keeps at most; private memory that grows with what the guest runs. */
 export const TRANSLATION_CACHE_MIB = 128
 /** The address QEMU's user network expects its guest to have. */
@@ -50,7 +50,7 @@ export function machineArguments(machine: Machine, memory: MemoryFile): string[]
     ...['-chardev', `file,id=console,path=${CONSOLE},append=on`, '-serial', 'chardev:console'],
     ...['-blockdev', `driver=qcow2,node-name=root,file.driver=file,file.filename=${DISK}`],
     ...['-device', 'virtio-blk-device,drive=root'],
-    ...['-netdev', 'user,id=net,restrict=on', '-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
+    ...['-netdev', 'user,id=net,restrict=on,ipv6=off', '-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
     ...['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
     ...['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
     // Two monitors: one that we hold from before QEMU runs, and one by path for the agent that comes after us.

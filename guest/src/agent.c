@@ -122,9 +122,10 @@ static void on_message_part(struct agent *agent, const struct frame *frame)
 // Before a snapshot: everything on disk, nothing in memory that the disk has too.
 static void on_quiesce(struct agent *agent, const struct frame *frame)
 {
-	sync();
-	if (agent->setup->refresh.is_system)
+	if (agent->setup->refresh.is_system) {
+		sync();
 		file_write("/proc/sys/vm/drop_caches", "3");
+	}
 	channel_send(&agent->channel, FRAME_QUIESCED, 0, frame->stream, NULL, 0);
 }
 

@@ -313,18 +313,21 @@ static bool pump_output(struct commands *commands, struct command *command, int 
 	struct command_output *out = &command->out[which];
 	if (out->fd < 0)
 		return false;
+	if (!channel_has_room_for_output(commands->channel))
+		return false;
+	uint8_t type = which == 0 ? FRAME_STDOUT : FRAME_STDERR;
 	if (command->exited && out->left_bytes == 0) {
+		channel_send(commands->channel, type, FLAG_END, command->id, NULL, 0);
 		drains_take(commands->drains, out->fd);
 		out->fd = -1;
 		return true;
 	}
-	if (!out->ready || out->credit_bytes == 0 || !channel_has_room_for_output(commands->channel))
+	if (!out->ready || out->credit_bytes == 0)
 		return false;
 
 	size_t most = out->credit_bytes < FRAME_PAYLOAD_MAX_BYTES ? out->credit_bytes : FRAME_PAYLOAD_MAX_BYTES;
 	if (command->exited && out->left_bytes < most)
 		most = out->left_bytes;
-	uint8_t type = which == 0 ? FRAME_STDOUT : FRAME_STDERR;
 	ssize_t got = read(out->fd, channel_begin(commands->channel), most);
 	if (got > 0) {
 		channel_commit(commands->channel, type, 0, command->id, (size_t)got);

@@ -4,6 +4,8 @@
 
 #include "bytes.h"
 
+enum { LENGTH_END = 4 }; // the header's bytes up to and with the payload length
+
 void decoder_lose(struct decoder *decoder)
 {
 	decoder->used = 0;
@@ -54,9 +56,9 @@ enum decoded decoder_next(struct decoder *decoder, const uint8_t *input, size_t 
 			at++;
 			continue;
 		}
-		if (decoder->used < FRAME_HEADER_BYTES && !fill(decoder, FRAME_HEADER_BYTES, input, input_bytes, &at))
+		if (decoder->used < LENGTH_END && !fill(decoder, LENGTH_END, input, input_bytes, &at))
 			break;
-
+		// As soon as it is known: none of the zeros that a next host sends may be spent on finding out.
 		size_t payload_bytes = read_u16(decoder->bytes + 2);
 		if (payload_bytes > FRAME_PAYLOAD_MAX_BYTES) {
 			decoder_lose(decoder);

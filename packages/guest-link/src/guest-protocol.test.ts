@@ -1,0 +1,218 @@
+/** The guest against peers that are wrong, cut short or malicious. Each test ends with a correct host being served. */
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:os'
+import {
+  encodeFrame,
+  encodeMessage,
+  FRAME_PAYLOAD_MAX_BYTES,
+  FrameFlag,
+  FrameType,
+  GUEST_WINDOW_BYTES,
+} from '@offshoot/contract/guest-frame'
+import * as fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readErrorPayload } from './error-payload.ts'
+import { encodeCommand } from './guest-command.ts'
+import { HostGuest } from './testing/host-guest.ts'
+import { RawHost } from './testing/raw-host.ts'
+import { runToEnd } from './testing/run-to-end.ts'
+
+let guest: HostGuest
+
+beforeEach(async () => {
+  guest = await HostGuest.start()
+  // The guest listens from here on.
+  const link = await guest.connect()
+  link.close()
+})
+
+afterEach(async () => {
+  const link = await guest.connect()
+  expect((await runToEnd(link, 'echo served')).stdout.toString()).toBe('served\n')
+  link.close()
+  await guest.stop()
+})
+
+const run = (stream: number, ...argv: string[]) => encodeMessage(FrameType.run, stream, encodeCommand({ argv }))
+const credit = (target: number, bytes: number) =>
+  Uint8Array.of(target, bytes & 0xff, bytes >> 8, bytes >> 16, bytes >> 24)
+
+describe('a host that dies in the middle of a frame', () => {
+  it('is followed by one that is served, wherever the frame was cut', async () => {
+    const frame = run(9, 'sh', '-c', 'echo never')
+    for (let at = 0; at <= frame.length; at++) {
+      const raw = await RawHost.connect(guest.socketPath)
+      await raw.hello()
+      raw.write(frame.subarray(0, at))
+      await raw.die()
+      const link = await guest.connect()
+      expect((await runToEnd(link, `echo ${at}`)).stdout.toString()).toBe(`${at}\n`)
+      link.close()
+    }
+  })
+
+  it('is followed by one that is served, when the frame was of the greatest size', async () => {
+    const frame = encodeFrame(FrameType.ping, 1, randomBytes(FRAME_PAYLOAD_MAX_BYTES))
+    for (const at of [1, 8, 9, 4096, 16_384, frame.length - 1]) {
+      const raw = await RawHost.connect(guest.socketPath)
+      await raw.hello()
+      raw.write(frame.subarray(0, at))
+      await raw.die()
+      const next = await RawHost.connect(guest.socketPath)
+      await next.hello()
+      next.send(FrameType.ping, 5, Buffer.from('still there'))
+      expect(Buffer.from((await next.expect(FrameType.pong)).payload).toString()).toBe('still there')
+      await next.die()
+    }
+  })
+
+  it('may also come back on the same connection: HELLO alone begins anew', async () => {
+    const raw = await RawHost.connect(guest.socketPath)
+    await raw.hello()
+    raw.write(run(1, 'sleep', '1000'))
+    await raw.expect(FrameType.started)
+    await raw.hello()
+    raw.write(run(1, 'true'))
+    expect([...(await raw.expect(FrameType.exit)).payload]).toEqual([0, 0])
+    await raw.die()
+  })
+})
+
+it('takes frames that arrive one byte at a time', async () => {
+  const raw = await RawHost.connect(guest.socketPath)
+  await raw.hello()
+  for (const byte of run(3, 'sh', '-c', 'echo slow')) {
+    raw.write(Uint8Array.of(byte))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(Buffer.from((await raw.expect(FrameType.stdout)).payload).toString()).toBe('slow\n')
+  await raw.die()
+})
+
+it('takes pieces of any size, whatever they hold', async () => {
+  const raw = await RawHost.connect(guest.socketPath)
+  await raw.hello()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.uint8Array({ maxLength: 3000 }), { minLength: 1, maxLength: 8 }),
+      fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 8 }),
+      async (payloads, sizes) => {
+        raw.frames.length = 0
+        const bytes = Buffer.concat(payloads.map((payload, i) => encodeFrame(FrameType.ping, i + 1, payload)))
+        for (let at = 0, turn = 0; at < bytes.length; turn++) {
+          const size = sizes[turn % sizes.length] ?? 1
+          raw.write(bytes.subarray(at, at + size))
+          at += size
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        raw.send(FrameType.quiesce, 99)
+        await raw.expect(FrameType.quiesced)
+        const pongs = raw.frames.filter((frame) => frame.type === FrameType.pong)
+        expect(pongs.map((pong) => Buffer.from(pong.payload))).toEqual(payloads.map((payload) => Buffer.from(payload)))
+      },
+    ),
+    { numRuns: 30 },
+  )
+  await raw.die()
+})
+
+describe('a host that breaks the protocol', () => {
+  it('of another version is told ours, and nothing else', async () => {
+    const raw = await RawHost.connect(guest.socketPath)
+    const ack = await raw.hello(77)
+    expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(1)
+    raw.send(FrameType.ping, 1)
+    const reset = await raw.expect(FrameType.reset)
+    expect(readErrorPayload(reset.payload).text).toBe('no HELLO of this protocol version')
+    await raw.die()
+  })
+
+  it('with an unknown frame type is told so on that stream, and served on', async () => {
+    const raw = await RawHost.connect(guest.socketPath)
+    await raw.hello()
+    raw.send(200, 41, Buffer.from('from the future'))
+    const answer = await raw.expect(FrameType.error)
+    expect(answer.stream).toBe(41)
+    expect(readErrorPayload(answer.payload).errno).toBe(constants.errno.ENOSYS)
+    raw.send(FrameType.ping, 42)
+    await raw.expect(FrameType.pong)
+    await raw.die()
+  })
+
+  it.each<[string, readonly Uint8Array[]]>([
+    [
+      // Twelve: a pipe that nobody reads takes one window more.
+      'stdin beyond its window',
+      Array.from({ length: 12 }, () => encodeFrame(FrameType.stdin, 1, new Uint8Array(16_384))),
+    ],
+    ['credit beyond the window', [encodeFrame(FrameType.credit, 1, credit(1, GUEST_WINDOW_BYTES + 1))]],
+    ['credit for stdin', [encodeFrame(FrameType.credit, 1, credit(0, 1))]],
+    ['a short CREDIT', [encodeFrame(FrameType.credit, 1, Uint8Array.of(1))]],
+    ['a stream id in use', [run(1, 'true')]],
+    ['stream id 0', [run(0, 'true')]],
+    ['signal 0', [encodeFrame(FrameType.kill, 1, Uint8Array.of(0))]],
+    ['signal 65', [encodeFrame(FrameType.kill, 1, Uint8Array.of(65))]],
+    ['an empty RUN', [encodeFrame(FrameType.run, 2)]],
+    ['a RUN without its strings', [encodeFrame(FrameType.run, 2, Uint8Array.of(3, 0, 0, 0, 65, 66))]],
+    ['a RUN with strings left over', [encodeFrame(FrameType.run, 2, Uint8Array.of(1, 0, 0, 0, 0, 0, 65, 0, 66, 0))]],
+    [
+      'a message that is interrupted',
+      [encodeFrame(FrameType.run, 2, Uint8Array.of(1), FrameFlag.more), encodeFrame(FrameType.ping, 3)],
+    ],
+    ['a payload over the maximum', [Uint8Array.of(3, 0, 1, 0x40, 1, 0, 0, 0)]],
+    ['a wrong trailer', [Uint8Array.of(3, 0, 0, 0, 1, 0, 0, 0, 1)]],
+    ['a short HELLO', [encodeFrame(FrameType.hello, 0, Uint8Array.of(1, 0))]],
+  ])('by %s is reset', async (_what, frames) => {
+    const raw = await RawHost.connect(guest.socketPath)
+    await raw.hello()
+    raw.write(run(1, 'sleep', '1000'))
+    await raw.expect(FrameType.started)
+    for (const frame of frames) raw.write(frame)
+    expect(readErrorPayload((await raw.expect(FrameType.reset)).payload).errno).toBe(constants.errno.EPROTO)
+    // Lost until the next HELLO: a correct frame has no meaning now.
+    raw.send(FrameType.ping, 7)
+    await raw.hello()
+    expect(raw.frames.map((frame) => frame.type)).toEqual([FrameType.helloAck])
+    await raw.die()
+  })
+
+  it('by a message over its maximum fails that command alone', async () => {
+    const raw = await RawHost.connect(guest.socketPath)
+    await raw.hello()
+    raw.write(encodeMessage(FrameType.run, 2, Buffer.alloc(300_000, 65)))
+    expect(readErrorPayload((await raw.expect(FrameType.failed)).payload).errno).toBe(constants.errno.E2BIG)
+    raw.send(FrameType.ping, 3)
+    await raw.expect(FrameType.pong)
+    await raw.die()
+  })
+
+  it('by frames for streams that are over is not minded', async () => {
+    const raw = await RawHost.connect(guest.socketPath)
+    await raw.hello()
+    raw.write(run(1, 'true'))
+    await raw.expect(FrameType.exit)
+    raw.send(FrameType.stdin, 1, Buffer.from('late'))
+    raw.send(FrameType.kill, 1, Uint8Array.of(9))
+    raw.send(FrameType.credit, 1, credit(1, 5))
+    raw.send(FrameType.ping, 3)
+    expect((await raw.expect(FrameType.pong)).stream).toBe(3)
+    await raw.die()
+  })
+
+  it('by arbitrary bytes or arbitrary frames never ends the guest', async () => {
+    const bytes = fc.uint8Array({ maxLength: 400 })
+    const frame = fc
+      .tuple(fc.integer({ min: 2, max: 30 }), fc.integer({ min: 0, max: 3 }), bytes, fc.integer({ min: 0, max: 3 }))
+      .map(([type, stream, payload, flags]) => encodeFrame(type, stream, payload, flags))
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(bytes, frame), { maxLength: 20 }), async (pieces) => {
+        const raw = await RawHost.connect(guest.socketPath)
+        await raw.hello()
+        for (const piece of pieces) raw.write(piece)
+        expect((await raw.hello()).type).toBe(FrameType.helloAck)
+        await raw.die()
+      }),
+      { numRuns: 150 },
+    )
+  })
+})

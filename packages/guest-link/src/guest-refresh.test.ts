@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GuestRequestError } from './guest-link-error.ts'
+import type { GuestLink } from './link.ts'
+import { HostGuest, patience } from './testing/host-guest.ts'
+import { runToEnd } from './testing/run-to-end.ts'
+
+let guest: HostGuest
+let link: GuestLink
+
+const path = (name: string) => join(guest.root, name)
+
+beforeEach(async () => {
+  guest = await HostGuest.start()
+  link = await guest.connect()
+})
+
+afterEach(async () => {
+  link.close()
+  await guest.stop()
+})
+
+describe('requests', () => {
+  it('says hello with version, boot id and the number of streams', () => {
+    expect(link.hello).toEqual({
+      protocolVersion: 1,
+      bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
+      streamsMax: 256,
+    })
+  })
+
+  it('echoes a ping of every size', async () => {
+    for (const size of [0, 1, 255, 4096, 16_383, 16_384]) {
+      const payload = randomBytes(size)
+      expect(Buffer.from(await link.ping(patience('ping'), payload)).equals(payload)).toBe(true)
+    }
+  })
+
+  it('quiesces', async () => {
+    await expect(link.quiesce(patience('quiesce'))).resolves.toBeUndefined()
+  })
+
+  it('refreshes identity files and the environment of all commands', async () => {
+    for (const folder of ['etc/ssh', 'etc/dropbear', 'var/lib/dbus'])
+      await mkdir(join(guest.root, folder), { recursive: true })
+    await writeFile(path('etc/hosts'), '127.0.0.1\tlocalhost\n127.0.1.1\told-name\n10.0.0.9\tkept')
+    await writeFile(path('var/lib/dbus/machine-id'), 'old')
+    const keys = ['etc/ssh/ssh_host_rsa_key', 'etc/ssh/ssh_host_rsa_key.pub', 'etc/dropbear/dropbear_rsa_host_key']
+    for (const name of [...keys, 'etc/ssh/sshd_config']) await writeFile(path(name), 'x')
+
+    const machineId = randomBytes(16).toString('hex')
+    const refresh = { time: new Date(), hostname: 'box-7', machineId, entropy: randomBytes(64) }
+    await link.refresh({ ...refresh, env: { COLOUR: 'green', SHAPE: 'round' } }, patience('refresh'))
+
+    expect(readFileSync(path('etc/machine-id'), 'utf8')).toBe(`${machineId}\n`)
+    expect(readFileSync(path('var/lib/dbus/machine-id'), 'utf8')).toBe(`${machineId}\n`)
+    expect(readFileSync(path('etc/hostname'), 'utf8')).toBe('box-7\n')
+    expect(readFileSync(path('etc/hosts'), 'utf8')).toBe('127.0.0.1\tlocalhost\n10.0.0.9\tkept\n127.0.1.1\tbox-7\n')
+    expect(keys.filter((name) => existsSync(path(name)))).toEqual([])
+    expect(existsSync(path('etc/ssh/sshd_config'))).toBe(true)
+
+    const seen = await runToEnd(link, 'echo $COLOUR $SHAPE $HOME', { env: { SHAPE: 'flat' } })
+    expect(seen.stdout.toString()).toBe('green flat /root\n')
+    await link.refresh({ ...refresh, env: {} }, patience('refresh'))
+    expect((await runToEnd(link, 'echo [$COLOUR]')).stdout.toString()).toBe('[]\n')
+  })
+
+  it('names the step of a refresh that fails, and goes on', async () => {
+    const refresh = { time: 1n, hostname: 'box', machineId: 'a'.repeat(32), entropy: randomBytes(32), env: {} }
+    await expect(link.refresh(refresh, patience('refresh'))).rejects.toThrow(/^refresh: machine id: No such file/)
+    await expect(link.refresh({ ...refresh, hostname: 'a b' }, patience('refresh'))).rejects.toThrow(GuestRequestError)
+    await link.ping(patience('ping'))
+  })
+})

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GuestLinkLost } from './guest-link-error.ts'
+import { GuestLink } from './link.ts'
+import { HostGuest, patience } from './testing/host-guest.ts'
+import { firstLine, isAlive } from './testing/observe.ts'
+import { runToEnd } from './testing/run-to-end.ts'
+import { until } from './testing/until.ts'
+
+let guest: HostGuest
+let link: GuestLink
+
+beforeEach(async () => {
+  guest = await HostGuest.start()
+  link = await guest.connect()
+})
+
+afterEach(async () => {
+  link.close()
+  await guest.stop()
+})
+
+describe('the end of a link', () => {
+  it('fails what is under way with the reason', async () => {
+    const child = await link.run({ argv: ['cat'] })
+    const failed = new Promise<Error>((resolve) => child.stdout.on('error', resolve))
+    link.close()
+    await expect(child.exited).rejects.toThrow(GuestLinkLost)
+    expect(await failed).toBeInstanceOf(GuestLinkLost)
+    expect(await link.closed).toEqual({ reason: 'closed', message: 'the link was closed' })
+    await expect(link.run({ argv: ['true'] })).rejects.toThrow(GuestLinkLost)
+    await expect(link.ping(patience('ping'))).rejects.toThrow(GuestLinkLost)
+  })
+
+  it('kills running commands at the next hello, not what a finished one left behind', async () => {
+    const left = Number((await runToEnd(link, 'sleep 1000 >/dev/null 2>&1 & echo $!')).stdout)
+    const child = await link.run({ argv: ['sh', '-c', 'sleep 1000 & echo $!; wait'], stdin: 'none' })
+    const running = Number(await firstLine(child))
+    link.close()
+    link = await guest.connect()
+    await until('the running command to be gone', () => !isAlive(running) && !isAlive(child.pid))
+    expect(isAlive(left)).toBe(true)
+    process.kill(left, 'SIGKILL')
+  })
+
+  it('gives the same guest to the next link, in the middle of heavy output', async () => {
+    for (let i = 0; i < 30; i++) {
+      const child = await link.run({ argv: ['sh', '-c', 'yes & yes >&2'], stdin: 'none' })
+      child.stderr.resume()
+      await firstLine(child)
+      link.close()
+      link = await guest.connect()
+      expect((await runToEnd(link, `echo ${i}`)).stdout.toString()).toBe(`${i}\n`)
+    }
+  })
+})
+
+it('gives up at the deadline when nobody listens', async () => {
+  const absent = join(guest.root, 'absent.sock')
+  await expect(GuestLink.connect(absent, Deadline.after(20, 'guest'))).rejects.toThrow(DeadlineExceeded)
+})

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GuestRunError } from './guest-link-error.ts'
+import type { GuestLink } from './link.ts'
+import { HostGuest, patience } from './testing/host-guest.ts'
+import { firstLine, isAlive } from './testing/observe.ts'
+import { runToEnd } from './testing/run-to-end.ts'
+import { until } from './testing/until.ts'
+
+let guest: HostGuest
+let link: GuestLink
+
+beforeEach(async () => {
+  guest = await HostGuest.start()
+  link = await guest.connect()
+})
+
+afterEach(async () => {
+  link.close()
+  await guest.stop()
+})
+
+describe('commands', () => {
+  it('give both outputs apart, the exit code, or the signal', async () => {
+    const seen = await runToEnd(link, 'echo out; echo err >&2; exit 3')
+    expect([String(seen.stdout), String(seen.stderr), seen.exitCode, seen.signal]).toEqual(['out\n', 'err\n', 3, null])
+    const killed = await runToEnd(link, 'kill -TERM $$')
+    expect([killed.exitCode, killed.signal]).toEqual([null, constants.signals.SIGTERM])
+  })
+
+  it('run in a session of their own with nothing of ours but three descriptors', async () => {
+    const script =
+      'ls /proc/$$/fd | tr "\\n" " "; cut -d" " -f 5,6 /proc/$$/stat; grep -E "^Sig(Blk|Ign)" /proc/$$/status'
+    const child = await link.run({ argv: ['sh', '-c', script], stdin: 'none' })
+    child.stderr.resume()
+    const [descriptors, blocked, ignored] = (await text(child.stdout)).split('\n')
+    expect(descriptors).toBe(`0 1 2 ${child.pid} ${child.pid}`)
+    expect([blocked, ignored]).toEqual(['SigBlk:\t0000000000000000', 'SigIgn:\t0000000000000000'])
+  })
+
+  it('run as the user they ask for, by name or number, at home', async () => {
+    const seen = await runToEnd(link, 'id -un; id -G; echo $USER $LOGNAME; pwd', { user: 'nobody' })
+    expect(seen.stdout.toString()).toBe('nobody\n65534\nnobody nobody\n/\n')
+    expect((await runToEnd(link, 'id -u; id -g', { user: '65534' })).stdout.toString()).toBe('65534\n65534\n')
+    expect((await runToEnd(link, 'pwd', { cwd: '/usr/bin' })).stdout.toString()).toBe('/usr/bin\n')
+  })
+
+  it.each([
+    ['ENOENT', { argv: ['no-such-program'] }],
+    ['ENOENT', { argv: ['/no/such/program'] }],
+    ['ENOENT', { argv: ['true'], cwd: '/no/such/folder' }],
+    ['ENOENT', { argv: ['true'], user: 'nosuchuser' }],
+    ['ENOTDIR', { argv: ['true'], cwd: '/etc/passwd' }],
+    ['EACCES', { argv: ['/etc/passwd'] }],
+    ['EACCES', { argv: ['true'], cwd: '/root/', user: 'nobody' }],
+    ['E2BIG', { argv: ['true', 'x'.repeat(200_000)] }],
+    ['E2BIG', { argv: ['true', 'x'.repeat(300_000)] }],
+    ['EINVAL', { argv: ['a\0b'] }],
+  ] as const)('that cannot start fail with %s', async (code, command) => {
+    const failure = await link.run(command).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(GuestRunError)
+    expect((failure as GuestRunError).errno).toBe(constants.errno[code])
+    await link.ping(patience('ping'))
+  })
+
+  it('take an argument of the greatest size Linux allows', async () => {
+    const script = `: ${'x'.repeat(131_000)}; echo whole`
+    expect((await runToEnd(link, script)).stdout.toString()).toBe('whole\n')
+  })
+
+  it('give back any bytes as they were', async () => {
+    const bytes = randomBytes(1_000_003)
+    const seen = await runToEnd(link, 'cat', { input: bytes })
+    expect(seen.stdout.equals(bytes)).toBe(true)
+    const invalid = await runToEnd(link, String.raw`printf '\377\000\376\n'`)
+    expect([...invalid.stdout]).toEqual([0xff, 0, 0xfe, 10])
+  })
+
+  it('run 200 at once, each with its own output', async () => {
+    const runs = Array.from({ length: 200 }, (_, i) =>
+      runToEnd(link, `read line; echo "$line" ${i}; exit ${i}`, { input: `in${i}\n` }),
+    )
+    const seen = await Promise.all(runs)
+    expect(seen.map((run) => [String(run.stdout), run.exitCode])).toEqual(seen.map((_, i) => [`in${i} ${i}\n`, i]))
+  })
+
+  it('are refused beyond the greatest number of streams, and welcome again after', async () => {
+    const live = await Promise.all(Array.from({ length: link.hello.streamsMax }, () => link.run({ argv: ['cat'] })))
+    const failure = await link.run({ argv: ['true'] }).catch((error: unknown) => error)
+    expect((failure as GuestRunError).errno).toBe(constants.errno.EAGAIN)
+    for (const child of live) {
+      child.stdin.end()
+      child.stdout.resume()
+      child.stderr.resume()
+    }
+    await patience('all to end').race(Promise.all(live.map((child) => child.exited)))
+    expect((await runToEnd(link, 'echo again')).stdout.toString()).toBe('again\n')
+  })
+
+  it('are killed as a whole group', async () => {
+    const child = await link.run({ argv: ['sh', '-c', 'sleep 1000 & echo $!; wait'], stdin: 'none' })
+    const sleeper = Number(await firstLine(child))
+    expect(isAlive(sleeper)).toBe(true)
+    child.kill('SIGKILL')
+    child.stdout.resume()
+    child.stderr.resume()
+    expect(await child.exited).toEqual({ exitCode: null, signal: constants.signals.SIGKILL })
+    await until('the group to be gone', () => !isAlive(sleeper))
+  })
+
+  it('end without waiting for a child left in the background, whose writes still succeed', async () => {
+    const marker = join(guest.root, 'marker')
+    const script = `(while [ ! -e ${marker}.go ]; do sleep 0.02; done; head -c 300000 /dev/zero && echo alive > ${marker}) & echo started`
+    const seen = await runToEnd(link, script)
+    expect(seen.stdout.toString()).toBe('started\n')
+    await writeFile(`${marker}.go`, '')
+    await until(
+      'the background child to have written',
+      () => existsSync(marker) && readFileSync(marker, 'utf8') === 'alive\n',
+    )
+  })
+
+  it('that have not started at the deadline are given up', async () => {
+    process.kill(guest.pid, 'SIGSTOP')
+    await expect(link.run({ argv: ['true'] }, Deadline.after(20, 'run'))).rejects.toThrow(DeadlineExceeded)
+    process.kill(guest.pid, 'SIGCONT')
+    await link.ping(patience('ping'))
+  })
+
+  it('close their stdin with EPIPE for the writer', async () => {
+    const child = await link.run({ argv: ['sh', '-c', 'exec 0<&-; echo closed; sleep 1000'] })
+    expect(await firstLine(child)).toBe('closed')
+    const failed = new Promise<NodeJS.ErrnoException>((resolve) => child.stdin.on('error', resolve))
+    child.stdin.write('nobody reads this')
+    expect((await patience('EPIPE').race(failed)).code).toBe('EPIPE')
+    child.kill('SIGTERM')
+    child.stdout.resume()
+    child.stderr.resume()
+    await child.exited
+  })
+})

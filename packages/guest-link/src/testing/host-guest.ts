@@ -1,0 +1,63 @@
+/** The real guest program on this host, for tests of the channel: the sanitizer build on a Unix socket of its own. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Deadline } from '@offshoot/kit/deadline'
+import { GuestLink } from '../link.ts'
+
+const guestFolder = fileURLToPath(new URL('../../../../guest/', import.meta.url))
+const program = join(guestFolder, 'build/offshoot-guest-asan')
+
+/** Long enough for a busy machine; a test that waits this long has failed. */
+export const patience = (what: string) => Deadline.after(30_000, what)
+
+export class HostGuest {
+  readonly socketPath: string
+  /** Stands for the guest's root: identity files are written below it. */
+  readonly root: string
+  readonly #child: ChildProcess
+  readonly #errors: Promise<string>
+
+  private constructor(root: string, child: ChildProcess) {
+    this.root = root
+    this.socketPath = join(root, 'guest.sock')
+    this.#child = child
+    this.#errors = child.stderr === null ? Promise.resolve('') : text(child.stderr)
+  }
+
+  static async start(): Promise<HostGuest> {
+    await promisify(execFile)('make', ['-C', guestFolder, 'asan'])
+    const root = await mkdtemp(join(tmpdir(), 'offshoot-guest-'))
+    const socketPath = join(root, 'guest.sock')
+    const child = spawn(program, ['--socket', socketPath, '--root', root], { stdio: ['ignore', 'ignore', 'pipe'] })
+    return new HostGuest(root, child)
+  }
+
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error('the guest program did not start')
+    return this.#child.pid
+  }
+
+  connect(): Promise<GuestLink> {
+    return GuestLink.connect(this.socketPath, patience('guest link'))
+  }
+
+  /** Ends it and everything it started. @throws when it had ended before, or a sanitizer found something */
+  async stop(): Promise<void> {
+    const hadEnded = this.#child.exitCode !== null || this.#child.signalCode !== null
+    if (!hadEnded) {
+      this.#child.kill('SIGTERM')
+      await patience('end of the guest').race(once(this.#child, 'exit'))
+    }
+    await rm(this.root, { recursive: true, force: true })
+    const errors = await this.#errors
+    if (hadEnded || this.#child.exitCode !== 0 || errors !== '') {
+      throw new Error(`guest ended with ${this.#child.exitCode ?? this.#child.signalCode}: ${errors}`)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+/** The link against guests that are wrong or malicious: it closes with the reason, and nothing else happens. */
+import { randomBytes } from 'node:crypto'
+import { encodeFrame, encodeMessage, FrameFlag, FrameType, GuestProtocolError } from '@offshoot/contract/guest-frame'
+import * as fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import { GuestLinkLost } from './guest-link-error.ts'
+import { GuestLink } from './link.ts'
+import { FakeGuest, helloAck, type Answer } from './testing/fake-guest.ts'
+import { patience } from './testing/host-guest.ts'
+
+let fake: FakeGuest | undefined
+
+afterEach(async () => {
+  await fake?.stop()
+  fake = undefined
+})
+
+async function connectTo(answer: Answer): Promise<GuestLink> {
+  fake = await FakeGuest.start(answer)
+  return GuestLink.connect(fake.socketPath, patience('fake guest'))
+}
+
+const greet: Answer = (frame, socket) => {
+  if (frame.type === FrameType.hello) socket.write(helloAck(frame))
+}
+
+const answerRun =
+  (...frames: Uint8Array[]): Answer =>
+  (frame, socket) => {
+    greet(frame, socket)
+    if (frame.type === FrameType.run) socket.write(Buffer.concat(frames))
+  }
+
+const started = encodeFrame(FrameType.started, 1, Uint8Array.of(1, 0, 0, 0))
+
+describe('the handshake', () => {
+  it('finds HELLO_ACK behind whatever was meant for a predecessor', async () => {
+    const link = await connectTo((frame, socket) => {
+      if (frame.type !== FrameType.hello) return
+      const stale = encodeFrame(FrameType.stdout, 4, randomBytes(5000)).subarray(777)
+      const bytes = Buffer.concat([stale, encodeFrame(FrameType.exit, 4, Uint8Array.of(0, 0)), helloAck(frame)])
+      for (const byte of bytes.subarray(-120)) socket.write(Uint8Array.of(byte))
+    })
+    expect(link.hello.streamsMax).toBe(256)
+    link.close()
+  })
+
+  it('refuses another protocol version by name', async () => {
+    const connecting = connectTo((frame, socket) => socket.write(helloAck(frame, 2)))
+    await expect(connecting).rejects.toThrow(GuestProtocolError)
+    await expect(connecting).rejects.toThrow('the guest speaks protocol version 2, this host 1')
+  })
+
+  it('tells a guest that hangs up from one that is slow', async () => {
+    await expect(connectTo((_frame, socket) => socket.destroy())).rejects.toThrow(GuestLinkLost)
+  })
+})
+
+const bytes = (count: number) => encodeMessage(FrameType.stdout, 1, new Uint8Array(count))
+
+describe('a guest that breaks the protocol', () => {
+  it.each<[string, readonly Uint8Array[]]>([
+    ['output beyond the window', [started, bytes(70_000)]],
+    ['output before STARTED', [bytes(1)]],
+    ['STARTED twice', [started, started]],
+    ['a short EXIT', [started, encodeFrame(FrameType.exit, 1)]],
+    ['FAILED after STARTED', [started, encodeFrame(FrameType.failed, 1, new Uint8Array(4))]],
+    ['credit beyond the window', [started, encodeFrame(FrameType.credit, 1, Uint8Array.of(0, 255, 255, 255, 255))]],
+    ['an unknown stream', [encodeFrame(FrameType.stdout, 1234)]],
+    ['an unknown frame type', [started, encodeFrame(200, 1)]],
+    ['no frame at all', [Uint8Array.of(1, 1, 255, 255, 1, 1, 1, 1)]],
+    ['RESET', [encodeFrame(FrameType.reset, 0, Buffer.from('\x01\0\0\0why'))]],
+  ])('by %s loses the link', async (_what, frames) => {
+    const link = await connectTo(answerRun(...frames))
+    const ended = link.run({ argv: ['x'] }).then((child) => child.exited)
+    const closed = await patience('the link to close').race(link.closed)
+    expect(closed.reason).toBe('protocol')
+    await expect(ended).rejects.toThrow(GuestLinkLost)
+  })
+
+  it('by arbitrary frames and bytes never throws anywhere, and holds no more than the windows', async () => {
+    const noise = fc.uint8Array({ maxLength: 500 })
+    const frame = fc
+      .tuple(fc.integer({ min: 1, max: 31 }), fc.integer({ min: 0, max: 2 }), noise, fc.integer({ min: 0, max: 3 }))
+      .map(([type, stream, payload, flags]) => encodeFrame(type, stream, payload, flags))
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(noise, frame), { maxLength: 20 }), async (pieces) => {
+        const link = await connectTo((frame, socket) => {
+          greet(frame, socket)
+          if (frame.type === FrameType.run) socket.end(Buffer.concat([started, ...pieces]))
+        })
+        const child = await link.run({ argv: ['x'] }).catch((error: unknown) => error)
+        const closed = await patience('the link to close').race(link.closed)
+        expect(['protocol', 'lost']).toContain(closed.reason)
+        expect(child).toBeDefined()
+        await fake?.stop()
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+it('keeps small frames of a stream nobody reads in little memory', async () => {
+  const dot = encodeFrame(FrameType.stdout, 1, Uint8Array.of(46))
+  const dots = Buffer.concat(Array.from({ length: 60_000 }, () => dot))
+  const link = await connectTo(answerRun(started, dots, encodeFrame(FrameType.stdout, 1, undefined, FrameFlag.end)))
+  const before = process.memoryUsage().heapUsed
+  const child = await link.run({ argv: ['x'] })
+  let seen = 0
+  child.stdout.on('data', (chunk: Buffer) => (seen += chunk.length))
+  child.stdout.pause()
+  await patience('the link').race(
+    link
+      .ping(patience('ping'))
+      .catch(() => undefined)
+      .then(() => undefined),
+  )
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(32 * 1024 * 1024)
+  child.stdout.resume()
+  await new Promise((resolve) => child.stdout.on('end', resolve))
+  expect(seen).toBe(60_000)
+  link.close()
+})

@@ -51,24 +51,24 @@ describe('POST /v1/sandboxes/{id}/exec', () => {
   })
 
   it.each([
-    [{}, 'cmd required'],
-    ['', 'cmd required'],
-    [{ cmd: '' }, 'cmd required'],
-    [{ cmd: null }, 'cmd required'],
-    [{ cmd: ['ls'] }, 'cmd must be a string'],
-    [{ cmd: 'a\0b' }, 'cmd must not contain NUL'],
-    [{ cmd: 'x'.repeat(131_072) }, 'cmd must be at most 131071 characters'],
-    [{ cmd: 'ü'.repeat(70_000) }, 'cmd must be at most 131071 bytes'],
-    [{ cmd: 'ls', timeout_seconds: 0 }, 'timeout_seconds must be >= 1'],
-    [{ cmd: 'ls', timeout_seconds: 86_401 }, 'timeout_seconds must be <= 86400'],
-    [{ cmd: 'ls', timeout: 'soon' }, 'timeout must be an integer'],
-    [{ cmd: 'ls', cwd: 7 }, 'cwd must be a string'],
-    [{ cmd: 'ls', user: {} }, 'user must be a string'],
-    [{ cmd: 'ls', env: { A: 1 } }, 'env must be a string map'],
-    [{ cmd: 'ls', stdin: 1 }, 'stdin must be a string'],
-    ['{', 'invalid json'],
-    ['[]', 'invalid json'],
-  ])('refuses %j before it reaches the agent', async (body, error) => {
+    { body: {}, error: 'cmd required' },
+    { body: '', error: 'cmd required' },
+    { body: { cmd: '' }, error: 'cmd required' },
+    { body: { cmd: null }, error: 'cmd required' },
+    { body: { cmd: ['ls'] }, error: 'cmd must be a string' },
+    { body: { cmd: 'a\0b' }, error: 'cmd must not contain NUL' },
+    { body: { cmd: 'x'.repeat(131_072) }, error: 'cmd must be at most 131071 characters' },
+    { body: { cmd: 'ü'.repeat(70_000) }, error: 'cmd must be at most 131071 bytes' },
+    { body: { cmd: 'ls', timeout_seconds: 0 }, error: 'timeout_seconds must be >= 1' },
+    { body: { cmd: 'ls', timeout_seconds: 86_401 }, error: 'timeout_seconds must be <= 86400' },
+    { body: { cmd: 'ls', timeout: 'soon' }, error: 'timeout must be an integer' },
+    { body: { cmd: 'ls', cwd: 7 }, error: 'cwd must be a string' },
+    { body: { cmd: 'ls', user: {} }, error: 'user must be a string' },
+    { body: { cmd: 'ls', env: { A: 1 } }, error: 'env must be a string map' },
+    { body: { cmd: 'ls', stdin: 1 }, error: 'stdin must be a string' },
+    { body: '{', error: 'invalid json' },
+    { body: '[]', error: 'invalid json' },
+  ])('refuses a body before it reaches the agent: $error', async ({ body, error }) => {
     const answer = await exec(body)
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 400, body: { error } })
     expect(ranOnAgent).toEqual([])

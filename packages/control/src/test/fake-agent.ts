@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { AgentInfo, AgentRecord, AgentSandbox } from '@offshoot/contract/agent-api'
 import { type EventType, eventCode } from '@offshoot/contract/event'
+import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import { jwtVerify } from 'jose'
 
 export interface FakeAgentOptions {
@@ -17,6 +18,15 @@ export class FakeAgentState {
   readonly agentId = randomUUID()
   readonly sandboxes = new Map<string, AgentSandbox>()
   readonly records: AgentRecord[] = []
+}
+
+const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
+  'sandbox.paused': 'paused',
+  'sandbox.resumed': 'running',
+  'sandbox.hibernated': 'hibernated',
+  'sandbox.woken': 'running',
+  'vm.died': 'failed',
+  'recover.orphaned': 'failed',
 }
 
 interface Handled {
@@ -103,7 +113,10 @@ export class FakeAgent {
       },
     }
     this.state.records.push(record)
-    if (sandbox !== undefined) this.state.sandboxes.set(sandboxId, { ...sandbox, last_seq: seq })
+    if (sandbox !== undefined) {
+      const status = STATUS_AFTER[type] ?? sandbox.status
+      this.state.sandboxes.set(sandboxId, { ...sandbox, status, last_seq: seq })
+    }
     for (const stream of this.#streams) stream.write(frame(record))
     return record
   }

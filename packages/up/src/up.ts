@@ -25,13 +25,13 @@ import { endOrphans } from './services/orphans.ts'
 import { ensureCluster } from './services/postgres-cluster.ts'
 import { postgresPrograms } from './services/postgres-install.ts'
 import { postgresService, removeStalePidFile, waitForPostgres } from './services/postgres-service.ts'
-import { RunningRecord, type Ports, type ServiceName } from './services/running-record.ts'
+import { RunningRecord, type Ports } from './services/running-record.ts'
+import { STOP_ORDER } from './services/stopping.ts'
 import { Supervisor, type Service } from './services/supervisor.ts'
 import { SetupFailure } from './setup-failure.ts'
 import { waitUntilHealthy } from './wait-until-healthy.ts'
 
-/** From the outside in: control finishes the requests it has, for which it needs the others. */
-const STOP_ORDER: readonly ServiceName[] = ['control', 'agent', 'postgres']
+/** Another bin/up may be building the same images from nothing. */
 const IMAGES_LOCK_WAIT_S = 1800
 
 /**

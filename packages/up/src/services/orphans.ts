@@ -6,12 +6,12 @@ import { readdir, readFile, readlink } from 'node:fs/promises'
 import { identifyProcess, isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import type { DataLayout } from '../data-layout.ts'
 import { endProcess } from './end-process.ts'
-import { readRunningRecord } from './running-record.ts'
-import { STOPPING } from './stopping.ts'
+import { readRunningRecord, type ServiceName } from './running-record.ts'
+import { STOP_ORDER, STOPPING } from './stopping.ts'
 
 export async function endOrphans(layout: DataLayout): Promise<void> {
   const recorded = await readRunningRecord(layout.runningRecord)
-  for (const name of ['agent', 'control', 'postgres'] as const) {
+  for (const name of STOP_ORDER) {
     const known = recorded?.services.get(name)
     const orphans = await findService(name, layout)
     if (known && (await isAlive(known)) && orphans.every((orphan) => orphan.pid !== known.pid)) orphans.push(known)
@@ -21,7 +21,7 @@ export async function endOrphans(layout: DataLayout): Promise<void> {
 }
 
 /** Also those that were started but not yet recorded: a service is known by the file or folder of DIR that only it is started with. */
-async function findService(name: 'agent' | 'control' | 'postgres', layout: DataLayout): Promise<ProcessIdentity[]> {
+async function findService(name: ServiceName, layout: DataLayout): Promise<ProcessIdentity[]> {
   if (name === 'postgres') return findPostmaster(layout.postgres)
   const config = name === 'agent' ? layout.agentConfig : layout.controlConfig
   const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number)

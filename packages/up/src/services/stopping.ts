@@ -6,3 +6,6 @@ export const STOPPING: Readonly<Record<ServiceName, { readonly signal: NodeJS.Si
   control: { signal: 'SIGTERM', withinMs: 12_000 },
   postgres: { signal: 'SIGINT', withinMs: 20_000 },
 }
+
+/** From the outside in: control finishes the requests it has, for which it needs the others. */
+export const STOP_ORDER: readonly ServiceName[] = ['control', 'agent', 'postgres']

@@ -33,6 +33,8 @@ export interface Agent {
   readonly isolation: Isolation
   readonly images: Images
   readonly templates: ReadonlyMap<string, BakedTemplate>
+  /** Templates that should be here and cannot be used, with the reason. */
+  readonly broken: ReadonlyMap<string, unknown>
   readonly host: Host
   readonly gates: { readonly admission: Admission; readonly restores: Turns }
   /** Aborts when the agent is to end: streams end, commands are stopped, nothing new starts. */
@@ -58,17 +60,26 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
   return { id, host, images }
 }
 
-/** Probes the accelerator and bakes what is missing or stale. `progress` hears what takes long. */
+export interface Prepared {
+  readonly accelerator: Accelerator
+  readonly templates: ReadonlyMap<string, BakedTemplate>
+  readonly broken: ReadonlyMap<string, unknown>
+}
+
+/**
+ * Probes the accelerator and bakes what is missing or stale. `progress` hears what takes long.
+ * A template that cannot be baked does not keep the others away.
+ */
 export async function prepareTemplates(
   config: AgentConfig,
   { host, images }: { readonly host: Host; readonly images: Images },
   progress: (what: string) => void,
-): Promise<{ accelerator: Accelerator; templates: Map<string, BakedTemplate> }> {
+): Promise<Prepared> {
   const { dir, qemu } = host
   if (host.preload !== null) await copyPreload(images.preload, dir.preload)
-  const wanted = await images.templates(config.templates)
-  const smallest = wanted.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
-  if (!smallest) throw new Error(`no template in ${config.images_dir}`)
+  const { usable, broken } = await images.templates(config.templates)
+  const smallest = usable.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
+  if (!smallest) throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
   const tried = `${qemu.version} ${qemu.build} ${await images.bootHash()}`
   const { accelerator, tscKhz } = await chooseAccelerator(dir.acceleratorFile, tried, () => {
     progress('trying whether a guest boots under KVM')
@@ -78,21 +89,25 @@ export async function prepareTemplates(
   const confinement = { uid: uidOfBakes(), preload: null }
   const bakes = new Bakes({ folder: dir.bakes, images, qemu, confinement, machineOf })
   const templates = new Map<string, BakedTemplate>()
-  for (const image of wanted) {
-    const { baked } = await bakes.find(image)
-    if (!baked) progress(`baking template ${image.name} (${accelerator})`)
-    templates.set(image.name, baked ?? (await bakes.ensure(image)))
+  for (const image of usable) {
+    try {
+      const { baked } = await bakes.find(image)
+      if (!baked) progress(`baking template ${image.name} (${accelerator})`)
+      templates.set(image.name, baked ?? (await bakes.ensure(image)))
+    } catch (error) {
+      broken.set(image.name, error)
+    }
   }
   const used = [...host.sandboxes.values()].map(({ manifest }) => manifest.bake)
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
   await bakes.removeAllBut(new Set([...used, ...current]))
-  return { accelerator, templates }
+  return { accelerator, templates, broken }
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
   const { id, host, images } = await openHost(config, log)
   await recover(host, 'adopt')
-  const { accelerator, templates } = await prepareTemplates(config, { host, images }, (what) => log.info(what))
+  const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
   return {
     id,
     version: '0.1.0',
@@ -100,9 +115,24 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     isolation: isolationOf(host),
     images,
     templates,
+    broken,
     host,
     gates: { admission: new Admission(), restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING_RESTORES) },
     stopping,
+  }
+}
+
+/** An agent without templates still serves the sandboxes it has. */
+async function prepareOrExplain(config: AgentConfig, place: { host: Host; images: Images }): Promise<Prepared> {
+  const { log } = place.host
+  try {
+    const prepared = await prepareTemplates(config, place, (what) => log.info(what))
+    for (const [template, error] of prepared.broken) log.error({ err: error, template }, 'template cannot be used')
+    return prepared
+  } catch (error) {
+    log.error({ err: error }, 'no template can be used')
+    const broken = new Map((config.templates ?? []).map((name) => [name, error] as const))
+    return { accelerator: 'tcg', templates: new Map(), broken }
   }
 }
 

@@ -44,7 +44,7 @@ async function serve(): Promise<void> {
     // What does not finish in time is undone or finished by the next start.
     setTimeout(() => process.exit(0), STOP_MS).unref()
     await server.close()
-    await Promise.all([...agent.host.sandboxes.values()].map(({ vm }) => vm?.detach()))
+    await Promise.all([...agent.host.sandboxes.values()].map(async ({ vm }) => vm?.detach()))
     await agent.host.events.close()
     process.exit(0)
   }

@@ -18,7 +18,8 @@ try {
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
   const { host, images } = await openHost(config, pino({ level: 'silent' }))
   await readManifests(host)
-  await prepareTemplates(config, { host, images }, (what) => console.log(what))
+  const { broken } = await prepareTemplates(config, { host, images }, (what) => console.log(what))
+  for (const [template, error] of broken) throw new Error(`template ${template} cannot be baked`, { cause: error })
   await host.events.close()
   process.exit(0)
 } catch (error) {

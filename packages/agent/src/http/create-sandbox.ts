@@ -15,10 +15,15 @@ export function postSandbox(server: FastifyInstance, agent: Agent): void {
     const id = parseSandboxId(body.id)
     if (id === null) throw new ApiError('invalidField', { error: 'id must be a lower-case UUID' })
     const baked = agent.templates.get(body.template)
-    if (!baked) throw new ApiError('notFound', { detail: `no template ${body.template} on this agent` })
+    if (!baked) throw missingTemplate(agent, body.template)
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
     const sandbox = await createSandbox(agent.host, agent.gates, { id, workspaceId, baked, env: body.env })
     void reply.code(201)
     return sandbox.show(agent.host.events.position(id)?.seq ?? 0)
   })
+}
+
+function missingTemplate({ broken }: Agent, template: string): ApiError {
+  if (!broken.has(template)) return new ApiError('notFound', { detail: `no template ${template} on this agent` })
+  return new ApiError('internal', { error: 'sandbox could not be started' }, { cause: broken.get(template) })
 }

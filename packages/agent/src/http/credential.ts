@@ -22,24 +22,42 @@ declare module 'fastify' {
 
 /** Seconds by which the clocks of two hosts may differ. */
 const CLOCK_TOLERANCE_SECONDS = 5
-const claims = z.object({ workspace_id: z.string().refine(isUuid).optional() })
+const claims = z.object({ workspace_id: z.string().refine(isUuid).optional(), exp: z.number() })
+/** Credentials remembered; control uses one for as long as it holds. */
+const MAX_REMEMBERED = 1024
 const nobody: Caller = { workspaceId: null }
 
 /** The one place that decides who a request is from; no route runs before it. */
 export function requireCredential(server: FastifyInstance, secret: Uint8Array): void {
   server.decorateRequest('caller')
+  const remembered = new Map<string, Remembered>()
   server.addHook('onRequest', async (request) => {
-    request.caller = request.routeOptions.config.isPublic ? nobody : await readCredential(request, secret)
+    request.caller = request.routeOptions.config.isPublic ? nobody : await readCredential(request, secret, remembered)
   })
 }
 
-async function readCredential({ headers }: FastifyRequest, secret: Uint8Array): Promise<Caller> {
+interface Remembered {
+  readonly caller: Caller
+  readonly endsAtMs: number
+}
+
+async function readCredential(
+  { headers }: FastifyRequest,
+  secret: Uint8Array,
+  remembered: Map<string, Remembered>,
+): Promise<Caller> {
   const token = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1]
   if (token === undefined) throw new ApiError('missingBearerToken')
+  const known = remembered.get(token)
+  if (known && known.endsAtMs > Date.now()) return known.caller
   try {
     const options = { algorithms: ['HS256'], requiredClaims: ['exp'], clockTolerance: CLOCK_TOLERANCE_SECONDS }
     const { payload } = await jwtVerify(token, secret, options)
-    return { workspaceId: (claims.parse(payload).workspace_id ?? null) as WorkspaceId | null }
+    const { workspace_id, exp } = claims.parse(payload)
+    const caller = { workspaceId: (workspace_id ?? null) as WorkspaceId | null }
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+    remembered.set(token, { caller, endsAtMs: exp * 1000 })
+    return caller
   } catch (error) {
     throw new ApiError('invalidApiToken', {}, { cause: error })
   }

@@ -15,16 +15,17 @@ export function metrics(server: FastifyInstance, { host }: Agent): void {
     buckets: SECONDS,
     registers: [registry],
   })
-  new Gauge({
+  const sandboxes = new Gauge({
     name: 'offshoot_agent_sandboxes',
     help: 'Sandboxes on this agent, by status',
     labelNames: ['status'],
-    registers: [registry],
+    registers: [],
     collect() {
       this.reset()
       for (const { manifest } of host.sandboxes.values()) this.inc({ status: manifest.status })
     },
   })
+  registry.registerMetric(sandboxes)
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'unknown'
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { answerErrors } from './answer-errors.ts'
 import { postSandbox } from './create-sandbox.ts'
@@ -23,7 +23,7 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = agent.host.log
   const server = Fastify({
     loggerInstance,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
     requestIdHeader: false,
     bodyLimit: MAX_BODY_BYTES,

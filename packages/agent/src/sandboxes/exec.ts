@@ -9,6 +9,8 @@ import type { Sandbox } from './sandbox.ts'
 
 /** Milliseconds in which a guest must answer a new connection. */
 const LINK_MS = 10_000
+/** Milliseconds between the loss of a channel and the end of its QEMU, where that is the reason. */
+const END_MS = 500
 
 /**
  * Runs a shell command in a sandbox to its end.
@@ -29,9 +31,10 @@ export async function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: Ab
     const command = { argv: ['/bin/sh', '-c', body.cmd], ...chosen(body) }
     const options = { stdin: body.stdin, maxBytes: MAX_OUTPUT_BYTES, stop: stop.signal }
     const end = await runCommand(link, command, options)
+    if (hangUp.aborted) throw new ApiError('shuttingDown', { error: 'the command was stopped' })
     return answer(end, Math.round(performance.now() - startedAt), seconds)
   } catch (error) {
-    throw explain(error, vm)
+    throw await explain(error, vm)
   } finally {
     clearTimeout(timer)
     hangUp.removeEventListener('abort', onHangUp)
@@ -72,14 +75,25 @@ function decode(bytes: Buffer): string {
   return new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes)
 }
 
-function explain(error: unknown, vm: Vm): unknown {
+async function explain(error: unknown, vm: Vm): Promise<unknown> {
   if (error instanceof GuestRunError) {
     if (error.errno === constants.errno.EAGAIN) return new ApiError('internal', { error: error.message })
     return new ApiError('invalidField', { error: error.message }, { cause: error })
   }
-  if (error instanceof GuestLinkLost && vm.hasEnded) return new ApiError('sandboxNotRunning', {}, { cause: error })
+  if (error instanceof GuestLinkLost && (await endsSoon(vm)))
+    return new ApiError('sandboxNotRunning', {}, { cause: error })
   if (error instanceof DeadlineExceeded || error instanceof GuestLinkLost) {
     return new ApiError('internal', { error: 'the guest does not answer' }, { cause: error })
   }
   return error
+}
+
+/** A QEMU that dies takes the guest's channel with it a moment before its own end is known. */
+async function endsSoon(vm: Vm): Promise<boolean> {
+  return Deadline.after(END_MS, 'end of the VM')
+    .race(vm.ended)
+    .then(
+      () => true,
+      () => false,
+    )
 }

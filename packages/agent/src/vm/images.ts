@@ -10,6 +10,7 @@ export class Images {
   readonly initramfs: string
   readonly preload: string
   readonly #folder: string
+  #bootHash: Promise<string> | undefined
 
   constructor(folder: string) {
     this.#folder = folder
@@ -27,14 +28,27 @@ export class Images {
     return (await stat(this.rootfs(template))).blocks * 512
   }
 
-  /** @param names only these, or every one there is. @throws Error that names what is missing or damaged */
-  async templates(names: readonly string[] | null): Promise<TemplateImage[]> {
-    const wanted = names ?? (await this.#all())
-    return Promise.all(wanted.map((name) => this.#template(name)))
+  /** @param names only these, or every one there is. `broken` says of each that cannot be used why. */
+  async templates(names: readonly string[] | null): Promise<{ usable: TemplateImage[]; broken: Map<string, unknown> }> {
+    const usable: TemplateImage[] = []
+    const broken = new Map<string, unknown>()
+    for (const name of names ?? (await this.#all())) {
+      try {
+        usable.push(await this.#template(name))
+      } catch (error) {
+        broken.set(name, error)
+      }
+    }
+    return { usable, broken }
   }
 
   /** Hash of what every guest boots from. */
   async bootHash(): Promise<string> {
+    this.#bootHash ??= this.#hashBootFiles()
+    return this.#bootHash
+  }
+
+  async #hashBootFiles(): Promise<string> {
     const hash = createHash('sha256')
     for (const path of [this.kernel, this.initramfs])
       for await (const chunk of createReadStream(path)) hash.update(chunk)

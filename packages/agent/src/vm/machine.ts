@@ -13,7 +13,7 @@ export interface Machine {
 }
 
 /** Raise it with every change of what a guest is made of here: older bakes are then redone. */
-export const LAYOUT_VERSION = 3
+export const LAYOUT_VERSION = 4
 /** MiB of translated code a VM keeps at most; private memory that grows with what the guest runs. */
 export const TRANSLATION_CACHE_MIB = 128
 /** The address QEMU's user network expects its guest to have. */
@@ -40,24 +40,25 @@ export function machineArguments(machine: Machine, memory: MemoryFile): string[]
   const { accelerator, vcpus, memoryMib } = machine
   const thread = vcpus > 1 ? 'multi' : 'single'
   return [
-    ...['-M', 'microvm,acpi=on,rtc=on,memory-backend=ram'],
-    ...['-accel', accelerator === 'tcg' ? `tcg,thread=${thread},tb-size=${TRANSLATION_CACHE_MIB}` : 'kvm'],
-    ...['-cpu', accelerator === 'tcg' ? 'max' : 'host'],
-    ...['-m', String(memoryMib), '-smp', String(vcpus)],
-    ...['-object', memoryBackend(memoryMib, memory)],
-    ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
+    ['-M', 'microvm,acpi=on,rtc=on,memory-backend=ram'],
+    ['-accel', accelerator === 'tcg' ? `tcg,thread=${thread},tb-size=${TRANSLATION_CACHE_MIB}` : 'kvm'],
+    ['-cpu', accelerator === 'tcg' ? 'max' : 'host'],
+    ['-m', String(memoryMib), '-smp', String(vcpus)],
+    ['-object', memoryBackend(memoryMib, memory)],
+    ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
     // Appending, so that the file can be cut while QEMU holds it open: that is how its size is bounded.
-    ...['-chardev', `file,id=console,path=${CONSOLE},append=on`, '-serial', 'chardev:console'],
-    ...['-blockdev', `driver=qcow2,node-name=root,file.driver=file,file.filename=${DISK}`],
-    ...['-device', 'virtio-blk-device,drive=root'],
-    ...['-netdev', 'user,id=net,restrict=on,ipv6=off', '-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
-    ...['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
-    ...['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
+    ['-chardev', `file,id=console,path=${CONSOLE},append=on`, '-serial', 'chardev:console'],
+    ['-blockdev', `driver=qcow2,node-name=root,file.driver=file,file.filename=${DISK}`],
+    // A full host disk is an I/O error to the guest; by default QEMU would stop the whole VM.
+    ['-device', 'virtio-blk-device,drive=root,werror=report,rerror=report'],
+    ['-netdev', 'user,id=net,restrict=on,ipv6=off', '-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
+    ['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
+    ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
     // Two monitors: one that we hold from before QEMU runs, and one by path for the agent that comes after us.
-    ...['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
-    ...['-chardev', `socket,id=monitor,path=${QMP_SOCKET},server=on,wait=off`, '-mon', 'chardev=monitor,mode=control'],
-    ...['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
-  ]
+    ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
+    ['-chardev', `socket,id=monitor,path=${QMP_SOCKET},server=on,wait=off`, '-mon', 'chardev=monitor,mode=control'],
+    ['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
+  ].flat()
 }
 
 /** What a cold boot adds. `reboot=t` with `-no-reboot`: a guest that restarts or panics ends its QEMU. */

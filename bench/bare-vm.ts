@@ -44,12 +44,13 @@ export class BareVm {
   }
 
   static async restore({ args, overlay, state, folder }: Recipe): Promise<BareVm> {
-    const own = join(folder, String(++lastNumber))
-    await mkdir(own)
+    // As deep below the agent's folder as a sandbox's own QEMU is (`sandboxes/ID/vm`).
+    const own = join(folder, String(++lastNumber), 'vm')
+    await mkdir(own, { recursive: true })
     await copyFile(overlay, join(own, 'disk.qcow2'))
     const stateFile = await open(state, 'r')
     const [program = '', ...rest] = args
-    const qemu = spawn(program, rest, { cwd: own, stdio: ['ignore', 'ignore', 'inherit', 'pipe', stateFile.fd] })
+    const qemu = spawn(program, rest, { cwd: own, stdio: ['ignore', 'ignore', 'ignore', 'pipe', stateFile.fd] })
     await once(qemu, 'spawn')
     await stateFile.close()
     const link = await GuestLink.connect(join(own, 'guest.sock'), Deadline.after(RESTORE_MS, 'bare restore'))

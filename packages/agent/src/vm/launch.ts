@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { open, readFile } from 'node:fs/promises'
+import { relative } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
@@ -48,14 +49,16 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
   const state = statePath === null ? null : await open(statePath, 'r')
   try {
     const { program, args } = confine({ program: options.qemu, args: options.args }, confinement)
-    const isPreloaded = confinement.preload !== null && memoryPath !== null
     const child = spawn(program, args, {
       cwd: folder,
       detached: true,
       stdio: ['ignore', log.fd, log.fd, 'pipe', state?.fd ?? 'ignore'],
       env: {
         PATH: process.env['PATH'] ?? '/usr/bin:/bin',
-        ...(isPreloaded ? { LD_PRELOAD: confinement.preload, MEM_RO: memoryPath } : {}),
+        // Relative: the folders above ours may be closed to QEMU's user.
+        ...(confinement.preload !== null && memoryPath !== null
+          ? { LD_PRELOAD: relative(folder, confinement.preload), MEM_RO: memoryPath }
+          : {}),
       },
     })
     const ended = Promise.withResolvers<VmEnd>()

@@ -2,6 +2,8 @@ import { chown, copyFile, constants } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
+import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { bakeFiles } from './bake-files.ts'
 import type { Confinement } from './confinement.ts'
 import type { GuestIdentity } from './guest-identity.ts'
@@ -10,6 +12,8 @@ import { DISK, machineArguments, restoreArguments, type Machine } from './machin
 import { Vm } from './vm.ts'
 
 const KILL_MS = 5000
+/** Milliseconds between the loss of a socket and the end of QEMU, where that is the reason. */
+const END_MS = 1000
 
 export interface Restore {
   readonly qemu: string
@@ -45,17 +49,24 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   })
   const vm = new Vm(folder, launched)
   try {
-    const died = vm.ended.then(async (end) => {
-      throw await describeEnd(logPath, end)
-    })
-    died.catch(() => undefined)
-    await Promise.race([died, Promise.all([options.onProcess(vm.process), greet(vm, options, deadline)])])
+    await Promise.all([options.onProcess(vm.process), greet(vm, options, deadline)])
     return vm
   } catch (error) {
+    const cause = await endedWith(vm, logPath, error)
     // A deadline of its own: the restore's may be what has passed.
     await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
-    throw error
+    throw cause
   }
+}
+
+/** A QEMU that dies takes its sockets with it; why it died is the better cause. */
+async function endedWith(vm: Vm, logPath: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof QmpConnectionError || error instanceof GuestLinkLost)) return error
+  const ended = Deadline.after(END_MS, 'end of QEMU').race(vm.ended)
+  return ended.then(
+    (end) => describeEnd(logPath, end),
+    () => error,
+  )
 }
 
 async function greet(vm: Vm, { identity }: Restore, deadline: Deadline): Promise<void> {

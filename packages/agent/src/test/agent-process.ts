@@ -1,0 +1,222 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { AgentRecord, AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
+import { Deadline } from '@offshoot/kit/deadline'
+import { SignJWT } from 'jose'
+import { findVmProcesses } from '../host/find-vm-processes.ts'
+
+const SOURCE = join(import.meta.dirname, '..')
+export const WORKSPACE = '11111111-1111-4111-8111-111111111111'
+export const OTHER_WORKSPACE = '22222222-2222-4222-8222-222222222222'
+
+export interface Answer<Body> {
+  readonly status: number
+  readonly body: Body
+  readonly headers: Headers
+}
+
+/** Waits until a condition holds. @throws DeadlineExceeded */
+export async function eventually<T>(what: string, condition: () => Promise<T | false | null | undefined>): Promise<T> {
+  const deadline = Deadline.after(30_000, what)
+  for (;;) {
+    const value = await condition()
+    if (value !== false && value !== null && value !== undefined) return value
+    deadline.throwIfOver()
+    await wait(20)
+  }
+}
+
+/** A real agent process on a data directory of its own, which tests kill and start again. */
+export class AgentProcess {
+  readonly folder: string
+  readonly dataDir: string
+  readonly #config: string
+  readonly #secret: Uint8Array
+  readonly #base: string
+  #child: ChildProcess | undefined
+  #log = ''
+
+  private constructor(folder: string, secret: Uint8Array, port: number) {
+    this.folder = folder
+    this.dataDir = join(folder, 'agent')
+    this.#config = join(folder, 'agent.json')
+    this.#secret = secret
+    this.#base = `http://127.0.0.1:${port}`
+  }
+
+  /** @param folder to share with another agent; a new one when absent */
+  static async create(folder?: string): Promise<AgentProcess> {
+    const imagesDir = process.env['OFFSHOOT_IMAGES_DIR']
+    if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
+    const place = folder ?? (await realpath(await mkdtemp(join(tmpdir(), 'offshoot-agent-'))))
+    const secret = randomBytes(32)
+    const port = await freePort()
+    const agent = new AgentProcess(place, secret, port)
+    const config = {
+      data_dir: agent.dataDir,
+      images_dir: imagesDir,
+      listen: { host: '127.0.0.1', port },
+      secret: secret.toString('base64'),
+      templates: ['minimal'],
+      log_level: 'debug',
+    }
+    await writeFile(agent.#config, JSON.stringify(config))
+    return agent
+  }
+
+  /** What the process wrote so far. */
+  get log(): string {
+    return this.#log
+  }
+
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error('the agent does not run')
+    return this.#child.pid
+  }
+
+  /** Runs one of the agent's programs to its end. */
+  async run(program: 'prepare.ts' | 'end-all.ts' | 'main.ts'): Promise<{ exitCode: number; output: string }> {
+    const child = spawn(process.execPath, [join(SOURCE, program), this.#config], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    const [exitCode] = (await once(child, 'close')) as [number]
+    return { exitCode, output }
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [join(SOURCE, 'main.ts'), this.#config], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child = child
+    this.#log = ''
+    child.stdout.on('data', (chunk: Buffer) => (this.#log += chunk.toString()))
+    child.stderr.on('data', (chunk: Buffer) => (this.#log += chunk.toString()))
+    await Promise.race([
+      eventually('agent ready', async () => this.#log.includes('agent ready')),
+      once(child, 'exit').then(() => Promise.reject(new Error(`agent ended: ${this.#log}`))),
+    ])
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const child = this.#child
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+
+  /** Ends everything and checks that nothing is left behind. */
+  async destroy(): Promise<void> {
+    await this.stop('SIGKILL')
+    for (const { process: vm } of await this.vms()) process.kill(vm.pid, 'SIGKILL')
+    await eventually('every QEMU gone', async () => (await this.vms()).length === 0)
+    // Removes what limits the kernel still holds for the folders that are left.
+    await this.run('end-all.ts')
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  async call<Body>(
+    method: string,
+    path: string,
+    options: { body?: unknown; workspace?: string | null; signal?: AbortSignal; headers?: Record<string, string> } = {},
+  ): Promise<Answer<Body>> {
+    const { body, workspace = WORKSPACE, signal } = options
+    const authorization = `Bearer ${await this.token(workspace)}`
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
+    const response = await fetch(this.#base + path, {
+      method,
+      headers: { authorization, ...type, ...options.headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+    const text = await response.text()
+    const parsed = (text === '' ? null : JSON.parse(text)) as Body
+    return { status: response.status, body: parsed, headers: response.headers }
+  }
+
+  /** A response whose body is still to come. */
+  async open(path: string, signal: AbortSignal): Promise<Response> {
+    const authorization = `Bearer ${await this.token(null)}`
+    return fetch(this.#base + path, { headers: { authorization }, signal })
+  }
+
+  async token(workspace: string | null, secret: Uint8Array = this.#secret): Promise<string> {
+    const claims = workspace === null ? {} : { workspace_id: workspace }
+    return new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('60s').sign(secret)
+  }
+
+  create(id: string = randomUUID(), env: Record<string, string> = {}): Promise<Answer<AgentSandbox>> {
+    return this.call('POST', '/v1/sandboxes', { body: { id, template: 'minimal', env } })
+  }
+
+  /** @throws when the sandbox is not there */
+  async created(env: Record<string, string> = {}): Promise<AgentSandbox> {
+    const { status, body } = await this.create(undefined, env)
+    if (status !== 201) throw new Error(`create answered ${status}: ${JSON.stringify(body)}\n${this.#log}`)
+    return body
+  }
+
+  exec<Body = { stdout: string; stderr: string; exit_code: number }>(
+    id: string,
+    body: unknown,
+    signal?: AbortSignal,
+  ): Promise<Answer<Body>> {
+    const options = signal ? { body, signal } : { body }
+    return this.call('POST', `/v1/sandboxes/${id}/exec`, options)
+  }
+
+  delete(id: string): Promise<Answer<unknown>> {
+    return this.call('DELETE', `/v1/sandboxes/${id}`)
+  }
+
+  async list(): Promise<AgentSandboxList> {
+    const { body } = await this.call<AgentSandboxList>('GET', '/v1/sandboxes', { workspace: null })
+    return body
+  }
+
+  /** Every record of the log, from its files. */
+  async records(): Promise<AgentRecord[]> {
+    const folder = join(this.dataDir, 'events')
+    const records: AgentRecord[] = []
+    for (const name of (await readdir(folder)).sort()) {
+      const lines = (await readFile(join(folder, name), 'utf8')).split('\n').slice(0, -1)
+      for (const line of lines) {
+        try {
+          records.push(JSON.parse(line) as AgentRecord)
+        } catch {
+          break // a torn tail, which the next start cuts off
+        }
+      }
+    }
+    return records
+  }
+
+  async events(id: string): Promise<string[]> {
+    return (await this.records()).filter(({ event }) => event.sandbox_id === id).map(({ event }) => event.type)
+  }
+
+  vms() {
+    return findVmProcesses(this.dataDir)
+  }
+
+  folders(): Promise<string[]> {
+    return readdir(join(this.dataDir, 'sandboxes'))
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

@@ -119,13 +119,14 @@ static void on_message_part(struct agent *agent, const struct frame *frame)
 		on_run(agent, (frame->flags & FLAG_END) == 0);
 }
 
-// Before a snapshot: everything on disk, nothing in memory that the disk has too.
+// Before a snapshot: everything on disk, nothing in memory that the disk has too, but for what is needed at once.
 static void on_quiesce(struct agent *agent, const struct frame *frame)
 {
 	if (agent->setup->refresh.is_system) {
 		sync();
 		file_write("/proc/sys/vm/drop_caches", "3");
 	}
+	refresh_prepare(&agent->setup->refresh);
 	channel_send(&agent->channel, FRAME_QUIESCED, 0, frame->stream, NULL, 0);
 }
 

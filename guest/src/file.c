@@ -8,9 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// O_NONBLOCK everywhere: a FIFO that somebody put in the place of a file must not hold us.
 ssize_t file_read(const char *path, char *to, size_t room)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	size_t used = 0;
@@ -48,7 +49,24 @@ int file_write(const char *path, const char *text)
 	return error;
 }
 
-int file_replace(const char *path, const void *bytes, size_t count)
+static int write_in_place(const char *path, const void *bytes, size_t count)
+{
+	struct stat about;
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	int error = 0;
+	if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) || about.st_nlink != 1)
+		error = EINVAL;
+	else if (pwrite(fd, bytes, count, 0) != (ssize_t)count)
+		error = EIO;
+	else if (about.st_size > (off_t)count && ftruncate(fd, (off_t)count) != 0)
+		error = errno;
+	close(fd);
+	return error;
+}
+
+static int write_beside(const char *path, const void *bytes, size_t count)
 {
 	char beside[PATH_MAX];
 	if ((size_t)snprintf(beside, sizeof beside, "%s.new", path) >= sizeof beside)
@@ -67,4 +85,9 @@ int file_replace(const char *path, const void *bytes, size_t count)
 	if (error != 0)
 		unlink(beside);
 	return error;
+}
+
+int file_replace(const char *path, const void *bytes, size_t count)
+{
+	return write_in_place(path, bytes, count) == 0 ? 0 : write_beside(path, bytes, count);
 }

@@ -199,6 +199,19 @@ static struct refreshed refresh_files(const char *root, const struct request *re
 	return (struct refreshed){remove_host_keys(root), "host keys"};
 }
 
+void refresh_prepare(const struct refresh_target *target)
+{
+	static const char *const files[] = {"/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/hosts", "/etc/hostname",
+					    "/etc/passwd", "/etc/group"};
+	static char contents[64 * 1024];
+	if (target->root == NULL)
+		return;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		file_read(under(target->root, files[i]), contents, sizeof contents);
+	remove_matching(under(target->root, "/etc/ssh"), "");
+	remove_matching(under(target->root, "/etc/dropbear"), "");
+}
+
 struct refreshed refresh(const struct refresh_target *target, uint8_t *message, size_t message_bytes)
 {
 	struct request request;

@@ -16,6 +16,9 @@ struct refreshed {
 	const char *step; // what failed; the steps before it are done
 };
 
+// Reads what a refresh will touch, so that a snapshot taken now holds it in memory: 25 ms less at the restore.
+void refresh_prepare(const struct refresh_target *target);
+
 struct refreshed refresh(const struct refresh_target *target, uint8_t *message, size_t message_bytes);
 
 #endif

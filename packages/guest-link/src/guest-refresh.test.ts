@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GuestRequestError } from './guest-link-error.ts'
@@ -66,6 +67,28 @@ describe('requests', () => {
     expect(seen.stdout.toString()).toBe('green flat /root\n')
     await link.refresh({ ...refresh, env: {} }, patience('refresh'))
     expect((await runToEnd(link, 'echo [$COLOUR]')).stdout.toString()).toBe('[]\n')
+  })
+
+  it('leaves nothing of longer contents, and does not follow a link', async () => {
+    await mkdir(path('etc'))
+    await writeFile(path('etc/hostname'), 'a-name-much-longer-than-the-new-one\n')
+    await writeFile(path('elsewhere'), 'untouched')
+    await symlink(path('elsewhere'), path('etc/machine-id'))
+    const machineId = randomBytes(16).toString('hex')
+    const refresh = { time: 1n, hostname: 'b', machineId, entropy: randomBytes(32), env: {} }
+    await link.refresh(refresh, patience('refresh'))
+    expect(readFileSync(path('etc/hostname'), 'utf8')).toBe('b\n')
+    expect(readFileSync(path('etc/machine-id'), 'utf8')).toBe(`${machineId}\n`)
+    expect(readFileSync(path('elsewhere'), 'utf8')).toBe('untouched')
+  })
+
+  it('is not held by a FIFO in the place of a file', async () => {
+    await mkdir(path('etc'))
+    for (const name of ['etc/hosts', 'etc/hostname', 'etc/machine-id']) execFileSync('mkfifo', [path(name)])
+    await link.quiesce(patience('quiesce'))
+    const refresh = { time: 1n, hostname: 'b', machineId: 'b'.repeat(32), entropy: randomBytes(32), env: {} }
+    await link.refresh(refresh, patience('refresh'))
+    expect(readFileSync(path('etc/hostname'), 'utf8')).toBe('b\n')
   })
 
   it('names the step of a refresh that fails, and goes on', async () => {

@@ -4,7 +4,7 @@
  * A service: idle → running ⇄ waiting to be started again → stopped. `gaveUp` settles when one of them died too often in a row; the others
  * go on until {@link Supervisor.stop}, which ends them in the order given to it.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -94,21 +94,18 @@ export class Supervisor {
   /** @returns how it ended, for people */
   async #runOnce(service: Service): Promise<string> {
     const log = await openLog(this.#logPath(service.name))
-    let child: ChildProcess
-    try {
-      child = spawn(service.file, service.args, {
-        cwd: service.cwd,
-        env: { ...process.env, ...service.env },
-        stdio: ['ignore', log.fd, log.fd],
-        detached: true,
-      })
-    } finally {
-      await log.close()
-    }
+    const child = spawn(service.file, service.args, {
+      cwd: service.cwd,
+      env: { ...process.env, ...service.env },
+      stdio: ['ignore', log.fd, log.fd],
+      detached: true,
+    })
+    // Heard from the first moment on: a program that is not there tells so at once.
     const exited = once(child, 'exit').then(
       ([code, signal]: (number | string | null)[]) => (signal === null ? `exit code ${code}` : `${signal}`),
       (error: Error) => error.message,
     )
+    await log.close()
     await this.#recordStart(service.name, child.pid)
     const how = await exited
     this.#running.delete(service.name)

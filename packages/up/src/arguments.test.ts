@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { parseArguments, UsageError } from './arguments.ts'
+
+describe('parseArguments', () => {
+  it('takes the defaults from where it is called', () => {
+    expect(parseArguments([], {}, '/home/me')).toEqual({
+      command: 'up',
+      dataDir: '/home/me/.offshoot',
+      imagesDir: '/home/me/.offshoot/images',
+      port: 8080,
+      isYes: false,
+      templates: null,
+    })
+  })
+
+  it('resolves folders and reads the wanted templates', () => {
+    const args = ['--data-dir', 'd', '--images-dir=/i', '--port', '0', '--yes', '--down']
+    expect(parseArguments(args, { OFFSHOOT_TEMPLATES: 'minimal, base' }, '/w')).toEqual({
+      command: 'down',
+      dataDir: '/w/d',
+      imagesDir: '/i',
+      port: 0,
+      isYes: true,
+      templates: ['minimal', 'base'],
+    })
+  })
+
+  it('counts an empty list of templates as none given', () => {
+    expect(parseArguments([], { OFFSHOOT_TEMPLATES: '' }, '/').templates).toBeNull()
+  })
+
+  it.each([
+    ['--port', 'x'],
+    ['--port', '65536'],
+    ['--port', '-1'],
+    ['--port', ''],
+    ['--nonsense'],
+    ['--data-dir'],
+    ['word'],
+  ])('refuses %s %s', (...args) => {
+    expect(() => parseArguments(args, {}, '/')).toThrow(UsageError)
+  })
+})

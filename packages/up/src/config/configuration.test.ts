@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { dataLayout } from '../data-layout.ts'
+import { agentConfiguration, controlConfiguration } from './configuration.ts'
+
+const inputs = {
+  layout: dataLayout('/d', '/i'),
+  ports: { control: 1, agent: 2, postgres: 3 },
+  templates: ['minimal'],
+  agentSecret: Buffer.alloc(32, 7).toString('base64'),
+  databasePassword: 'pw',
+  commit: 'abc',
+}
+
+describe('configuration', () => {
+  it('tells the agent where its things are', () => {
+    expect(agentConfiguration(inputs)).toMatchObject({
+      data_dir: '/d/agent',
+      images_dir: '/i',
+      listen: { host: '127.0.0.1', port: 2 },
+      templates: ['minimal'],
+    })
+  })
+
+  it('gives control and agent the same secret and address', () => {
+    expect(controlConfiguration(inputs).agents).toEqual([{ url: 'http://127.0.0.1:2', secret: inputs.agentSecret }])
+  })
+
+  it('refuses a secret that is too short', () => {
+    expect(() => agentConfiguration({ ...inputs, agentSecret: 'AAAA' })).toThrow('32 bytes')
+  })
+})

@@ -49,19 +49,25 @@ export class Follower {
   reconcileSoon(): void {
     if (this.#isReconcileQueued || this.#stopped.signal.aborted) return
     this.#isReconcileQueued = true
-    const { agentId, client, database, log } = this.#options
-    this.#reconciling = this.#reconciling.then(async () => {
-      this.#isReconcileQueued = false
-      await reconcile({ pool: database.pool, client, agentId, log }).catch((error: unknown) => {
-        log.warn({ err: error, agent: agentId }, 'reconciliation put off')
-      })
-    })
+    this.#reconciling = this.#reconcileAfter(this.#reconciling)
   }
 
   async stop(): Promise<void> {
     this.#stopped.abort()
     await this.#running
     await this.#reconciling
+  }
+
+  async #reconcileAfter(previous: Promise<void>): Promise<void> {
+    await previous
+    this.#isReconcileQueued = false
+    const { agentId, client, database, log } = this.#options
+    const { signal } = this.#stopped
+    try {
+      await reconcile({ pool: database.pool, client, agentId, log, signal })
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation put off')
+    }
   }
 
   async #run(): Promise<void> {

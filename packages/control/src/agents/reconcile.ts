@@ -16,6 +16,8 @@ export interface ReconcileOptions {
   readonly client: AgentClient
   readonly agentId: string
   readonly log: Logger
+  /** Ends the wait for the log. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -27,10 +29,10 @@ export interface ReconcileOptions {
  * alone whatever changed after it; a row is there before its VM and is read after the list, so that no VM that
  * is just being made looks like one without a row.
  */
-export async function reconcile({ pool, client, agentId, log }: ReconcileOptions): Promise<void> {
+export async function reconcile({ pool, client, agentId, log, signal }: ReconcileOptions): Promise<void> {
   const requestId = randomUUID()
   const list = await client.list(requestId)
-  await untilApplied(pool, agentId, list.last_seq)
+  await untilApplied(pool, agentId, list.last_seq, signal)
   const rows = new Map((await rowsOfAgent(pool, agentId, CREATE_TIMEOUT_MS / 1000)).map((row) => [row.id, row]))
   for (const vm of list.sandboxes) {
     const row = rows.get(vm.id)
@@ -44,13 +46,13 @@ export async function reconcile({ pool, client, agentId, log }: ReconcileOptions
   for (const row of withoutVm(rows, list)) await settle(pool, agentId, list.last_seq, row, log)
 }
 
-async function untilApplied(pool: pg.Pool, agentId: string, seq: number): Promise<void> {
+async function untilApplied(pool: pg.Pool, agentId: string, seq: number, signal: AbortSignal): Promise<void> {
   const endsAtMs = performance.now() + CATCH_UP_MS
   for (;;) {
     const [agent] = await agentCursor(pool, agentId)
     if (agent !== undefined && agent.cursor >= seq) return
     if (performance.now() > endsAtMs) throw new Error(`log of agent ${agentId} is not applied up to ${seq} yet`)
-    await delay(CATCH_UP_LOOK_MS)
+    await delay(CATCH_UP_LOOK_MS, undefined, { signal })
   }
 }
 

@@ -1,7 +1,9 @@
+// The small functions below stand beside the tests they are for.
+// oxlint-disable unicorn/consistent-function-scoping
 import { randomUUID } from 'node:crypto'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent, FakeAgentState } from '../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
@@ -71,7 +73,7 @@ describe('rows follow the agent', () => {
   ] as const)('through %s to %s', async (type, status) => {
     const { id } = (await create()).body
     agent.log(type, id)
-    await eventually(async () => (await statusOf(id)) === status)
+    expect(await eventually(async () => (await statusOf(id)) === status)).toBe(true)
   })
 
   it('over a cut stream and a restart of the agent, without missing a record', async () => {
@@ -79,10 +81,10 @@ describe('rows follow the agent', () => {
     await caughtUp()
     agent.cutStreams()
     agent.log('sandbox.paused', id)
-    await eventually(async () => (await statusOf(id)) === 'paused')
+    expect(await eventually(async () => (await statusOf(id)) === 'paused')).toBe(true)
     await restartAgent()
     agent.log('sandbox.resumed', id)
-    await eventually(async () => (await statusOf(id)) === 'running')
+    expect(await eventually(async () => (await statusOf(id)) === 'running')).toBe(true)
     await caughtUp()
   })
 
@@ -93,7 +95,7 @@ describe('rows follow the agent', () => {
     agent.log('sandbox.paused', id)
     expect(await statusOf(id)).toBe('running')
     control = await harness.control([agent])
-    await eventually(async () => (await statusOf(id)) === 'paused')
+    expect(await eventually(async () => (await statusOf(id)) === 'paused')).toBe(true)
   })
 
   it('from the start of its log when the agent has lost it', async () => {
@@ -103,7 +105,7 @@ describe('rows follow the agent', () => {
     agent.state.records.length = 0
     agent.log('sandbox.paused', id)
     await restartAgent()
-    await eventually(async () => (await statusOf(id)) === 'paused')
+    expect(await eventually(async () => (await statusOf(id)) === 'paused')).toBe(true)
     await caughtUp()
   })
 
@@ -113,7 +115,7 @@ describe('rows follow the agent', () => {
       agent.addSandbox(stray, tenant.workspaceId)
       await caughtUp()
       agent.cutStreams()
-      await eventually(() => !agent.state.sandboxes.has(stray))
+      expect(await eventually(() => !agent.state.sandboxes.has(stray))).toBe(true)
     })
 
     it('fails a row whose VM has vanished without a word', async () => {
@@ -121,21 +123,23 @@ describe('rows follow the agent', () => {
       await caughtUp()
       agent.state.sandboxes.delete(id)
       agent.cutStreams()
-      await eventually(async () => (await statusOf(id)) === 'failed')
+      expect(await eventually(async () => (await statusOf(id)) === 'failed')).toBe(true)
     })
 
     it('removes a create of a process that is gone, and one that is too old', async () => {
       const gone = await insertRow('creating')
       const old = await insertRow('creating', ABANDONED, control.control.lock.number)
       agent.cutStreams()
-      await eventually(async () => (await statusOf(gone)) === undefined && (await statusOf(old)) === undefined)
+      expect(
+        await eventually(async () => (await statusOf(gone)) === undefined && (await statusOf(old)) === undefined),
+      ).toBe(true)
     })
 
     it('leaves alone a create that somebody works on', async () => {
       const mine = await insertRow('creating', 'now()', control.control.lock.number)
       const gone = await insertRow('creating')
       agent.cutStreams()
-      await eventually(async () => (await statusOf(gone)) === undefined)
+      expect(await eventually(async () => (await statusOf(gone)) === undefined)).toBe(true)
       expect(await statusOf(mine)).toBe('creating')
     })
 
@@ -146,7 +150,7 @@ describe('rows follow the agent', () => {
       if (vm === undefined) throw new Error('no VM')
       agent.state.sandboxes.set(id, { ...vm, status: 'paused' })
       agent.cutStreams()
-      await eventually(async () => (await statusOf(id)) === 'paused')
+      expect(await eventually(async () => (await statusOf(id)) === 'paused')).toBe(true)
     })
   })
 
@@ -162,7 +166,7 @@ describe('rows follow the agent', () => {
     expect(rows).toEqual([])
     expect(state.sandboxes.size).toBe(1)
     agent = await FakeAgent.start({ port, state })
-    await eventually(() => state.sandboxes.size === 0)
+    expect(await eventually(() => state.sandboxes.size === 0)).toBe(true)
   })
 
   describe('several agents', () => {
@@ -185,14 +189,16 @@ describe('rows follow the agent', () => {
     const second = await harness.control([agent])
     const [a, b] = [(await create()).body, (await create(second)).body]
     for (const { id } of [a, b]) agent.log('sandbox.paused', id)
-    await eventually(async () => (await statusOf(a.id)) === 'paused' && (await statusOf(b.id)) === 'paused')
+    expect(
+      await eventually(async () => (await statusOf(a.id)) === 'paused' && (await statusOf(b.id)) === 'paused'),
+    ).toBe(true)
     const remove = (on: RunningControl, id: string) =>
       call(on.url, 'DELETE', `/v1/sandboxes/${id}`, { token: tenant.key })
     expect((await remove(second, a.id)).status).toBe(204)
     // Whoever followed is gone; the other takes over.
     await control.stop()
     agent.log('sandbox.resumed', b.id)
-    await eventually(async () => (await statusOf(b.id)) === 'running')
+    expect(await eventually(async () => (await statusOf(b.id)) === 'running')).toBe(true)
     expect((await remove(second, b.id)).status).toBe(204)
     await second.stop()
   })

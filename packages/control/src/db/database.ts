@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import pg from 'pg'
+import { type ClientConfig, Pool, types } from 'pg'
 
 export interface DatabaseAddress {
   readonly host: string
@@ -11,7 +11,7 @@ export interface DatabaseAddress {
 
 export interface Database {
   /** Statements of the request path: named, so that each connection prepares them once. */
-  readonly pool: pg.Pool
+  readonly pool: Pool
   /** The same pool, for accounts, migrations and queries that are put together at run time. */
   readonly db: Kysely<never>
   close(): Promise<void>
@@ -22,11 +22,11 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** No statement of ours scans more than one workspace's rows: one that takes longer than this is stuck. */
 const STATEMENT_TIMEOUT_MS = 15_000
 
-/** PostgreSQL's type number of bigint. Ours (event numbers, bytes) stay below 2^53. */
-const INT8 = 20
+/** Our bigints (event numbers, bytes) stay below 2^53. */
+const INT8 = types.builtins.INT8
 
 /** What a connection needs, shared by the pool and by {@link ProcessLock}'s own connection. */
-export function clientConfig(address: DatabaseAddress): pg.ClientConfig {
+export function clientConfig(address: DatabaseAddress): ClientConfig {
   return {
     ...address,
     application_name: 'offshoot-control',
@@ -35,17 +35,15 @@ export function clientConfig(address: DatabaseAddress): pg.ClientConfig {
     query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
     keepAlive: true,
     types: {
-      getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-        oid === INT8 && format !== 'binary'
-          ? Number
-          : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+      getTypeParser: ((oid: Parameters<typeof types.getTypeParser>[0], format?: 'text' | 'binary') =>
+        oid === INT8 && format !== 'binary' ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
     },
   }
 }
 
 /** @param onError told of a connection that broke while idle; the pool replaces it */
 export function openDatabase(address: DatabaseAddress, onError: (error: Error) => void): Database {
-  const pool = new pg.Pool({ ...clientConfig(address), max: MAX_CONNECTIONS, min: 2, idleTimeoutMillis: 60_000 })
+  const pool = new Pool({ ...clientConfig(address), max: MAX_CONNECTIONS, min: 2, idleTimeoutMillis: 60_000 })
   pool.on('error', onError)
   const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) })
   return { pool, db, close: () => db.destroy() }

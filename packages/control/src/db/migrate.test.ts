@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { catalogOf } from '../test/catalog.ts'
 import { startPostgres, type TestPostgres } from '../test/postgres.ts'
@@ -7,7 +7,7 @@ import { migrate } from './migrate.ts'
 
 describe('migrate', () => {
   let postgres: TestPostgres
-  let pool: pg.Pool
+  let pool: Pool
   const opened: Database[] = []
 
   function open(): Database {
@@ -19,7 +19,7 @@ describe('migrate', () => {
 
   beforeAll(async () => {
     postgres = await startPostgres()
-    pool = new pg.Pool({ ...postgres, database: 'postgres' })
+    pool = new Pool({ ...postgres, database: 'postgres' })
   })
 
   afterAll(async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import pg from 'pg'
+import { Client } from 'pg'
 import { clientConfig, type DatabaseAddress } from './database.ts'
 
 /**
@@ -20,7 +20,7 @@ export class ProcessLock {
 
   readonly #address: DatabaseAddress
   readonly #stopped = new AbortController()
-  #client: pg.Client | null = null
+  #client: Client | null = null
   #number = 0
 
   private constructor(address: DatabaseAddress) {
@@ -58,7 +58,7 @@ export class ProcessLock {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client(clientConfig(this.#address))
+    const client = new Client(clientConfig(this.#address))
     // Without a listener a lost connection would end the process; "end" below does what is needed.
     client.on('error', () => undefined)
     await client.connect()

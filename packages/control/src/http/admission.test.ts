@@ -1,3 +1,5 @@
+// The small functions below stand beside the tests they are for.
+// oxlint-disable unicorn/consistent-function-scoping
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mintApiKey } from '../identity/api-key.ts'
@@ -64,12 +66,14 @@ describe('admission', () => {
 
   it('notes when a key was used', async () => {
     await list(`Bearer ${bob.key}`)
-    await eventually(async () => {
-      const { rows } = await harness.pool.query('select last_used_at from api_keys where prefix = $1', [
-        bob.key.slice(0, 12),
-      ])
-      return rows[0]?.last_used_at !== null
-    })
+    expect(
+      await eventually(async () => {
+        const { rows } = await harness.pool.query('select last_used_at from api_keys where prefix = $1', [
+          bob.key.slice(0, 12),
+        ])
+        return rows[0]?.last_used_at !== null
+      }),
+    ).toBe(true)
   })
 
   describe('tokens', () => {

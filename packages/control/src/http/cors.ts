@@ -22,6 +22,6 @@ export function registerCors(app: FastifyInstance, origins: readonly string[]): 
       reply.header('access-control-allow-headers', ALLOWED_HEADERS)
       reply.header('access-control-max-age', PREFLIGHT_SECONDS)
     }
-    return reply.code(204).send()
+    await reply.code(204).send()
   })
 }

@@ -31,7 +31,7 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
   gauge('offshoot_database_connections', 'Open connections of the pool', () => database.pool.totalCount)
   gauge('offshoot_database_connections_idle', 'Idle connections of the pool', () => database.pool.idleCount)
   gauge('offshoot_database_waiting', 'Statements that wait for a connection', () => database.pool.waitingCount)
-  new Gauge({
+  const sandboxes = new Gauge({
     name: 'offshoot_sandboxes',
     help: 'Sandboxes by status',
     labelNames: ['status'],
@@ -39,8 +39,8 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
     async collect() {
       // Without the database the rest is still worth reading.
       const rows = await countByStatus(database.pool).catch(() => [])
-      this.reset()
-      for (const { status, count } of rows) this.set({ status }, count)
+      sandboxes.reset()
+      for (const { status, count } of rows) sandboxes.set({ status }, count)
     },
   })
   return {

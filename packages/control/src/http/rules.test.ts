@@ -1,3 +1,5 @@
+// The small functions below stand beside the tests they are for.
+// oxlint-disable unicorn/consistent-function-scoping
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'

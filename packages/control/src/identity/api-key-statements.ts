@@ -1,5 +1,5 @@
 import { statement } from '../db/statement.ts'
-import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
+import { sandboxColumns, type SandboxRow } from '../sandboxes/sandbox-row.ts'
 
 export type KeyAndSandboxRow = {
   readonly key_hash: Buffer
@@ -13,7 +13,8 @@ export type KeyAndSandboxRow = {
  */
 export const keyAndSandbox = statement<KeyAndSandboxRow, [prefix: string, sandboxId: string | null]>(
   'key-and-sandbox',
-  `select k.hash as key_hash, k.workspace_id as key_workspace_id, k.last_used_at as key_last_used_at, s.*
+  `select k.hash as key_hash, k.workspace_id as key_workspace_id, k.last_used_at as key_last_used_at,
+     ${sandboxColumns('s')}
    from api_keys k left join sandboxes s on s.id = $2 and s.workspace_id = k.workspace_id
    where k.prefix = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`,
 )

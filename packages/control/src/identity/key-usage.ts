@@ -17,7 +17,9 @@ export class KeyUsage {
   constructor(pool: pg.Pool, log: Logger) {
     this.#pool = pool
     this.#log = log
-    this.#timer = setInterval(() => (this.#writing = this.#writing.then(() => this.#flush())), FLUSH_MS)
+    this.#timer = setInterval(() => {
+      this.#writing = this.#writing.then(() => this.#flush())
+    }, FLUSH_MS)
   }
 
   note(prefix: string, lastUsedAt: Date | null): void {

@@ -1,3 +1,5 @@
+// The small functions below stand beside the tests they are for.
+// oxlint-disable unicorn/consistent-function-scoping
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'
@@ -136,7 +138,7 @@ describe('POST /v1/sandboxes/{id}/exec', () => {
       const socket = send('{"cmd":"sleep 1000"}')
       await begun.promise
       socket.destroy()
-      await ended.promise
+      await expect(ended.promise).resolves.toBeUndefined()
     })
 
     it('begins nothing when the body is not all there', async () => {

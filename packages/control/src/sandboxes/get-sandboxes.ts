@@ -36,7 +36,7 @@ export function getSandboxes(app: FastifyInstance, control: Control): void {
       if (rows.length > page.length && last !== undefined) {
         const next = new URLSearchParams(parameters as Record<string, string>)
         next.set('cursor', encodeCursor(last))
-        reply.header('link', `<${control.config.public_url}/v1/sandboxes?${next}>; rel="next"`)
+        reply.header('link', `<${control.config.public_url}/v1/sandboxes?${next.toString()}>; rel="next"`)
       }
       return page.map(presentSandbox)
     },

@@ -1,7 +1,7 @@
 import type { SandboxListQuery } from '@offshoot/contract/sandbox-list'
 import { type Kysely, sql } from 'kysely'
 import { decodeCursor } from '../http/cursor.ts'
-import type { SandboxRow } from './sandbox-row.ts'
+import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
 /**
  * One page, newest first, by the key (created_at, id): what is created while a caller turns pages lands before the
@@ -22,7 +22,7 @@ export async function listSandboxes(
   }
   const where = sql.join(conditions, sql` and `)
   const { rows } = await sql<SandboxRow>`
-    select * from sandboxes where ${where} order by created_at desc, id desc limit ${query.limit + 1}
+    select ${sql.raw(sandboxColumns())} from sandboxes where ${where} order by created_at desc, id desc limit ${query.limit + 1}
   `.execute(db)
   return rows
 }

@@ -43,7 +43,7 @@ export function postExec(app: FastifyInstance, control: Control): void {
       if (row.status === 'creating' || row.status === 'failed') throw new ApiError('sandboxNotRunning')
       const agent = control.fleet.byId(row.agent_id)
       if (agent === undefined) throw new ApiError('agentUnreachable')
-      const hangUp = hangUpSignal(reply)
+      const hangUp = hangUpSignal(request, reply)
       // The caller's own bytes go on: they have been checked, and writing them anew would change nothing but cost time.
       const body = request.body as Buffer
       const answer = await agent.client
@@ -55,11 +55,14 @@ export function postExec(app: FastifyInstance, control: Control): void {
 }
 
 /** Aborts when the connection closes before the answer is out. */
-function hangUpSignal(reply: FastifyReply): AbortSignal {
+function hangUpSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
+  const hangUp = () => controller.abort(new Error('the caller hung up'))
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(new Error('the caller hung up'))
+    if (!reply.raw.writableFinished) hangUp()
   })
+  // While the sandbox was looked up it may have happened already.
+  if (request.raw.socket.destroyed) hangUp()
   return controller.signal
 }
 

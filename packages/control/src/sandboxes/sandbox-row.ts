@@ -30,6 +30,40 @@ export interface SandboxRow {
   readonly created_at: Date
 }
 
+const COLUMNS = [
+  'id',
+  'workspace_id',
+  'agent_id',
+  'creator',
+  'template',
+  'status',
+  'boot_ms',
+  'boot_mode',
+  'guest_ip',
+  'cpu',
+  'memory_mb',
+  'metadata',
+  'volumes',
+  'persistent',
+  'ttl_seconds',
+  'idle_timeout_seconds',
+  'expires_at',
+  'from_snapshot',
+  'parent_id',
+  'fork_tree_id',
+  'managed_by',
+  'last_event_seq',
+  'created_at',
+] as const satisfies readonly (keyof SandboxRow)[]
+
+/**
+ * The select list of a {@link SandboxRow}. Never `*`: a newer process may add a column to the table while this one runs,
+ * and PostgreSQL refuses a prepared statement whose result has changed.
+ */
+export function sandboxColumns(table = 'sandboxes'): string {
+  return COLUMNS.map((column) => `${table}.${column}`).join(', ')
+}
+
 /** What callers see of a row. */
 export function presentSandbox(row: SandboxRow): Sandbox {
   return {

@@ -1,10 +1,10 @@
 import { statement } from '../db/statement.ts'
-import type { SandboxRow } from './sandbox-row.ts'
+import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
 /** The one way a request reaches a sandbox by id when its credential is not an API key: id and workspace, never id alone. */
 export const sandboxOfWorkspace = statement<SandboxRow, [id: string, workspaceId: string]>(
   'sandbox-of-workspace',
-  'select * from sandboxes where id = $1 and workspace_id = $2',
+  `select ${sandboxColumns()} from sandboxes where id = $1 and workspace_id = $2`,
 )
 
 /** `ttl_seconds` counts from now, the sandbox's creation; a persistent one does not expire. */
@@ -29,7 +29,7 @@ export const insertCreating = statement<
      ttl_seconds, idle_timeout_seconds, expires_at)
    values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11,
      case when $9 then null else now() + make_interval(secs => $10::int) end)
-   returning *`,
+   returning ${sandboxColumns()}`,
 )
 
 /** The next agent is tried: from here on the row is that agent's. */
@@ -57,10 +57,13 @@ export const setCreated = statement<
   `update sandboxes set status = $3, boot_ms = $4, boot_mode = $5, guest_ip = $6, cpu = $7, memory_mb = $8,
      last_event_seq = $9
    where id = $1 and agent_id = $2 and status = 'creating' and last_event_seq <= $9
-   returning *`,
+   returning ${sandboxColumns()}`,
 )
 
-export const sandboxById = statement<SandboxRow, [id: string]>('sandbox-by-id', 'select * from sandboxes where id = $1')
+export const sandboxById = statement<SandboxRow, [id: string]>(
+  'sandbox-by-id',
+  `select ${sandboxColumns()} from sandboxes where id = $1`,
+)
 
 /** A create that came to nothing. */
 export const removeCreating = statement<{ id: string }, [id: string]>(

@@ -1,3 +1,5 @@
+// The small functions below stand beside the tests they are for.
+// oxlint-disable unicorn/consistent-function-scoping
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
@@ -155,9 +157,9 @@ describe('/v1/sandboxes', () => {
       const lost = call(control.url, 'POST', '/v1/sandboxes', { token: tenant.key, body, signal: hangUp.signal })
       await begun.promise
       hangUp.abort()
-      await expect(lost).rejects.toThrow()
+      await expect(lost).rejects.toThrow('aborted')
       release.resolve(undefined)
-      await eventually(async () => (await list('?status=running')).body.length === 1)
+      expect(await eventually(async () => (await list('?status=running')).body.length === 1)).toBe(true)
     })
 
     it('deletes the VM of a sandbox that was deleted while it was being created', async () => {
@@ -269,7 +271,7 @@ describe('/v1/sandboxes', () => {
     expect(await create()).toMatchObject({ status: 502, body: { error: 'agent unreachable' } })
     expect((await list()).body).toMatchObject([{ id, status: 'running' }])
     agent = await FakeAgent.start({ port, state })
-    await eventually(async () => (await remove(id)).status === 204)
+    expect(await eventually(async () => (await remove(id)).status === 204)).toBe(true)
     expect((await create()).status).toBe(201)
   })
 })

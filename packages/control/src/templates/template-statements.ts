@@ -13,13 +13,13 @@ export interface TemplateRow {
 /** A workspace sees its own templates and the global ones. */
 export const templatesOfWorkspace = statement<TemplateRow, [workspaceId: string]>(
   'templates-of-workspace',
-  'select * from templates where workspace_id is null or workspace_id = $1 order by name',
+  'select name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where workspace_id is null or workspace_id = $1 order by name',
 )
 
 /** Its own before a global one of that name. */
 export const templateByName = statement<TemplateRow, [workspaceId: string, name: string]>(
   'template-by-name',
-  `select * from templates where name = $2 and (workspace_id is null or workspace_id = $1)
+  `select name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where name = $2 and (workspace_id is null or workspace_id = $1)
    order by workspace_id nulls last limit 1`,
 )
 

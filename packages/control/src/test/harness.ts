@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { controlConfig, type ControlConfig } from '@offshoot/contract/process-config'
 import type { FastifyInstance } from 'fastify'
-import pg from 'pg'
+import { Pool } from 'pg'
 import { pino } from 'pino'
 import { type Control, startControl } from '../control.ts'
 import { createServer } from '../http/server.ts'
@@ -40,12 +40,12 @@ type Settings = Omit<ControlConfig, 'agents' | 'listen' | 'public_url' | 'log_le
 
 /** A PostgreSQL, a database on it and as many control processes' worth of control as a test starts. */
 export class Harness {
-  readonly pool: pg.Pool
+  readonly pool: Pool
   readonly #config: Settings
   readonly #running = new Set<RunningControl>()
   readonly #cleanUp: () => Promise<void>
 
-  private constructor(pool: pg.Pool, config: Settings, cleanUp: () => Promise<void>) {
+  private constructor(pool: Pool, config: Settings, cleanUp: () => Promise<void>) {
     this.pool = pool
     this.#config = config
     this.#cleanUp = cleanUp
@@ -56,7 +56,7 @@ export class Harness {
     const dataDir = await mkdtemp(join(tmpdir(), 'offshoot-control-'))
     const { host, port, user, password } = postgres
     const database = { host, port, user, password, database: 'postgres' }
-    const pool = new pg.Pool(database)
+    const pool = new Pool(database)
     // PostgreSQL ends every connection when it is stopped.
     pool.on('error', () => undefined)
     const settings = { database, data_dir: dataDir, cors_origins: ['https://app.example.com'], commit: 'abc' }
@@ -143,7 +143,7 @@ export async function eventually<T>(condition: () => T | Promise<T>, withinMs = 
   for (;;) {
     const value = await condition()
     if (value) return value
-    if (performance.now() > endsAtMs) throw new Error(`not within ${withinMs} ms: ${condition}`)
+    if (performance.now() > endsAtMs) throw new Error(`not within ${withinMs} ms: ${String(condition)}`)
     await delay(10)
   }
 }

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import pg from 'pg'
+import { Client, type ClientConfig } from 'pg'
 
 /** `nobody` on Debian: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED_ID = 65_534
@@ -99,10 +99,10 @@ async function finished(child: ChildProcess): Promise<void> {
   if (code !== 0) throw new Error(`${child.spawnfile} ended with ${code}`)
 }
 
-async function untilAnswering(server: ChildProcess, address: pg.ClientConfig): Promise<void> {
+async function untilAnswering(server: ChildProcess, address: ClientConfig): Promise<void> {
   const endsAtMs = performance.now() + START_DEADLINE_MS
   for (;;) {
-    const client = new pg.Client({ ...address, database: 'postgres' })
+    const client = new Client({ ...address, database: 'postgres' })
     try {
       await client.connect()
       return await client.end()

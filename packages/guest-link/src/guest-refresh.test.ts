@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
@@ -84,7 +83,8 @@ describe('requests', () => {
 
   it('is not held by a FIFO in the place of a file', async () => {
     await mkdir(path('etc'))
-    for (const name of ['etc/hosts', 'etc/hostname', 'etc/machine-id']) execFileSync('mkfifo', [path(name)])
+    const made = await runToEnd(link, 'mkfifo hosts hostname machine-id', { cwd: path('etc') })
+    expect(made.exitCode).toBe(0)
     await link.quiesce(patience('quiesce'))
     const refresh = { time: 1n, hostname: 'b', machineId: 'b'.repeat(32), entropy: randomBytes(32), env: {} }
     await link.refresh(refresh, patience('refresh'))

@@ -6,6 +6,8 @@ import { createServer } from './http/server.ts'
 
 /** Milliseconds for requests that run when the process is told to end. */
 const FINISH_MS = 8_000
+/** Milliseconds between two looks for connections that have become idle. */
+const SWEEP_MS = 50
 
 const [configPath] = process.argv.slice(2)
 if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
@@ -26,7 +28,10 @@ async function end(signal: string): Promise<void> {
     log.warn('requests were still running at the end')
     server.server.closeAllConnections()
   }, FINISH_MS).unref()
+  // A connection whose last request was still running when the closing began would stay open for the next one.
+  const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
   await server.close()
+  clearInterval(sweep)
   await control.stop()
   log.info('ended')
   // A socket that the HTTP client has already given up would keep the process for another two seconds.

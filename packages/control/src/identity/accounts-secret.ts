@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -12,7 +12,7 @@ export async function accountsSecret(dataDir: string): Promise<string> {
   const existing = await readIfThere(path)
   if (existing !== null) return existing
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const beside = `${path}.${process.pid}.new`
+  const beside = `${path}.${randomUUID()}`
   await writeFile(beside, randomBytes(32).toString('base64'), { mode: 0o600, flush: true })
   // Of two processes that start together the first to link wins, and both read what it wrote.
   await link(beside, path).catch((error: NodeJS.ErrnoException) => {

@@ -16,7 +16,8 @@ export interface TestPostgres {
   readonly port: number
   readonly user: string
   readonly password: string
-  stop(): Promise<void>
+  /** @param signal SIGTERM lets connections that are being closed finish; SIGINT cuts all of them off */
+  stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<void>
 }
 
 /** A cluster of its own in a temporary folder, without fsync; `stop` ends it and removes the folder. */
@@ -65,7 +66,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   const server = spawn(join(binaries, 'bin/postgres'), ['-D', data, ...args], { ...options, stdio: 'ignore' })
   const address = { host: '127.0.0.1', port, user: 'postgres', password }
   await untilAnswering(server, address)
-  return { ...address, stop: () => stop(server, folder) }
+  return { ...address, stop: (signal = 'SIGTERM') => stop(server, folder, signal) }
 }
 
 /** The package's own folder may be closed to the unprivileged user; its links are in a list, not made. */
@@ -113,11 +114,10 @@ async function untilAnswering(server: ChildProcess, address: ClientConfig): Prom
   }
 }
 
-async function stop(server: ChildProcess, folder: string): Promise<void> {
+async function stop(server: ChildProcess, folder: string, signal: NodeJS.Signals): Promise<void> {
   const gone = new Promise((resolve) => server.once('exit', resolve))
   if (server.exitCode === null) {
-    // Smart shutdown lets connections that are being closed finish; whoever keeps one open is cut off in the end.
-    server.kill('SIGTERM')
+    server.kill(signal)
     const impatience = setTimeout(() => server.kill('SIGINT'), STOP_PATIENCE_MS)
     await gone
     clearTimeout(impatience)

@@ -40,16 +40,32 @@ export async function ensureCluster(layout: DataLayout, programs: string, cancel
 }
 
 async function makeCluster(layout: DataLayout, programs: string, password: string, cancelled: AbortSignal) {
-  const deadline = Deadline.after(MAKE_WITHIN_MS, 'making the PostgreSQL cluster', cancelled)
   const work = join(layout.dir, '.postgres-new')
+  // Tried again while it cannot be emptied: an initdb of a killed run may still be writing there, until it misses its files.
+  const clear = () => rm(work, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  await clear()
+  try {
+    await buildCluster(layout, work, programs, password, cancelled)
+  } finally {
+    await clear()
+  }
+}
+
+async function buildCluster(
+  layout: DataLayout,
+  work: string,
+  programs: string,
+  password: string,
+  cancelled: AbortSignal,
+): Promise<void> {
+  const deadline = Deadline.after(MAKE_WITHIN_MS, 'making the PostgreSQL cluster', cancelled)
+  const isRoot = process.getuid?.() === 0
   const cluster = join(work, 'cluster')
-  await rm(work, { recursive: true, force: true })
-  await mkdir(work, { mode: 0o700 })
   const passwordFile = join(work, 'password')
-  await writeFile(passwordFile, (await secret(layout.secrets, 'postgres-superuser')).toString('base64url'), {
-    mode: 0o600,
-  })
-  if (process.getuid?.() === 0) for (const path of [work, passwordFile]) await chown(path, NOBODY_UID, NOBODY_UID)
+  const superuserPassword = (await secret(layout.secrets, 'postgres-superuser')).toString('base64url')
+  await mkdir(work, { mode: 0o700 })
+  await writeFile(passwordFile, superuserPassword, { mode: 0o600 })
+  if (isRoot) for (const path of [work, passwordFile]) await chown(path, NOBODY_UID, NOBODY_UID)
 
   const prefix = await asUnprivileged(NOBODY_UID, [programs, layout.postgres])
   const run = (program: string, args: readonly string[], input = '') => {
@@ -61,17 +77,12 @@ async function makeCluster(layout: DataLayout, programs: string, password: strin
   await run('initdb', ['-D', cluster, ...identity, ...content])
   // Single-user mode: no server to connect to yet. Each line is a statement.
   const role = `CREATE ROLE ${DATABASE.user} LOGIN PASSWORD '${password}'`
-  await run(
-    'postgres',
-    ['--single', '-D', cluster, 'postgres'],
-    `${role}\nCREATE DATABASE ${DATABASE.database} OWNER ${DATABASE.user}\n`,
-  )
+  const database = `CREATE DATABASE ${DATABASE.database} OWNER ${DATABASE.user}`
+  await run('postgres', ['--single', '-D', cluster, 'postgres'], `${role}\n${database}\n`)
 
   await writeFile(join(cluster, 'postgresql.conf'), SETTINGS, { flag: 'a' })
-  if (process.getuid?.() === 0) await chownTree(cluster, POSTGRES_UID)
-  await rm(layout.postgres, { recursive: true, force: true })
+  if (isRoot) await chownTree(cluster, POSTGRES_UID)
   await rename(cluster, layout.postgres)
-  await rm(work, { recursive: true, force: true })
 }
 
 async function chownTree(folder: string, uid: number): Promise<void> {

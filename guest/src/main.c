@@ -58,6 +58,8 @@ static int be_agent(const char *socket_path, const char *root)
 {
 	agent_block_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	// A test that is killed leaves nothing behind.
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	struct agent_setup setup = {
 		.channel_fd = -1,
 		.listener_fd = listen_at(socket_path),

@@ -27,11 +27,14 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  const link = await guest.connect()
-  const answer = await runToEnd(link, 'echo served')
-  if (String(answer.stdout) !== 'served\n') throw new Error('the guest no longer serves')
-  link.close()
-  await guest.stop()
+  try {
+    const link = await guest.connect()
+    const answer = await runToEnd(link, 'echo served')
+    link.close()
+    if (String(answer.stdout) !== 'served\n') throw new Error('the guest no longer serves')
+  } finally {
+    await guest.stop()
+  }
 })
 
 const run = (stream: number, ...argv: string[]) => encodeMessage(FrameType.run, stream, encodeCommand({ argv }))

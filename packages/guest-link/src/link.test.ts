@@ -17,8 +17,9 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  link.close()
+  // In this order: nothing stays behind even when there is no link.
   await guest.stop()
+  link.close()
 })
 
 describe('the end of a link', () => {

@@ -79,6 +79,12 @@ export async function memoryPrivate(offshoot: Offshoot, n = 10): Promise<Figures
   return { memory_private_mib: memory.figure('MiB') }
 }
 
+async function restoreInTurn(recipe: Recipe, count: number): Promise<BareVm[]> {
+  const vms: BareVm[] = []
+  for (let i = 0; i < count; i++) vms.push(await BareVm.restore(recipe))
+  return vms
+}
+
 /** Fifty creates at once: the wall time of them all, beside fifty restores by hand, two at a time. */
 export async function burst(offshoot: Offshoot, n = 3): Promise<Figures> {
   const recipe = await recipeOf(offshoot)
@@ -92,14 +98,10 @@ export async function burst(offshoot: Offshoot, n = 3): Promise<Figures> {
     succeeded += created.length
     await Promise.all(created.map(async (id) => offshoot.delete(id)))
 
-    const vms: BareVm[] = []
-    await byHand.time(async () => {
-      const restoreOnes = async () => {
-        for (let i = 0; i < BURST / 2; i++) vms.push(await BareVm.restore(recipe))
-      }
-      await Promise.all([restoreOnes(), restoreOnes()])
-    })
-    await Promise.all(vms.map(async (vm) => vm.kill()))
+    const vms = await byHand.time(async () =>
+      Promise.all([restoreInTurn(recipe, BURST / 2), restoreInTurn(recipe, BURST / 2)]),
+    )
+    await Promise.all(vms?.flat().map(async (vm) => vm.kill()) ?? [])
   }
   return { burst50: { ...wall.figure('ms', byHand.p50), success: succeeded / (n * BURST) } }
 }

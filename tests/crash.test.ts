@@ -13,6 +13,8 @@ afterAll(async () => {
 const COUNTER = 'i=0; while true; do i=$((i+1)); echo $i > /tmp/count; sleep 0.05; done >/dev/null 2>&1 &'
 const count = async (id: string) => Number((await offshoot.exec(id, 'cat /tmp/count')).stdout)
 
+const same = (left: string[], right: string[]) => left.toSorted().join() === right.toSorted().join()
+
 /** Rows, folders and QEMU processes name the same sandboxes, and each that says running answers. */
 async function everythingAgrees(): Promise<void> {
   await offshoot.healthy()
@@ -21,7 +23,6 @@ async function everythingAgrees(): Promise<void> {
     const folders = await offshoot.folders()
     const machines = (await offshoot.virtualMachines()).map(({ sandboxId }) => sandboxId)
     const live = rows.filter(({ status }) => status === 'running').map(({ id }) => id)
-    const same = (left: string[], right: string[]) => left.toSorted().join() === right.toSorted().join()
     return rows.every(({ status }) => status !== 'creating') && same(rows.map(({ id }) => id), folders) && same(live, machines)
   }, 90_000)
   const rows: { id: string; status: string }[] = (await offshoot.request('GET', '/v1/sandboxes?limit=1000')).body

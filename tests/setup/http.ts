@@ -1,4 +1,4 @@
-import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 
 /** An answer whole: JSON parsed when it says it is JSON, text otherwise. */
@@ -28,25 +28,20 @@ export async function call(method: string, url: string, { headers = {}, body, si
   const payload = body === undefined || isRaw ? body : JSON.stringify(body)
   const contentHeaders: Record<string, string> =
     payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const request = httpRequest(
-    url,
-    { method, agent: keepAlive, headers: { ...contentHeaders, ...headers }, ...(signal ? { signal } : {}) },
-    (response) => {
-      buffer(response).then((bytes) => {
-        const text = bytes.toString('utf8')
-        const isJson = (response.headers['content-type'] ?? '').includes('json')
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          rawHeaders: response.rawHeaders,
-          text,
-          body: isJson && text !== '' ? JSON.parse(text) : text,
-        })
-      }, reject)
-    },
-  )
-  request.on('error', reject)
-  request.end(payload)
-  return promise
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const request = httpRequest(url, {
+    method,
+    agent: keepAlive,
+    headers: { ...contentHeaders, ...headers },
+    ...(signal ? { signal } : {}),
+  })
+  request.on('response', resolve).on('error', reject).end(payload)
+  return readAnswer(await promise)
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  const { statusCode = 0, headers, rawHeaders } = response
+  const text = (await buffer(response)).toString('utf8')
+  const isJson = (headers['content-type'] ?? '').includes('json')
+  return { status: statusCode, headers, rawHeaders, text, body: isJson && text !== '' ? JSON.parse(text) : text }
 }

@@ -1,0 +1,29 @@
+# Sourced by the commands in bin/: makes sure that the project's packages are installed, its own Node.js among them.
+# Sets $root, $modules and $node. POSIX sh; here is only what must be there before our own Node.js can run.
+
+root=$(dirname "$(dirname "$(readlink -f "$0")")")
+modules=$root/node_modules
+node=$modules/.bin/node
+
+fail() {
+  echo "$1" >&2
+  exit 1
+}
+
+# Installed from this very package-lock.json: by us (the stamp says of which), or by hand since it last changed (npm's own record is newer).
+is_installed() {
+  [ -x "$node" ] || return 1
+  [ "$modules/.package-lock.json" -nt "$root/package-lock.json" ] && return 0
+  [ -f "$modules/.offshoot-lock" ] && [ "$(cat "$modules/.offshoot-lock")" = "$1" ]
+}
+
+lock_hash=$(sha256sum <"$root/package-lock.json")
+if ! is_installed "$lock_hash"; then
+  command -v npm >/dev/null && command -v node >/dev/null ||
+    fail "Offshoot needs Node.js and npm to install itself: apt-get install -y nodejs npm."
+  echo "Installing Node.js packages"
+  rm -f "$modules/.offshoot-lock"
+  (cd "$root" && npm ci --no-audit --no-fund --loglevel=error >/dev/null) || fail "npm ci failed in $root."
+  [ -x "$node" ] || fail "There is no Node.js 24 for this machine ($(uname -sm)); Offshoot runs on Linux, x86_64 and aarch64."
+  echo "$lock_hash" >"$modules/.offshoot-lock"
+fi

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
+import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { CREATE_TIMEOUT_MS, type AgentClient } from './agent-client.ts'
@@ -46,13 +47,13 @@ export async function reconcile({ pool, client, agentId, log, signal }: Reconcil
   for (const row of withoutVm(rows, list)) await settle(pool, agentId, list.last_seq, row, log)
 }
 
-async function untilApplied(pool: pg.Pool, agentId: string, seq: number, signal: AbortSignal): Promise<void> {
-  const endsAtMs = performance.now() + CATCH_UP_MS
+async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancelled: AbortSignal): Promise<void> {
+  const deadline = Deadline.after(CATCH_UP_MS, `log of agent ${agentId} applied up to ${seq}`, cancelled)
   for (;;) {
     const [agent] = await agentCursor(pool, agentId)
     if (agent !== undefined && agent.cursor >= seq) return
-    if (performance.now() > endsAtMs) throw new Error(`log of agent ${agentId} is not applied up to ${seq} yet`)
-    await delay(CATCH_UP_LOOK_MS, undefined, { signal })
+    deadline.throwIfOver()
+    await delay(CATCH_UP_LOOK_MS)
   }
 }
 

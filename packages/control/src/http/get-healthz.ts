@@ -1,3 +1,4 @@
+import { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
 
@@ -32,14 +33,11 @@ export function getHealthz(app: FastifyInstance, control: Control): void {
 }
 
 async function isReachable({ database, log }: Control): Promise<boolean> {
-  const timeout = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => timeout.resolve(false), DATABASE_TIMEOUT_MS)
-  const answered = database.pool.query('select 1').then(
-    () => true,
-    (error: unknown) => {
-      log.warn({ err: error }, 'database not reachable')
-      return false
-    },
-  )
-  return Promise.race([answered, timeout.promise]).finally(() => clearTimeout(timer))
+  try {
+    await Deadline.after(DATABASE_TIMEOUT_MS, 'the database').race(database.pool.query('select 1'))
+    return true
+  } catch (error) {
+    log.warn({ err: error }, 'database not reachable')
+    return false
+  }
 }

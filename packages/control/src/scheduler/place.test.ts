@@ -1,3 +1,5 @@
+// The small functions below stand beside the tests they are for.
+// oxlint-disable unicorn/consistent-function-scoping
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { describe, expect, it } from 'vitest'
 import type { KnownAgent } from '../agents/agent-directory.ts'

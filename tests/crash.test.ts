@@ -18,13 +18,24 @@ const same = (left: string[], right: string[]) => left.toSorted().join() === rig
 /** Rows, folders and QEMU processes name the same sandboxes, and each that says running answers. */
 async function everythingAgrees(): Promise<void> {
   await offshoot.healthy()
-  await until('rows, folders and VMs agreeing', async () => {
-    const rows: { id: string; status: string }[] = (await offshoot.request('GET', '/v1/sandboxes?limit=1000')).body
-    const folders = await offshoot.folders()
-    const machines = (await offshoot.virtualMachines()).map(({ sandboxId }) => sandboxId)
-    const live = rows.filter(({ status }) => status === 'running').map(({ id }) => id)
-    return rows.every(({ status }) => status !== 'creating') && same(rows.map(({ id }) => id), folders) && same(live, machines)
-  }, 90_000)
+  await until(
+    'rows, folders and VMs agreeing',
+    async () => {
+      const rows: { id: string; status: string }[] = (await offshoot.request('GET', '/v1/sandboxes?limit=1000')).body
+      const folders = await offshoot.folders()
+      const machines = (await offshoot.virtualMachines()).map(({ sandboxId }) => sandboxId)
+      const live = rows.filter(({ status }) => status === 'running').map(({ id }) => id)
+      return (
+        rows.every(({ status }) => status !== 'creating') &&
+        same(
+          rows.map(({ id }) => id),
+          folders,
+        ) &&
+        same(live, machines)
+      )
+    },
+    90_000,
+  )
   const rows: { id: string; status: string }[] = (await offshoot.request('GET', '/v1/sandboxes?limit=1000')).body
   for (const { id, status } of rows) {
     if (status === 'running') expect((await offshoot.exec(id, 'echo here')).stdout).toBe('here\n')
@@ -69,7 +80,9 @@ describe('a kill -9 in the middle of creates and deletes', () => {
       ...Array.from({ length: 6 }, async () => offshoot.create()),
       ...kept.map(async ({ id }) => offshoot.delete(id)),
     ].map(async (each) => each.catch(() => undefined))
-    await until('a first VM of the new ones', async () => (await offshoot.folders()).some((id) => kept.every((k) => k.id !== id)))
+    await until('a first VM of the new ones', async () =>
+      (await offshoot.folders()).some((id) => kept.every((k) => k.id !== id)),
+    )
     await offshoot.killService(service)
     await Promise.all(underWay)
     await everythingAgrees()
@@ -103,7 +116,9 @@ describe('a kill -9 in the middle of creates and deletes', () => {
 
 it('fifty creates at once all succeed or are refused as specified, and deletes leave nothing', async () => {
   const answers = await Promise.all(
-    Array.from({ length: 50 }, async () => offshoot.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } })),
+    Array.from({ length: 50 }, async () =>
+      offshoot.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } }),
+    ),
   )
   expect(answers.filter(({ status }) => ![201, 429, 507].includes(status)).map(({ text }) => text)).toEqual([])
   const created = answers.filter(({ status }) => status === 201).map(({ body }) => body.id as string)

@@ -87,7 +87,7 @@ describe('exec', () => {
     hungUp.catch(() => undefined)
     await until('the command running', async () => running('sleep 7002'))
     controller.abort()
-    await expect(hungUp).rejects.toThrow()
+    await expect(hungUp).rejects.toThrow('aborted')
     await until('no sleep left', async () => !(await running('sleep 7002')))
   })
 

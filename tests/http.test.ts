@@ -15,6 +15,10 @@ const create = async (body: unknown) => offshoot.request('POST', '/v1/sandboxes'
 const bare = async (method: string, path: string, headers: Record<string, string> = {}) =>
   call(method, offshoot.credentials.base_url + path, { headers })
 
+const idsOf = (answer: { body: { id: string }[] }) => answer.body.map(({ id }) => id)
+const idsOn = (raw: readonly string[]) =>
+  raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'x-request-id')
+
 describe('public routes', () => {
   it('answer without credentials', async () => {
     const health = await bare('GET', '/healthz')
@@ -31,7 +35,13 @@ describe('public routes', () => {
     const { body } = await bare('GET', '/openapi.json')
     expect(body.openapi).toMatch(/^3\.1\./)
     expect(Object.keys(body.paths)).toEqual(
-      expect.arrayContaining(['/v1/sandboxes', '/v1/sandboxes/{id}', '/v1/sandboxes/{id}/exec', '/v1/templates', '/v1/templates/{name}']),
+      expect.arrayContaining([
+        '/v1/sandboxes',
+        '/v1/sandboxes/{id}',
+        '/v1/sandboxes/{id}/exec',
+        '/v1/templates',
+        '/v1/templates/{name}',
+      ]),
     )
   })
 })
@@ -66,16 +76,19 @@ describe('credentials', () => {
 
 describe('unknown things', () => {
   const nobody = '00000000-0000-4000-8000-000000000000'
-  it.each([nobody, 'x', '..%2f..%2fetc', '%00', nobody.toUpperCase(), `${nobody}0`])('id %s answers 404', async (id) => {
-    for (const [method, path, body] of [
-      ['GET', `/v1/sandboxes/${id}`, undefined],
-      ['DELETE', `/v1/sandboxes/${id}`, undefined],
-      ['POST', `/v1/sandboxes/${id}/exec`, { cmd: 'true' }],
-    ] as const) {
-      const answer = await offshoot.request(method, path, { body })
-      expect([answer.status, answer.body]).toEqual([404, { error: 'not found' }])
-    }
-  })
+  it.each([nobody, 'x', '..%2f..%2fetc', '%00', nobody.toUpperCase(), `${nobody}0`])(
+    'id %s answers 404',
+    async (id) => {
+      for (const [method, path, body] of [
+        ['GET', `/v1/sandboxes/${id}`, undefined],
+        ['DELETE', `/v1/sandboxes/${id}`, undefined],
+        ['POST', `/v1/sandboxes/${id}/exec`, { cmd: 'true' }],
+      ] as const) {
+        const answer = await offshoot.request(method, path, { body })
+        expect([answer.status, answer.body]).toEqual([404, { error: 'not found' }])
+      }
+    },
+  )
 
   it('routes and methods answer in JSON', async () => {
     const route = await offshoot.request('GET', '/v1/nowhere')
@@ -142,9 +155,9 @@ describe('create', () => {
 describe('the list', () => {
   it('is paged, newest first, and filtered', async () => {
     const ids: string[] = []
-    for (const tag of ['a', 'b', 'a']) ids.unshift((await offshoot.create({ template: 'minimal', metadata: { tag } })).id)
+    for (const tag of ['a', 'b', 'a'])
+      ids.unshift((await offshoot.create({ template: 'minimal', metadata: { tag } })).id)
     const page = async (query: string) => offshoot.request('GET', `/v1/sandboxes${query}`)
-    const idsOf = (answer: { body: { id: string }[] }) => answer.body.map(({ id }) => id)
     expect(idsOf(await page(''))).toEqual(ids)
     expect(idsOf(await page('?metadata.tag=a'))).toEqual([ids[0], ids[2]])
     expect(idsOf(await page('?status=running&template=minimal'))).toEqual(ids)
@@ -166,10 +179,13 @@ describe('the list', () => {
 })
 
 describe('X-Request-Id', () => {
-  const idsOn = (raw: readonly string[]) => raw.filter((_, i) => i % 2 === 1 && raw[i - 1]?.toLowerCase() === 'x-request-id')
   it.each(['/healthz', '/v1/sandboxes', '/v1/nowhere', '/v1/sandboxes/x'])('stands once on %s', async (path) => {
-    expect(idsOn((await offshoot.request('GET', path, { headers: { 'x-request-id': 'mine-1' } })).rawHeaders)).toEqual(['mine-1'])
-    const long = idsOn((await offshoot.request('GET', path, { headers: { 'x-request-id': 'x'.repeat(65) } })).rawHeaders)
+    expect(idsOn((await offshoot.request('GET', path, { headers: { 'x-request-id': 'mine-1' } })).rawHeaders)).toEqual([
+      'mine-1',
+    ])
+    const long = idsOn(
+      (await offshoot.request('GET', path, { headers: { 'x-request-id': 'x'.repeat(65) } })).rawHeaders,
+    )
     expect(long).toHaveLength(1)
     expect(long[0]).not.toContain('xxxx')
     expect(idsOn((await offshoot.request('GET', path)).rawHeaders)).toHaveLength(1)

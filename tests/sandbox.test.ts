@@ -94,7 +94,10 @@ describe('a sandbox', () => {
     const { id } = await offshoot.create()
     const machine = (await offshoot.virtualMachines()).find(({ sandboxId }) => sandboxId === id)
     process.kill(machine?.pid ?? Number.NaN, 'SIGKILL')
-    await until('status failed', async () => (await offshoot.request('GET', `/v1/sandboxes/${id}`)).body.status === 'failed')
+    await until(
+      'status failed',
+      async () => (await offshoot.request('GET', `/v1/sandboxes/${id}`)).body.status === 'failed',
+    )
     const exec = await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body: { cmd: 'true' } })
     expect(exec.status).toBe(404)
     expect(exec.body).toEqual({ error: 'sandbox not found or not running' })
@@ -115,7 +118,9 @@ describe('the base template', () => {
     expect(programs.exit_code).toBe(0)
     expect(programs.stdout).toMatch(/^12\./)
     expect(programs.stdout).toMatch(/^v24\./m)
-    expect((await offshoot.exec(id, 'id -un; echo $HOME; pwd', { user: 'user' })).stdout).toBe('user\n/home/user\n/home/user\n')
+    expect((await offshoot.exec(id, 'id -un; echo $HOME; pwd', { user: 'user' })).stdout).toBe(
+      'user\n/home/user\n/home/user\n',
+    )
     expect((await offshoot.exec(id, "python3 -c 'print(6 * 7)'; node -e 'console.log(6 * 7)'")).stdout).toBe('42\n42\n')
     const disk = await offshoot.exec(id, "df -m / | awk 'NR==2 {print $2}'")
     expect(Number(disk.stdout)).toBeGreaterThan(3500)

@@ -13,7 +13,10 @@ const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(import.meta
 
 /** Runs `bin/up` to its end. */
 async function run(...args: string[]): Promise<{ code: number | null; output: string; errors: string }> {
-  const child = spawn(up, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, OFFSHOOT_TEMPLATES: 'minimal' } })
+  const child = spawn(up, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, OFFSHOOT_TEMPLATES: 'minimal' },
+  })
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { code: child.exitCode, output, errors }
 }
@@ -73,11 +76,14 @@ describe('bin/up', () => {
     await rm(join(folder, '..'), { recursive: true })
   })
 
-  it.each([[['--port', 'x']], [['--port', '70000']], [['--nonsense']], [['--data-dir']]])('refuses %j', async (args) => {
-    const refused = await run(...args)
-    expect(refused.code).toBe(2)
-    expect(refused.errors).toMatch(/^[^\n]+\n/)
-  })
+  it.each([[['--port', 'x']], [['--port', '70000']], [['--nonsense']], [['--data-dir']]])(
+    'refuses %j',
+    async (args) => {
+      const refused = await run(...args)
+      expect(refused.code).toBe(2)
+      expect(refused.errors).toMatch(/^[^\n]+\n/)
+    },
+  )
 
   it('refuses a data directory that is a file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'offshoot-'))

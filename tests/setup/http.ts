@@ -27,7 +27,9 @@ export async function call(method: string, url: string, { headers = {}, body, si
   const isRaw = typeof body === 'string' || body instanceof Uint8Array
   const payload = body === undefined || isRaw ? body : JSON.stringify(body)
   const contentHeaders: Record<string, string> =
-    payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }
+    payload === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const request = httpRequest(url, {
     method,

@@ -100,14 +100,20 @@ export class Offshoot {
   }
 
   /** Creates a sandbox and expects it to be there. */
-  async create(body: Record<string, unknown> = { template: 'minimal' }): Promise<{ id: string; [field: string]: unknown }> {
+  async create(
+    body: Record<string, unknown> = { template: 'minimal' },
+  ): Promise<{ id: string; [field: string]: unknown }> {
     const answer = await this.request('POST', '/v1/sandboxes', { body })
     if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${answer.text}`)
     return answer.body
   }
 
   /** Runs a command and expects an answer of 200. */
-  async exec(id: string, cmd: string, options: Record<string, unknown> = {}): Promise<{ stdout: string; stderr: string; exit_code: number }> {
+  async exec(
+    id: string,
+    cmd: string,
+    options: Record<string, unknown> = {},
+  ): Promise<{ stdout: string; stderr: string; exit_code: number }> {
     const answer = await this.request('POST', `/v1/sandboxes/${id}/exec`, { body: { cmd, ...options } })
     if (answer.status !== 200) throw new Error(`exec answered ${answer.status}: ${answer.text}`)
     return answer.body
@@ -139,10 +145,14 @@ export class Offshoot {
   }
 
   async healthy(): Promise<void> {
-    await until('every part healthy', async () => {
-      const answer = await call('GET', `${this.credentials.base_url}/healthz`).catch(() => null)
-      return answer?.status === 200 && answer.body.status === 'ok'
-    }, 60_000)
+    await until(
+      'every part healthy',
+      async () => {
+        const answer = await call('GET', `${this.credentials.base_url}/healthz`).catch(() => null)
+        return answer?.status === 200 && answer.body.status === 'ok'
+      },
+      60_000,
+    )
   }
 
   /** QEMU processes of this data directory: those whose working directory is one of its sandbox folders. */

@@ -37,6 +37,7 @@ describe('parseArguments', () => {
     ['--nonsense'],
     ['--data-dir'],
     ['word'],
+    ['--prepare', '--down'],
   ])('refuses %s %s', (...args) => {
     expect(() => parseArguments(args, {}, '/')).toThrow(UsageError)
   })

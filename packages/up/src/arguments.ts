@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--images-dir DIR] [--yes] [--down] [--help]
+export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--images-dir DIR] [--yes] [--prepare | --down] [--help]
 
 Sets up everything Offshoot needs on this machine, starts it and stays in the foreground; Ctrl-C stops the services and leaves VMs running.
 
@@ -9,6 +9,7 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
   --port N          public port on 127.0.0.1 (default 8080; 0 takes a free one)
   --images-dir DIR  where built images are kept, to share them between data directories (default DIR/images)
   --yes             install missing Debian packages without asking
+  --prepare         only build what a start needs and is shared between data directories; start nothing
   --down            end the services and every VM of DIR; removes nothing
   --help            this text
 
@@ -16,7 +17,7 @@ OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
 `
 
 export interface UpArguments {
-  readonly command: 'up' | 'down' | 'help'
+  readonly command: 'up' | 'prepare' | 'down' | 'help'
   /** Absolute. */
   readonly dataDir: string
   /** Absolute. */
@@ -41,13 +42,18 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
   if (!/^\d{1,5}$/.test(values.port ?? '8080') || port > 65_535)
     throw new UsageError(`--port must be a number from 0 to 65535, not "${values.port}"`)
   return {
-    command: values.help ? 'help' : values.down ? 'down' : 'up',
+    command: commandOf(values),
     dataDir,
     imagesDir: values['images-dir'] === undefined ? resolve(dataDir, 'images') : resolve(cwd, values['images-dir']),
     port,
     isYes: values.yes ?? false,
     templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),
   }
+}
+
+function commandOf({ help, down, prepare }: ReturnType<typeof parseFlags>): UpArguments['command'] {
+  if (down && prepare) throw new UsageError('--down and --prepare exclude one another')
+  return help ? 'help' : down ? 'down' : prepare ? 'prepare' : 'up'
 }
 
 function parseFlags(argv: readonly string[]) {
@@ -59,6 +65,7 @@ function parseFlags(argv: readonly string[]) {
         'images-dir': { type: 'string' },
         port: { type: 'string' },
         yes: { type: 'boolean' },
+        prepare: { type: 'boolean' },
         down: { type: 'boolean' },
         help: { type: 'boolean' },
       },

@@ -1,5 +1,6 @@
 import { parseArguments, USAGE, UsageError, type UpArguments } from './arguments.ts'
 import { down } from './down.ts'
+import { prepare } from './prepare.ts'
 import { SetupFailure } from './setup-failure.ts'
 import { up } from './up.ts'
 
@@ -29,6 +30,8 @@ async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: Abort
       return
     case 'down':
       return down(args)
+    case 'prepare':
+      return prepare(args, stop)
     case 'up':
       return up(args, stop, hurry)
   }

@@ -14,8 +14,9 @@ import { takeLock, type ExclusiveLock } from './exclusive-lock.ts'
 import { ensureDebianPackages } from './host/debian-packages.ts'
 import { findFreePort, isPortFree } from './host/free-port.ts'
 import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
+import { buildImages } from './images/build-images.ts'
 import { imageSteps } from './images/image-steps.ts'
-import { isAnyMissing, runSteps } from './images/run-steps.ts'
+import { isAnyMissing } from './images/run-steps.ts'
 import type { Step } from './images/step.ts'
 import { prepareAgent } from './prepare-agent.ts'
 import { Progress } from './progress.ts'
@@ -32,7 +33,6 @@ import { SetupFailure } from './setup-failure.ts'
 import { waitUntilHealthy } from './wait-until-healthy.ts'
 
 /** Another bin/up may be building the same images from nothing. */
-const IMAGES_LOCK_WAIT_S = 1800
 
 /**
  * Sets up, starts, and runs until `stop` is aborted (then the services are ended in order; VMs stay) or a service is given up.
@@ -117,7 +117,10 @@ async function start(
 ): Promise<void> {
   const progress = new Progress([...steps.map((step) => step.name), 'bakes'])
   const programs = await postgresPrograms()
-  const databasePassword = await both(ensureCluster(layout, programs, stop), buildImages(layout, steps, progress, stop))
+  const databasePassword = await both(
+    ensureCluster(layout, programs, stop),
+    buildImages(layout.imagesDir, steps, progress, stop),
+  )
   await writeConfiguration({
     layout,
     ports,
@@ -137,16 +140,6 @@ async function start(
   await waitUntilHealthy(baseUrl(ports), stop)
   const template = args.templates?.[0] ?? 'base'
   process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, template).join('\n')}\n`)
-}
-
-async function buildImages(layout: DataLayout, steps: readonly Step[], progress: Progress, stop: AbortSignal) {
-  const lock = await takeLock(`${layout.imagesDir}/.lock`, IMAGES_LOCK_WAIT_S)
-  if (lock === null) throw new SetupFailure(`Another bin/up is still building ${layout.imagesDir}.`)
-  try {
-    await runSteps(steps, layout.imagesDir, stop, progress)
-  } finally {
-    lock.release()
-  }
 }
 
 function nodeService(name: 'agent' | 'control', config: string): Service {

@@ -1,0 +1,26 @@
+import { mkdir } from 'node:fs/promises'
+import { takeLock } from '../exclusive-lock.ts'
+import type { Progress } from '../progress.ts'
+import { SetupFailure } from '../setup-failure.ts'
+import { runSteps } from './run-steps.ts'
+import type { Step } from './step.ts'
+
+/** Seconds; another bin/up may be building the very same. */
+const LOCK_WAIT_S = 1800
+
+/** Brings IMAGES up to date; of several processes that want to, one does and the others wait. */
+export async function buildImages(
+  imagesDir: string,
+  steps: readonly Step[],
+  progress: Progress,
+  stop: AbortSignal,
+): Promise<void> {
+  await mkdir(imagesDir, { recursive: true })
+  const lock = await takeLock(`${imagesDir}/.lock`, LOCK_WAIT_S)
+  if (lock === null) throw new SetupFailure(`Another bin/up is still building ${imagesDir}.`)
+  try {
+    await runSteps(steps, imagesDir, stop, progress)
+  } finally {
+    lock.release()
+  }
+}

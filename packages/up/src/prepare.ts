@@ -1,0 +1,16 @@
+import type { UpArguments } from './arguments.ts'
+import { ensureDebianPackages } from './host/debian-packages.ts'
+import { checkResources, SETUP_NEEDS } from './host/resources.ts'
+import { buildImages } from './images/build-images.ts'
+import { imageSteps } from './images/image-steps.ts'
+import { isAnyMissing } from './images/run-steps.ts'
+import { Progress } from './progress.ts'
+import { templatesFolder } from './repository.ts'
+
+/** `bin/up --prepare`: Debian packages and images, so that a later start, or several, need not make them. */
+export async function prepare(args: UpArguments, stop: AbortSignal): Promise<void> {
+  const steps = await imageSteps(templatesFolder, args.templates)
+  if (await isAnyMissing(steps, args.imagesDir)) await checkResources([args.imagesDir], SETUP_NEEDS)
+  await ensureDebianPackages(args.isYes, stop)
+  await buildImages(args.imagesDir, steps, new Progress(steps.map((step) => step.name)), stop)
+}

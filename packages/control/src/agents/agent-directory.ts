@@ -6,7 +6,7 @@ import type { Database } from '../db/database.ts'
 import { transaction } from '../db/transaction.ts'
 import { dropUnreportedTemplates, reportGlobalTemplates } from '../templates/template-statements.ts'
 import { AgentClient } from './agent-client.ts'
-import { upsertAgent } from './agent-statements.ts'
+import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.ts'
 
 /** Milliseconds between two looks at an agent that answers, and at one that does not. */
 const LOOK_MS = 2_000
@@ -93,6 +93,12 @@ export class AgentDirectory {
     const global = info.templates.filter((template) => template.is_global)
     await transaction(this.#database.pool, async (client) => {
       await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
+      const retired = await retireOthers(client, info.agent_id, agent.client.url)
+      if (retired.length > 0)
+        await failSandboxesOf(
+          client,
+          retired.map(({ id }) => id),
+        )
       await reportGlobalTemplates(client, JSON.stringify(global))
       await dropUnreportedTemplates(client)
     })

@@ -1,10 +1,10 @@
 import { statement } from '../db/statement.ts'
 
-/** An agent we heard from. Its cursor is kept; a log shorter than the cursor was lost, and is read from its end. */
+/** An agent we heard from. Its cursor is kept. */
 export const upsertAgent = statement<{ cursor: number }, [id: string, url: string, info: string]>(
   'upsert-agent',
   `insert into agents (id, url, info) values ($1, $2, $3)
-   on conflict (id) do update set url = excluded.url, info = excluded.info, seen_at = now()
+   on conflict (id) do update set url = excluded.url, info = excluded.info, seen_at = now(), retired_at = null
    returning cursor`,
 )
 
@@ -28,4 +28,21 @@ export const setAgentCursor = statement<never, [id: string, cursor: number]>(
 export const forgetSequence = statement<never, [agentId: string]>(
   'forget-sequence',
   'update sandboxes set last_event_seq = 0 where agent_id = $1',
+)
+
+/** Another agent answers at this one's address now. */
+export const retireOthers = statement<{ id: string }, [id: string, url: string]>(
+  'retire-others',
+  'update agents set retired_at = now() where url = $2 and id <> $1 and retired_at is null returning id',
+)
+
+export const failSandboxesOf = statement<never, [agentIds: readonly string[]]>(
+  'fail-sandboxes-of',
+  `update sandboxes set status = 'failed' where agent_id = any($1) and status <> 'failed'`,
+)
+
+/** No row: not retired. */
+export const retiredAgent = statement<{ id: string }, [id: string]>(
+  'retired-agent',
+  'select id from agents where id = $1 and retired_at is not null',
 )

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Database } from '../db/database.ts'
 import type { ProcessLock } from '../db/process-lock.ts'
+import type { AgentClient } from './agent-client.ts'
 import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
 import { Follower } from './follower.ts'
 
@@ -14,13 +15,14 @@ export interface FleetOptions {
 /** The agents and, for each that has ever answered, the follower of its log. */
 export class Fleet {
   readonly directory: AgentDirectory
-  readonly #followers = new Map<string, Follower>()
+  readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
 
   constructor({ agents, database, lock, log }: FleetOptions) {
     this.directory = new AgentDirectory(agents, database, log, ({ client }, { agent_id: agentId }) => {
-      if (!this.#followers.has(agentId)) {
-        this.#followers.set(agentId, new Follower({ agentId, client, database, lock, log }))
-      }
+      const previous = this.#followers.get(client)
+      if (previous?.agentId === agentId) return
+      void previous?.follower.stop()
+      this.#followers.set(client, { agentId, follower: new Follower({ agentId, client, database, lock, log }) })
     })
     this.directory.start()
   }
@@ -35,11 +37,11 @@ export class Fleet {
 
   /** @see Follower.reconcileSoon */
   reconcileSoon(agentId: string): void {
-    this.#followers.get(agentId)?.reconcileSoon()
+    for (const each of this.#followers.values()) if (each.agentId === agentId) each.follower.reconcileSoon()
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#followers.values()].map((follower) => follower.stop()))
+    await Promise.all([...this.#followers.values()].map(({ follower }) => follower.stop()))
     await this.directory.stop()
   }
 }

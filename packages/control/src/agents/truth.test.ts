@@ -169,6 +169,19 @@ describe('rows follow the agent', () => {
     expect(await eventually(() => state.sandboxes.size === 0)).toBe(true)
   })
 
+  it('fail when another agent answers at the address of theirs, and can then be deleted', async () => {
+    const { id } = (await create()).body
+    await caughtUp()
+    const { port } = agent
+    await agent.kill()
+    agent = await FakeAgent.start({ port })
+    expect(await eventually(async () => (await statusOf(id)) === 'failed')).toBe(true)
+    expect((await call(control.url, 'DELETE', `/v1/sandboxes/${id}`, { token: tenant.key })).status).toBe(204)
+    const created = (await create()).body
+    agent.log('sandbox.paused', created.id)
+    expect(await eventually(async () => (await statusOf(created.id)) === 'paused')).toBe(true)
+  })
+
   describe('several agents', () => {
     it('the next one is asked when the first has no memory, or cannot be reached', async () => {
       const other = await FakeAgent.start()

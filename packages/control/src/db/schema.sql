@@ -30,6 +30,7 @@ create table "agents" (
   info jsonb not null,
   seen_at timestamp(3) with time zone not null default now(),
   created_at timestamp(3) with time zone not null default now(),
+  retired_at timestamp(3) with time zone,
   constraint agents_pkey PRIMARY KEY (id)
 );
 

@@ -1,6 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { AgentUnreachable } from '../agents/agent-failure.ts'
+import { retiredAgent } from '../agents/agent-statements.ts'
 import type { Control } from '../control.ts'
 import { sandboxOf } from '../http/admission.ts'
 import type { SandboxRow } from './sandbox-row.ts'
@@ -29,10 +30,17 @@ export function deleteSandbox(app: FastifyInstance, control: Control): void {
   })
 }
 
-/** First the VM, then the row: while the agent cannot be reached the row stays, and says that something is still there. */
-async function removeFromAgent({ fleet }: Control, row: SandboxRow, requestId: string): Promise<void> {
+/**
+ * First the VM, then the row: while the agent cannot be reached the row stays, and says that something
+ * is still there. Of an agent that is retired nothing is.
+ */
+async function removeFromAgent({ fleet, database }: Control, row: SandboxRow, requestId: string): Promise<void> {
   const agent = fleet.byId(row.agent_id)
-  if (agent === undefined) throw new ApiError('agentUnreachable')
+  if (agent === undefined) {
+    const [retired] = await retiredAgent(database.pool, row.agent_id)
+    if (retired === undefined) throw new ApiError('agentUnreachable')
+    return
+  }
   try {
     await agent.client.remove(row.id, row.workspace_id, requestId)
   } catch (error) {

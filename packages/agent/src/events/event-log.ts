@@ -46,7 +46,8 @@ export class EventLog {
   #recent: AgentRecord[] = []
   #lastSeq = 0
   #waiting: Waiting[] = []
-  #writing: Promise<void> | undefined
+  #isWriting = false
+  #writing = Promise.resolve()
   #changed = Promise.withResolvers<void>()
 
   private constructor(agentId: AgentId, segments: Segments, records: readonly AgentRecord[]) {
@@ -89,7 +90,7 @@ export class EventLog {
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new Error('event log: too many records waiting'))
     const { promise, resolve, reject } = Promise.withResolvers<AgentRecord>()
     this.#waiting.push({ draft, ts: new Date().toISOString(), resolve, reject })
-    this.#writing ??= this.#write().finally(() => (this.#writing = undefined))
+    if (!this.#isWriting) this.#writing = this.#write()
     return promise
   }
 
@@ -98,12 +99,9 @@ export class EventLog {
    * The consumer sets the pace: nothing is buffered for a slow one, it reads from disk what has left memory.
    */
   async *follow(seq: number, signal: AbortSignal): AsyncGenerator<readonly AgentRecord[]> {
-    const aborted = Promise.withResolvers<void>()
-    signal.addEventListener('abort', () => aborted.resolve(), { once: true })
     for (let cursor = seq; !signal.aborted;) {
-      const changed = this.#changed.promise
       if (cursor >= this.#lastSeq) {
-        await Promise.race([changed, aborted.promise])
+        await this.#changeOr(signal)
         continue
       }
       for await (const batch of this.#kept(cursor)) {
@@ -120,13 +118,25 @@ export class EventLog {
     await this.#segments.close()
   }
 
+  /** Waits for the next record or the end of the wish for it; leaves nothing on a signal that lives for days. */
+  async #changeOr(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const wake = () => resolve()
+    signal.addEventListener('abort', wake, { once: true })
+    void this.#changed.promise.then(wake)
+    await promise
+    signal.removeEventListener('abort', wake)
+  }
+
   async *#kept(cursor: number): AsyncGenerator<readonly AgentRecord[]> {
     const first = this.#recent[0]
     if (first && first.seq <= cursor + 1) yield this.#recent.slice(cursor + 1 - first.seq)
     else yield* this.#segments.readFrom(cursor + 1)
   }
 
+  /** Resets the flag in the same turn in which it finds nothing waiting: a record that comes later starts anew. */
   async #write(): Promise<void> {
+    this.#isWriting = true
     while (this.#waiting.length > 0) {
       const group = this.#waiting.splice(0, MAX_GROUP)
       const records = this.#number(group)
@@ -139,6 +149,7 @@ export class EventLog {
       this.#commit(records)
       group.forEach(({ resolve }, index) => resolve(records[index] as AgentRecord))
     }
+    this.#isWriting = false
   }
 
   #number(group: readonly Waiting[]): AgentRecord[] {

@@ -1,25 +1,29 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually } from '../test/agent-process.ts'
 
 let agent: AgentProcess
-beforeEach(async () => {
+beforeAll(async () => {
   agent = await AgentProcess.create()
-  await agent.start()
+  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
 })
-afterEach(() => agent.destroy())
+beforeEach(() => agent.start())
+afterEach(() => agent.reset())
+afterAll(() => agent.destroy())
 
 /** Folders, list and processes tell one story, and the log's numbers have no gap. */
 async function expectAgreement() {
   const { sandboxes } = await agent.list()
   const running = sandboxes.filter(({ status }) => status === 'running').map(({ id }) => id)
   expect(sandboxes.filter(({ status }) => status === 'creating')).toEqual([])
-  expect((await agent.folders()).sort()).toEqual(sandboxes.map(({ id }) => id).sort())
+  expect(new Set(await agent.folders())).toEqual(new Set(sandboxes.map(({ id }) => id)))
   const folders = (await agent.vms()).map(({ folder }) => folder.split('/').at(-2))
-  expect(folders.sort()).toEqual(running.sort())
+  expect(folders).toHaveLength(running.length)
+  expect(new Set(folders)).toEqual(new Set(running))
   const records = await agent.records()
   expect(records.map(({ seq }) => seq)).toEqual(records.map((_record, index) => index + 1))
   for (const id of running) {
@@ -140,14 +144,13 @@ describe('what an agent finds at its start', () => {
   })
 
   it('makes a bake anew whose files are damaged', async () => {
-    const { readdir } = await import('node:fs/promises')
     const bakes = join(agent.dataDir, 'bakes', 'minimal')
     const [fingerprint = ''] = await readdir(bakes)
     await agent.stop()
     await rm(join(bakes, fingerprint, 'bake.json'))
     await agent.start()
     const { id } = await agent.created()
-    await agent.delete(id)
+    expect((await agent.delete(id)).status).toBe(204)
   })
 })
 
@@ -177,20 +180,43 @@ describe('end-all', () => {
   })
 })
 
+async function expectNothing() {
+  expect(await agent.folders()).toEqual([])
+  expect(await agent.vms()).toEqual([])
+  expect(await agent.records()).toEqual([])
+}
+
 describe('a create that cannot succeed', () => {
   it('leaves nothing and says why in the log', async () => {
-    const { readdir } = await import('node:fs/promises')
     const bakes = join(agent.dataDir, 'bakes', 'minimal')
     const [fingerprint = ''] = await readdir(bakes)
     const state = join(bakes, fingerprint, 'state')
+    const good = await readFile(state)
     await rm(state)
     await writeFile(state, 'not a device state')
-    const { status, body } = await agent.create()
-    expect(status).toBe(500)
-    expect(body).toMatchObject({ error: 'sandbox could not be started' })
-    expect(agent.log).toContain('QEMU ended with')
-    expect(await agent.folders()).toEqual([])
-    expect(await agent.vms()).toEqual([])
-    expect(await agent.records()).toEqual([])
+    try {
+      const { status, body } = await agent.create()
+      expect(status).toBe(500)
+      expect(body).toMatchObject({ error: 'sandbox could not be started' })
+      expect(agent.log).toContain('QEMU ended with')
+      await expectNothing()
+    } finally {
+      await rm(state)
+      await writeFile(state, good, { mode: 0o400 })
+    }
+  })
+
+  it.skipIf(process.getuid?.() !== 0)('answers 507 on a full disk', async () => {
+    const sandboxes = join(agent.dataDir, 'sandboxes')
+    // Room for the folders and not for a disk layer.
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'offshoot-test', sandboxes])
+    try {
+      const { status, body } = await agent.create()
+      expect({ status, body }).toEqual({ status: 507, body: { error: 'insufficient host storage for sandbox' } })
+      await expectNothing()
+    } finally {
+      await agent.stop('SIGKILL')
+      execFileSync('umount', [sandboxes])
+    }
   })
 })

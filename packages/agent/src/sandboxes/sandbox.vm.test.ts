@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { access } from 'node:fs/promises'
-import type { AgentInfo } from '@offshoot/contract/agent-api'
+import { access, readFile } from 'node:fs/promises'
+import type { AgentInfo, AgentRecord } from '@offshoot/contract/agent-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually, OTHER_WORKSPACE } from '../test/agent-process.ts'
 
@@ -47,7 +48,6 @@ describe('create, exec, delete', () => {
   it('never writes what a sandbox is given as env', async () => {
     const secret = randomUUID()
     const sandbox = await agent.created({ SECRET: secret })
-    const { execFileSync } = await import('node:child_process')
     const found = () =>
       execFileSync('sh', ['-c', `grep -rl ${secret} ${agent.dataDir}/sandboxes ${agent.dataDir}/events; true`])
     expect(found().toString()).toBe('')
@@ -65,7 +65,6 @@ describe('create, exec, delete', () => {
 
   it('confines each QEMU: own user, no capabilities, no way to more', async () => {
     const sandboxes = await Promise.all([agent.created(), agent.created()])
-    const { readFile } = await import('node:fs/promises')
     const users = new Set<string>()
     for (const { process } of await agent.vms()) {
       const status = await readFile(`/proc/${process.pid}/status`, 'utf8')
@@ -210,6 +209,34 @@ describe('ownership', () => {
     const { body } = await agent.call<AgentInfo>('GET', '/v1/agent', { workspace: null })
     expect(body.templates.map(({ name }) => name)).toEqual(['minimal'])
     expect(['kvm', 'tcg']).toContain(body.accelerator)
+  })
+})
+
+describe('the log of the agent', () => {
+  it('is streamed from any number on, the past first, and then live', async () => {
+    const { last_seq: after } = await agent.list()
+    const past = await agent.created()
+    const reader = new AbortController()
+    const response = await agent.open(`/v1/agent/events?after=${after}`, reader.signal)
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    let text = ''
+    const reading = (async () => {
+      for await (const chunk of response.body ?? []) text += Buffer.from(chunk).toString()
+    })().catch(() => 'left')
+    const live = await agent.created()
+    await agent.delete(past.id)
+    await eventually('the last record', async () => text.includes('sandbox.deleted'))
+    reader.abort()
+    expect(await reading).toBe('left')
+    const ids = [...text.matchAll(/^id: (\d+)$/gm)].map((match) => Number(match[1]))
+    expect(ids).toEqual([after + 1, after + 2, after + 3])
+    const records = [...text.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1] ?? '') as AgentRecord)
+    expect(records.map(({ event }) => [event.sandbox_id, event.type])).toEqual([
+      [past.id, 'sandbox.running'],
+      [live.id, 'sandbox.running'],
+      [past.id, 'sandbox.deleted'],
+    ])
+    await agent.delete(live.id)
   })
 })
 

@@ -112,6 +112,15 @@ export class AgentProcess {
     await ended
   }
 
+  /** Back to an agent that does not run and has never had a sandbox; its bakes stay. */
+  async reset(): Promise<void> {
+    await this.stop('SIGKILL')
+    const ended = await this.run('end-all.ts')
+    if (ended.exitCode !== 0) throw new Error(`end-all: ${ended.output}`)
+    if ((await this.vms()).length > 0) throw new Error('a QEMU is left')
+    for (const name of ['sandboxes', 'events']) await rm(join(this.dataDir, name), { recursive: true, force: true })
+  }
+
   /** Ends everything and checks that nothing is left behind. */
   async destroy(): Promise<void> {
     await this.stop('SIGKILL')

@@ -131,7 +131,7 @@ describe('the base template', () => {
     const { id } = await offshoot.create({ template: 'base' })
     const banner = await offshoot.exec(
       id,
-      `python3 -c "import socket; print(socket.create_connection(('127.0.0.1', 22), 10).recv(64).decode())"`,
+      `python3 -c "import socket; print(socket.create_connection(('127.0.0.1', 22), 10).recv(64).split(b'\\r\\n')[0].decode())"`,
     )
     expect(banner.stdout).toMatch(/^SSH-2\.0-/)
     await offshoot.delete(id)

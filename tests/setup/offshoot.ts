@@ -149,7 +149,7 @@ export class Offshoot {
       'every part healthy',
       async () => {
         const answer = await call('GET', `${this.credentials.base_url}/healthz`).catch(() => null)
-        return answer?.status === 200 && answer.body.status === 'ok'
+        return answer?.status === 200 && answer.body.checks.agents === 'ok'
       },
       60_000,
     )

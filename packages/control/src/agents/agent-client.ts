@@ -40,6 +40,8 @@ interface Call {
 /** One agent's HTTP API (contract/agent-api.ts). Throws {@link AgentUnreachable} when no answer came. */
 export class AgentClient {
   readonly url: string
+  /** Called when a connection could not be made: the agent is gone for everyone, not just for this request. */
+  onGone: () => void = () => undefined
   readonly #calls: Pool
   readonly #execs: Pool
   readonly #credential: AgentCredential
@@ -139,7 +141,9 @@ export class AgentClient {
         ...(signal && { signal }),
       })
     } catch (error) {
-      throw new AgentUnreachable(call, error)
+      const unreachable = new AgentUnreachable(call, error)
+      if (!unreachable.mayHaveBegun) this.onGone()
+      throw unreachable
     }
   }
 }

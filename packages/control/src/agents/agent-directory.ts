@@ -10,14 +10,14 @@ import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.t
 
 /** Milliseconds between two looks at an agent that answers, and at one that does not. */
 const LOOK_MS = 2_000
-const LOOK_AGAIN_MS = 250
+const LOOK_AGAIN_MS = 200
 
 /** What this process knows of one configured agent. */
 export interface KnownAgent {
   readonly client: AgentClient
   /** As of the last look that was answered; `null` before the first. */
   info: AgentInfo | null
-  /** Whether the last look was answered. */
+  /** Whether the last look was answered, and every connection since could be made. */
   isReachable: boolean
   /** MiB promised to creates that the agent has not yet counted in `info`. */
   promisedMib: number
@@ -69,24 +69,41 @@ export class AgentDirectory {
 
   async #look(agent: KnownAgent): Promise<void> {
     const { signal } = this.#stopped
+    agent.client.onGone = () => this.#setReachable(agent, false)
+    let lookAtMs = 0
     let reported = ''
     while (!signal.aborted) {
-      try {
-        const info = await agent.client.info(randomUUID())
-        const report = JSON.stringify([info.agent_id, info.templates, info.accelerator, info.isolation, info.version])
-        if (report !== reported) await this.#record(agent, info)
-        const isNew = agent.info?.agent_id !== info.agent_id
-        agent.info = info
-        if (!agent.isReachable) this.#log.info({ agent: info.agent_id, url: agent.client.url }, 'agent reachable')
-        agent.isReachable = true
-        reported = report
-        if (isNew) this.#onKnown(agent, info)
-      } catch (error) {
-        if (agent.isReachable) this.#log.warn({ err: error, url: agent.client.url }, 'agent not reachable')
-        agent.isReachable = false
+      if (!agent.isReachable || performance.now() >= lookAtMs) {
+        reported = await this.#ask(agent, reported)
+        lookAtMs = performance.now() + LOOK_MS
       }
-      await delay(agent.isReachable ? LOOK_MS : LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined)
+      await delay(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined)
     }
+  }
+
+  /** @returns what of the answer has been recorded */
+  async #ask(agent: KnownAgent, reported: string): Promise<string> {
+    try {
+      const info = await agent.client.info(randomUUID())
+      const report = JSON.stringify([info.agent_id, info.templates, info.accelerator, info.isolation, info.version])
+      if (report !== reported) await this.#record(agent, info)
+      const isNew = agent.info?.agent_id !== info.agent_id
+      agent.info = info
+      this.#setReachable(agent, true)
+      if (isNew) this.#onKnown(agent, info)
+      return report
+    } catch (error) {
+      this.#setReachable(agent, false, error)
+      return reported
+    }
+  }
+
+  #setReachable(agent: KnownAgent, isReachable: boolean, error?: unknown): void {
+    if (agent.isReachable === isReachable) return
+    agent.isReachable = isReachable
+    const about = { url: agent.client.url, agent: agent.info?.agent_id, ...(error !== undefined && { err: error }) }
+    if (isReachable) this.#log.info(about, 'agent reachable')
+    else this.#log.warn(about, 'agent not reachable')
   }
 
   async #record(agent: KnownAgent, info: AgentInfo): Promise<void> {

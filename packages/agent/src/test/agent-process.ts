@@ -45,7 +45,7 @@ export class AgentProcess {
   private constructor(folder: string, secret: Uint8Array, port: number) {
     this.folder = folder
     this.dataDir = join(folder, 'agent')
-    this.#config = join(folder, 'agent.json')
+    this.#config = join(folder, `agent-${port}.json`)
     this.#secret = secret
     this.#base = `http://127.0.0.1:${port}`
   }

@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runProgram } from '../host/run-program.ts'
 import { AgentProcess, eventually } from '../test/agent-process.ts'
 
 let agent: AgentProcess
@@ -209,14 +210,15 @@ describe('a create that cannot succeed', () => {
   it.skipIf(process.getuid?.() !== 0)('answers 507 on a full disk', async () => {
     const sandboxes = join(agent.dataDir, 'sandboxes')
     // Room for the folders and not for a disk layer.
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'offshoot-test', sandboxes])
+    const soon = () => Deadline.after(10_000, 'mount')
+    await runProgram('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'offshoot-test', sandboxes], soon())
     try {
       const { status, body } = await agent.create()
       expect({ status, body }).toEqual({ status: 507, body: { error: 'insufficient host storage for sandbox' } })
       await expectNothing()
     } finally {
       await agent.stop('SIGKILL')
-      execFileSync('umount', [sandboxes])
+      await runProgram('umount', [sandboxes], soon())
     }
   })
 })

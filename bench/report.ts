@@ -15,7 +15,11 @@ export function table(figures: ReadonlyMap<string, Figure>): string {
     ...[...figures].map(([name, figure]) => [name, ...columns.map((column) => cell(figure[column]))]),
   ]
   const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? []
-  return rows.map((row) => row.map((text, i) => (i === 0 ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0))).join('  ')).join('\n')
+  return rows
+    .map((row) =>
+      row.map((text, i) => (i === 0 ? text.padEnd(widths[i] ?? 0) : text.padStart(widths[i] ?? 0))).join('  '),
+    )
+    .join('\n')
 }
 
 /** Writes bench/results/latest.json, beside and renamed. */

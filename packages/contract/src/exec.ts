@@ -18,7 +18,10 @@ const withoutNul = (name: string, maxChars: number) =>
 export const execBody = z.object({
   cmd: requiredText('cmd', MAX_CMD_BYTES)
     .refine((cmd) => !cmd.includes('\0'), 'cmd must not contain NUL')
-    .refine((cmd) => new TextEncoder().encode(cmd).length <= MAX_CMD_BYTES, `cmd must be at most ${MAX_CMD_BYTES} bytes`),
+    .refine(
+      (cmd) => new TextEncoder().encode(cmd).length <= MAX_CMD_BYTES,
+      `cmd must be at most ${MAX_CMD_BYTES} bytes`,
+    ),
   /** Seconds; none by default. On expiry the process group is killed and the answer is 504. */
   timeout_seconds: timeoutSeconds('timeout_seconds'),
   /** The same under the name older clients use. */

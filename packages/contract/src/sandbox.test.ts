@@ -31,7 +31,16 @@ describe('createSandboxBody', () => {
   })
 
   it('names the field in every refusal, whatever a field holds', () => {
-    const fields = ['template', 'ttl_seconds', 'metadata', 'persistent', 'idle_timeout_seconds', 'volumes', 'env', 'cpu'] as const
+    const fields = [
+      'template',
+      'ttl_seconds',
+      'metadata',
+      'persistent',
+      'idle_timeout_seconds',
+      'volumes',
+      'env',
+      'cpu',
+    ] as const
     fc.assert(
       fc.property(fc.constantFrom(...fields), fc.jsonValue(), (field, value) => {
         const message = refusal({ template: 'base', [field]: value })

@@ -5,7 +5,9 @@ import { identifyProcess, isAlive, signalProcess } from './process-identity.ts'
 
 it('knows a process by its start as well as its pid, and sees it end', async () => {
   // A name with a space and a parenthesis stands in the field that precedes the numbers.
-  const child = spawn('bash', ['-c', "printf ') x (' > /proc/$$/comm; echo; read"], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn('bash', ['-c', "printf ') x (' > /proc/$$/comm; echo; read"], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   await once(child.stdout, 'data')
   const identity = await identifyProcess(child.pid ?? 0)
   if (identity === null) throw new Error('not found')

@@ -211,15 +211,18 @@ describe('a create that cannot succeed', () => {
   it.skipIf(process.getuid?.() !== 0)('answers 507 on a full disk', async () => {
     const sandboxes = join(agent.dataDir, 'sandboxes')
     // Room for the folders and not for a disk layer.
-    const soon = () => Deadline.after(10_000, 'mount')
-    await runProgram('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'offshoot-test', sandboxes], soon())
+    await runProgram(
+      'mount',
+      ['-t', 'tmpfs', '-o', 'size=64k', 'offshoot-test', sandboxes],
+      Deadline.after(10_000, 'mount'),
+    )
     try {
       const { status, body } = await agent.create()
       expect({ status, body }).toEqual({ status: 507, body: { error: 'insufficient host storage for sandbox' } })
       await expectNothing()
     } finally {
       await agent.stop('SIGKILL')
-      await runProgram('umount', [sandboxes], soon())
+      await runProgram('umount', [sandboxes], Deadline.after(10_000, 'mount'))
     }
   })
 })

@@ -9,6 +9,9 @@ import { until } from './until.ts'
 const repository = resolve(import.meta.dirname, '../..')
 const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(repository, '.offshoot/images'))
 
+/** A Unix socket's path holds 107 bytes, and a user's data directory may lie deeper than that. */
+const LONG = 'in-a-folder-whose-path-is-longer-than-that-of-a-unix-socket-can-be'.repeat(2)
+
 export interface Credentials {
   readonly base_url: string
   readonly api_key: string
@@ -41,7 +44,7 @@ export class Offshoot {
 
   /** A new data directory, which nothing has made yet; `name` tells whose it is. */
   static prepare(name: string, options: StartOptions = {}): Offshoot {
-    return new Offshoot(join(repository, '.offshoot/tests', `${name}-${process.pid}`), options)
+    return new Offshoot(join(repository, '.offshoot/tests', `${name}-${process.pid}-${LONG}`), options)
   }
 
   static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {

@@ -48,6 +48,8 @@ export interface Agent {
 /** What all three programs of the agent begin with; the data directory's lock is held already. */
 export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: AgentId; host: Host; images: Images }> {
   const dir = await DataDir.open(config.data_dir)
+  // A Unix socket's path is short; from here they all fit (host/data-dir.ts).
+  process.chdir(dir.sandboxes)
   const id = await loadAgentId(dir.agentFile, config.agent_id)
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)

@@ -29,8 +29,6 @@ async function serve(): Promise<void> {
   await forbidCoreDumps()
   const stopping = new AbortController()
   const agent = await startAgent(config, log, stopping.signal)
-  // A Unix socket's path is short; from here they all fit (host/data-dir.ts).
-  process.chdir(agent.host.dir.sandboxes)
   const server = buildServer(agent, Buffer.from(config.secret, 'base64'))
   await server.listen(config.listen)
   const bounding = boundLogs(agent.host)

@@ -1,4 +1,4 @@
-import { access, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -83,6 +83,8 @@ async function prepareSplit(root: string): Promise<Hierarchy[]> {
   await access(join(root, 'pids', 'cgroup.procs'))
   await mkdir(memory, { recursive: true })
   await mkdir(pids, { recursive: true })
+  // Root may have made them for another agent of this host.
+  for (const folder of [memory, pids]) await access(folder, constants.W_OK)
   return [
     { folder: memory, limits: [{ file: 'memory.limit_in_bytes', value: bytes }] },
     { folder: pids, limits: [{ file: 'pids.max', value: processes }] },

@@ -17,7 +17,8 @@ import { announceDeath, watchVm } from './watch-vm.ts'
 /** `adopt`: running VMs are taken over. `end`: every VM is ended, for an agent that is to leave nothing running. */
 export type RecoverMode = 'adopt' | 'end'
 
-const ADOPT_MS = 10_000
+/** Milliseconds for a monitor to answer; generous, because a VM that does not is ended. */
+const ADOPT_MS = 60_000
 const KILL_MS = 10_000
 
 /**

@@ -44,11 +44,11 @@ export class Offshoot {
 
   /** A new data directory, which nothing has made yet; `name` tells whose it is. */
   static prepare(name: string, options: StartOptions = {}): Offshoot {
-    return new Offshoot(join(repository, '.offshoot/tests', `${name}-${process.pid}-${LONG}`), options)
+    return new Offshoot(join(repository, '.offshoot/tests', `${name}-${process.pid}`), options)
   }
 
   static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {
-    const offshoot = Offshoot.prepare(name, options)
+    const offshoot = Offshoot.prepare(`${LONG}-${name}`, options)
     await offshoot.up()
     return offshoot
   }

@@ -122,7 +122,8 @@ static void mount_root(void)
 	}
 	mkdir("/root", 0755);
 	// noatime: reading must not dirty pages that every clone then owns alone.
-	if (mount(root_device, "/root", "ext4", MS_NOATIME, "") != 0)
+	// lazytime: writing an identity file in place costs no journal transaction (a fifth off a refresh).
+	if (mount(root_device, "/root", "ext4", MS_NOATIME | MS_LAZYTIME, "") != 0)
 		die("mount of the root disk", errno);
 }
 

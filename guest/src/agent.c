@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attachments.h"
 #include "bytes.h"
 #include "channel.h"
 #include "commands.h"
@@ -31,6 +32,8 @@ struct agent {
 	uint8_t message[MESSAGE_MAX_BYTES];
 	struct channel channel;
 	struct commands commands;
+	struct kept kept;
+	struct attachments attachments;
 	struct drains drains;
 };
 
@@ -39,6 +42,7 @@ static void forget_host(struct agent *agent)
 	agent->has_host = false;
 	agent->message_type = 0;
 	commands_end(&agent->commands);
+	attachments_end(&agent->attachments);
 }
 
 // The host broke the protocol: what it says from here on has no meaning until its next HELLO.
@@ -87,11 +91,49 @@ static void on_refresh(struct agent *agent)
 	channel_send_error(&agent->channel, FRAME_ERROR, agent->message_stream, done.error, text);
 }
 
+static bool is_live(struct agent *agent, uint32_t stream)
+{
+	return commands_have(&agent->commands, stream) || attachments_find(&agent->attachments, stream) != NULL;
+}
+
+static void run_kept(struct agent *agent, uint32_t stream, bool has_stdin, const struct run_request *request)
+{
+	char text[512];
+	pid_t pid;
+	int error = kept_run(&agent->kept, has_stdin, request, &pid, text, sizeof text);
+	if (error != 0) {
+		channel_send_error(&agent->channel, FRAME_FAILED, stream, error, text);
+		return;
+	}
+	uint8_t answer[4];
+	write_u32(answer, (uint32_t)pid);
+	channel_send(&agent->channel, FRAME_STARTED, 0, stream, answer, sizeof answer);
+}
+
+// False: the message breaks the protocol.
+static bool run(struct agent *agent, uint32_t stream, bool has_stdin)
+{
+	static struct run_request request;
+	if (stream == 0 || is_live(agent, stream))
+		return false;
+	int error = run_request_parse(&request, agent->message, agent->message_bytes);
+	if (error == EPROTO)
+		return false;
+	if (error != 0)
+		channel_send_error(&agent->channel, FRAME_FAILED, stream, error,
+				   error == E2BIG ? "command: too long" : "command: options do not fit each other");
+	else if ((request.options & RUN_KEEP) != 0)
+		run_kept(agent, stream, has_stdin, &request);
+	else
+		commands_run(&agent->commands, stream, has_stdin, &request);
+	return true;
+}
+
 static void on_run(struct agent *agent, bool has_stdin)
 {
 	if (agent->message_too_long)
 		channel_send_error(&agent->channel, FRAME_FAILED, agent->message_stream, E2BIG, "command: too long");
-	else if (!commands_run(&agent->commands, agent->message_stream, has_stdin, agent->message, agent->message_bytes))
+	else if (!run(agent, agent->message_stream, has_stdin))
 		reset(agent, EPROTO, "bad RUN");
 }
 
@@ -130,6 +172,56 @@ static void on_quiesce(struct agent *agent, const struct frame *frame)
 	channel_send(&agent->channel, FRAME_QUIESCED, 0, frame->stream, NULL, 0);
 }
 
+static void on_kept(struct agent *agent, const struct frame *frame)
+{
+	size_t list_bytes = kept_list(&agent->kept, channel_begin(&agent->channel));
+	channel_commit(&agent->channel, FRAME_KEPT_LIST, 0, frame->stream, list_bytes);
+}
+
+// SIGNAL: `signal u8, id`. FORGET: `id`.
+static bool on_kept_order(struct agent *agent, const struct frame *frame)
+{
+	size_t id_at = frame->type == FRAME_SIGNAL ? 1 : 0;
+	if (frame->payload_bytes <= id_at || frame->payload_bytes > id_at + KEPT_ID_MAX_BYTES ||
+	    (id_at == 1 && (frame->payload[0] < 1 || frame->payload[0] > 64)))
+		return false;
+	struct kept_command *command = kept_find(&agent->kept, frame->payload + id_at, frame->payload_bytes - id_at);
+	if (command == NULL) {
+		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, ENOENT, "no such kept command");
+		return true;
+	}
+	if (frame->type == FRAME_SIGNAL) {
+		kept_signal(command, frame->payload[0]);
+	} else {
+		attachments_lose(&agent->attachments, command);
+		kept_forget(&agent->kept, command);
+	}
+	channel_send(&agent->channel, FRAME_DONE, 0, frame->stream, NULL, 0);
+	return true;
+}
+
+// Frames of a live stream, which is a command's or follows a kept one; an id that is neither may just have ended.
+static bool on_stream_frame(struct agent *agent, const struct frame *frame)
+{
+	struct attachment *attachment = frame->stream == 0 ? NULL : attachments_find(&agent->attachments, frame->stream);
+	switch (frame->type) {
+	case FRAME_STDIN:
+		return attachment != NULL ? attachments_stdin(attachment, frame) : commands_stdin(&agent->commands, frame);
+	case FRAME_CREDIT:
+		return attachment != NULL ? attachments_credit(attachment, frame)
+					  : commands_credit(&agent->commands, frame);
+	case FRAME_KILL:
+		return attachment != NULL ? attachments_kill(attachment, frame) : commands_kill(&agent->commands, frame);
+	case FRAME_RESIZE:
+		return attachment != NULL ? attachments_resize(attachment, frame)
+					  : commands_resize(&agent->commands, frame);
+	default:
+		if (attachment != NULL)
+			attachments_detach(&agent->attachments, attachment);
+		return frame->stream != 0;
+	}
+}
+
 static void on_frame(struct agent *agent, const struct frame *frame)
 {
 	if (frame->type == FRAME_HELLO) {
@@ -157,13 +249,21 @@ static void on_frame(struct agent *agent, const struct frame *frame)
 		on_quiesce(agent, frame);
 		break;
 	case FRAME_STDIN:
-		is_good = commands_stdin(&agent->commands, frame);
-		break;
 	case FRAME_CREDIT:
-		is_good = commands_credit(&agent->commands, frame);
-		break;
 	case FRAME_KILL:
-		is_good = commands_kill(&agent->commands, frame);
+	case FRAME_RESIZE:
+	case FRAME_DETACH:
+		is_good = on_stream_frame(agent, frame);
+		break;
+	case FRAME_ATTACH:
+		is_good = !is_live(agent, frame->stream) && attachments_attach(&agent->attachments, frame);
+		break;
+	case FRAME_KEPT:
+		on_kept(agent, frame);
+		break;
+	case FRAME_SIGNAL:
+	case FRAME_FORGET:
+		is_good = on_kept_order(agent, frame);
 		break;
 	default:
 		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, ENOSYS, "unsupported frame type");
@@ -229,8 +329,10 @@ static bool take_signals(struct agent *agent)
 		if (info.ssi_signo != SIGCHLD)
 			is_ending = true;
 	int status;
-	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
 		commands_exited(&agent->commands, pid, status);
+		kept_exited(&agent->kept, pid, status);
+	}
 	return is_ending;
 }
 
@@ -254,6 +356,11 @@ static bool take_event(struct agent *agent, const struct epoll_event *event)
 	case SOURCE_STDERR:
 		commands_wake(&agent->commands, source, index);
 		return false;
+	case SOURCE_KEPT_STDIN:
+	case SOURCE_KEPT_STDOUT:
+	case SOURCE_KEPT_STDERR:
+		kept_wake(&agent->kept, source, index);
+		return false;
 	case SOURCE_DRAIN:
 		drains_wake(&agent->drains, index);
 		return false;
@@ -268,6 +375,8 @@ static bool step(struct agent *agent)
 	if (agent->setup->listener_fd >= 0)
 		progress |= take_next_host(agent);
 	progress |= commands_pump(&agent->commands);
+	progress |= kept_pump(&agent->kept);
+	progress |= attachments_pump(&agent->attachments);
 	progress |= drains_pump(&agent->drains);
 	// Room that comes back is a reason to go round again: no edge will tell of it.
 	bool was_full = !channel_has_room_for_output(&agent->channel);
@@ -298,7 +407,7 @@ static void open_sources(struct agent *agent)
 	fill_wanted(&set);
 	agent->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	agent->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	agent->commands.poll_fd = agent->drains.poll_fd = agent->poll_fd;
+	agent->commands.poll_fd = agent->kept.poll_fd = agent->drains.poll_fd = agent->poll_fd;
 	source_watch(agent->poll_fd, EPOLL_CTL_ADD, agent->signal_fd, EPOLLIN, SOURCE_SIGNAL, 0);
 	if (agent->setup->listener_fd >= 0)
 		source_watch(agent->poll_fd, EPOLL_CTL_ADD, agent->setup->listener_fd, EPOLLIN, SOURCE_LISTENER, 0);
@@ -313,7 +422,9 @@ void agent_serve(const struct agent_setup *setup)
 	agent.channel.fd = setup->channel_fd;
 	agent.channel.readable = agent.channel.writable = setup->channel_fd >= 0;
 	agent.commands.channel = &agent.channel;
-	agent.commands.drains = &agent.drains;
+	agent.commands.drains = agent.kept.drains = &agent.drains;
+	agent.attachments.channel = &agent.channel;
+	agent.attachments.kept = &agent.kept;
 	open_sources(&agent);
 	take_signals(&agent);
 
@@ -326,5 +437,6 @@ void agent_serve(const struct agent_setup *setup)
 			is_ending |= take_event(&agent, &events[i]);
 		busy = step(&agent);
 	}
-	commands_end(&agent.commands);
+	forget_host(&agent);
+	kept_end(&agent.kept);
 }

@@ -31,4 +31,10 @@ static inline void write_u32(uint8_t *at, uint32_t value)
 	write_u16(at + 2, (uint16_t)(value >> 16));
 }
 
+static inline void write_u64(uint8_t *at, uint64_t value)
+{
+	write_u32(at, (uint32_t)value);
+	write_u32(at + 4, (uint32_t)(value >> 32));
+}
+
 #endif

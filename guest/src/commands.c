@@ -1,20 +1,15 @@
 #include "commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bytes.h"
-#include "environment.h"
-#include "launch.h"
-#include "run-request.h"
 #include "sources.h"
+#include "spawn.h"
+#include "terminal.h"
 
 static struct command *find(struct commands *commands, uint32_t id)
 {
@@ -24,175 +19,88 @@ static struct command *find(struct commands *commands, uint32_t id)
 	return NULL;
 }
 
-static void close_input(struct command_input *in)
+static void close_input(struct command *command)
 {
-	if (in->fd >= 0)
-		close(in->fd);
-	in->fd = -1;
-	free(in->waiting);
-	in->waiting = NULL;
-	in->waiting_start = in->waiting_end = 0;
+	if (command->in_fd >= 0)
+		close(command->in_fd);
+	command->in_fd = -1;
+	input_close(&command->in);
+}
+
+// A pipe may still be held by children; a terminal goes with its command, and hangs up on them.
+static void close_output(struct commands *commands, struct command *command, struct command_output *out)
+{
+	if (out->fd >= 0 && command->is_terminal)
+		close(out->fd);
+	else if (out->fd >= 0)
+		drains_take(commands->drains, out->fd);
+	out->fd = -1;
 }
 
 static void release(struct commands *commands, struct command *command)
 {
-	close_input(&command->in);
+	close_input(command);
 	for (int i = 0; i < 2; i++)
-		if (command->out[i].fd >= 0)
-			drains_take(commands->drains, command->out[i].fd);
+		close_output(commands, command, &command->out[i]);
 	command->id = 0;
 	while (commands->used > 0 && commands->slots[commands->used - 1].id == 0)
 		commands->used--;
-}
-
-// Ours is non-blocking, the command's is not: programs expect blocking standard streams.
-static int make_pipe(int ends[2], int ours)
-{
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return errno;
-	return fcntl(ends[ours], F_SETFL, O_NONBLOCK) != 0 ? errno : 0;
-}
-
-struct pipes {
-	int in[2], out[2], err[2];
-};
-
-static void close_pipes(struct pipes *pipes)
-{
-	int *all = &pipes->in[0];
-	for (size_t i = 0; i < sizeof *pipes / sizeof(int); i++)
-		if (all[i] >= 0)
-			close(all[i]);
-}
-
-static int make_pipes(struct pipes *pipes, bool has_stdin)
-{
-	*pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
-	int error = 0;
-	if (has_stdin)
-		error = make_pipe(pipes->in, 1);
-	else if ((pipes->in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
-		error = errno;
-	if (error == 0)
-		error = make_pipe(pipes->out, 0);
-	if (error == 0)
-		error = make_pipe(pipes->err, 0);
-	if (error != 0)
-		close_pipes(pipes);
-	return error;
 }
 
 static void watch(struct commands *commands, struct command *command)
 {
 	uint32_t index = (uint32_t)(command - commands->slots);
 	source_watch(commands->poll_fd, EPOLL_CTL_ADD, command->out[0].fd, EPOLLIN, SOURCE_STDOUT, index);
-	source_watch(commands->poll_fd, EPOLL_CTL_ADD, command->out[1].fd, EPOLLIN, SOURCE_STDERR, index);
-	if (command->in.fd >= 0)
-		source_watch(commands->poll_fd, EPOLL_CTL_ADD, command->in.fd, EPOLLOUT, SOURCE_STDIN, index);
+	if (command->out[1].fd >= 0)
+		source_watch(commands->poll_fd, EPOLL_CTL_ADD, command->out[1].fd, EPOLLIN, SOURCE_STDERR, index);
+	if (command->in_fd >= 0)
+		source_watch(commands->poll_fd, EPOLL_CTL_ADD, command->in_fd, EPOLLOUT, SOURCE_STDIN, index);
 }
 
-static void enlist(struct commands *commands, struct command *command, uint32_t id, pid_t pid,
-		   const struct pipes *pipes)
+static void enlist(struct commands *commands, struct command *command, uint32_t id, const struct spawned *spawned)
 {
 	*command = (struct command){
 		.id = id,
-		.pid = pid,
-		.in = {.fd = pipes->in[1], .ready = true, .window_bytes = WINDOW_BYTES},
-		.out = {{.fd = pipes->out[0], .credit_bytes = WINDOW_BYTES},
-			{.fd = pipes->err[0], .credit_bytes = WINDOW_BYTES}},
+		.pid = spawned->pid,
+		.in_fd = spawned->in_fd,
+		.in_ready = true,
+		.is_terminal = spawned->is_terminal,
+		.out = {{.fd = spawned->out_fds[0], .credit_bytes = WINDOW_BYTES},
+			{.fd = spawned->out_fds[1], .credit_bytes = WINDOW_BYTES}},
 	};
+	input_open(&command->in);
 	uint32_t index = (uint32_t)(command - commands->slots);
 	if (index >= commands->used)
 		commands->used = index + 1;
 	watch(commands, command);
 }
 
-static void fail(struct commands *commands, uint32_t id, int error, const char *what, const char *which)
+bool commands_have(const struct commands *commands, uint32_t id)
 {
-	char text[512];
-	snprintf(text, sizeof text, "%s %.200s: %s", what, which, strerror(error));
-	channel_send_error(commands->channel, FRAME_FAILED, id, error, text);
+	for (uint32_t i = 0; i < commands->used; i++)
+		if (commands->slots[i].id == id)
+			return true;
+	return false;
 }
 
-static void start(struct commands *commands, uint32_t id, bool has_stdin, const struct run_request *request)
+void commands_run(struct commands *commands, uint32_t id, bool has_stdin, const struct run_request *request)
 {
 	struct command *command = find(commands, 0);
 	if (command == NULL && commands->used < STREAMS_MAX)
 		command = &commands->slots[commands->used];
 	if (command == NULL) {
-		fail(commands, id, EAGAIN, "too many commands", "");
+		channel_send_error(commands->channel, FRAME_FAILED, id, EAGAIN, "too many commands");
 		return;
 	}
-	static struct account account;
-	int error = account_find(request->user, &account);
-	if (error != 0) {
-		fail(commands, id, error, "user", request->user);
+	struct spawned spawned;
+	if (!spawn(&spawned, request, has_stdin)) {
+		channel_send_error(commands->channel, FRAME_FAILED, id, spawned.error, spawned.text);
 		return;
 	}
-	struct pipes pipes;
-	error = make_pipes(&pipes, has_stdin);
-	if (error != 0) {
-		fail(commands, id, error, "pipes", "");
-		return;
-	}
-	struct launch what = {
-		.account = &account,
-		.argv = request->argv,
-		.environment = environment_build(&account, request->env, request->env_count),
-		.cwd = request->cwd,
-		.fds = {pipes.in[0], pipes.out[1], pipes.err[1]},
-	};
-	struct launched launched = launch(&what);
-	if (launched.error != 0) {
-		close_pipes(&pipes);
-		const char *which = strcmp(launched.step, "cwd") == 0    ? request->cwd
-				    : strcmp(launched.step, "user") == 0 ? account.name
-									 : request->argv[0];
-		fail(commands, id, launched.error, launched.step, which);
-		return;
-	}
-	close(pipes.in[0]);
-	close(pipes.out[1]);
-	close(pipes.err[1]);
-	enlist(commands, command, id, launched.pid, &pipes);
+	enlist(commands, command, id, &spawned);
 	uint8_t pid[4];
-	write_u32(pid, (uint32_t)launched.pid);
+	write_u32(pid, (uint32_t)spawned.pid);
 	channel_send(commands->channel, FRAME_STARTED, 0, id, pid, sizeof pid);
-}
-
-bool commands_run(struct commands *commands, uint32_t id, bool has_stdin, uint8_t *message, size_t message_bytes)
-{
-	static struct run_request request;
-	if (id == 0 || find(commands, id) != NULL)
-		return false;
-	int error = run_request_parse(&request, message, message_bytes);
-	if (error == EPROTO)
-		return false;
-	if (error != 0)
-		fail(commands, id, error, "command", "");
-	else
-		start(commands, id, has_stdin, &request);
-	return true;
-}
-
-static void keep(struct command *command, const uint8_t *bytes, size_t count)
-{
-	struct command_input *in = &command->in;
-	if (in->waiting == NULL)
-		in->waiting = malloc(WINDOW_BYTES);
-	if (in->waiting == NULL) {
-		// Input cannot be kept and must not be lost unnoticed.
-		close_input(in);
-		kill(-command->pid, SIGKILL);
-		return;
-	}
-	if (in->waiting_end + count > WINDOW_BYTES) {
-		memmove(in->waiting, in->waiting + in->waiting_start, in->waiting_end - in->waiting_start);
-		in->waiting_end -= in->waiting_start;
-		in->waiting_start = 0;
-	}
-	memcpy(in->waiting + in->waiting_end, bytes, count);
-	in->waiting_end += count;
 }
 
 bool commands_stdin(struct commands *commands, const struct frame *frame)
@@ -200,16 +108,13 @@ bool commands_stdin(struct commands *commands, const struct frame *frame)
 	struct command *command = frame->stream == 0 ? NULL : find(commands, frame->stream);
 	if (command == NULL)
 		return frame->stream != 0;
-	struct command_input *in = &command->in;
-	if (frame->payload_bytes > in->window_bytes)
-		return false;
-	in->window_bytes -= (uint32_t)frame->payload_bytes;
-	if (in->fd < 0)
-		return true;
-	if (frame->payload_bytes > 0)
-		keep(command, frame->payload, frame->payload_bytes);
-	in->end_wanted = in->end_wanted || (frame->flags & FLAG_END) != 0;
-	return true;
+	enum input_taken taken = input_take(&command->in, frame, command->in_fd >= 0);
+	if (taken == INPUT_NO_MEMORY) {
+		// Input cannot be kept and must not be lost unnoticed.
+		close_input(command);
+		kill(-command->pid, SIGKILL);
+	}
+	return taken != INPUT_BEYOND_WINDOW;
 }
 
 bool commands_credit(struct commands *commands, const struct frame *frame)
@@ -236,7 +141,17 @@ bool commands_kill(struct commands *commands, const struct frame *frame)
 		return false;
 	struct command *command = find(commands, frame->stream);
 	if (command != NULL && !command->exited)
-		kill(-command->pid, frame->payload[0]);
+		terminal_kill(command->is_terminal ? command->out[0].fd : -1, command->pid, frame->payload[0]);
+	return true;
+}
+
+bool commands_resize(struct commands *commands, const struct frame *frame)
+{
+	if (frame->payload_bytes != 4 || frame->stream == 0)
+		return false;
+	struct command *command = find(commands, frame->stream);
+	if (command != NULL && command->is_terminal)
+		terminal_resize(command->out[0].fd, read_u16(frame->payload), read_u16(frame->payload + 2));
 	return true;
 }
 
@@ -248,12 +163,10 @@ void commands_exited(struct commands *commands, pid_t pid, int status)
 			continue;
 		command->exited = true;
 		command->status = status;
-		close_input(&command->in);
+		close_input(command);
 		for (int k = 0; k < 2; k++) {
 			struct command_output *out = &command->out[k];
-			int waiting_bytes = 0;
-			if (out->fd >= 0 && ioctl(out->fd, FIONREAD, &waiting_bytes) == 0)
-				out->left_bytes = (size_t)waiting_bytes;
+			out->left_bytes = output_left_bytes(out->fd, command->is_terminal);
 			out->ready = true;
 		}
 		return;
@@ -264,48 +177,25 @@ void commands_wake(struct commands *commands, uint32_t source, uint32_t index)
 {
 	struct command *command = &commands->slots[index];
 	if (source == SOURCE_STDIN)
-		command->in.ready = true;
+		command->in_ready = true;
 	else
 		command->out[source == SOURCE_STDOUT ? 0 : 1].ready = true;
 }
 
 static bool pump_input(struct commands *commands, struct command *command)
 {
-	struct command_input *in = &command->in;
 	bool progress = false;
-	if (in->fd >= 0 && in->ready && in->waiting_end > in->waiting_start) {
-		ssize_t put = write(in->fd, in->waiting + in->waiting_start, in->waiting_end - in->waiting_start);
-		if (put > 0) {
-			in->waiting_start += (size_t)put;
-			in->taken_bytes += (uint32_t)put;
-			if (in->waiting_start == in->waiting_end)
-				in->waiting_start = in->waiting_end = 0;
-			progress = true;
-		} else if (put < 0 && errno == EAGAIN) {
-			in->ready = false;
-		} else if (put < 0 && errno != EINTR) {
-			close_input(in);
-			in->closed_unsaid = true;
-		}
+	if (command->in_fd >= 0 && command->in_ready) {
+		enum input_written written = input_write(&command->in, command->in_fd);
+		progress = written == INPUT_MOVED;
+		command->in_ready = written != INPUT_BLOCKED;
+		command->in.closed_unsaid = written == INPUT_BROKEN;
 	}
-	if (in->fd >= 0 && in->end_wanted && in->waiting_end == 0) {
-		close_input(in);
+	if (command->in_fd >= 0 && (command->in.closed_unsaid || input_is_done(&command->in))) {
+		close_input(command);
 		progress = true;
 	}
-	if (in->taken_bytes >= WINDOW_BYTES / 2 && channel_has_room_for_answer(commands->channel)) {
-		uint8_t credit[5] = {CREDIT_STDIN};
-		write_u32(credit + 1, in->taken_bytes);
-		channel_send(commands->channel, FRAME_CREDIT, 0, command->id, credit, sizeof credit);
-		in->window_bytes += in->taken_bytes;
-		in->taken_bytes = 0;
-		progress = true;
-	}
-	if (in->closed_unsaid && channel_has_room_for_answer(commands->channel)) {
-		channel_send(commands->channel, FRAME_STDIN_CLOSED, 0, command->id, NULL, 0);
-		in->closed_unsaid = false;
-		progress = true;
-	}
-	return progress;
+	return input_answer(&command->in, commands->channel, command->id) || progress;
 }
 
 static bool pump_output(struct commands *commands, struct command *command, int which)
@@ -318,8 +208,7 @@ static bool pump_output(struct commands *commands, struct command *command, int 
 	uint8_t type = which == 0 ? FRAME_STDOUT : FRAME_STDERR;
 	if (command->exited && out->left_bytes == 0) {
 		channel_send(commands->channel, type, FLAG_END, command->id, NULL, 0);
-		drains_take(commands->drains, out->fd);
-		out->fd = -1;
+		close_output(commands, command, out);
 		return true;
 	}
 	if (!out->ready || out->credit_bytes == 0)
@@ -338,6 +227,11 @@ static bool pump_output(struct commands *commands, struct command *command, int 
 	}
 	if (got < 0 && errno == EINTR)
 		return true;
+	if (got < 0 && errno == EIO && command->is_terminal && !command->exited) {
+		// Nobody has the terminal open just now; the next who opens it is heard again.
+		out->ready = false;
+		return false;
+	}
 	if (got < 0 && errno == EAGAIN) {
 		// Somebody else may have read from the pipe: then there is less than stood there.
 		out->ready = false;

@@ -11,7 +11,9 @@
 
 #include "channel.h"
 #include "drains.h"
+#include "input.h"
 #include "protocol.h"
+#include "run-request.h"
 
 struct command_output {
 	int fd; // -1: ended
@@ -20,23 +22,15 @@ struct command_output {
 	size_t left_bytes; // what stood in the pipe when the command exited: that much is still sent
 };
 
-struct command_input {
-	int fd; // -1: closed
-	bool ready;
-	bool end_wanted;
-	bool closed_unsaid; // the command closed its stdin and the host does not know
-	uint32_t window_bytes; // what the host may still send
-	uint32_t taken_bytes;  // written to the command, not yet granted again
-	uint8_t *waiting;      // WINDOW_BYTES, made when the pipe is full for the first time
-	size_t waiting_start, waiting_end;
-};
-
 struct command {
 	uint32_t id;
 	pid_t pid;
 	bool exited;
 	int status;
-	struct command_input in;
+	int in_fd; // -1: closed
+	bool in_ready;
+	bool is_terminal;
+	struct input in;
 	struct command_output out[2]; // stdout, stderr
 };
 
@@ -49,12 +43,14 @@ struct commands {
 	struct command slots[STREAMS_MAX];
 };
 
-// Starts what the message asks for and answers STARTED or FAILED. False: the message breaks the protocol.
-bool commands_run(struct commands *commands, uint32_t id, bool has_stdin, uint8_t *message, size_t message_bytes);
-// The next three ignore an id that is not live: it may just have ended. False: the frame breaks the protocol.
+bool commands_have(const struct commands *commands, uint32_t id);
+// Starts what is asked for and answers STARTED or FAILED.
+void commands_run(struct commands *commands, uint32_t id, bool has_stdin, const struct run_request *request);
+// The next four ignore an id that is not live: it may just have ended. False: the frame breaks the protocol.
 bool commands_stdin(struct commands *commands, const struct frame *frame);
 bool commands_credit(struct commands *commands, const struct frame *frame);
 bool commands_kill(struct commands *commands, const struct frame *frame);
+bool commands_resize(struct commands *commands, const struct frame *frame);
 
 void commands_exited(struct commands *commands, pid_t pid, int status);
 void commands_wake(struct commands *commands, uint32_t source, uint32_t index);

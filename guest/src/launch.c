@@ -10,9 +10,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "builtins/builtins.h"
 #include "environment.h"
 
 static void reset_signals(void)
@@ -44,7 +46,7 @@ static int enter(const struct launch *launch)
 // Returns only with an error, the one execvp would give.
 static int execute(const struct launch *launch)
 {
-	const char *program = launch->argv[0];
+	const char *program = launch->program;
 	if (strchr(program, '/') != NULL || program[0] == '\0') {
 		execve(program, launch->argv, launch->environment);
 		return errno;
@@ -70,15 +72,22 @@ static int execute(const struct launch *launch)
 	return error;
 }
 
-__attribute__((noinline)) static void be_child(const struct launch *launch, volatile struct launched *result)
+static void take_place(const struct launch *launch)
 {
 	setsid();
 	reset_signals();
 	for (int fd = 0; fd < 3; fd++)
 		if (dup2(launch->fds[fd], fd) < 0)
 			_exit(127);
+	if (launch->is_terminal && ioctl(0, TIOCSCTTY, 0) != 0)
+		_exit(127);
 	// Ours close by themselves; this is for what whoever started us left open.
 	syscall(SYS_close_range, 3, ~0U, 0);
+}
+
+__attribute__((noinline)) static void be_child(const struct launch *launch, volatile struct launched *result)
+{
+	take_place(launch);
 
 	result->step = "user";
 	result->error = become(launch->account);
@@ -108,4 +117,19 @@ struct launched launch(const struct launch *launch)
 	if (pid < 0)
 		result.error = errno;
 	return (struct launched){.pid = pid, .error = result.error, .step = result.step};
+}
+
+struct launched launch_builtin(const struct launch *launch)
+{
+	if (!builtin_exists(launch->program))
+		return (struct launched){.pid = -1, .error = ENOSYS, .step = "builtin"};
+	pid_t pid = fork();
+	if (pid < 0)
+		return (struct launched){.pid = -1, .error = errno, .step = "fork"};
+	if (pid == 0) {
+		take_place(launch);
+		int error = become(launch->account);
+		_exit(error != 0 ? builtin_fail("user", error) : builtin_run(launch->program, launch->argv));
+	}
+	return (struct launched){.pid = pid, .error = 0, .step = "builtin"};
 }

@@ -3,7 +3,7 @@
 #define OFFSHOOT_PROTOCOL_H
 
 enum {
-	PROTOCOL_VERSION = 1,
+	PROTOCOL_VERSION = 2,
 
 	FRAME_HEADER_BYTES = 8,
 	FRAME_PAYLOAD_MAX_BYTES = 16384,
@@ -13,8 +13,15 @@ enum {
 	// RUN and REFRESH may span several frames; this is the most their parts may add up to.
 	MESSAGE_MAX_BYTES = 256 * 1024,
 	WINDOW_BYTES = 64 * 1024,
-	STREAMS_MAX = 256,
+	STREAMS_MAX = 512,
 	ENVIRONMENT_MAX_ENTRIES = 1024,
+	// Kept commands: how many, and the memory for the output of one and of all.
+	KEPT_MAX = 64,
+	KEPT_LOG_MIN_BYTES = 64 * 1024,
+	KEPT_LOG_MAX_BYTES = 16 * 1024 * 1024,
+	KEPT_LOGS_MAX_BYTES = 64 * 1024 * 1024,
+	KEPT_ID_MAX_BYTES = 64,
+	KEPT_LABEL_MAX_BYTES = 120,
 	NONCE_BYTES = 16,
 	BOOT_ID_BYTES = 36,
 	MACHINE_ID_BYTES = 32,
@@ -44,12 +51,30 @@ enum frame_type {
 	FRAME_STDIN = 17,
 	FRAME_CREDIT = 18,
 	FRAME_KILL = 19,
+	FRAME_RESIZE = 20,
+	FRAME_ATTACH = 21,
+	FRAME_DETACH = 22,
 	FRAME_STARTED = 24,
 	FRAME_FAILED = 25,
 	FRAME_STDOUT = 26,
 	FRAME_STDERR = 27,
 	FRAME_EXIT = 28,
 	FRAME_STDIN_CLOSED = 29,
+	FRAME_ATTACHED = 30,
+	FRAME_LOG = 31,
+
+	FRAME_KEPT = 32,
+	FRAME_KEPT_LIST = 33,
+	FRAME_SIGNAL = 34,
+	FRAME_FORGET = 35,
+	FRAME_DONE = 36,
+};
+
+// How a RUN wants its command.
+enum run_option {
+	RUN_TERMINAL = 1, // on a terminal of its own
+	RUN_KEEP = 2,	  // belongs to no connection, its output is kept
+	RUN_BUILTIN = 4,  // the program is a name of builtins.h
 };
 
 // What a CREDIT frame speaks of.

@@ -11,14 +11,21 @@
 enum { RUN_ARGUMENTS_MAX = 16384 };
 
 struct run_request {
+	uint32_t options; // of enum run_option
+	uint16_t rows, columns;
+	uint32_t log_bytes;
 	char *user;
 	char *cwd;
+	char *program; // empty: argv[0]
+	char *kept_id;
+	char *label;
 	char *argv[RUN_ARGUMENTS_MAX + 1];
 	char *env[ENVIRONMENT_MAX_ENTRIES];
 	size_t env_count;
 };
 
-// 0; EPROTO when it is not a RUN message; E2BIG when it has more arguments or variables than we take.
+// 0; EPROTO when it is not a RUN message; E2BIG when it has more arguments or variables than we take; EINVAL when the
+// options do not fit each other.
 int run_request_parse(struct run_request *request, uint8_t *message, size_t message_bytes);
 
 // Takes `count` strings, each ended by NUL, from `*at`; false when the bytes end before.

@@ -6,7 +6,18 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-enum source { SOURCE_CHANNEL, SOURCE_LISTENER, SOURCE_SIGNAL, SOURCE_STDIN, SOURCE_STDOUT, SOURCE_STDERR, SOURCE_DRAIN };
+enum source {
+	SOURCE_CHANNEL,
+	SOURCE_LISTENER,
+	SOURCE_SIGNAL,
+	SOURCE_STDIN,
+	SOURCE_STDOUT,
+	SOURCE_STDERR,
+	SOURCE_DRAIN,
+	SOURCE_KEPT_STDIN,
+	SOURCE_KEPT_STDOUT,
+	SOURCE_KEPT_STDERR,
+};
 
 static inline int source_watch(int poll_fd, int operation, int fd, uint32_t events, enum source source, uint32_t index)
 {

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builtins/tar-header.h"
 #include "bytes.h"
 #include "decoder.h"
+#include "output-log.h"
 #include "run-request.h"
 
 #undef NDEBUG
@@ -122,17 +124,124 @@ static int parse(const char *message, size_t count, struct run_request *request)
 static void check_run_request(void)
 {
 	static struct run_request request;
-	static const char whole[] = "\2\0\1\0user\0/cwd\0sh\0-c\0A=b";
+	static const char whole[] = "\0\0" "\0\0\0\0" "\0\0\0\0" "\2\0\1\0" "user\0/cwd\0\0\0\0" "sh\0-c\0A=b";
 	assert(parse(whole, sizeof whole, &request) == 0);
 	assert(strcmp(request.user, "user") == 0 && strcmp(request.cwd, "/cwd") == 0);
+	assert(strcmp(request.program, "sh") == 0 && request.options == 0);
 	assert(strcmp(request.argv[0], "sh") == 0 && strcmp(request.argv[1], "-c") == 0 && request.argv[2] == NULL);
 	assert(request.env_count == 1 && strcmp(request.env[0], "A=b") == 0);
 	for (size_t cut = 0; cut < sizeof whole; cut++)
 		assert(parse(whole, cut, &request) == EPROTO);
-	assert(parse("\0\0\0\0\0", 6, &request) == EPROTO);
-	assert(parse("\1\0\0\0\0\0x\0y", 9, &request) == EPROTO);
-	assert(parse("\377\377\0\0", 4, &request) == E2BIG);
-	assert(parse("\1\0\1\4\0\0x", 8, &request) == E2BIG);
+	assert(parse("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 19, &request) == EPROTO);
+	assert(parse("\0\0\0\0\0\0\0\0\0\0\377\377\0\0", 14, &request) == E2BIG);
+	assert(parse("\0\0\0\0\0\0\0\0\0\0\1\0\1\4", 14, &request) == E2BIG);
+
+	static const char kept[] = "\3\0" "\30\0\120\0" "\0\0\4\0" "\1\0\0\0" "\0\0bash\0id\0label\0-bash";
+	assert(parse(kept, sizeof kept, &request) == 0);
+	assert(request.options == (RUN_TERMINAL | RUN_KEEP) && request.rows == 24 && request.columns == 80);
+	assert(request.log_bytes == 256 * 1024 && strcmp(request.program, "bash") == 0);
+	assert(strcmp(request.kept_id, "id") == 0 && strcmp(request.argv[0], "-bash") == 0);
+	assert(parse("\4\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0id\0\0x", 23, &request) == EINVAL);
+	assert(parse("\10\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0x", 21, &request) == EINVAL);
+	assert(parse("\2\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0id\0\0x", 23, &request) == EINVAL);
+}
+
+// The log against the plain truth: every byte of an output is a function of its offset.
+static uint8_t byte_at(uint64_t offset)
+{
+	return (uint8_t)(offset * 131 >> 3);
+}
+
+static void follow(const struct output_log *log, struct log_cursor *cursor, const uint8_t *outputs, size_t most)
+{
+	static uint8_t to[70000];
+	int output;
+	uint64_t offset, expected = cursor->offset < log->oldest_offset ? log->oldest_offset : cursor->offset;
+	for (size_t got; (got = output_log_read(log, cursor, to, most, &output, &offset)) > 0; expected += got) {
+		assert(offset == expected && got <= most);
+		for (size_t i = 0; i < got; i++)
+			assert(to[i] == byte_at(offset + i) && outputs[offset + i] == output);
+	}
+	assert(expected == log->next_offset && cursor->offset == log->next_offset);
+}
+
+static void check_output_log(void)
+{
+	enum { TOTAL = 400000 };
+	static uint8_t outputs[TOTAL], part[TOTAL];
+	static const size_t rings[] = {64, 100, 4096, 65536};
+	for (size_t r = 0; r < sizeof rings / sizeof *rings; r++) {
+		struct output_log log;
+		assert(output_log_open(&log, rings[r]));
+		struct log_cursor eager = output_log_seek(&log, 0), lazy = eager;
+		srand(7);
+		for (uint64_t written = 0; written < TOTAL - 3000;) {
+			size_t count = 1 + (size_t)rand() % (rand() % 4 == 0 ? 3000 : 20);
+			int output = rand() % 3 == 0;
+			for (size_t i = 0; i < count; i++) {
+				part[i] = byte_at(written + i);
+				outputs[written + i] = (uint8_t)output;
+			}
+			output_log_append(&log, output, part, count);
+			written += count;
+			assert(log.next_offset == written && log.end - log.start <= log.ring_bytes);
+			if (rand() % 5 != 0)
+				follow(&log, &eager, outputs, 1 + (size_t)rand() % 5000);
+			if (rand() % 50 == 0)
+				follow(&log, &lazy, outputs, 1 + (size_t)rand() % 50);
+			uint64_t wanted = written < 5000 ? 0 : written - (uint64_t)rand() % 5000;
+			struct log_cursor late = output_log_seek(&log, wanted);
+			assert(late.offset == (wanted < log.oldest_offset ? log.oldest_offset : wanted));
+			follow(&log, &late, outputs, 70000);
+		}
+		// What fits is kept: one output in large pieces has hardly a header.
+		assert(log.next_offset - log.oldest_offset >= rings[r] / 8);
+		output_log_close(&log);
+	}
+}
+
+static void check_tar_round_trip(size_t name_bytes, size_t target_bytes, uint64_t size)
+{
+	static struct tar_header made, seen;
+	static struct tar_extra extra;
+	static uint8_t encoded[TAR_ENCODED_MAX_BYTES];
+	memset(&made, 0, sizeof made);
+	memset(&extra, 0, sizeof extra);
+	made.kind = target_bytes > 0 ? TAR_LINK : TAR_FILE;
+	made.mode = 0640;
+	made.mtime_s = 1700000000;
+	made.size_bytes = size;
+	memset(made.name, 0xfe, name_bytes);
+	memset(made.target, 't', target_bytes);
+	size_t count = tar_encode(&made, encoded);
+	assert(count % TAR_BLOCK_BYTES == 0 && count <= sizeof encoded && tar_parse(encoded, &seen));
+	if (seen.kind == TAR_PAX) {
+		assert(tar_parse_pax(encoded + TAR_BLOCK_BYTES, seen.size_bytes, &extra));
+		assert(tar_parse(encoded + count - TAR_BLOCK_BYTES, &seen));
+	} else {
+		assert(count == TAR_BLOCK_BYTES);
+	}
+	tar_apply(&seen, &extra);
+	assert(seen.kind == made.kind && seen.mode == made.mode && seen.mtime_s == made.mtime_s);
+	assert(seen.size_bytes == size && strcmp(seen.name, made.name) == 0 && strcmp(seen.target, made.target) == 0);
+}
+
+static void check_tar(void)
+{
+	static struct tar_extra extra;
+	for (size_t count = 1; count < 4095; count += count < 300 ? 1 : 97) {
+		check_tar_round_trip(count, 0, count);
+		check_tar_round_trip(1, count, 0);
+		check_tar_round_trip(count, count, 0);
+	}
+	check_tar_round_trip(5, 0, 077777777777);
+	check_tar_round_trip(5, 0, 0100000000000);
+	check_tar_round_trip(4095, 0, 5ULL << 40);
+
+	static const char *const bad[] = {"9", "6 a=b\n7", "5 a=b\n", "7 a=b\n", "6 path\n", "0 a=\n", "x", "999999999 a=b\n"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert(!tar_parse_pax((const uint8_t *)bad[i], strlen(bad[i]), &extra));
+	assert(tar_parse_pax((const uint8_t *)"6 a=b\n11 path=xy\n", 17, &extra) && strcmp(extra.name, "xy") == 0);
 }
 
 int main(void)
@@ -142,6 +251,8 @@ int main(void)
 	check_cut_by_death();
 	check_lost();
 	check_run_request();
+	check_output_log();
+	check_tar();
 	puts("guest: all checks hold");
 	return 0;
 }

@@ -10,7 +10,7 @@
  */
 
 /** Spoken by this build; the guest answers with its own in HELLO_ACK. */
-export const GUEST_PROTOCOL_VERSION = 1
+export const GUEST_PROTOCOL_VERSION = 2
 
 export const FRAME_HEADER_BYTES = 8
 export const FRAME_PAYLOAD_MAX_BYTES = 16_384
@@ -25,6 +25,14 @@ export const GUEST_WINDOW_BYTES = 64 * 1024
 export const GUEST_ENVIRONMENT_MAX_ENTRIES = 1024
 /** Most arguments of one command. */
 export const GUEST_ARGUMENTS_MAX = 16_384
+/** Most commands that are kept at once, and the longest of their ids and labels. */
+export const GUEST_KEPT_MAX = 64
+export const GUEST_KEPT_ID_MAX_BYTES = 64
+export const GUEST_KEPT_LABEL_MAX_BYTES = 120
+/** Memory for the output of one kept command; all together may have {@link GUEST_KEPT_LOGS_MAX_BYTES}. */
+export const GUEST_KEPT_LOG_MIN_BYTES = 64 * 1024
+export const GUEST_KEPT_LOG_MAX_BYTES = 16 * 1024 * 1024
+export const GUEST_KEPT_LOGS_MAX_BYTES = 64 * 1024 * 1024
 export const HELLO_NONCE_BYTES = 16
 
 export const FrameFlag = { more: 1, end: 2 } as const
@@ -44,13 +52,26 @@ export const FrameType = {
   stdin: 17,
   credit: 18,
   kill: 19,
+  resize: 20,
+  attach: 21,
+  detach: 22,
   started: 24,
   failed: 25,
   stdout: 26,
   stderr: 27,
   exit: 28,
   stdinClosed: 29,
+  attached: 30,
+  log: 31,
+  kept: 32,
+  keptList: 33,
+  signal: 34,
+  forget: 35,
+  done: 36,
 } as const
+
+/** How a RUN wants its command: on a terminal, kept beyond the connection, as a builtin of the guest. */
+export const RunOption = { terminal: 1, keep: 2, builtin: 4 } as const
 
 /** What a CREDIT frame speaks of. */
 export const CreditTarget = { stdin: 0, stdout: 1, stderr: 2 } as const

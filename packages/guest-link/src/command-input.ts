@@ -3,6 +3,12 @@ import { FRAME_PAYLOAD_MAX_BYTES, GUEST_WINDOW_BYTES, GuestProtocolError } from 
 
 type Send = (payload: Uint8Array, isEnd: boolean) => void
 
+/** The command closed its stdin; what was written since is lost. As a pipe says it. */
+export class CommandClosedStdin extends Error {
+  override readonly name = 'CommandClosedStdin'
+  readonly code = 'EPIPE'
+}
+
 /**
  * stdin of a command. A write is done when the guest has room for all of it, so a command that does not read holds the
  * writer back. `end()` is the end of file. A command that closes its stdin destroys it with EPIPE, as a pipe does.
@@ -28,7 +34,7 @@ export class CommandInput extends Writable {
 
   /** The command reads no more. */
   closeByCommand(): void {
-    this.destroy(Object.assign(new Error('write EPIPE: the command closed its stdin'), { code: 'EPIPE' }))
+    this.destroy(new CommandClosedStdin('write EPIPE: the command closed its stdin'))
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {

@@ -3,13 +3,20 @@ import {
   GUEST_ARGUMENTS_MAX,
   GUEST_ENVIRONMENT_MAX_ENTRIES,
   GUEST_MESSAGE_MAX_BYTES,
+  RunOption,
 } from '@offshoot/contract/guest-frame'
 import { GuestRunError } from './guest-link-error.ts'
+import type { TerminalSize } from './terminal-size.ts'
 
 /** A command to run in the guest. */
 export interface GuestCommand {
-  /** Program and arguments, at least one; a program without a slash is looked up in the PATH of the command. */
+  /** Program and arguments, at least one. */
   readonly argv: readonly string[]
+  /**
+   * What is run when it is not `argv[0]`: a login shell is called `-bash` and is `/bin/bash`. A program without a slash
+   * is looked up in the PATH of the command.
+   */
+  readonly program?: string
   /** Absolute folder; default the user's home, or `/` where that does not exist. */
   readonly cwd?: string
   /** Added to the account's and the sandbox's variables, and wins over both. */
@@ -18,6 +25,18 @@ export interface GuestCommand {
   readonly user?: string
   /** `none`: the command reads from /dev/null and {@link GuestProcess.stdin} is closed from the start. Default `pipe`. */
   readonly stdin?: 'pipe' | 'none'
+  /**
+   * The command gets a controlling terminal of this size. All it writes is stdout; its end of input is the byte that the
+   * terminal's settings name (4, Ctrl-D), not `stdin.end()`. TERM is for {@link env} to say.
+   */
+  readonly pty?: TerminalSize
+}
+
+/** How a command is kept. */
+export interface KeptOptions {
+  readonly id: string
+  readonly label: string
+  readonly logBytes: number
 }
 
 /** The strings of an environment, each `KEY=value`. */
@@ -26,20 +45,59 @@ export function environmentStrings(env: Readonly<Record<string, string>>): strin
 }
 
 /** @throws GuestRunError E2BIG or EINVAL, for what the guest could only refuse. */
-export function encodeCommand(command: GuestCommand): Uint8Array {
-  const env = environmentStrings(command.env ?? {})
-  if (command.argv.length === 0) throw new GuestRunError(constants.errno.EINVAL, 'command: no program')
-  if (command.argv.length > GUEST_ARGUMENTS_MAX || env.length > GUEST_ENVIRONMENT_MAX_ENTRIES) throw tooLong()
-  const strings = [command.user ?? '', command.cwd ?? '', ...command.argv, ...env]
-  if (strings.some((string) => string.includes('\0'))) {
+export function encodeCommand(command: GuestCommand, kept?: KeptOptions): Uint8Array {
+  const options = (command.pty === undefined ? 0 : RunOption.terminal) | (kept === undefined ? 0 : RunOption.keep)
+  return encodeRun({
+    options,
+    size: command.pty ?? { rows: 0, cols: 0 },
+    logBytes: kept?.logBytes ?? 0,
+    fixed: [command.user ?? '', command.cwd ?? '', command.program ?? '', kept?.id ?? '', kept?.label ?? ''],
+    argv: command.argv,
+    env: environmentStrings(command.env ?? {}),
+  })
+}
+
+/** A command of the guest's own; its arguments are bytes, as paths are. @throws GuestRunError as {@link encodeCommand} */
+export function encodeBuiltin(name: string, argv: readonly (string | Uint8Array)[], user = ''): Uint8Array {
+  return encodeRun({
+    options: RunOption.builtin,
+    size: { rows: 0, cols: 0 },
+    logBytes: 0,
+    fixed: [user, '', name, '', ''],
+    argv,
+    env: [],
+  })
+}
+
+interface Run {
+  readonly options: number
+  readonly size: TerminalSize
+  readonly logBytes: number
+  /** User, folder, program, kept id, label. */
+  readonly fixed: readonly string[]
+  readonly argv: readonly (string | Uint8Array)[]
+  readonly env: readonly string[]
+}
+
+const FIXED_BYTES = 14
+const NUL = Buffer.alloc(1)
+
+function encodeRun({ options, size, logBytes, fixed, argv, env }: Run): Uint8Array {
+  if (argv.length === 0) throw new GuestRunError(constants.errno.EINVAL, 'command: no program')
+  if (argv.length > GUEST_ARGUMENTS_MAX || env.length > GUEST_ENVIRONMENT_MAX_ENTRIES) throw tooLong()
+  const strings = [...fixed, ...argv, ...env].map((string) => Buffer.from(string as string))
+  if (strings.some((string) => string.includes(0))) {
     throw new GuestRunError(constants.errno.EINVAL, 'command: a string contains NUL')
   }
-  const text = Buffer.from(`${strings.join('\0')}\0`)
-  const message = Buffer.allocUnsafe(4 + text.length)
+  const head = Buffer.alloc(FIXED_BYTES)
+  head.writeUInt16LE(options, 0)
+  head.writeUInt16LE(size.rows, 2)
+  head.writeUInt16LE(size.cols, 4)
+  head.writeUInt32LE(logBytes, 6)
+  head.writeUInt16LE(argv.length, 10)
+  head.writeUInt16LE(env.length, 12)
+  const message = Buffer.concat([head, ...strings.flatMap((string) => [string, NUL])])
   if (message.length > GUEST_MESSAGE_MAX_BYTES) throw tooLong()
-  message.writeUInt16LE(command.argv.length, 0)
-  message.writeUInt16LE(env.length, 2)
-  text.copy(message, 4)
   return message
 }
 

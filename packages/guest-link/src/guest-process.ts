@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import type { TerminalSize } from './terminal-size.ts'
 
 /** How a command ended: by itself, or by a signal (a Linux signal number). */
 export interface GuestExit {
@@ -18,6 +19,8 @@ export interface GuestProcess {
   readonly stderr: Readable
   /** Resolves after the command's main process ended and its output arrived. Rejects with GuestLinkLost. */
   readonly exited: Promise<GuestExit>
-  /** Signals the whole process group; nothing happens once the main process has ended. */
+  /** Signals the whole process group, and the one in the foreground of its terminal; nothing happens once the main process has ended. */
   kill(signal: number | NodeJS.Signals): void
+  /** Of a command with a terminal; the foreground hears of it by SIGWINCH. Nothing happens on others. */
+  resize(size: TerminalSize): void
 }

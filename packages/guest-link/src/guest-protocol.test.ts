@@ -124,7 +124,7 @@ describe('a host that breaks the protocol', () => {
   it('of another version is told ours, and nothing else', async () => {
     const raw = await RawHost.connect(guest.socketPath)
     const ack = await raw.hello(77)
-    expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(1)
+    expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(2)
     raw.send(FrameType.ping, 1)
     const reset = await raw.expect(FrameType.reset)
     expect(readErrorPayload(reset.payload).text).toBe('no HELLO of this protocol version')
@@ -157,8 +157,20 @@ describe('a host that breaks the protocol', () => {
     ['signal 0', [encodeFrame(FrameType.kill, 1, Uint8Array.of(0))]],
     ['signal 65', [encodeFrame(FrameType.kill, 1, Uint8Array.of(65))]],
     ['an empty RUN', [encodeFrame(FrameType.run, 2)]],
-    ['a RUN without its strings', [encodeFrame(FrameType.run, 2, Uint8Array.of(3, 0, 0, 0, 65, 66))]],
-    ['a RUN with strings left over', [encodeFrame(FrameType.run, 2, Uint8Array.of(1, 0, 0, 0, 0, 0, 65, 0, 66, 0))]],
+    [
+      'a RUN without its strings',
+      [encodeFrame(FrameType.run, 2, Uint8Array.of(...new Array<number>(10).fill(0), 3, 0, 0, 0, 65, 66))],
+    ],
+    [
+      'a RUN with strings left over',
+      [
+        encodeFrame(
+          FrameType.run,
+          2,
+          Uint8Array.of(...new Array<number>(10).fill(0), 1, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0, 66, 0),
+        ),
+      ],
+    ],
     [
       'a message that is interrupted',
       [encodeFrame(FrameType.run, 2, Uint8Array.of(1), FrameFlag.more), encodeFrame(FrameType.ping, 3)],

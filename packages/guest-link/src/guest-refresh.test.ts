@@ -27,9 +27,9 @@ afterEach(async () => {
 describe('requests', () => {
   it('says hello with version, boot id and the number of streams', () => {
     expect(link.hello).toEqual({
-      protocolVersion: 1,
+      protocolVersion: 2,
       bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
-      streamsMax: 256,
+      streamsMax: 512,
     })
   })
 

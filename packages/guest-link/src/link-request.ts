@@ -3,7 +3,7 @@ import { readErrorPayload } from './error-payload.ts'
 import { GuestRequestError } from './guest-link-error.ts'
 import type { LinkStream } from './link-stream.ts'
 
-/** One question with one answer: PING, REFRESH, QUIESCE. */
+/** One question with one answer. */
 export class LinkRequest implements LinkStream {
   /** The answer's payload. Rejects with GuestRequestError, or GuestLinkLost. */
   readonly answered: Promise<Uint8Array>
@@ -18,7 +18,7 @@ export class LinkRequest implements LinkStream {
   }
 
   onFrame(frame: Frame): boolean {
-    if (frame.type === FrameType.error) {
+    if (frame.type === FrameType.error || frame.type === FrameType.failed) {
       const { errno, text } = readErrorPayload(frame.payload)
       this.#answered.reject(new GuestRequestError(errno, text))
     } else if (frame.type === this.#answerType) {

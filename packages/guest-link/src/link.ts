@@ -9,28 +9,39 @@
  */
 import type { Socket } from 'node:net'
 import {
+  encodeFrame,
   encodeMessage,
   FrameDecoder,
   FrameFlag,
   FrameType,
+  GUEST_KEPT_ID_MAX_BYTES,
   GuestProtocolError,
   type Frame,
 } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { readErrorPayload } from './error-payload.ts'
-import { encodeCommand, type GuestCommand } from './guest-command.ts'
-import { GuestLinkLost } from './guest-link-error.ts'
+import type { GuestAttachment } from './guest-attachment.ts'
+import { encodeBuiltin, encodeCommand, type GuestCommand, type KeptOptions } from './guest-command.ts'
+import { GuestFiles } from './guest-files.ts'
+import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import type { GuestProcess } from './guest-process.ts'
 import { encodeRefresh, type GuestRefresh } from './guest-refresh.ts'
 import { Handshake, readHelloAck, type GuestHello } from './handshake.ts'
+import { decodeKeptList, type KeptCommand } from './kept-command.ts'
 import { LinkRequest } from './link-request.ts'
 import type { LinkStream } from './link-stream.ts'
 import { openSocket } from './open-socket.ts'
+import { RemoteAttachment } from './remote-attachment.ts'
 import { RemoteCommand } from './remote-command.ts'
+import { signalNumber } from './signal-number.ts'
 
 /** Written and not yet taken by the guest; over this it hangs, and the link is closed. All windows together are less. */
 const UNSENT_MAX_BYTES = 64 * 1024 * 1024
 const STREAM_ID_MAX = 0xffff_ffff
+const KEPT_LOG_BYTES = 1024 * 1024
+/** Of a terminal: what a screen and some of its past need. */
+const KEPT_TERMINAL_LOG_BYTES = 256 * 1024
+const ATTACH_OFFSET_BYTES = 8
 
 /** Why a link ended. */
 export interface GuestLinkClosed {
@@ -42,6 +53,9 @@ export interface GuestLinkClosed {
 export class GuestLink {
   /** Resolves when the link is no more, with the reason; never rejects. */
   readonly closed: Promise<GuestLinkClosed>
+
+  /** The guest's files. */
+  readonly files = new GuestFiles((name, argv, options) => this.#runBuiltin(name, argv, options))
 
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   readonly #greeted = Promise.withResolvers<void>()
@@ -104,8 +118,96 @@ export class GuestLink {
    * @throws GuestRunError when it cannot start; DeadlineExceeded; GuestLinkLost
    */
   async run(command: GuestCommand, deadline?: Deadline): Promise<GuestProcess> {
-    const hasStdin = command.stdin !== 'none'
-    const message = encodeCommand(command)
+    return this.#run(encodeCommand(command), command.stdin !== 'none', deadline)
+  }
+
+  /**
+   * Starts a command that outlives this link, under an id that the host chooses (1 to 64 bytes of UTF-8). It is ended by
+   * itself, {@link signalKept} or {@link forget}; its output is kept within `logBytes`, the oldest dropped first.
+   *
+   * @param options.logBytes 64 KiB to 16 MiB; default 1 MiB, 256 KiB for a terminal; all kept commands: 64 MiB
+   * @param options.label at most 120 bytes, given back by {@link kept}
+   * @throws GuestRunError when it cannot start: EEXIST for an id in use, EAGAIN for more than 64, ENOMEM for too many
+   *   bytes of logs; DeadlineExceeded: it may have started nevertheless; GuestLinkLost
+   */
+  async keep(
+    command: GuestCommand,
+    options: Pick<KeptOptions, 'id'> & Partial<KeptOptions>,
+    deadline: Deadline,
+  ): Promise<{ readonly pid: number }> {
+    const logBytes = options.logBytes ?? (command.pty === undefined ? KEPT_LOG_BYTES : KEPT_TERMINAL_LOG_BYTES)
+    const message = encodeCommand(command, { id: options.id, label: options.label ?? '', logBytes })
+    const flags = command.stdin === 'none' ? FrameFlag.end : 0
+    try {
+      const started = await this.#ask(FrameType.run, FrameType.started, message, deadline, flags)
+      return { pid: Buffer.from(started).readUInt32LE(0) }
+    } catch (error) {
+      throw error instanceof GuestRequestError ? new GuestRunError(error.errno, error.message) : error
+    }
+  }
+
+  /**
+   * Follows a kept command: its output from an offset on, then live. Several may.
+   *
+   * @param options.fromOffset default 0: from the oldest byte kept; `end`: live only
+   * @throws GuestRequestError ENOENT; DeadlineExceeded; GuestLinkLost
+   */
+  async attach(
+    id: string,
+    options: { readonly fromOffset?: number | 'end' },
+    deadline: Deadline,
+  ): Promise<GuestAttachment> {
+    this.#throwIfClosed()
+    const { fromOffset = 0 } = options
+    const offset = Buffer.alloc(ATTACH_OFFSET_BYTES)
+    offset.writeBigUInt64LE(fromOffset === 'end' ? 2n ** 64n - 1n : BigInt(fromOffset))
+    const stream = this.#takeId()
+    const remote = new RemoteAttachment(stream, (frame) => this.#send(frame))
+    this.#streams.set(stream, remote)
+    this.#send(encodeFrame(FrameType.attach, stream, Buffer.concat([offset, keptId(id)])))
+    try {
+      await deadline.race(remote.attached)
+    } catch (error) {
+      remote.attached.then(
+        () => remote.detach(),
+        () => {},
+      )
+      remote.output.destroy()
+      throw error
+    }
+    return remote
+  }
+
+  /** The kept commands, ended ones too. @throws DeadlineExceeded, GuestLinkLost */
+  async kept(deadline: Deadline): Promise<KeptCommand[]> {
+    return decodeKeptList(await this.#ask(FrameType.kept, FrameType.keptList, new Uint8Array(0), deadline))
+  }
+
+  /** Signals the process group; nothing happens once the command has ended. @throws GuestRequestError ENOENT */
+  async signalKept(id: string, signal: number | NodeJS.Signals, deadline: Deadline): Promise<void> {
+    const payload = Buffer.concat([Uint8Array.of(signalNumber(signal)), keptId(id)])
+    await this.#ask(FrameType.signal, FrameType.done, payload, deadline)
+  }
+
+  /** Kills it if it runs, and frees what is kept of it. @throws GuestRequestError ENOENT */
+  async forget(id: string, deadline: Deadline): Promise<void> {
+    await this.#ask(FrameType.forget, FrameType.done, keptId(id), deadline)
+  }
+
+  /** Ends the link; running commands are killed when the next link says hello. */
+  close(): void {
+    this.#close({ reason: 'closed', message: 'the link was closed' })
+  }
+
+  async #runBuiltin(
+    name: string,
+    argv: readonly (string | Uint8Array)[],
+    options: { readonly user: string | undefined; readonly deadline: Deadline | undefined },
+  ): Promise<RemoteCommand> {
+    return this.#run(encodeBuiltin(name, argv, options.user), true, options.deadline)
+  }
+
+  async #run(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {
     this.#throwIfClosed()
     const id = this.#takeId()
     const remote = new RemoteCommand(id, hasStdin, (frame) => this.#send(frame))
@@ -120,11 +222,6 @@ export class GuestLink {
     return remote
   }
 
-  /** Ends the link; running commands are killed when the next link says hello. */
-  close(): void {
-    this.#close({ reason: 'closed', message: 'the link was closed' })
-  }
-
   #greet(socket: Socket): void {
     this.#socket = socket
     socket.on('error', (error) =>
@@ -135,12 +232,18 @@ export class GuestLink {
     else if (this.#handshake !== undefined) socket.write(this.#handshake.opening)
   }
 
-  async #ask(type: number, answerType: number, payload: Uint8Array, deadline: Deadline): Promise<Uint8Array> {
+  async #ask(
+    type: number,
+    answerType: number,
+    payload: Uint8Array,
+    deadline: Deadline,
+    flags = 0,
+  ): Promise<Uint8Array> {
     this.#throwIfClosed()
     const request = new LinkRequest(answerType)
     const id = this.#takeId()
     this.#streams.set(id, request)
-    this.#send(encodeMessage(type, id, payload))
+    this.#send(encodeMessage(type, id, payload, flags))
     return deadline.race(request.answered)
   }
 
@@ -212,4 +315,13 @@ export class GuestLink {
     this.#lastId += 1
     return this.#lastId
   }
+}
+
+/** @throws RangeError for what cannot be an id */
+function keptId(id: string): Buffer {
+  const bytes = Buffer.from(id)
+  if (bytes.length === 0 || bytes.length > GUEST_KEPT_ID_MAX_BYTES || bytes.includes(0)) {
+    throw new RangeError('the id of a kept command has 1 to 64 bytes')
+  }
+  return bytes
 }

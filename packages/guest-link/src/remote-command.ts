@@ -4,7 +4,6 @@
  *     starting ──STARTED──► running ──EXIT──► over
  *        └──────FAILED──────────────────────► over        (a lost link leads to `over` from anywhere)
  */
-import { constants } from 'node:os'
 import {
   CreditTarget,
   encodeFrame,
@@ -15,10 +14,14 @@ import {
 } from '@offshoot/contract/guest-frame'
 import { CommandInput } from './command-input.ts'
 import { CommandOutput } from './command-output.ts'
+import { encodeCredit, readCredit } from './credit-payload.ts'
 import { readErrorPayload } from './error-payload.ts'
+import { readExitPayload } from './exit-payload.ts'
 import { GuestRunError } from './guest-link-error.ts'
 import type { GuestExit, GuestProcess } from './guest-process.ts'
 import type { LinkStream } from './link-stream.ts'
+import { signalNumber } from './signal-number.ts'
+import { encodeResize, type TerminalSize } from './terminal-size.ts'
 
 export class RemoteCommand implements GuestProcess, LinkStream {
   readonly stdin: CommandInput
@@ -54,9 +57,13 @@ export class RemoteCommand implements GuestProcess, LinkStream {
   }
 
   kill(signal: number | NodeJS.Signals): void {
-    const number = typeof signal === 'number' ? signal : constants.signals[signal]
-    if (!Number.isInteger(number) || number < 1 || number > 64) throw new RangeError(`no such signal: ${signal}`)
+    const number = signalNumber(signal)
     if (this.#state !== 'over') this.#send(encodeFrame(FrameType.kill, this.#id, Uint8Array.of(number)))
+  }
+
+  resize(size: TerminalSize): void {
+    const frame = encodeResize(this.#id, size)
+    if (this.#state !== 'over') this.#send(frame)
   }
 
   /** Nobody waits for this command any more: it is killed, and what it still sends goes nowhere. */
@@ -115,15 +122,13 @@ export class RemoteCommand implements GuestProcess, LinkStream {
   }
 
   #onExit(frame: Frame): void {
-    const [exitCode, signal] = frame.payload
-    if (this.#state !== 'running' || exitCode === undefined || signal === undefined) {
-      throw new GuestProtocolError('bad EXIT')
-    }
+    const exit = readExitPayload(frame.payload)
+    if (this.#state !== 'running') throw new GuestProtocolError('EXIT before STARTED')
     this.#state = 'over'
     this.stdin.destroy()
     this.stdout.complete()
     this.stderr.complete()
-    this.#exited.resolve(signal === 0 ? { exitCode, signal: null } : { exitCode: null, signal })
+    this.#exited.resolve(exit)
   }
 
   #onStream(frame: Frame): void {
@@ -133,9 +138,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
       if (frame.payload.length > 0) output.receive(frame.payload)
       if ((frame.flags & FrameFlag.end) !== 0) output.complete()
     } else if (frame.type === FrameType.credit) {
-      if (frame.payload.length !== 5 || frame.payload[0] !== CreditTarget.stdin)
-        throw new GuestProtocolError('bad CREDIT')
-      this.stdin.grant(readUint32(frame.payload, 1))
+      this.stdin.grant(readCredit(frame.payload))
     } else if (frame.type === FrameType.stdinClosed) {
       this.stdin.closeByCommand()
     } else {
@@ -148,11 +151,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
   }
 
   #sendCredit(target: number, bytes: number): void {
-    if (this.#state === 'over') return
-    const payload = new Uint8Array(5)
-    payload[0] = target
-    new DataView(payload.buffer).setUint32(1, bytes, true)
-    this.#send(encodeFrame(FrameType.credit, this.#id, payload))
+    if (this.#state !== 'over') this.#send(encodeCredit(this.#id, target, bytes))
   }
 }
 

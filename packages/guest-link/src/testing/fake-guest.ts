@@ -4,7 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { encodeFrame, FrameDecoder, FrameType, type Frame } from '@offshoot/contract/guest-frame'
+import {
+  encodeFrame,
+  FrameDecoder,
+  FrameType,
+  GUEST_PROTOCOL_VERSION,
+  type Frame,
+} from '@offshoot/contract/guest-frame'
 
 /** Given every frame of the host. */
 export type Answer = (frame: Frame, socket: Socket) => void
@@ -41,7 +47,7 @@ export class FakeGuest {
 }
 
 /** The answer a real guest gives to HELLO. */
-export function helloAck(hello: Frame, version = 1): Uint8Array {
+export function helloAck(hello: Frame, version = GUEST_PROTOCOL_VERSION): Uint8Array {
   const payload = Buffer.alloc(20 + 36, '0')
   payload.set(hello.payload.subarray(2, 18))
   payload.writeUInt16LE(version, 16)

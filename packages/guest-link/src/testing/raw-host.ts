@@ -1,7 +1,13 @@
 /** A host that sends whatever bytes a test wants, and sees whatever frames come back. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { encodeFrame, FrameDecoder, FrameType, type Frame } from '@offshoot/contract/guest-frame'
+import {
+  encodeFrame,
+  FrameDecoder,
+  FrameType,
+  GUEST_PROTOCOL_VERSION,
+  type Frame,
+} from '@offshoot/contract/guest-frame'
 import { Handshake } from '../handshake.ts'
 import { patience } from './host-guest.ts'
 
@@ -32,7 +38,7 @@ export class RawHost {
   }
 
   /** Greets the guest; its HELLO_ACK is then the first of {@link frames}. */
-  async hello(version = 1): Promise<Frame> {
+  async hello(version = GUEST_PROTOCOL_VERSION): Promise<Frame> {
     this.frames.length = 0
     this.#handshake = new Handshake(version)
     this.write(this.#handshake.opening)

@@ -1,0 +1,230 @@
+#include "builtins/tar-header.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Fields of the block: where they stand and how long they are.
+enum {
+	NAME_AT = 0, NAME_BYTES = 100,
+	MODE_AT = 100, ID_BYTES = 8,
+	UID_AT = 108,
+	GID_AT = 116,
+	SIZE_AT = 124, NUMBER_BYTES = 12,
+	MTIME_AT = 136,
+	SUM_AT = 148, SUM_BYTES = 8,
+	KIND_AT = 156,
+	TARGET_AT = 157,
+	MAGIC_AT = 257,
+	PREFIX_AT = 345, PREFIX_BYTES = 155,
+};
+static const uint64_t SIZE_FIELD_MAX = 077777777777;
+
+// Octal digits between blanks and NUL, or (GNU) big-endian binary marked by the highest bit.
+static bool parse_binary(const uint8_t *field, size_t bytes, int64_t *value)
+{
+	// Values of more than 63 bits, and negative ones, name no size and no time that we would keep.
+	uint64_t sum = field[0] & 0x7f;
+	for (size_t i = 1; i < bytes; i++) {
+		if (sum > (uint64_t)INT64_MAX >> 8)
+			return false;
+		sum = sum << 8 | field[i];
+	}
+	*value = (int64_t)sum;
+	return true;
+}
+
+static bool parse_number(const uint8_t *field, size_t bytes, int64_t *value)
+{
+	if ((field[0] & 0x80) != 0)
+		return parse_binary(field, bytes, value);
+	uint64_t sum = 0;
+	size_t at = 0;
+	while (at < bytes && field[at] == ' ')
+		at++;
+	for (; at < bytes && field[at] >= '0' && field[at] <= '7'; at++)
+		sum = sum << 3 | (uint64_t)(field[at] - '0');
+	*value = (int64_t)sum;
+	return at == bytes || field[at] == ' ' || field[at] == '\0';
+}
+
+static uint32_t checksum(const uint8_t *block)
+{
+	uint32_t sum = 0;
+	for (size_t i = 0; i < TAR_BLOCK_BYTES; i++)
+		sum += i >= SUM_AT && i < SUM_AT + SUM_BYTES ? ' ' : block[i];
+	return sum;
+}
+
+bool tar_is_end(const uint8_t block[TAR_BLOCK_BYTES])
+{
+	static const uint8_t zeros[TAR_BLOCK_BYTES];
+	return memcmp(block, zeros, TAR_BLOCK_BYTES) == 0;
+}
+
+static void take_name(const uint8_t *block, char *name)
+{
+	// The prefix is POSIX's: GNU's own magic ("ustar  ") has other things there.
+	size_t prefix_bytes = memcmp(block + MAGIC_AT, "ustar\0", 6) == 0
+				      ? strnlen((const char *)block + PREFIX_AT, PREFIX_BYTES)
+				      : 0;
+	snprintf(name, TAR_TEXT_MAX_BYTES, "%.*s%s%.*s", (int)prefix_bytes, (const char *)block + PREFIX_AT,
+		 prefix_bytes > 0 ? "/" : "", (int)strnlen((const char *)block + NAME_AT, NAME_BYTES),
+		 (const char *)block + NAME_AT);
+}
+
+bool tar_parse(const uint8_t block[TAR_BLOCK_BYTES], struct tar_header *header)
+{
+	int64_t sum, mode, size;
+	if (!parse_number(block + SUM_AT, SUM_BYTES, &sum) || sum != (int64_t)checksum(block) ||
+	    !parse_number(block + MODE_AT, ID_BYTES, &mode) || !parse_number(block + SIZE_AT, NUMBER_BYTES, &size) ||
+	    !parse_number(block + MTIME_AT, NUMBER_BYTES, &header->mtime_s) || size < 0)
+		return false;
+	header->kind = (char)block[KIND_AT];
+	// Old archives: NUL is a file too. '7' asks for a contiguous one, which is a file.
+	if (header->kind == '\0' || header->kind == '7')
+		header->kind = TAR_FILE;
+	header->mode = (uint32_t)mode & 07777;
+	header->size_bytes = (uint64_t)size;
+	take_name(block, header->name);
+	snprintf(header->target, TAR_TEXT_MAX_BYTES, "%.*s", (int)strnlen((const char *)block + TARGET_AT, NAME_BYTES),
+		 (const char *)block + TARGET_AT);
+	return true;
+}
+
+static bool take_text(const char *value, size_t bytes, char *to, bool *has)
+{
+	if (bytes >= TAR_TEXT_MAX_BYTES || memchr(value, 0, bytes) != NULL)
+		return false;
+	memcpy(to, value, bytes);
+	to[bytes] = '\0';
+	*has = true;
+	return true;
+}
+
+static bool take_decimal(const char *value, size_t bytes, int64_t *to, bool *has)
+{
+	char text[24];
+	size_t whole = 0;
+	while (whole < bytes && whole < sizeof text - 1 && value[whole] != '.')
+		whole++;
+	memcpy(text, value, whole);
+	text[whole] = '\0';
+	char *end;
+	*to = strtoll(text, &end, 10);
+	*has = whole > 0 && *end == '\0';
+	return *has;
+}
+
+static bool is_key(const char *key, size_t bytes, const char *wanted)
+{
+	return bytes == strlen(wanted) && memcmp(key, wanted, bytes) == 0;
+}
+
+static bool take_record(const char *text, size_t bytes, struct tar_extra *extra)
+{
+	const char *equals = memchr(text, '=', bytes);
+	if (equals == NULL)
+		return false;
+	size_t key_bytes = (size_t)(equals - text), value_bytes = bytes - key_bytes - 1;
+	const char *value = equals + 1;
+	int64_t size = 0;
+	if (is_key(text, key_bytes, "path"))
+		return take_text(value, value_bytes, extra->name, &extra->has_name);
+	if (is_key(text, key_bytes, "linkpath"))
+		return take_text(value, value_bytes, extra->target, &extra->has_target);
+	if (is_key(text, key_bytes, "mtime"))
+		return take_decimal(value, value_bytes, &extra->mtime_s, &extra->has_mtime);
+	if (!is_key(text, key_bytes, "size"))
+		return true;
+	if (!take_decimal(value, value_bytes, &size, &extra->has_size) || size < 0)
+		return false;
+	extra->size_bytes = (uint64_t)size;
+	return true;
+}
+
+// "LENGTH KEY=VALUE\n", where the length counts itself.
+bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra)
+{
+	size_t at = 0;
+	while (at < count && records[at] != '\0') {
+		size_t record_bytes = 0, digits = 0;
+		while (at + digits < count && digits < 8 && records[at + digits] >= '0' && records[at + digits] <= '9')
+			record_bytes = record_bytes * 10 + (size_t)(records[at + digits++] - '0');
+		if (digits == 0 || record_bytes > count - at || record_bytes < digits + 3 || records[at + digits] != ' ' ||
+		    records[at + record_bytes - 1] != '\n')
+			return false;
+		if (!take_record((const char *)records + at + digits + 1, record_bytes - digits - 2, extra))
+			return false;
+		at += record_bytes;
+	}
+	return true;
+}
+
+void tar_apply(struct tar_header *header, const struct tar_extra *extra)
+{
+	if (extra->has_name)
+		memcpy(header->name, extra->name, sizeof header->name);
+	if (extra->has_target)
+		memcpy(header->target, extra->target, sizeof header->target);
+	if (extra->has_size)
+		header->size_bytes = extra->size_bytes;
+	if (extra->has_mtime)
+		header->mtime_s = extra->mtime_s;
+}
+
+static size_t make_block(uint8_t *block, const struct tar_header *header, char kind, uint64_t size)
+{
+	char number[NUMBER_BYTES + 1];
+	memset(block, 0, TAR_BLOCK_BYTES);
+	memcpy(block + NAME_AT, header->name, strnlen(header->name, NAME_BYTES));
+	snprintf(number, sizeof number, "%07o", header->mode & 07777);
+	memcpy(block + MODE_AT, number, ID_BYTES);
+	memcpy(block + UID_AT, "0000000", ID_BYTES);
+	memcpy(block + GID_AT, "0000000", ID_BYTES);
+	snprintf(number, sizeof number, "%011llo", (unsigned long long)(size <= SIZE_FIELD_MAX ? size : 0));
+	memcpy(block + SIZE_AT, number, NUMBER_BYTES);
+	int64_t mtime_s = header->mtime_s < 0 || header->mtime_s > (int64_t)SIZE_FIELD_MAX ? 0 : header->mtime_s;
+	snprintf(number, sizeof number, "%011llo", (unsigned long long)mtime_s);
+	memcpy(block + MTIME_AT, number, NUMBER_BYTES);
+	block[KIND_AT] = (uint8_t)kind;
+	memcpy(block + TARGET_AT, header->target, strnlen(header->target, NAME_BYTES));
+	memcpy(block + MAGIC_AT, "ustar\00000", 8);
+	snprintf(number, sizeof number, "%06o", (unsigned int)checksum(block) & 0777777);
+	memcpy(block + SUM_AT, number, 7);
+	block[SUM_AT + 7] = ' ';
+	return TAR_BLOCK_BYTES;
+}
+
+// The length counts its own digits.
+static size_t add_record(char *to, const char *key, const char *value)
+{
+	size_t body = strlen(key) + strlen(value) + 3; // blank, equals sign, line end
+	size_t length = body + 1;
+	char digits[24];
+	while ((size_t)snprintf(digits, sizeof digits, "%zu", length) + body != length)
+		length++;
+	return (size_t)sprintf(to, "%zu %s=%s\n", length, key, value);
+}
+
+size_t tar_encode(const struct tar_header *header, uint8_t to[TAR_ENCODED_MAX_BYTES])
+{
+	char *records = (char *)to + TAR_BLOCK_BYTES;
+	char number[24];
+	size_t used = 0;
+	if (strlen(header->name) > NAME_BYTES)
+		used += add_record(records + used, "path", header->name);
+	if (strlen(header->target) > NAME_BYTES)
+		used += add_record(records + used, "linkpath", header->target);
+	if (header->size_bytes > SIZE_FIELD_MAX) {
+		snprintf(number, sizeof number, "%llu", (unsigned long long)header->size_bytes);
+		used += add_record(records + used, "size", number);
+	}
+	size_t made = 0;
+	if (used > 0) {
+		size_t padded = (used + TAR_BLOCK_BYTES - 1) / TAR_BLOCK_BYTES * TAR_BLOCK_BYTES;
+		memset(records + used, 0, padded - used);
+		made = make_block(to, header, TAR_PAX, used) + padded;
+	}
+	return made + make_block(to + made, header, header->kind, header->size_bytes);
+}

@@ -1,0 +1,53 @@
+// One header of a tar archive (ustar, pax, GNU), out of its block and made into one. No I/O.
+#ifndef OFFSHOOT_TAR_HEADER_H
+#define OFFSHOOT_TAR_HEADER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TAR_BLOCK_BYTES = 512, TAR_TEXT_MAX_BYTES = PATH_MAX };
+
+enum tar_kind {
+	TAR_FILE = '0',
+	TAR_HARD_LINK = '1',
+	TAR_LINK = '2',
+	TAR_FOLDER = '5',
+	TAR_PAX = 'x',
+	TAR_PAX_GLOBAL = 'g',
+	TAR_GNU_NAME = 'L',
+	TAR_GNU_TARGET = 'K',
+};
+
+struct tar_header {
+	char kind; // of enum tar_kind, or what else stood there
+	uint32_t mode;
+	uint64_t size_bytes;
+	int64_t mtime_s;
+	char name[TAR_TEXT_MAX_BYTES];
+	char target[TAR_TEXT_MAX_BYTES];
+};
+
+// What pax and GNU headers say of the next entry, and the entry's own header does not.
+struct tar_extra {
+	bool has_name, has_target, has_size, has_mtime;
+	uint64_t size_bytes;
+	int64_t mtime_s;
+	char name[TAR_TEXT_MAX_BYTES];
+	char target[TAR_TEXT_MAX_BYTES];
+};
+
+// False: no header of a tar archive.
+bool tar_parse(const uint8_t block[TAR_BLOCK_BYTES], struct tar_header *header);
+bool tar_is_end(const uint8_t block[TAR_BLOCK_BYTES]);
+// The records of a pax header. False: not well formed, or a name that is too long.
+bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra);
+void tar_apply(struct tar_header *header, const struct tar_extra *extra);
+
+// The header of an entry, after a pax header where the block has no room: at most TAR_ENCODED_MAX_BYTES. The number of
+// bytes made.
+enum { TAR_ENCODED_MAX_BYTES = 2 * TAR_BLOCK_BYTES + 2 * TAR_TEXT_MAX_BYTES + TAR_BLOCK_BYTES };
+size_t tar_encode(const struct tar_header *header, uint8_t to[TAR_ENCODED_MAX_BYTES]);
+
+#endif

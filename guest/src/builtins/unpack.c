@@ -1,0 +1,344 @@
+// Nothing is made outside the folder: names are cleaned, their folders are opened beneath it by the kernel's own rule
+// (RESOLVE_BENEATH), and the last name is never followed. Links are made as they are, and never followed outward.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "builtins/answer.h"
+#include "builtins/builtins.h"
+#include "builtins/place.h"
+#include "builtins/tar-header.h"
+
+enum { EXTRA_MAX_BYTES = 256 * 1024, FOLDERS_MAX = 1000000 };
+
+// Closed to their owner: made open, and closed when all is in them.
+struct closed_folder {
+	struct closed_folder *next;
+	mode_t mode;
+	char name[];
+};
+
+struct unpacking {
+	int root;
+	uint64_t entries, bytes;
+	size_t closed_count;
+	struct closed_folder *closed;
+	struct tar_header header;
+	struct tar_extra extra, global;
+};
+
+// 1: all there. 0: the end came before the first byte. -1: it came later.
+static int read_exactly(uint8_t *to, size_t count)
+{
+	size_t used = 0;
+	while (used < count) {
+		ssize_t got = read(STDIN_FILENO, to + used, count - used);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return used == 0 && got == 0 ? 0 : -1;
+		used += (size_t)got;
+	}
+	return 1;
+}
+
+static int open_beneath(int root, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = flags | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+	};
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+}
+
+// Slashes around and "." go; ".." leads out, or hides where it leads: refused.
+static int clean(char *name)
+{
+	char *to = name;
+	for (char *part = name; *part != '\0';) {
+		size_t part_bytes = strcspn(part, "/");
+		char *next = part + part_bytes + (part[part_bytes] == '/');
+		if (part_bytes == 2 && memcmp(part, "..", 2) == 0)
+			return EXDEV;
+		if (part_bytes > 0 && !(part_bytes == 1 && *part == '.')) {
+			if (to != name)
+				*to++ = '/';
+			memmove(to, part, part_bytes);
+			to += part_bytes;
+		}
+		part = next;
+	}
+	*to = '\0';
+	return 0;
+}
+
+// The folder of a cleaned name, made where it is missing.
+static int open_parent(const struct unpacking *unpacking, char *name, const char **last)
+{
+	char *slash = strrchr(name, '/');
+	*last = slash == NULL ? name : slash + 1;
+	if (slash == NULL)
+		return fcntl(unpacking->root, F_DUPFD_CLOEXEC, 0);
+	*slash = '\0';
+	int folder = open_beneath(unpacking->root, name, O_PATH | O_DIRECTORY);
+	if (folder < 0 && errno == ENOENT) {
+		const char *own;
+		int parent = open_parent(unpacking, name, &own);
+		if (parent >= 0 && mkdirat(parent, own, 0777) != 0 && errno != EEXIST) {
+			close(parent);
+			parent = -1;
+		}
+		if (parent >= 0) {
+			close(parent);
+			folder = open_beneath(unpacking->root, name, O_PATH | O_DIRECTORY);
+		}
+	}
+	*slash = '/';
+	return folder;
+}
+
+static int skip(uint64_t count)
+{
+	static uint8_t nowhere[64 * 1024];
+	while (count > 0) {
+		size_t part = count < sizeof nowhere ? (size_t)count : sizeof nowhere;
+		if (read_exactly(nowhere, part) != 1)
+			return EBADMSG;
+		count -= part;
+	}
+	return 0;
+}
+
+static uint64_t padded(uint64_t bytes)
+{
+	return bytes + (-bytes % TAR_BLOCK_BYTES);
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t count)
+{
+	while (count > 0) {
+		ssize_t put = write(fd, bytes, count);
+		if (put < 0 && errno != EINTR)
+			return errno;
+		bytes += put > 0 ? put : 0;
+		count -= put > 0 ? (size_t)put : 0;
+	}
+	return 0;
+}
+
+static int fill_file(int fd, uint64_t count)
+{
+	static uint8_t bytes[64 * 1024];
+	while (count > 0) {
+		size_t part = count < sizeof bytes ? (size_t)count : sizeof bytes;
+		if (read_exactly(bytes, part) != 1)
+			return EBADMSG;
+		int error = write_all(fd, bytes, part);
+		if (error != 0)
+			return error;
+		count -= part;
+	}
+	return 0;
+}
+
+// What stood there goes, so that nothing is written through a link that it may be.
+static int make_file(struct unpacking *unpacking, int folder, const char *name)
+{
+	const struct tar_header *header = &unpacking->header;
+	if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+		return errno;
+	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return errno;
+	int error = fill_file(fd, header->size_bytes);
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = header->mtime_s}};
+	if (error == 0 && fchmod(fd, header->mode & 0777) != 0)
+		error = errno;
+	if (error == 0)
+		futimens(fd, times);
+	close(fd);
+	unpacking->bytes += header->size_bytes;
+	return error != 0 ? error : skip(padded(header->size_bytes) - header->size_bytes);
+}
+
+static int remember_closed(struct unpacking *unpacking)
+{
+	size_t name_bytes = strlen(unpacking->header.name) + 1;
+	struct closed_folder *closed = malloc(sizeof *closed + name_bytes);
+	if (closed == NULL || unpacking->closed_count++ == FOLDERS_MAX)
+		return ENOMEM;
+	closed->next = unpacking->closed;
+	closed->mode = unpacking->header.mode & 0777;
+	memcpy(closed->name, unpacking->header.name, name_bytes);
+	unpacking->closed = closed;
+	return 0;
+}
+
+static int make_folder(struct unpacking *unpacking, int folder, const char *name)
+{
+	mode_t mode = unpacking->header.mode & 0777;
+	if (mkdirat(folder, name, 0700) == 0) {
+		if (fchmodat(folder, name, mode | 0700, 0) != 0)
+			return errno;
+		return (mode & 0700) == 0700 ? 0 : remember_closed(unpacking);
+	}
+	struct stat about;
+	int error = errno;
+	if (error != EEXIST || fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+		return error;
+	// A folder, or a link to one, which stays inside or is refused when something is put into it.
+	return S_ISDIR(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : ENOTDIR;
+}
+
+static int make_link(struct unpacking *unpacking, int folder, const char *name)
+{
+	if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+		return errno;
+	return symlinkat(unpacking->header.target, folder, name) != 0 ? errno : 0;
+}
+
+static int make_hard_link(struct unpacking *unpacking, int folder, const char *name)
+{
+	char *target = unpacking->header.target;
+	const char *last;
+	int error = clean(target);
+	if (error != 0)
+		return error;
+	int parent = open_parent(unpacking, target, &last);
+	if (parent < 0)
+		return errno;
+	struct stat about;
+	// Not to a link: it would be as good as the link's target to whoever opens it.
+	if (fstatat(parent, last, &about, AT_SYMLINK_NOFOLLOW) != 0)
+		error = errno;
+	else if (!S_ISREG(about.st_mode))
+		error = EINVAL;
+	else if ((unlinkat(folder, name, 0) != 0 && errno != ENOENT) || linkat(parent, last, folder, name, 0) != 0)
+		error = errno;
+	close(parent);
+	return error;
+}
+
+static int make_entry(struct unpacking *unpacking)
+{
+	struct tar_header *header = &unpacking->header;
+	const char *last;
+	int error = clean(header->name);
+	if (error != 0)
+		return error;
+	if (header->name[0] == '\0')
+		return skip(padded(header->size_bytes));
+	int folder = open_parent(unpacking, header->name, &last);
+	if (folder < 0)
+		return errno;
+	unpacking->entries++;
+	if (header->kind == TAR_FILE)
+		error = make_file(unpacking, folder, last);
+	else if (header->kind == TAR_FOLDER)
+		error = make_folder(unpacking, folder, last);
+	else if (header->kind == TAR_LINK)
+		error = make_link(unpacking, folder, last);
+	else if (header->kind == TAR_HARD_LINK)
+		error = make_hard_link(unpacking, folder, last);
+	else
+		unpacking->entries--; // a device, a FIFO, what we do not know
+	close(folder);
+	if (error == 0 && header->kind != TAR_FILE)
+		error = skip(padded(header->size_bytes));
+	return error;
+}
+
+// A header that speaks of the next one. Its size is bounded: it is held in memory.
+static int take_extra(struct unpacking *unpacking)
+{
+	static uint8_t content[EXTRA_MAX_BYTES];
+	const struct tar_header *header = &unpacking->header;
+	uint64_t count = header->size_bytes;
+	if (count > sizeof content)
+		return E2BIG;
+	if (read_exactly(content, (size_t)padded(count)) == -1)
+		return EBADMSG;
+	struct tar_extra *extra = header->kind == TAR_PAX_GLOBAL ? &unpacking->global : &unpacking->extra;
+	if (header->kind == TAR_PAX || header->kind == TAR_PAX_GLOBAL)
+		return tar_parse_pax(content, (size_t)count, extra) ? 0 : EBADMSG;
+	size_t text_bytes = strnlen((const char *)content, (size_t)count);
+	if (text_bytes >= TAR_TEXT_MAX_BYTES)
+		return ENAMETOOLONG;
+	char *to = header->kind == TAR_GNU_NAME ? extra->name : extra->target;
+	memcpy(to, content, text_bytes);
+	to[text_bytes] = '\0';
+	*(header->kind == TAR_GNU_NAME ? &extra->has_name : &extra->has_target) = true;
+	return 0;
+}
+
+static bool is_extra(char kind)
+{
+	return kind == TAR_PAX || kind == TAR_PAX_GLOBAL || kind == TAR_GNU_NAME || kind == TAR_GNU_TARGET;
+}
+
+static int take_block(struct unpacking *unpacking, const uint8_t *block)
+{
+	if (!tar_parse(block, &unpacking->header))
+		return EBADMSG;
+	if (is_extra(unpacking->header.kind))
+		return take_extra(unpacking);
+	tar_apply(&unpacking->header, &unpacking->global);
+	tar_apply(&unpacking->header, &unpacking->extra);
+	unpacking->extra.has_name = unpacking->extra.has_target = false;
+	unpacking->extra.has_size = unpacking->extra.has_mtime = false;
+	// Sizes beyond any file would overflow their padding.
+	return unpacking->header.size_bytes > INT64_MAX ? EBADMSG : make_entry(unpacking);
+}
+
+static int unpack(struct unpacking *unpacking)
+{
+	uint8_t block[TAR_BLOCK_BYTES];
+	for (;;) {
+		int got = read_exactly(block, sizeof block);
+		if (got != 1)
+			return EBADMSG; // cut, or empty: an archive has an end of its own
+		if (tar_is_end(block))
+			break;
+		int error = take_block(unpacking, block);
+		if (error != 0)
+			return error;
+	}
+	while (read_exactly(block, 1) == 1) {
+	}
+	return 0;
+}
+
+static int close_folders(const struct unpacking *unpacking)
+{
+	for (const struct closed_folder *closed = unpacking->closed; closed != NULL; closed = closed->next) {
+		char path[DESCRIPTOR_PATH_BYTES];
+		int fd = open_beneath(unpacking->root, closed->name, O_PATH | O_DIRECTORY);
+		if (fd < 0 || chmod(descriptor_path(path, fd), closed->mode) != 0)
+			return errno;
+		close(fd);
+	}
+	return 0;
+}
+
+int builtin_unpack(char *const *argv)
+{
+	static struct unpacking unpacking;
+	unpacking.root = open(argv[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (unpacking.root < 0)
+		return builtin_fail("open", errno);
+	int error = unpack(&unpacking);
+	if (error == 0)
+		error = close_folders(&unpacking);
+	if (error != 0)
+		return builtin_fail(unpacking.header.name[0] == '\0' ? "archive" : unpacking.header.name, error);
+	answer_u64(unpacking.entries);
+	answer_u64(unpacking.bytes);
+	return 0;
+}

@@ -1,0 +1,236 @@
+#include "kept.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "sources.h"
+#include "spawn.h"
+#include "terminal.h"
+
+enum { LIST_ENTRY_BYTES = 44 };
+_Static_assert(KEPT_MAX * (LIST_ENTRY_BYTES + KEPT_ID_MAX_BYTES + KEPT_LABEL_MAX_BYTES) <= FRAME_PAYLOAD_MAX_BYTES,
+	       "the list of kept commands is one frame");
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+struct kept_command *kept_find(struct kept *kept, const uint8_t *id, size_t id_bytes)
+{
+	for (uint32_t i = 0; i < KEPT_MAX; i++) {
+		const char *own = kept->slots[i].id;
+		if (id_bytes > 0 && strlen(own) == id_bytes && memcmp(own, id, id_bytes) == 0)
+			return &kept->slots[i];
+	}
+	return NULL;
+}
+
+static struct kept_command *find_free(struct kept *kept)
+{
+	for (uint32_t i = 0; i < KEPT_MAX; i++)
+		if (kept->slots[i].id[0] == '\0')
+			return &kept->slots[i];
+	return NULL;
+}
+
+static void watch(struct kept *kept, struct kept_command *command)
+{
+	uint32_t index = (uint32_t)(command - kept->slots);
+	source_watch(kept->poll_fd, EPOLL_CTL_ADD, command->out[0].fd, EPOLLIN, SOURCE_KEPT_STDOUT, index);
+	if (command->out[1].fd >= 0)
+		source_watch(kept->poll_fd, EPOLL_CTL_ADD, command->out[1].fd, EPOLLIN, SOURCE_KEPT_STDERR, index);
+	if (command->in_fd >= 0)
+		source_watch(kept->poll_fd, EPOLL_CTL_ADD, command->in_fd, EPOLLOUT, SOURCE_KEPT_STDIN, index);
+}
+
+static int refuse(int error, const char *why, char *text, size_t text_bytes)
+{
+	snprintf(text, text_bytes, "%s", why);
+	return error;
+}
+
+int kept_run(struct kept *kept, bool has_stdin, const struct run_request *request, pid_t *pid, char *text,
+	     size_t text_bytes)
+{
+	struct kept_command *command = find_free(kept);
+	if (kept_find(kept, (const uint8_t *)request->kept_id, strlen(request->kept_id)) != NULL)
+		return refuse(EEXIST, "a kept command has this id", text, text_bytes);
+	if (command == NULL)
+		return refuse(EAGAIN, "too many kept commands: forget one", text, text_bytes);
+	*command = (struct kept_command){0};
+	if (request->log_bytes > KEPT_LOGS_MAX_BYTES - kept->logs_bytes ||
+	    !output_log_open(&command->log, request->log_bytes))
+		return refuse(ENOMEM, "too much kept output: forget a kept command", text, text_bytes);
+	struct spawned spawned;
+	if (!spawn(&spawned, request, has_stdin)) {
+		output_log_close(&command->log);
+		return refuse(spawned.error, spawned.text, text, text_bytes);
+	}
+	kept->logs_bytes += command->log.ring_bytes;
+	snprintf(command->id, sizeof command->id, "%s", request->kept_id);
+	snprintf(command->label, sizeof command->label, "%s", request->label);
+	command->pid = *pid = spawned.pid;
+	command->is_terminal = spawned.is_terminal;
+	command->started_ms = now_ms();
+	command->in_fd = spawned.in_fd;
+	command->in_ready = true;
+	command->out[0].fd = spawned.out_fds[0];
+	command->out[1].fd = spawned.out_fds[1];
+	watch(kept, command);
+	return 0;
+}
+
+void kept_close_input(struct kept_command *command)
+{
+	if (command->in_fd >= 0)
+		close(command->in_fd);
+	command->in_fd = -1;
+}
+
+// As for every command: a pipe may still be held by children, a terminal goes with its command.
+static void close_output(struct kept *kept, struct kept_command *command, struct kept_output *out)
+{
+	if (out->fd >= 0 && command->is_terminal)
+		close(out->fd);
+	else if (out->fd >= 0)
+		drains_take(kept->drains, out->fd);
+	out->fd = -1;
+}
+
+bool kept_is_ended(const struct kept_command *command)
+{
+	return command->exited && command->out[0].fd < 0 && command->out[1].fd < 0;
+}
+
+void kept_signal(struct kept_command *command, int signal)
+{
+	if (!command->exited)
+		terminal_kill(command->is_terminal ? command->out[0].fd : -1, command->pid, signal);
+}
+
+void kept_forget(struct kept *kept, struct kept_command *command)
+{
+	kept_signal(command, SIGKILL);
+	kept_close_input(command);
+	for (int i = 0; i < 2; i++)
+		close_output(kept, command, &command->out[i]);
+	kept->logs_bytes -= command->log.ring_bytes;
+	output_log_close(&command->log);
+	command->id[0] = '\0';
+}
+
+static size_t list_entry(const struct kept_command *command, uint8_t *to)
+{
+	bool by_signal = command->exited && WIFSIGNALED(command->status);
+	size_t id_bytes = strlen(command->id), label_bytes = strlen(command->label);
+	to[0] = (uint8_t)id_bytes;
+	to[1] = (uint8_t)label_bytes;
+	to[2] = kept_is_ended(command);
+	to[3] = command->is_terminal;
+	to[4] = command->exited && !by_signal ? (uint8_t)WEXITSTATUS(command->status) : 0;
+	to[5] = by_signal ? (uint8_t)WTERMSIG(command->status) : 0;
+	write_u16(to + 6, 0);
+	write_u32(to + 8, (uint32_t)command->pid);
+	write_u64(to + 12, command->started_ms);
+	write_u64(to + 20, command->ended_ms);
+	write_u64(to + 28, command->log.oldest_offset);
+	write_u64(to + 36, command->log.next_offset);
+	memcpy(to + LIST_ENTRY_BYTES, command->id, id_bytes);
+	memcpy(to + LIST_ENTRY_BYTES + id_bytes, command->label, label_bytes);
+	return LIST_ENTRY_BYTES + id_bytes + label_bytes;
+}
+
+size_t kept_list(const struct kept *kept, uint8_t *to)
+{
+	size_t used = 0;
+	for (uint32_t i = 0; i < KEPT_MAX; i++)
+		if (kept->slots[i].id[0] != '\0')
+			used += list_entry(&kept->slots[i], to + used);
+	return used;
+}
+
+void kept_exited(struct kept *kept, pid_t pid, int status)
+{
+	for (uint32_t i = 0; i < KEPT_MAX; i++) {
+		struct kept_command *command = &kept->slots[i];
+		if (command->id[0] == '\0' || command->exited || command->pid != pid)
+			continue;
+		command->exited = true;
+		command->status = status;
+		command->ended_ms = now_ms();
+		kept_close_input(command);
+		for (int k = 0; k < 2; k++) {
+			command->out[k].left_bytes = output_left_bytes(command->out[k].fd, command->is_terminal);
+			command->out[k].ready = true;
+		}
+		return;
+	}
+}
+
+void kept_wake(struct kept *kept, uint32_t source, uint32_t index)
+{
+	struct kept_command *command = &kept->slots[index];
+	if (source == SOURCE_KEPT_STDIN)
+		command->in_ready = true;
+	else
+		command->out[source == SOURCE_KEPT_STDOUT ? 0 : 1].ready = true;
+}
+
+static bool pump_output(struct kept *kept, struct kept_command *command, int which)
+{
+	static uint8_t bytes[64 * 1024];
+	struct kept_output *out = &command->out[which];
+	if (out->fd < 0 || !out->ready)
+		return false;
+	size_t most = command->exited && out->left_bytes < sizeof bytes ? out->left_bytes : sizeof bytes;
+	ssize_t got = most == 0 ? 0 : read(out->fd, bytes, most);
+	if (got > 0) {
+		output_log_append(&command->log, which, bytes, (size_t)got);
+		if (command->exited)
+			out->left_bytes -= (size_t)got;
+		return true;
+	}
+	if (got < 0 && errno == EINTR)
+		return true;
+	// EIO: nobody has the terminal open just now.
+	bool may_go_on = got < 0 && (errno == EAGAIN || (errno == EIO && command->is_terminal));
+	if (may_go_on && !command->exited) {
+		out->ready = false;
+		return false;
+	}
+	if (got == 0 && most > 0) {
+		close(out->fd);
+		out->fd = -1;
+	} else {
+		close_output(kept, command, out);
+	}
+	return true;
+}
+
+bool kept_pump(struct kept *kept)
+{
+	bool progress = false;
+	for (uint32_t i = 0; i < KEPT_MAX; i++) {
+		if (kept->slots[i].id[0] == '\0')
+			continue;
+		progress |= pump_output(kept, &kept->slots[i], 0);
+		progress |= pump_output(kept, &kept->slots[i], 1);
+	}
+	return progress;
+}
+
+void kept_end(struct kept *kept)
+{
+	for (uint32_t i = 0; i < KEPT_MAX; i++)
+		if (kept->slots[i].id[0] != '\0')
+			kept_forget(kept, &kept->slots[i]);
+}

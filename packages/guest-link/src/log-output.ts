@@ -1,0 +1,99 @@
+import { Readable } from 'node:stream'
+import { GUEST_WINDOW_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
+
+/** A piece of what a kept command wrote. */
+export interface LogChunk {
+  readonly stream: 'stdout' | 'stderr'
+  /** Of its first byte: bytes are numbered from 0 over both outputs together. */
+  readonly offset: number
+  readonly bytes: Buffer
+}
+
+/**
+ * The output of a kept command, both streams in their order, as {@link LogChunk}s. A reader that stands still holds
+ * nobody back: the guest drops its oldest bytes, and the offset of the next chunk makes a jump. At most
+ * {@link GUEST_WINDOW_BYTES} wait here; small pieces are put together.
+ */
+export class LogOutput extends Readable {
+  readonly #grant: (bytes: number) => void
+  #windowBytes = GUEST_WINDOW_BYTES
+  #consumedBytes = 0
+  #waiting: Pending[] = []
+  #isWanted = false
+  #isComplete = false
+
+  constructor(grant: (bytes: number) => void) {
+    super({ objectMode: true, highWaterMark: 1 })
+    this.#grant = grant
+    // Told by the attachment's `exited` too: nobody is forced to listen.
+    this.on('error', () => {})
+  }
+
+  /** @throws GuestProtocolError when the guest sends more than it was granted. */
+  receive(stream: LogChunk['stream'], offset: number, payload: Uint8Array): void {
+    if (payload.length > this.#windowBytes) throw new GuestProtocolError('log beyond its window')
+    this.#windowBytes -= payload.length
+    if (this.destroyed || this.#isComplete) {
+      this.#consume(payload.length)
+      return
+    }
+    this.#hold(stream, offset, payload)
+    if (this.#isWanted) this._read()
+  }
+
+  /** The guest sends no more. */
+  complete(): void {
+    if (this.#isComplete) return
+    this.#isComplete = true
+    if (this.#waiting.length === 0 && !this.destroyed) this.push(null)
+  }
+
+  override _read(): void {
+    this.#isWanted = true
+    while (this.#isWanted) {
+      const next = this.#waiting.shift()
+      if (next === undefined) break
+      const bytes = next.pieces.length === 1 ? next.pieces[0] : Buffer.concat(next.pieces)
+      this.#isWanted = this.push({ stream: next.stream, offset: next.offset, bytes } as LogChunk)
+      this.#consume(next.bytes)
+    }
+    if (this.#isComplete && this.#waiting.length === 0) this.push(null)
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const held = this.#waiting.reduce((sum, pending) => sum + pending.bytes, 0)
+    this.#waiting = []
+    this.#consume(held)
+    done(error)
+  }
+
+  #hold(stream: LogChunk['stream'], offset: number, payload: Uint8Array): void {
+    const last = this.#waiting.at(-1)
+    const piece = Buffer.from(payload)
+    if (last !== undefined && last.stream === stream && last.offset + last.bytes === offset) {
+      last.pieces.push(piece)
+      last.bytes += piece.length
+      if (last.pieces.length > PIECES_MAX) last.pieces = [Buffer.concat(last.pieces)]
+    } else {
+      this.#waiting.push({ stream, offset, pieces: [piece], bytes: piece.length })
+    }
+  }
+
+  #consume(bytes: number): void {
+    this.#consumedBytes += bytes
+    if (this.#consumedBytes < GUEST_WINDOW_BYTES / 2) return
+    this.#windowBytes += this.#consumedBytes
+    this.#grant(this.#consumedBytes)
+    this.#consumedBytes = 0
+  }
+}
+
+/** Small pieces cost memory for bytes, not for objects. */
+const PIECES_MAX = 64
+
+interface Pending {
+  readonly stream: LogChunk['stream']
+  readonly offset: number
+  pieces: Buffer[]
+  bytes: number
+}

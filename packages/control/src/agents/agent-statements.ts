@@ -13,6 +13,12 @@ export const agentCursor = statement<{ cursor: number }, [id: string]>(
   'select cursor from agents where id = $1',
 )
 
+/** How far the rows follow each agent's log. */
+export const agentCursors = statement<{ id: string; cursor: number }, []>(
+  'agent-cursors',
+  'select id, cursor from agents',
+)
+
 /** Holds back every other process that would apply this agent's records, until the transaction ends. */
 export const lockAgentCursor = statement<{ cursor: number }, [id: string]>(
   'lock-agent-cursor',

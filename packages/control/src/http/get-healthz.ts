@@ -1,9 +1,14 @@
 import { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
+import type { KnownAgent } from '../agents/agent-directory.ts'
+import { agentCursors } from '../agents/agent-statements.ts'
 import type { Control } from '../control.ts'
 
-/** Milliseconds the database may take to say it is there. */
+/** Milliseconds the database may take to answer. */
 const DATABASE_TIMEOUT_MS = 2_000
+
+/** `behind`: rows do not yet show all that the agent had logged when it was last looked at. */
+type AgentStatus = 'ok' | 'behind' | 'unreachable'
 
 /**
  * `GET /healthz`: 200 while the database can be reached, whatever the agents do (a control plane without nodes is up);
@@ -11,33 +16,41 @@ const DATABASE_TIMEOUT_MS = 2_000
  */
 export function getHealthz(app: FastifyInstance, control: Control): void {
   app.get('/healthz', async (_request, reply) => {
-    const database = await isReachable(control)
-    const { agents } = control.fleet
-    const reachable = agents.filter((agent) => agent.isReachable).length
-    reply.code(database ? 200 : 503)
+    const cursors = await readCursors(control)
+    const agents = control.fleet.agents.map((agent) => describe(agent, cursors))
+    reply.code(cursors ? 200 : 503)
     return {
-      status: database ? 'ok' : 'unavailable',
-      checks: {
-        database: database ? 'ok' : 'unreachable',
-        agents: reachable === agents.length && reachable > 0 ? 'ok' : reachable > 0 ? 'degraded' : 'unreachable',
-      },
-      agents: agents.map(({ info, isReachable }) => ({
-        id: info?.agent_id ?? null,
-        status: isReachable ? 'ok' : 'unreachable',
-        accelerator: info?.accelerator ?? null,
-        isolation: info?.isolation ?? null,
-        sandboxes: info?.sandboxes ?? null,
-      })),
+      status: cursors ? 'ok' : 'unavailable',
+      checks: { database: cursors ? 'ok' : 'unreachable', agents: sumUp(agents.map(({ status }) => status)) },
+      agents,
     }
   })
 }
 
-async function isReachable({ database, log }: Control): Promise<boolean> {
+/** `null` when the database does not answer. */
+async function readCursors({ database, log }: Control): Promise<ReadonlyMap<string, number> | null> {
   try {
-    await Deadline.after(DATABASE_TIMEOUT_MS, 'the database').race(database.pool.query('select 1'))
-    return true
+    const rows = await Deadline.after(DATABASE_TIMEOUT_MS, 'the database').race(agentCursors(database.pool))
+    return new Map(rows.map(({ id, cursor }) => [id, cursor]))
   } catch (error) {
     log.warn({ err: error }, 'database not reachable')
-    return false
+    return null
   }
+}
+
+function describe({ info, isReachable }: KnownAgent, cursors: ReadonlyMap<string, number> | null) {
+  const isBehind = info !== null && (cursors?.get(info.agent_id) ?? 0) < info.last_seq
+  const status: AgentStatus = !isReachable ? 'unreachable' : isBehind ? 'behind' : 'ok'
+  return {
+    id: info?.agent_id ?? null,
+    status,
+    accelerator: info?.accelerator ?? null,
+    isolation: info?.isolation ?? null,
+    sandboxes: info?.sandboxes ?? null,
+  }
+}
+
+function sumUp(statuses: readonly AgentStatus[]): 'ok' | 'degraded' | 'unreachable' {
+  if (statuses.every((status) => status === 'unreachable')) return 'unreachable'
+  return statuses.every((status) => status === 'ok') ? 'ok' : 'degraded'
 }

@@ -6,10 +6,10 @@ import { constants } from 'node:os'
 import { Transform, pipeline, type Readable, type TransformCallback } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { ByteReader } from './byte-reader.ts'
 import { CommandClosedStdin } from './command-input.ts'
 import { GuestFileError } from './guest-file-error.ts'
 import type { GuestProcess } from './guest-process.ts'
-import { readExactly } from './read-exactly.ts'
 
 const FAILURE_MAX_BYTES = 1024
 
@@ -17,11 +17,13 @@ export class FileOperation {
   /** Resolves when it ended well; rejects with GuestFileError or GuestLinkLost. */
   readonly ended: Promise<void>
   readonly #process: GuestProcess
+  readonly #output: ByteReader
   #deadline: Deadline | undefined
   #hasExited = false
 
   constructor(process: GuestProcess, deadline: Deadline | undefined) {
     this.#process = process
+    this.#output = new ByteReader(process.stdout)
     this.#deadline = deadline
     this.ended = this.#end()
     this.ended.catch(() => {})
@@ -54,7 +56,7 @@ export class FileOperation {
 
   /** The next so many bytes, or undefined after the last. @throws the failure, when that is why there are no more */
   async next(bytes: number): Promise<Buffer | undefined> {
-    const result = await this.#within(readExactly(this.#process.stdout, bytes))
+    const result = await this.#within(this.#output.take(bytes))
     if (result === undefined) await this.#within(this.ended)
     return result
   }
@@ -77,16 +79,17 @@ export class FileOperation {
   /** What is left of stdout; fails when the operation does, and ends it when it is destroyed. */
   content(): Readable {
     const content = new FileContent(this.ended)
+    this.#output.release()
     pipeline(this.#process.stdout, content, (error) => {
       if (error) this.cancel()
     })
     return content
   }
 
-  /** Resolves when there is something to read, or all is over. */
-  async firstByte(): Promise<void> {
-    const first = await this.next(1)
-    if (first !== undefined) this.#process.stdout.unshift(first)
+  /** {@link content} from its first bytes on, so that what fails at once fails here. */
+  async startedContent(): Promise<Readable> {
+    if (!(await this.#within(this.#output.hasBytes()))) await this.#within(this.ended)
+    return this.content()
   }
 
   async #within<T>(promise: Promise<T>): Promise<T> {
@@ -133,6 +136,17 @@ class FileContent extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    this.#ended.then(() => done(), done)
+    void this.#finish(done)
+  }
+
+  /** The last byte is no success yet. */
+  async #finish(done: TransformCallback): Promise<void> {
+    try {
+      await this.#ended
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    done()
   }
 }

@@ -145,8 +145,7 @@ export class GuestFiles {
    */
   async archive(path: GuestPath, options: FileOptions = {}): Promise<Readable> {
     const operation = await this.#start('archive', [path], options)
-    await operation.firstByte()
-    return operation.content()
+    return operation.startedContent()
   }
 
   /**

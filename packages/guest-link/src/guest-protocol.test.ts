@@ -159,17 +159,11 @@ describe('a host that breaks the protocol', () => {
     ['an empty RUN', [encodeFrame(FrameType.run, 2)]],
     [
       'a RUN without its strings',
-      [encodeFrame(FrameType.run, 2, Uint8Array.of(...new Array<number>(10).fill(0), 3, 0, 0, 0, 65, 66))],
+      [encodeFrame(FrameType.run, 2, Uint8Array.of(...Buffer.alloc(10), 3, 0, 0, 0, 65, 66))],
     ],
     [
       'a RUN with strings left over',
-      [
-        encodeFrame(
-          FrameType.run,
-          2,
-          Uint8Array.of(...new Array<number>(10).fill(0), 1, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0, 66, 0),
-        ),
-      ],
+      [encodeFrame(FrameType.run, 2, Uint8Array.of(...Buffer.alloc(10), 1, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0, 66, 0))],
     ],
     [
       'a message that is interrupted',

@@ -14,34 +14,29 @@ import {
   FrameDecoder,
   FrameFlag,
   FrameType,
-  GUEST_KEPT_ID_MAX_BYTES,
   GuestProtocolError,
   type Frame,
 } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { readErrorPayload } from './error-payload.ts'
 import type { GuestAttachment } from './guest-attachment.ts'
-import { encodeBuiltin, encodeCommand, type GuestCommand, type KeptOptions } from './guest-command.ts'
+import { encodeBuiltin, encodeCommand, type GuestCommand } from './guest-command.ts'
 import { GuestFiles } from './guest-files.ts'
 import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import type { GuestProcess } from './guest-process.ts'
 import { encodeRefresh, type GuestRefresh } from './guest-refresh.ts'
 import { Handshake, readHelloAck, type GuestHello } from './handshake.ts'
 import { decodeKeptList, type KeptCommand } from './kept-command.ts'
+import { completeKeepOptions, encodeAttach, encodeKeptId, encodeSignal, type KeepOptions } from './kept-payload.ts'
 import { LinkRequest } from './link-request.ts'
 import type { LinkStream } from './link-stream.ts'
 import { openSocket } from './open-socket.ts'
 import { RemoteAttachment } from './remote-attachment.ts'
 import { RemoteCommand } from './remote-command.ts'
-import { signalNumber } from './signal-number.ts'
 
 /** Written and not yet taken by the guest; over this it hangs, and the link is closed. All windows together are less. */
 const UNSENT_MAX_BYTES = 64 * 1024 * 1024
 const STREAM_ID_MAX = 0xffff_ffff
-const KEPT_LOG_BYTES = 1024 * 1024
-/** Of a terminal: what a screen and some of its past need. */
-const KEPT_TERMINAL_LOG_BYTES = 256 * 1024
-const ATTACH_OFFSET_BYTES = 8
 
 /** Why a link ended. */
 export interface GuestLinkClosed {
@@ -130,13 +125,8 @@ export class GuestLink {
    * @throws GuestRunError when it cannot start: EEXIST for an id in use, EAGAIN for more than 64, ENOMEM for too many
    *   bytes of logs; DeadlineExceeded: it may have started nevertheless; GuestLinkLost
    */
-  async keep(
-    command: GuestCommand,
-    options: Pick<KeptOptions, 'id'> & Partial<KeptOptions>,
-    deadline: Deadline,
-  ): Promise<{ readonly pid: number }> {
-    const logBytes = options.logBytes ?? (command.pty === undefined ? KEPT_LOG_BYTES : KEPT_TERMINAL_LOG_BYTES)
-    const message = encodeCommand(command, { id: options.id, label: options.label ?? '', logBytes })
+  async keep(command: GuestCommand, options: KeepOptions, deadline: Deadline): Promise<{ readonly pid: number }> {
+    const message = encodeCommand(command, completeKeepOptions(command, options))
     const flags = command.stdin === 'none' ? FrameFlag.end : 0
     try {
       const started = await this.#ask(FrameType.run, FrameType.started, message, deadline, flags)
@@ -158,21 +148,15 @@ export class GuestLink {
     deadline: Deadline,
   ): Promise<GuestAttachment> {
     this.#throwIfClosed()
-    const { fromOffset = 0 } = options
-    const offset = Buffer.alloc(ATTACH_OFFSET_BYTES)
-    offset.writeBigUInt64LE(fromOffset === 'end' ? 2n ** 64n - 1n : BigInt(fromOffset))
+    const payload = encodeAttach(id, options.fromOffset ?? 0)
     const stream = this.#takeId()
     const remote = new RemoteAttachment(stream, (frame) => this.#send(frame))
     this.#streams.set(stream, remote)
-    this.#send(encodeFrame(FrameType.attach, stream, Buffer.concat([offset, keptId(id)])))
+    this.#send(encodeFrame(FrameType.attach, stream, payload))
     try {
       await deadline.race(remote.attached)
     } catch (error) {
-      remote.attached.then(
-        () => remote.detach(),
-        () => {},
-      )
-      remote.output.destroy()
+      remote.abandon()
       throw error
     }
     return remote
@@ -185,16 +169,15 @@ export class GuestLink {
 
   /** Signals the process group; nothing happens once the command has ended. @throws GuestRequestError ENOENT */
   async signalKept(id: string, signal: number | NodeJS.Signals, deadline: Deadline): Promise<void> {
-    const payload = Buffer.concat([Uint8Array.of(signalNumber(signal)), keptId(id)])
-    await this.#ask(FrameType.signal, FrameType.done, payload, deadline)
+    await this.#ask(FrameType.signal, FrameType.done, encodeSignal(id, signal), deadline)
   }
 
   /** Kills it if it runs, and frees what is kept of it. @throws GuestRequestError ENOENT */
   async forget(id: string, deadline: Deadline): Promise<void> {
-    await this.#ask(FrameType.forget, FrameType.done, keptId(id), deadline)
+    await this.#ask(FrameType.forget, FrameType.done, encodeKeptId(id), deadline)
   }
 
-  /** Ends the link; running commands are killed when the next link says hello. */
+  /** Ends the link; running commands are killed when the next link says hello, kept ones go on. */
   close(): void {
     this.#close({ reason: 'closed', message: 'the link was closed' })
   }
@@ -315,13 +298,4 @@ export class GuestLink {
     this.#lastId += 1
     return this.#lastId
   }
-}
-
-/** @throws RangeError for what cannot be an id */
-function keptId(id: string): Buffer {
-  const bytes = Buffer.from(id)
-  if (bytes.length === 0 || bytes.length > GUEST_KEPT_ID_MAX_BYTES || bytes.includes(0)) {
-    throw new RangeError('the id of a kept command has 1 to 64 bytes')
-  }
-  return bytes
 }

@@ -54,7 +54,7 @@ export class LogOutput extends Readable {
       const next = this.#waiting.shift()
       if (next === undefined) break
       const bytes = next.pieces.length === 1 ? next.pieces[0] : Buffer.concat(next.pieces)
-      this.#isWanted = this.push({ stream: next.stream, offset: next.offset, bytes } as LogChunk)
+      this.#isWanted = this.push({ stream: next.stream, offset: next.offset, bytes })
       this.#consume(next.bytes)
     }
     if (this.#isComplete && this.#waiting.length === 0) this.push(null)

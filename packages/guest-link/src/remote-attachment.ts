@@ -85,6 +85,15 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
     this.stdin.destroy()
   }
 
+  /** Nobody waits for it any more: it is detached as soon as it is attached. */
+  abandon(): void {
+    this.output.destroy()
+    this.attached.then(
+      () => this.detach(),
+      () => {},
+    )
+  }
+
   /** @returns whether this was the stream's last frame. */
   onFrame(frame: Frame): boolean {
     switch (frame.type) {

@@ -1,0 +1,416 @@
+import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GuestFileError } from './guest-file-error.ts'
+import type { FileEntry } from './file-entry.ts'
+import type { GuestLink } from './link.ts'
+import { HostGuest, patience } from './testing/host-guest.ts'
+import { until } from './testing/until.ts'
+
+let guest: HostGuest
+let link: GuestLink
+let home: string
+
+beforeEach(async () => {
+  guest = await HostGuest.start()
+  link = await guest.connect()
+  home = join(guest.root, 'home')
+  await mkdir(home)
+  // Another user than the one of this test comes as far as here.
+  await chmod(guest.root, 0o755)
+})
+
+afterEach(async () => {
+  await guest.stop()
+  link.close()
+})
+
+const at = (name: string) => join(home, name)
+const soon = () => patience('file operation')
+const of = (...parts: (string | Uint8Array)[]) => Readable.from(parts.map((part) => Buffer.from(part as string)))
+
+async function codeOf(action: Promise<unknown>): Promise<string> {
+  const error = await soon().race(action.catch((reason: unknown) => reason))
+  expect(error).toBeInstanceOf(GuestFileError)
+  return (error as GuestFileError).code
+}
+
+async function read(path: string | Uint8Array, options = {}): Promise<string> {
+  const { stream } = await link.files.read(path, { ...options, deadline: soon() })
+  return soon().race(text(stream))
+}
+
+async function listOf(path: string, options = {}): Promise<FileEntry[]> {
+  const entries: FileEntry[] = []
+  for await (const entry of link.files.list(path, options)) entries.push(entry)
+  return entries.sort((a, b) => Buffer.compare(a.name, b.name))
+}
+
+/** Names that a shell, a URL or a decoder of text would spoil. */
+const oddNames = [
+  'with space',
+  'with\nnewline',
+  '100%25',
+  '"quoted"',
+  "'",
+  '-rf',
+  '\\',
+  'ä日本',
+  '*',
+  ' ',
+  '...',
+  'x'.repeat(255),
+]
+const bytesName = Buffer.from([0x66, 0xff, 0xfe, 0x80, 0x0a])
+
+describe('read', () => {
+  it('gives all, any part, and what it is', async () => {
+    await writeFile(at('file'), '0123456789')
+    await chmod(at('file'), 0o640)
+    const { stat, stream } = await link.files.read(at('file'))
+    expect(await text(stream)).toBe('0123456789')
+    expect(stat).toMatchObject({ type: 'file', size: 10, mode: 0o640, isSizeKnown: true, target: null })
+    expect(await read(at('file'), { offset: 3, length: 4 })).toBe('3456')
+    expect(await read(at('file'), { offset: 8, length: 100 })).toBe('89')
+    expect(await read(at('file'), { offset: 10 })).toBe('')
+    expect(await read(at('file'), { offset: 1e15, length: 5 })).toBe('')
+    expect(await read(at('file'), { length: 0 })).toBe('')
+  })
+
+  it('tells why not before the first byte', async () => {
+    await symlink('loop', at('loop'))
+    await writeFile(at('secret'), 'x')
+    await chmod(at('secret'), 0o600)
+    execFileSync('mkfifo', [at('fifo')])
+    const server = createServer().listen(at('socket'))
+    expect(await codeOf(link.files.read(at('missing')))).toBe('ENOENT')
+    expect(await codeOf(link.files.read(at('loop')))).toBe('ELOOP')
+    expect(await codeOf(link.files.read(home))).toBe('EISDIR')
+    expect(await codeOf(link.files.read(at('secret/below')))).toBe('ENOTDIR')
+    expect(await codeOf(link.files.read(at('secret'), { user: 'nobody' }))).toBe('EACCES')
+    expect(await codeOf(link.files.read(at('fifo')))).toBe('EINVAL')
+    expect(await codeOf(link.files.read('/dev/zero'))).toBe('EINVAL')
+    expect(await codeOf(link.files.read(at('x'.repeat(256))))).toBe('ENAMETOOLONG')
+    expect(await codeOf(link.files.read(`/${'y/'.repeat(3000)}`))).toBe('ENAMETOOLONG')
+    expect(await codeOf(link.files.read(at('secret'), { user: 'nosuchuser' }))).toBe('ENOENT')
+    await until('the socket', () => existsSync(at('socket')))
+    expect(await codeOf(link.files.read(at('socket')))).toBe('EINVAL')
+    server.close()
+  })
+
+  it('reads files that are made as they are read', async () => {
+    const { stat, stream } = await link.files.read('/proc/version')
+    expect(stat.isSizeKnown).toBe(false)
+    expect(await text(stream)).toMatch(/^Linux version/)
+    expect(await read('/sys/kernel/mm/transparent_hugepage/enabled')).toMatch(/madvise/)
+    expect(await read('/proc/uptime', { user: 'nobody' })).toMatch(/^\d+\.\d/)
+  })
+
+  it('reads beyond 4 GiB, in sparse files', async () => {
+    await writeFile(at('great'), '')
+    await truncate(at('great'), 5 * 2 ** 30)
+    const handle = await open(at('great'), 'r+')
+    await handle.write('end', 5 * 2 ** 30 - 3)
+    await handle.close()
+    const { stat, stream } = await link.files.read(at('great'), { offset: 5 * 2 ** 30 - 5 })
+    expect(stat.size).toBe(5 * 2 ** 30)
+    expect(await text(stream)).toBe('\0\0end')
+  })
+
+  it('moves 300 MiB unchanged in flat memory', async () => {
+    const block = randomBytes(1024 * 1024)
+    const handle = await open(at('much'), 'w')
+    const wanted = createHash('sha1')
+    for (let i = 0; i < 300; i++) {
+      await handle.write(block)
+      wanted.update(block)
+    }
+    await handle.close()
+    const seen = createHash('sha1')
+    const rssBefore = process.memoryUsage.rss()
+    let rssMost = 0
+    const { stream } = await link.files.read(at('much'))
+    for await (const chunk of stream) {
+      seen.update(chunk as Buffer)
+      rssMost = Math.max(rssMost, process.memoryUsage.rss())
+    }
+    expect(seen.digest('hex')).toBe(wanted.digest('hex'))
+    expect(rssMost - rssBefore).toBeLessThan(128 * 1024 * 1024)
+  })
+
+  it('fails when the file is cut while it is read, instead of ending early', async () => {
+    await writeFile(at('shrinking'), Buffer.alloc(4_000_000))
+    const { stat, stream } = await link.files.read(at('shrinking'))
+    expect(stat.size).toBe(4_000_000)
+    await truncate(at('shrinking'), 10)
+    expect(await codeOf(buffer(stream))).toBe('ESTALE')
+  })
+
+  it('ends in the guest when its stream is destroyed', async () => {
+    await writeFile(at('file'), Buffer.alloc(4_000_000))
+    const { stream } = await link.files.read(at('file'))
+    stream.destroy()
+    await until('the child to end', () => childCount() === 0)
+  })
+})
+
+const childCount = () =>
+  execFileSync('sh', ['-c', `cat /proc/${guest.pid}/task/${guest.pid}/children | wc -w`])
+    .toString()
+    .trim() === '0'
+    ? 0
+    : 1
+
+describe('write', () => {
+  it('makes, replaces, counts, and keeps mode and owner', async () => {
+    expect(await link.files.write(at('new'), of('one ', 'two'))).toBe(7)
+    expect(await readFile(at('new'), 'utf8')).toBe('one two')
+    expect((await lstat(at('new'))).mode & 0o7777).toBe(0o644)
+    await chmod(at('new'), 0o751)
+    await chown(at('new'), 12, 34)
+    expect(await link.files.write(at('new'), of())).toBe(0)
+    const about = await lstat(at('new'))
+    expect([about.size, about.mode & 0o7777, about.uid, about.gid]).toEqual([0, 0o751, 12, 34])
+    await link.files.write(at('new'), of('x'), { mode: 0o4600 })
+    expect((await lstat(at('new'))).mode & 0o7777).toBe(0o4600)
+  })
+
+  it('makes parents only when asked', async () => {
+    expect(await codeOf(link.files.write(at('a/b/c'), of('x')))).toBe('ENOENT')
+    await link.files.write(at('a/b/c'), of('x'), { parents: true })
+    expect(await readFile(at('a/b/c'), 'utf8')).toBe('x')
+    expect(await codeOf(link.files.write(at('a/b/c/d'), of('x'), { parents: true }))).toBe('ENOTDIR')
+  })
+
+  it('takes any name', async () => {
+    for (const name of oddNames) {
+      await link.files.write(at(name), of(name))
+      expect(await readFile(at(name), 'utf8')).toBe(name)
+    }
+    const path = Buffer.concat([Buffer.from(`${home}/`), bytesName])
+    await link.files.write(path, of('bytes'))
+    expect(await readFile(path, 'utf8')).toBe('bytes')
+    expect(await read(path)).toBe('bytes')
+    expect((await listOf(home)).map((entry) => entry.name.toString('latin1'))).toEqual(
+      [...oddNames.map((name) => Buffer.from(name)), bytesName]
+        .sort(Buffer.compare)
+        .map((name) => name.toString('latin1')),
+    )
+  })
+
+  it('writes what a link points to, and leaves the link', async () => {
+    await mkdir(at('folder'))
+    await symlink('folder/target', at('link'))
+    await symlink(at('link'), at('link2'))
+    await link.files.write(at('link2'), of('through'))
+    expect(await readFile(at('folder/target'), 'utf8')).toBe('through')
+    expect(await readlink(at('link2'))).toBe(at('link'))
+    await symlink('loop', at('loop'))
+    expect(await codeOf(link.files.write(at('loop'), of('x')))).toBe('ELOOP')
+  })
+
+  it('refuses what is no file, or not the user’s', async () => {
+    execFileSync('mkfifo', [at('fifo')])
+    await writeFile(at('readonly'), 'old')
+    await chmod(home, 0o777)
+    expect(await codeOf(link.files.write(home, of('x')))).toBe('EISDIR')
+    expect(await codeOf(link.files.write(`${at('new')}/`, of('x')))).toBe('EISDIR')
+    expect(await codeOf(link.files.write(`${home}/..`, of('x')))).toBe('EISDIR')
+    expect(await codeOf(link.files.write('/', of('x')))).toBe('EISDIR')
+    expect(await codeOf(link.files.write(at('fifo'), of('x')))).toBe('EINVAL')
+    expect(await codeOf(link.files.write('/dev/null', of('x')))).toBe('EINVAL')
+    expect(await codeOf(link.files.write(at('readonly'), of('x'), { user: 'nobody' }))).toBe('EACCES')
+    expect(await codeOf(link.files.write('/etc/passwd.new', of('x'), { user: 'nobody' }))).toBe('EACCES')
+    expect(await codeOf(link.files.write('relative', of('x')))).toBe('EINVAL')
+    await link.files.write(at('own'), of('x'), { user: 'nobody' })
+    expect((await lstat(at('own'))).uid).toBe(65_534)
+    expect(await readFile(at('readonly'), 'utf8')).toBe('old')
+  })
+
+  it('shows readers the old or the new, and nothing beside', async () => {
+    await writeFile(at('file'), 'old')
+    const source = new PassThrough()
+    const writing = link.files.write(at('file'), source)
+    source.write(Buffer.alloc(300_000))
+    await until('bytes to be on their way', () => source.writableLength === 0)
+    expect([await readFile(at('file'), 'utf8'), await readdir(home)]).toEqual(['old', ['file']])
+    source.end('end')
+    expect(await writing).toBe(300_003)
+    expect([(await lstat(at('file'))).size, await readdir(home)]).toEqual([300_003, ['file']])
+  })
+
+  it('leaves nothing when its source fails, is destroyed, or the host dies', async () => {
+    await writeFile(at('file'), 'old')
+    for (const end of ['fail', 'destroy', 'die'] as const) {
+      const source = new PassThrough()
+      const failure = link.files.write(at('file'), source).catch((error: unknown) => error)
+      source.write(Buffer.alloc(300_000))
+      await until('bytes to be on their way', () => source.writableLength === 0)
+      if (end === 'fail') source.destroy(new Error('the client hung up'))
+      else if (end === 'destroy') source.destroy()
+      else link.close()
+      const error = (await soon().race(failure)) as Error
+      expect(error.message).toMatch(end === 'fail' ? 'the client hung up' : end === 'destroy' ? /premature/i : /closed/)
+      if (end === 'die') link = await guest.connect()
+      await until('the child to end', () => childCount() === 0)
+      expect([await readFile(at('file'), 'utf8'), await readdir(home)]).toEqual(['old', ['file']])
+    }
+  })
+
+  it('says that the disk is full, and the old file stays', async () => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', home])
+    try {
+      await writeFile(at('file'), 'old')
+      const source = Readable.from(Array.from({ length: 100 }, () => Buffer.alloc(65_536)))
+      expect(await codeOf(link.files.write(at('file'), source))).toBe('ENOSPC')
+      expect([await readFile(at('file'), 'utf8'), await readdir(home)]).toEqual(['old', ['file']])
+      await link.files.write(at('file'), of('new'))
+      expect(await codeOf(link.files.move(at('file'), join(guest.root, 'elsewhere')))).toBe('EXDEV')
+      expect(await codeOf(link.files.remove(home, { recursive: true }))).toBe('EBUSY')
+      expect(await readFile(at('file'), 'utf8')).toBe('new')
+    } finally {
+      execFileSync('umount', [home])
+    }
+  })
+
+  it('takes 300 MiB in flat memory', async () => {
+    const block = randomBytes(1024 * 1024)
+    const rssBefore = process.memoryUsage.rss()
+    let rssMost = 0
+    const blocks = function* () {
+      for (let i = 0; i < 300; i++) {
+        rssMost = Math.max(rssMost, process.memoryUsage.rss())
+        yield block
+      }
+    }
+    expect(await link.files.write(at('much'), Readable.from(blocks()))).toBe(300 * 1024 * 1024)
+    expect((await lstat(at('much'))).size).toBe(300 * 1024 * 1024)
+    expect(rssMost - rssBefore).toBeLessThan(128 * 1024 * 1024)
+  })
+})
+
+describe('stat and list', () => {
+  it('tell of files, folders, links and others, and follow nothing', async () => {
+    await writeFile(at('file'), 'four')
+    await mkdir(at('folder'), { mode: 0o711 })
+    await symlink('nowhere\n', at('link'))
+    execFileSync('mkfifo', ['-m', '600', at('other')])
+    execFileSync('touch', ['-h', '-d', '@1234567890.5', at('link')])
+    const entries = await listOf(home)
+    expect(entries.map((entry) => [String(entry.name), entry.type])).toEqual([
+      ['file', 'file'],
+      ['folder', 'dir'],
+      ['link', 'symlink'],
+      ['other', 'other'],
+    ])
+    expect(entries[0]).toMatchObject({ size: 4, mode: 0o644, uid: 0, gid: 0, target: null })
+    expect(entries[1]?.mode).toBe(0o711)
+    expect(entries[2]).toMatchObject({ mtimeMs: 1234567890500, target: Buffer.from('nowhere\n') })
+    for (const entry of entries) expect(await link.files.stat(at(String(entry.name)))).toEqual(entry)
+    expect((await link.files.stat(`${home}//`)).type).toBe('dir')
+    expect((await link.files.stat('/')).type).toBe('dir')
+    expect(await codeOf(link.files.stat(at('missing')))).toBe('ENOENT')
+    expect(await codeOf(link.files.stat('')).catch(() => 'none')).toBe('EINVAL')
+  })
+
+  it('fail at the first step', async () => {
+    await writeFile(at('file'), '')
+    await mkdir(at('closed'), { mode: 0o700 })
+    expect(await codeOf(listOf(at('missing')))).toBe('ENOENT')
+    expect(await codeOf(listOf(at('file')))).toBe('ENOTDIR')
+    expect(await codeOf(listOf(at('closed'), { user: 'nobody' }))).toBe('EACCES')
+    expect(await listOf(at('closed'))).toEqual([])
+  })
+
+  it('give any number of entries, and may be left in the middle', async () => {
+    await mkdir(at('many'))
+    execFileSync('sh', [
+      '-c',
+      `cd ${at('many')} && seq -f 'a rather long name of a file %g' 20000 | xargs -d '\\n' touch`,
+    ])
+    expect((await listOf(at('many'))).length).toBe(20_000)
+    for await (const entry of link.files.list(at('many'))) {
+      expect(entry.type).toBe('file')
+      break
+    }
+    await until('the child to end', () => childCount() === 0)
+  })
+})
+
+describe('remove, mkdir and move', () => {
+  it('remove a file, a link, and a folder only with all that is in it', async () => {
+    execFileSync('sh', [
+      '-c',
+      `cd ${home} && mkdir -p d/e/f && touch d/1 d/e/2 outside && ln -s ../outside d/link && ln -s .. d/e/up`,
+    ])
+    expect(await codeOf(link.files.remove(at('d')))).toBe('EISDIR')
+    expect(await codeOf(link.files.remove(at('d'), { recursive: true, user: 'nobody' }))).toBe('EACCES')
+    await link.files.remove(at('d/link'))
+    await link.files.remove(at('d'), { recursive: true })
+    expect(await readdir(home)).toEqual(['outside'])
+    expect(await codeOf(link.files.remove(at('d')))).toBe('ENOENT')
+    expect(await codeOf(link.files.remove('/', { recursive: true }))).toBe('EBUSY')
+    expect(await codeOf(link.files.remove(`${home}/..`, { recursive: true }))).toBe('EBUSY')
+    await link.files.remove(at('outside'), { recursive: true })
+  })
+
+  it('remove 1200 folders inside each other', async () => {
+    execFileSync('python3', [
+      '-c',
+      `import os\nos.chdir('${home}')\nfor i in range(1200):\n  os.mkdir('deep'); os.chdir('deep')`,
+    ])
+    await link.files.remove(at('deep'), { recursive: true, deadline: soon() })
+    expect(await readdir(home)).toEqual([])
+  })
+
+  it('make folders', async () => {
+    await link.files.mkdir(at('a'), { mode: 0o1777 })
+    expect((await lstat(at('a'))).mode & 0o7777).toBe(0o1777)
+    expect(await codeOf(link.files.mkdir(at('a')))).toBe('EEXIST')
+    expect(await codeOf(link.files.mkdir(at('b/c')))).toBe('ENOENT')
+    await link.files.mkdir(at('a/b/c'), { parents: true })
+    await link.files.mkdir(at('a/b/c'), { parents: true })
+    await writeFile(at('file'), '')
+    expect(await codeOf(link.files.mkdir(at('file'), { parents: true }))).toBe('EEXIST')
+  })
+
+  it('move, and replace only when asked', async () => {
+    await writeFile(at('one'), '1')
+    await writeFile(at('two'), '2')
+    expect(await codeOf(link.files.move(at('one'), at('two')))).toBe('EEXIST')
+    expect(await codeOf(link.files.move(at('missing'), at('new')))).toBe('ENOENT')
+    await link.files.move(at('one'), at('two'), { overwrite: true })
+    expect([await readdir(home), await readFile(at('two'), 'utf8')]).toEqual([['two'], '1'])
+    await link.files.move(at('two'), at('x/y/z'), { parents: true })
+    await mkdir(at('full/of'), { recursive: true })
+    expect(await codeOf(link.files.move(at('x'), at('full'), { overwrite: true }))).toBe('ENOTEMPTY')
+  })
+})
+
+it('fails within its deadline when the guest stands still', async () => {
+  process.kill(guest.pid, 'SIGSTOP')
+  const failure = await link.files
+    .stat('/', { deadline: patience('stat').within(30, 'stat') })
+    .catch((error: unknown) => error)
+  process.kill(guest.pid, 'SIGCONT')
+  expect((failure as Error).name).toBe('DeadlineExceeded')
+  expect((await link.files.stat('/')).type).toBe('dir')
+})

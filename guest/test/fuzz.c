@@ -1,4 +1,4 @@
-// fuzz SECONDS SEED: correct frames, mutated, cut at random, fed to the decoder and the parser of RUN under sanitizers.
+// fuzz SECONDS SEED: correct frames, mutated, cut at random, fed to the decoder and the parsers of RUN and tar under sanitizers.
 // After each round a run of zeros must bring the decoder back to a boundary, whatever came before. The same seed gives
 // the same rounds.
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "builtins/tar-header.h"
 #include "bytes.h"
 #include "decoder.h"
 #include "run-request.h"
@@ -29,9 +30,12 @@ static size_t make_payload(uint8_t *to)
 			to[i] = draw(3) == 0 ? 0 : (uint8_t)draw(256);
 		return count;
 	}
-	size_t used = 4;
-	write_u16(to, (uint16_t)draw(6));
-	write_u16(to + 2, (uint16_t)draw(4));
+	size_t used = 14;
+	memset(to, 0, used);
+	write_u16(to, (uint16_t)draw(10));
+	write_u32(to + 6, draw(2) == 0 ? 0 : 65536);
+	write_u16(to + 10, (uint16_t)draw(6));
+	write_u16(to + 12, (uint16_t)draw(4));
 	for (uint32_t left = draw(12); left > 0; left--) {
 		const char *string = strings[draw(sizeof strings / sizeof *strings)];
 		memcpy(to + used, string, strlen(string) + 1);
@@ -46,7 +50,7 @@ static size_t make_input(uint8_t *to)
 	for (uint32_t frames = 1 + draw(4); frames > 0 && INPUT_BYTES - used >= FRAME_MAX_BYTES; frames--) {
 		uint8_t *frame = to + used;
 		size_t payload_bytes = make_payload(frame + FRAME_HEADER_BYTES);
-		frame[0] = (uint8_t)(1 + draw(32));
+		frame[0] = (uint8_t)(1 + draw(40));
 		frame[1] = (uint8_t)draw(4);
 		write_u16(frame + 2, (uint16_t)payload_bytes);
 		write_u32(frame + 4, draw(5));
@@ -56,6 +60,45 @@ static size_t make_input(uint8_t *to)
 	for (uint32_t mutations = draw(6); mutations > 0; mutations--)
 		to[draw((uint32_t)used)] = draw(2) == 0 ? 0 : (uint8_t)draw(256);
 	return draw(4) == 0 ? draw((uint32_t)used + 1) : used;
+}
+
+// A correct archive header with some bytes changed and the sum made right again, so that what is behind the sum is tried.
+static void take_tar(const uint8_t *payload, size_t count)
+{
+	static struct tar_header header;
+	static struct tar_extra extra;
+	static uint8_t encoded[TAR_ENCODED_MAX_BYTES];
+	memset(&header, 0, sizeof header);
+	memset(&extra, 0, sizeof extra);
+	header.kind = TAR_FILE;
+	header.size_bytes = (uint64_t)draw(1000000) << draw(40);
+	memset(header.name, 'n', draw(400));
+	memset(header.target, 't', draw(400));
+	size_t made = tar_encode(&header, encoded);
+	uint8_t *block = malloc(TAR_BLOCK_BYTES);
+	memcpy(block, encoded + made - TAR_BLOCK_BYTES, TAR_BLOCK_BYTES);
+	for (uint32_t changes = draw(20); changes > 0; changes--)
+		block[draw(TAR_BLOCK_BYTES)] = (uint8_t)draw(256);
+	unsigned int sum = 0;
+	for (size_t i = 0; i < TAR_BLOCK_BYTES; i++)
+		sum += i >= 148 && i < 156 ? ' ' : block[i];
+	char digits[16];
+	snprintf(digits, sizeof digits, "%06o", sum);
+	memcpy(block + 148, digits, 7);
+	block[155] = ' ';
+	if (tar_parse(block, &header))
+		tar_apply(&header, &extra);
+	free(block);
+	tar_parse_pax(payload, count, &extra);
+	if (made <= TAR_BLOCK_BYTES * 2)
+		return;
+	size_t records = made - 2 * TAR_BLOCK_BYTES;
+	uint8_t *exact = malloc(records);
+	memcpy(exact, encoded + TAR_BLOCK_BYTES, records);
+	for (uint32_t changes = draw(4); changes > 0; changes--)
+		exact[draw((uint32_t)records)] = (uint8_t)draw(256);
+	tar_parse_pax(exact, records, &extra);
+	free(exact);
 }
 
 static void take(const struct frame *frame)
@@ -68,6 +111,7 @@ static void take(const struct frame *frame)
 		abort();
 	uint8_t *exact = realloc(message, frame->payload_bytes == 0 ? 1 : frame->payload_bytes);
 	run_request_parse(&request, exact, frame->payload_bytes);
+	take_tar(exact, frame->payload_bytes);
 	free(exact);
 }
 

@@ -46,6 +46,7 @@ struct left {
 
 static struct folder folders[FOLDERS_MAX];
 static int folders_used;
+static const char *root; // by path: whoever holds a folder does not hear of its end
 static int queue;
 static bool is_recursive;
 static struct left left; // the first half of a move
@@ -68,6 +69,11 @@ static bool entry_path(int folder, const char *name, char *path)
 		return false;
 	size_t used = strlen(path);
 	return (size_t)snprintf(path + used, PATH_MAX - used, "%s%s", used > 0 ? "/" : "", name) < PATH_MAX - used;
+}
+
+static bool real_path(const char *path, char *to)
+{
+	return (size_t)snprintf(to, PATH_MAX, "%s/%s", root, path) < PATH_MAX;
 }
 
 static void tell(enum change change, bool is_folder, const char *path, const char *target)
@@ -122,9 +128,9 @@ static int watch_folder(int parent, const char *name, bool tells);
 static int look_into(int index, bool tells)
 {
 	char path[PATH_MAX], entry[PATH_MAX];
-	if (!folder_path(index, path, sizeof path))
+	if (!folder_path(index, entry, sizeof entry) || !real_path(entry, path))
 		return ENAMETOOLONG;
-	DIR *listing = opendir(path[0] == '\0' ? "." : path);
+	DIR *listing = opendir(path);
 	if (listing == NULL)
 		return errno == ENOENT || errno == EACCES ? 0 : errno;
 	int error = 0;
@@ -146,10 +152,10 @@ static int look_into(int index, bool tells)
 // ENOSPC: more folders than we, or the kernel, watch.
 static int watch_folder(int parent, const char *name, bool tells)
 {
-	char path[PATH_MAX];
+	char entry[PATH_MAX], path[PATH_MAX];
 	if (find_child(parent, name) != NOWHERE)
 		return 0;
-	if (!entry_path(parent, name, path))
+	if (!entry_path(parent, name, entry) || !real_path(entry, path))
 		return ENAMETOOLONG;
 	int watch = inotify_add_watch(queue, path, events_wanted | IN_DONT_FOLLOW);
 	// Gone again, or not ours to see.
@@ -304,10 +310,9 @@ static int follow(void)
 int builtin_watch(char *const *argv)
 {
 	is_recursive = argv[1][0] == '1';
-	if (chdir(argv[0]) != 0)
-		return builtin_fail("watch", errno);
+	root = argv[0];
 	queue = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	int watch = queue < 0 ? -1 : inotify_add_watch(queue, ".", events_wanted);
+	int watch = queue < 0 ? -1 : inotify_add_watch(queue, root, events_wanted);
 	if (watch < 0)
 		return builtin_fail("watch", errno);
 	int error = new_folder(watch, NOWHERE, "") == ROOT ? look_into(ROOT, false) : ENOMEM;

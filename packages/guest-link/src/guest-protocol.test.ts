@@ -154,6 +154,11 @@ describe('a host that breaks the protocol', () => {
     ['a short CREDIT', [encodeFrame(FrameType.credit, 1, Uint8Array.of(1))]],
     ['a stream id in use', [run(1, 'true')]],
     ['stream id 0', [run(0, 'true')]],
+    ['a short RESIZE', [encodeFrame(FrameType.resize, 1, Uint8Array.of(1))]],
+    ['an ATTACH without an id', [encodeFrame(FrameType.attach, 2, new Uint8Array(8))]],
+    ['an ATTACH on a live stream', [encodeFrame(FrameType.attach, 1, new Uint8Array(9))]],
+    ['a SIGNAL of number 0', [encodeFrame(FrameType.signal, 2, Uint8Array.of(0, 65))]],
+    ['a FORGET of nothing', [encodeFrame(FrameType.forget, 2)]],
     ['signal 0', [encodeFrame(FrameType.kill, 1, Uint8Array.of(0))]],
     ['signal 65', [encodeFrame(FrameType.kill, 1, Uint8Array.of(65))]],
     ['an empty RUN', [encodeFrame(FrameType.run, 2)]],
@@ -212,7 +217,7 @@ describe('a host that breaks the protocol', () => {
   it('by arbitrary bytes or arbitrary frames never ends the guest', async () => {
     const bytes = fc.uint8Array({ maxLength: 400 })
     const frame = fc
-      .tuple(fc.integer({ min: 2, max: 30 }), fc.integer({ min: 0, max: 3 }), bytes, fc.integer({ min: 0, max: 3 }))
+      .tuple(fc.integer({ min: 2, max: 37 }), fc.integer({ min: 0, max: 3 }), bytes, fc.integer({ min: 0, max: 3 }))
       .map(([type, stream, payload, flags]) => encodeFrame(type, stream, payload, flags))
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(bytes, frame), { maxLength: 20 }), async (pieces) => {

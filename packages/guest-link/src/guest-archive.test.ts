@@ -1,0 +1,132 @@
+import { execFileSync } from 'node:child_process'
+import { lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GuestFileError } from './guest-file-error.ts'
+import type { GuestLink } from './link.ts'
+import { HostGuest, patience } from './testing/host-guest.ts'
+
+let guest: HostGuest
+let link: GuestLink
+let home: string
+
+beforeEach(async () => {
+  guest = await HostGuest.start()
+  link = await guest.connect()
+  home = join(guest.root, 'home')
+  await mkdir(join(home, 'to'), { recursive: true })
+})
+
+afterEach(async () => {
+  await guest.stop()
+  link.close()
+})
+
+const at = (name: string) => join(home, name)
+const sh = (script: string) => execFileSync('bash', ['-c', script], { cwd: home, maxBuffer: 2 ** 26 })
+const soon = () => patience('archive')
+
+async function codeOf(action: Promise<unknown>): Promise<string> {
+  const error = await soon().race(action.catch((reason: unknown) => reason))
+  expect(error).toBeInstanceOf(GuestFileError)
+  return (error as GuestFileError).code
+}
+
+/** Kind, mode, time, link and content of all below a folder. */
+const pictureOf = (name: string) =>
+  sh(
+    `cd ${name} && find . -mindepth 1 -printf '%p|%y|%m|%l|%T@\\n' | sed 's/\\.0*$//' | sort; find . -type f -print0 | sort -z | xargs -0 -r sha1sum`,
+  )
+    .toString()
+    .replaceAll(/(\|d\|.*)\|[^|]*$/gm, '$1')
+
+const tree = String.raw`
+  mkdir -p from/a/b "from/with space" from/${'n'.repeat(120)}/${'m'.repeat(200)}
+  echo one > from/a/one; head -c 100000 /dev/urandom > from/a/b/random; : > from/empty
+  echo long > from/${'n'.repeat(120)}/${'m'.repeat(200)}/file
+  printf x > from/$'new\nline'; printf y > from/$'\377\376'
+  ln -s a/one from/link; ln -s ${'t'.repeat(300)} from/longlink; ln -s /etc from/out
+  chmod 640 from/a/one; chmod 755 from/a/b/random; mkdir -m 500 from/closed
+  find from -type f -exec touch -d @1600000000 {} +; find from -type l -exec touch -h -d @1600000000 {} +; mkfifo from/fifo`
+
+describe('archive and unpack', () => {
+  it('carry a tree over unchanged, by themselves and through tar both ways', async () => {
+    sh(tree)
+    sh('rm -f from/fifo.ignored; mkdir by-tar by-us from-tar; cp -a from wanted; rm wanted/fifo')
+    const wanted = pictureOf('wanted').replaceAll(/^(.*\|l\|.*)\|[\d.]+$/gm, '$1')
+    const bytes = await soon().race(buffer(await link.files.archive(at('from'))))
+    await writeFile(at('ours.tar'), bytes)
+    sh('tar -xpf ours.tar -C by-tar; tar -C wanted -cf theirs.tar .; tar -C wanted --format=gnu -cf gnu.tar .')
+    const seen = (name: string) => pictureOf(name).replaceAll(/^(.*\|l\|.*)\|[\d.]+$/gm, '$1')
+    expect(seen('by-tar')).toBe(wanted)
+    for (const archive of ['ours.tar', 'theirs.tar', 'gnu.tar']) {
+      sh('rm -rf by-us; mkdir by-us')
+      const done = await link.files.unpack(at('by-us'), Readable.from([await readFile(at(archive))]), {
+        deadline: soon(),
+      })
+      expect(done.bytes).toBe(100_000 + 4 + 5 + 1 + 1)
+      expect(seen('by-us')).toBe(wanted)
+    }
+  })
+
+  it('refuse what is missing, no folder or no archive', async () => {
+    await writeFile(at('file'), 'x')
+    expect(await codeOf(link.files.archive(at('missing')))).toBe('ENOENT')
+    expect(await codeOf(link.files.archive(at('file')))).toBe('ENOTDIR')
+    expect(await codeOf(link.files.unpack(at('missing'), Readable.from([])))).toBe('ENOENT')
+    expect(await codeOf(link.files.unpack(at('to'), Readable.from([])))).toBe('EBADMSG')
+    expect(await codeOf(link.files.unpack(at('to'), Readable.from([Buffer.alloc(2048, 'no archive')])))).toBe('EBADMSG')
+    const whole = sh('echo content > x; tar -c x')
+    for (const cut of [1, 100, 512, 515, 1024, 1030]) {
+      expect(await codeOf(link.files.unpack(at('to'), Readable.from([whole.subarray(0, cut)])))).toBe('EBADMSG')
+    }
+  })
+
+  it.each([
+    ['a name with ..', `tar -cPf evil.tar --transform 's,evil,../evil,' evil`, 'EXDEV'],
+    [
+      'a name below a link that leads out',
+      'ln -s .. up; tar -cf evil.tar up; rm up; mkdir up; echo x > up/evil; tar -rf evil.tar up/evil',
+      'EXDEV',
+    ],
+    [
+      'a name below an absolute link',
+      `ln -s ${'/tmp'} up; tar -cf evil.tar up; rm up; mkdir up; echo x > up/evil; tar -rf evil.tar up/evil`,
+      'EXDEV',
+    ],
+    [
+      'a hard link to the outside',
+      `ln evil evil2; tar -cPf evil.tar --transform 'flags=h;s,evil,../evil,' evil evil2; tar --delete -f evil.tar evil`,
+      'EXDEV',
+    ],
+  ])('stay inside: %s', async (_what, script, code) => {
+    sh(`echo evil > evil; ${script}; rm -rf evil evil2 up`)
+    expect(await codeOf(link.files.unpack(at('to'), Readable.from([await readFile(at('evil.tar'))])))).toBe(code)
+    expect((await readdir(home)).sort()).toEqual(['evil.tar', 'to'])
+  })
+
+  it('drop slashes in front, and write no file through a link', async () => {
+    await writeFile(at('victim'), 'safe')
+    await symlink('../victim', at('to/file'))
+    sh(`echo new > file; tar -cPf abs.tar --transform 's,^,/,' file`)
+    await link.files.unpack(at('to'), Readable.from([await readFile(at('abs.tar'))]))
+    expect([await readFile(at('victim'), 'utf8'), await readFile(at('to/file'), 'utf8')]).toEqual(['safe', 'new\n'])
+  })
+
+  it('give what is unpacked to the user, without set-id bits', async () => {
+    sh('chmod 711 .. . ; chown nobody to; echo x > file; chmod 6755 file; ln -s file link; tar -cf own.tar file link')
+    const archive = Readable.from([await readFile(at('own.tar'))])
+    expect(await link.files.unpack(at('to'), archive, { user: 'nobody' })).toEqual({ entries: 2, bytes: 2 })
+    const about = await lstat(at('to/file'))
+    expect([about.uid, about.mode & 0o7777, await readlink(at('to/link'))]).toEqual([65_534, 0o755, 'file'])
+  })
+
+  it('fail the stream when a file cannot be read', async () => {
+    sh('chmod 711 ..; mkdir from; echo x > from/secret; chmod 600 from/secret')
+    const stream = await link.files.archive(at('from'), { user: 'nobody' }).catch((error: unknown) => error)
+    const error = stream instanceof Readable ? await codeOf(buffer(stream)) : (stream as GuestFileError).code
+    expect(error).toBe('EACCES')
+  })
+})

@@ -211,7 +211,7 @@ describe('write', () => {
     expect(await read(path)).toBe('bytes')
     expect((await listOf(home)).map((entry) => entry.name.toString('latin1'))).toEqual(
       [...oddNames.map((name) => Buffer.from(name)), bytesName]
-        .sort(Buffer.compare)
+        .sort((a, b) => Buffer.compare(a, b))
         .map((name) => name.toString('latin1')),
     )
   })

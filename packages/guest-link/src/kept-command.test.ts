@@ -224,13 +224,13 @@ describe('a kept command', () => {
   })
 })
 
-describe('kept commands are bounded', () => {
-  const refusal = async (action: Promise<unknown>) => {
-    const error = await action.catch((reason: unknown) => reason)
-    expect(error).toBeInstanceOf(GuestRunError)
-    return (error as GuestRunError).errno
-  }
+const refusal = async (action: Promise<unknown>) => {
+  const error = await action.catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(GuestRunError)
+  return (error as GuestRunError).errno
+}
 
+describe('kept commands are bounded', () => {
   it('in number: 64, and one more when one is forgotten', async () => {
     for (let i = 0; i < 64; i++) await keep(`k${i}`, 'true', { logBytes: 65_536 })
     expect(await refusal(keep('more', 'true'))).toBe(constants.errno.EAGAIN)

@@ -49,7 +49,6 @@ export class GuestLink {
   /** Resolves when the link is no more, with the reason; never rejects. */
   readonly closed: Promise<GuestLinkClosed>
 
-  /** The guest's files. */
   readonly files = new GuestFiles((name, argv, options) => this.#runBuiltin(name, argv, options))
 
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()

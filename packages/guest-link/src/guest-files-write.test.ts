@@ -117,7 +117,7 @@ describe('write', () => {
   })
 
   it('refuses what is no file, or not the user’s', async () => {
-    execFileSync('mkfifo', [at('fifo')])
+    execFileSync('sh', ['-c', `mkfifo ${at('fifo')}`])
     await writeFile(at('readonly'), 'old')
     await chmod(home, 0o777)
     expect(await codeOf(link.files.write(home, of('x')))).toBe('EISDIR')
@@ -165,7 +165,7 @@ describe('write', () => {
   })
 
   it('says that the disk is full, and the old file stays', async () => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', home])
+    execFileSync('sh', ['-c', `mount -t tmpfs -o size=1m none ${home}`])
     try {
       await writeFile(at('file'), 'old')
       const source = Readable.from(Array.from({ length: 100 }, () => Buffer.alloc(65_536)))
@@ -176,7 +176,7 @@ describe('write', () => {
       expect(await codeOf(link.files.remove(home, { recursive: true }))).toBe('EBUSY')
       expect(await readFile(at('file'), 'utf8')).toBe('new')
     } finally {
-      execFileSync('umount', [home])
+      execFileSync('sh', ['-c', `umount ${home}`])
     }
   })
 

@@ -5,6 +5,7 @@
 #include "launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <signal.h>
@@ -123,13 +124,21 @@ struct launched launch_builtin(const struct launch *launch)
 {
 	if (!builtin_exists(launch->program))
 		return (struct launched){.pid = -1, .error = ENOSYS, .step = "builtin"};
+	int placed[2];
+	if (pipe2(placed, O_CLOEXEC) != 0)
+		return (struct launched){.pid = -1, .error = errno, .step = "pipe"};
 	pid_t pid = fork();
-	if (pid < 0)
-		return (struct launched){.pid = -1, .error = errno, .step = "fork"};
+	int fork_error = errno;
 	if (pid == 0) {
 		take_place(launch);
 		int error = become(launch->account);
 		_exit(error != 0 ? builtin_fail("user", error) : builtin_run(launch->program, launch->argv));
 	}
-	return (struct launched){.pid = pid, .error = 0, .step = "builtin"};
+	// Closed when the child has a group of its own: a kill before that would miss it, and its end of input look like END.
+	char nothing;
+	close(placed[1]);
+	while (pid > 0 && read(placed[0], &nothing, 1) < 0 && errno == EINTR) {
+	}
+	close(placed[0]);
+	return (struct launched){.pid = pid, .error = pid < 0 ? fork_error : 0, .step = pid < 0 ? "fork" : "builtin"};
 }

@@ -22,6 +22,8 @@ const registry = {
   conflict: { status: 409, error: 'conflict' },
   bodyTooLarge: { status: 413, error: 'request body too large' },
   unsupportedMediaType: { status: 415, error: 'unsupported media type' },
+  /** A route that only speaks WebSocket was asked without an upgrade. */
+  upgradeRequired: { status: 426, error: 'upgrade required', detail: 'this route speaks WebSocket' },
   internal: { status: 500, error: 'internal error' },
   noComputeNode: { status: 502, error: 'no available compute node' },
   agentUnreachable: { status: 502, error: 'agent unreachable' },

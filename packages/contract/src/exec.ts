@@ -46,3 +46,13 @@ export const execResult = z.object({
   truncated: z.literal(true).optional(),
 })
 export type ExecResult = z.infer<typeof execResult>
+
+/** `data` of each event of `POST exec/stream`: `stdout` and `stderr` carry `chunk`, `exit` and `error` end the stream. */
+export const execEvent = z.union([
+  /** A chunk never splits a UTF-8 character; invalid UTF-8 is replaced by U+FFFD. */
+  z.object({ chunk: z.string() }),
+  /** 128 + signal when a signal ended it. */
+  z.object({ exit_code: z.int(), duration_ms: z.int() }),
+  /** Such as `command timeout after <n>s`. */
+  z.object({ error: z.string() }),
+])

@@ -11,6 +11,7 @@ import { Pool, type Dispatcher } from 'undici'
 import { AgentCredential } from './agent-credential.ts'
 import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
 import type { CreateOutcome } from './create-outcome.ts'
+import { requestUpgrade, type UpgradeAnswer } from './request-upgrade.ts'
 
 /** Milliseconds to open a connection. An agent that is up answers at once; one that is not should cost little. */
 const CONNECT_TIMEOUT_MS = 2_000
@@ -22,20 +23,33 @@ const REMOVE_TIMEOUT_MS = 60_000
 /** Commands run for as long as their callers wait, so they have connections of their own and never starve the rest. */
 const MAX_CALL_CONNECTIONS = 256
 const MAX_EXEC_CONNECTIONS = 2_048
+/** What stays open for hours has its own, too. */
+const MAX_STREAM_CONNECTIONS = 16_384
 /** Bytes of an answer that we read as a whole. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** Milliseconds without a byte, heartbeats included (one each 15 s), after which the log's stream counts as dead. */
-const EVENTS_SILENCE_MS = 45_000
+export const EVENTS_SILENCE_MS = 45_000
+/** Milliseconds for an upgrade, in which a guest may have to be reached. */
+const UPGRADE_TIMEOUT_MS = 60_000
 
 interface Call {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: Dispatcher.HttpMethod
   readonly path: string
   readonly workspaceId?: string
   readonly requestId: string
-  readonly body?: string | Buffer
+  readonly headers?: Record<string, string>
+  readonly body?: string | Buffer | Readable
+  /** Until the answer's headers. 0: none. */
   readonly timeoutMs: number
+  /** Between two pieces of the answer's body; `timeoutMs` when absent. */
+  readonly silenceMs?: number
   readonly signal?: AbortSignal
 }
+
+/** What a caller asked of a sandbox, without what was meant for us alone. */
+export type Forwarded = Required<Pick<Call, 'workspaceId' | 'headers' | 'silenceMs' | 'signal'>> &
+  Omit<Call, 'workspaceId' | 'headers' | 'silenceMs' | 'signal'>
+export type ForwardedUpgrade = Pick<Forwarded, 'path' | 'workspaceId' | 'requestId' | 'headers' | 'signal'>
 
 /** One agent's HTTP API (contract/agent-api.ts). Throws {@link AgentUnreachable} when no answer came. */
 export class AgentClient {
@@ -44,6 +58,7 @@ export class AgentClient {
   onGone: () => void = () => undefined
   readonly #calls: Pool
   readonly #execs: Pool
+  readonly #streams: Pool
   readonly #credential: AgentCredential
 
   constructor({ url, secret }: { readonly url: string; readonly secret: string }) {
@@ -52,6 +67,7 @@ export class AgentClient {
     const options = { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS } }
     this.#calls = new Pool(url, { ...options, connections: MAX_CALL_CONNECTIONS })
     this.#execs = new Pool(url, { ...options, connections: MAX_EXEC_CONNECTIONS })
+    this.#streams = new Pool(url, { ...options, connections: MAX_STREAM_CONNECTIONS })
   }
 
   async info(requestId: string): Promise<AgentInfo> {
@@ -101,6 +117,26 @@ export class AgentClient {
     return this.#send(this.#execs, { method: 'POST', path, workspaceId, requestId, body, timeoutMs: 0, signal })
   }
 
+  /** A caller's request as it came, and the answer as it stands, its body unread. */
+  forward(forwarded: Forwarded): Promise<Dispatcher.ResponseData> {
+    return this.#send(this.#streams, forwarded)
+  }
+
+  /** A caller's upgrade as it came. */
+  async upgrade(forwarded: ForwardedUpgrade): Promise<UpgradeAnswer> {
+    const { path, headers, workspaceId, requestId, signal } = forwarded
+    const authorization = `Bearer ${await this.#credential.for(workspaceId)}`
+    try {
+      return await requestUpgrade(new URL(path, this.url), {
+        headers: { ...headers, authorization, 'x-request-id': requestId },
+        timeoutMs: UPGRADE_TIMEOUT_MS,
+        signal,
+      })
+    } catch (error) {
+      throw this.#unreachable({ method: 'GET', path }, error)
+    }
+  }
+
   /** The agent's log as server-sent events, from the record after `cursor`. */
   async events(cursor: number, requestId: string, signal: AbortSignal): Promise<Readable> {
     const path = `/v1/agent/events?after=${cursor}`
@@ -111,7 +147,7 @@ export class AgentClient {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#calls.destroy(), this.#execs.destroy()])
+    await Promise.all([this.#calls.destroy(), this.#execs.destroy(), this.#streams.destroy()])
   }
 
   async #read(call: Call): Promise<unknown> {
@@ -124,12 +160,13 @@ export class AgentClient {
   }
 
   async #send(pool: Pool, call: Call): Promise<Dispatcher.ResponseData> {
-    const { method, path, body, timeoutMs, signal } = call
+    const { method, path, body, timeoutMs, silenceMs = timeoutMs, signal } = call
     const headers: Record<string, string> = {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...call.headers,
       authorization: `Bearer ${await this.#credential.for(call.workspaceId)}`,
       'x-request-id': call.requestId,
     }
-    if (body !== undefined) headers['content-type'] = 'application/json'
     try {
       return await pool.request({
         method,
@@ -137,14 +174,18 @@ export class AgentClient {
         headers,
         body: body ?? null,
         headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
+        bodyTimeout: silenceMs,
         ...(signal && { signal }),
       })
     } catch (error) {
-      const unreachable = new AgentUnreachable(call, error)
-      if (!unreachable.mayHaveBegun) this.onGone()
-      throw unreachable
+      throw this.#unreachable(call, error)
     }
+  }
+
+  #unreachable(call: Pick<Call, 'method' | 'path'>, error: unknown): AgentUnreachable {
+    const unreachable = new AgentUnreachable(call, error)
+    if (!unreachable.mayHaveBegun) this.onGone()
+    return unreachable
   }
 }
 

@@ -15,6 +15,8 @@ declare module 'fastify' {
     readonly credential?: 'key-or-jwt' | 'jwt'
     /** The route's `:id` is a sandbox of the caller's workspace, loaded before the handler. */
     readonly loads?: 'sandbox'
+    /** The credential may also come as `?access_token=`: browsers cannot set headers on streams and upgrades. */
+    readonly takesQueryToken?: boolean
   }
   interface FastifyRequest {
     admitted: Admitted | null
@@ -65,8 +67,11 @@ async function admit(control: Control, request: FastifyRequest): Promise<Admitte
 }
 
 /** @throws ApiError 401 when there is no `Authorization: Bearer …`, another scheme included */
-function bearerToken({ headers }: FastifyRequest): string {
-  const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+function bearerToken({ headers, query, routeOptions }: FastifyRequest): string {
+  const inQuery = routeOptions.config.takesQueryToken === true && headers.authorization === undefined
+  const given = inQuery ? (query as { access_token?: unknown }).access_token : undefined
+  const token =
+    typeof given === 'string' ? /^\S+$/.exec(given)?.[0] : /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
   if (token === undefined) throw new ApiError('missingBearerToken')
   return token
 }

@@ -34,7 +34,7 @@ const ERROR: Json = {
 }
 
 function operation(route: RouteOptions, docs: RouteDocs): Json {
-  const { summary, tag, body, status, answer, errors = [] } = docs
+  const { summary, tag, body, status, errors = [] } = docs
   return {
     operationId: `${String(route.method).toLowerCase()}${route.url.replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
     summary,
@@ -44,12 +44,20 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
     ...(body && { requestBody: { required: true, content: jsonContent(schemaOf(body, 'input')) } }),
     responses: {
       [status]: {
-        description: status === 204 ? 'Done' : 'Success',
-        ...(answer && { content: jsonContent(schemaOf(answer, 'output')) }),
+        description: DESCRIPTIONS[status] ?? 'Success',
+        ...answerContent(docs),
       },
       ...errorResponses(['missingBearerToken', ...errors]),
     },
   }
+}
+
+const DESCRIPTIONS: Partial<Record<RouteDocs['status'], string>> = { 101: 'Upgraded', 204: 'Done' }
+
+function answerContent({ answer, mediaType }: RouteDocs): Json {
+  const schema = answer && schemaOf(answer, 'output')
+  if (mediaType !== undefined) return { content: { [mediaType]: { schema: schema ?? { type: 'string' } } } }
+  return schema === undefined ? {} : { content: jsonContent(schema) }
 }
 
 function pathParameters(url: string): Json[] {

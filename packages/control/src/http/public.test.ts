@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { proxiedRoutes } from '../sandboxes/proxied-routes.ts'
 import { FakeAgent } from '../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 
@@ -48,7 +49,10 @@ describe('public routes', () => {
       const operations = Object.entries(body.paths).flatMap(([path, methods]) =>
         Object.keys(methods as object).map((method) => `${method} ${path}`),
       )
-      expect(operations.sort()).toEqual([
+      const proxied = proxiedRoutes.map(
+        ({ method, url }) => `${method.toLowerCase()} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
+      )
+      const own = [
         'delete /v1/sandboxes/{id}',
         'get /v1/me',
         'get /v1/sandboxes',
@@ -57,7 +61,8 @@ describe('public routes', () => {
         'get /v1/templates/{name}',
         'post /v1/sandboxes',
         'post /v1/sandboxes/{id}/exec',
-      ])
+      ]
+      expect(operations.sort()).toEqual([...own, ...proxied].sort())
       for (const operation of Object.values(body.paths).flatMap((methods) => Object.values(methods as object))) {
         expect(operation.operationId).toMatch(/^[a-z]\w+$/)
         expect(operation.security).toEqual([{ bearer: [] }])

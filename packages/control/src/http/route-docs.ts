@@ -14,9 +14,11 @@ export interface RouteDocs {
   readonly tag: string
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
-  readonly status: 200 | 201 | 204
-  /** Of the answer's body; none for 204. */
+  readonly status: 101 | 200 | 201 | 202 | 204
+  /** Of the answer's body; none for 101 and 204. */
   readonly answer?: z.ZodType
+  /** Of the answer's body where it is no JSON. */
+  readonly mediaType?: string
   /** What it refuses beside a bad credential. */
   readonly errors?: readonly ErrorName[]
 }

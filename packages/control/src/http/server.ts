@@ -1,3 +1,4 @@
+import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Control } from '../control.ts'
 import { accountsRoutes } from '../identity/accounts-routes.ts'
@@ -6,6 +7,7 @@ import { deleteSandbox } from '../sandboxes/delete-sandbox.ts'
 import { getSandbox } from '../sandboxes/get-sandbox.ts'
 import { getSandboxes } from '../sandboxes/get-sandboxes.ts'
 import { postExec } from '../sandboxes/post-exec.ts'
+import { proxiedRoutes } from '../sandboxes/proxied-routes.ts'
 import { postSandboxes } from '../sandboxes/post-sandboxes.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
@@ -19,6 +21,7 @@ import { getVersion } from './get-version.ts'
 import { watchMethods } from './method-not-allowed.ts'
 import { registerMetrics } from './metrics.ts'
 import { registerOpenApi } from './openapi.ts'
+import { registerProxy } from './proxy/proxy.ts'
 import { REQUEST_ID, registerRequestId, requestId } from './request-id.ts'
 import { registerRequestLog } from './request-log.ts'
 
@@ -39,6 +42,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
     return503OnClosing: false,
     routerOptions: { maxParamLength: 1_024 },
     clientErrorHandler: answerBadRequest,
+    http: { shouldUpgradeCallback: isWebSocketUpgrade },
     frameworkErrors: (error, request, reply) => {
       reply.header(REQUEST_ID, request.id)
       answerError(error, request, reply)
@@ -62,9 +66,11 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   getSandbox(app)
   deleteSandbox(app, control)
   postExec(app, control)
+  await registerProxy(app, control, proxiedRoutes)
   getTemplates(app, control)
   getTemplate(app, control)
   refuseOtherMethods()
   await app.ready()
+  routeUpgrades(app.server, (request, response) => app.routing(request, response))
   return app
 }

@@ -1,18 +1,18 @@
-import { ApiError, type ErrorBody } from '@offshoot/contract/errors'
+import { ApiError } from '@offshoot/contract/errors'
 import { execBody, execResult } from '@offshoot/contract/exec'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
-import { AgentUnreachable } from '../agents/agent-failure.ts'
 import type { Control } from '../control.ts'
 import { sandboxOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
+import { hangUpSignal } from '../http/hang-up.ts'
+import { refuseForwarded, unexpectedAnswer } from '../http/proxy/agent-of.ts'
+import { PASSED_ON_STATUSES } from '../http/proxy/passed-on-statuses.ts'
 
 /** Bytes: 8 Mi characters of `stdin` and what JSON needs to write them. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 /** Bytes up to which an answer is read whole: that is cheaper than a stream, and bounded. */
 const SMALL_ANSWER_BYTES = 64 * 1024
-/** Statuses that mean the same from an agent as from us; any other is for the log. */
-const PASSED_ON = new Set([200, 400, 404, 409, 413, 504, 507])
 
 /** `POST /v1/sandboxes/{id}/exec`: the agent runs it; a caller that hangs up ends the agent's request, and so the command. */
 export function postExec(app: FastifyInstance, control: Control): void {
@@ -48,29 +48,10 @@ export function postExec(app: FastifyInstance, control: Control): void {
       const body = request.body as Buffer
       const answer = await agent.client
         .exec(row.id, row.workspace_id, request.id, body, hangUp)
-        .catch((error: unknown) => refuse(error, hangUp))
+        .catch((error: unknown) => refuseForwarded(error, hangUp))
       return passOn(request, reply, answer)
     },
   })
-}
-
-/** Aborts when the connection closes before the answer is out. */
-function hangUpSignal(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  const hangUp = () => controller.abort(new Error('the caller hung up'))
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) hangUp()
-  })
-  // While the sandbox was looked up it may have happened already.
-  if (request.raw.socket.destroyed) hangUp()
-  return controller.signal
-}
-
-function refuse(error: unknown, hangUp: AbortSignal): never {
-  // Nobody is there to read it; the status is for the log and the metrics.
-  if (hangUp.aborted) throw new ApiError('invalidField', { error: 'the caller hung up' }, { cause: error })
-  if (error instanceof AgentUnreachable) throw new ApiError('agentUnreachable', {}, { cause: error })
-  throw error
 }
 
 async function passOn(
@@ -78,10 +59,7 @@ async function passOn(
   reply: FastifyReply,
   { statusCode, headers, body }: Dispatcher.ResponseData,
 ) {
-  if (!PASSED_ON.has(statusCode)) {
-    const cause = new Error(`agent answered exec with ${statusCode}: ${(await body.text()).slice(0, 500)}`)
-    throw new ApiError('internal', { detail: `request ${request.id}` } satisfies Partial<ErrorBody>, { cause })
-  }
+  if (!PASSED_ON_STATUSES.has(statusCode)) throw unexpectedAnswer(request, statusCode, await body.text())
   reply.code(statusCode).header('content-type', 'application/json; charset=utf-8')
   const bytes = Number(headers['content-length'] ?? Number.POSITIVE_INFINITY)
   if (bytes <= SMALL_ANSWER_BYTES) return reply.send(Buffer.from(await body.arrayBuffer()))

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { AgentInfo, AgentRecord, AgentSandbox } from '@offshoot/contract/agent-api'
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
@@ -48,6 +49,10 @@ export class FakeAgent {
     status: 200,
     body: { stdout: '', stderr: '', exit_code: 0, duration_ms: 1 },
   })
+  /** Takes over the operations on a sandbox; gives `false` for those it leaves to the rest. */
+  onOperation: (request: IncomingMessage, response: ServerResponse) => boolean = () => false
+  /** Takes over every upgrade; the socket is whoever's takes it. */
+  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void = (_request, socket) => socket.destroy()
   /** Every request that came in, in order. */
   readonly requests: {
     method: string
@@ -58,6 +63,7 @@ export class FakeAgent {
   readonly #templates: readonly string[]
   readonly #server: Server
   readonly #streams = new Set<ServerResponse>()
+  readonly #upgraded = new Set<Duplex>()
 
   private constructor({ templates = ['base', 'minimal'], state = new FakeAgentState() }: FakeAgentOptions) {
     this.state = state
@@ -65,6 +71,12 @@ export class FakeAgent {
     this.#templates = templates
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch((error: unknown) => response.destroy(error as Error))
+    })
+    this.#server.on('upgrade', (request, socket, head) => {
+      this.#upgraded.add(socket)
+      socket.on('error', () => undefined)
+      socket.once('close', () => this.#upgraded.delete(socket))
+      this.onUpgrade(request, socket, head)
     })
   }
 
@@ -86,6 +98,7 @@ export class FakeAgent {
   async kill(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve))
     this.#server.closeAllConnections()
+    for (const socket of this.#upgraded) socket.destroy()
     await closed
   }
 
@@ -151,6 +164,7 @@ export class FakeAgent {
       this.#stream(response, Number(url.searchParams.get('after')))
       return
     }
+    if (/^\/v1\/sandboxes\/[^/]+\/./.test(url.pathname) && this.onOperation(request, response)) return
     const body = method === 'POST' ? JSON.parse(await readAll(request)) : undefined
     const { status, body: answer } = await this.#route(request, method, url.pathname, workspaceId, body)
     const text = answer === undefined ? '' : JSON.stringify(answer)

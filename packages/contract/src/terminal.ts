@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { optional, text } from './fields.ts'
+
+/** Rows or columns: what a program can still make sense of. */
+const MAX_CHARACTERS = 1000
+const DEFAULT_ROWS = 24
+const DEFAULT_COLS = 80
+/** Names become ids in the guest, with a prefix; its limit is 64 bytes. */
+const SESSION = /^[A-Za-z0-9._-]{1,48}$/
+
+const sizeText = (name: string, byDefault: number) =>
+  z
+    .string({ error: `${name} must be given once` })
+    .regex(/^\d{1,9}$/, `${name} must be an integer`)
+    .transform(Number)
+    .refine((size) => size >= 1, `${name} must be >= 1`)
+    .refine((size) => size <= MAX_CHARACTERS, `${name} must be <= ${MAX_CHARACTERS}`)
+    .default(byDefault)
+
+/** Query of `GET exec/pty`. */
+export const terminalQuery = z.object({
+  rows: sizeText('rows', DEFAULT_ROWS),
+  cols: sizeText('cols', DEFAULT_COLS),
+  /** Run under `sh -c` on the terminal; a login shell when absent or empty. */
+  cmd: optional(text('cmd', 16_384)),
+  /** Name or numeric id; `root` by default. */
+  user: optional(text('user', 64)),
+  /** Absolute path; the user's home by default. */
+  cwd: optional(text('cwd', 4095)),
+  /** A terminal of this name is kept when its client leaves: the next one finds it as it was. */
+  session: optional(
+    z.string({ error: 'session must be given once' }).regex(SESSION, 'session must match [A-Za-z0-9._-]{1,48}'),
+  ),
+})
+export type TerminalQuery = z.infer<typeof terminalQuery>

@@ -1,0 +1,92 @@
+import { PassThrough, pipeline, type Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Dispatcher } from 'undici'
+import { EVENTS_SILENCE_MS } from '../../agents/agent-client.ts'
+import { sandboxOf } from '../admission.ts'
+import { hangUpSignal } from '../hang-up.ts'
+import { agentOf, refuseForwarded, unexpectedAnswer } from './agent-of.ts'
+import { EventStreamTail } from './event-stream-tail.ts'
+import { answeredHeaders, forwardedHeaders } from './forwarded-headers.ts'
+import { forwardedUrl } from './forwarded-url.ts'
+import { PASSED_ON_STATUSES } from './passed-on-statuses.ts'
+import type { ProxiedRoute } from './proxied-route.ts'
+import type { Proxy } from './proxy.ts'
+
+/** Milliseconds until the first byte of an answer. What is asked may move gigabytes before it answers. */
+const ANSWER_MS = 600_000
+/** Milliseconds in which an agent that sends a body must send some of it, while we take it. */
+const SILENCE_MS = 120_000
+
+/** Sends the request on, and the answer back, piece by piece; either end that hangs up ends the other. */
+export async function forward(
+  { control, openStreams }: Proxy,
+  route: ProxiedRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const client = agentOf(control, route, request)
+  const row = sandboxOf(request)
+  const hangUp = hangUpSignal(request, reply)
+  const body = bodyOf(request)
+  const answer = await client
+    .forward({
+      method: request.method,
+      path: forwardedUrl(request.url),
+      workspaceId: row.workspace_id,
+      requestId: request.id,
+      headers: forwardedHeaders(request.headers),
+      ...(body && { body }),
+      timeoutMs: ANSWER_MS,
+      silenceMs: route.kind === 'sse' ? EVENTS_SILENCE_MS : SILENCE_MS,
+      signal: hangUp,
+    })
+    .catch((error: unknown) => refuseForwarded(error, hangUp))
+  if (!PASSED_ON_STATUSES.has(answer.statusCode)) {
+    throw unexpectedAnswer(request, answer.statusCode, await answer.body.text())
+  }
+  return passOn(reply, answer, (end) => (request.method === 'GET' ? openStreams.add(end) : () => undefined))
+}
+
+/**
+ * Not the request itself: the HTTP client destroys a body whose answer came before its end, and the caller's connection
+ * with it.
+ */
+function bodyOf({ method, headers, raw }: FastifyRequest): Readable | undefined {
+  if (method === 'GET' || method === 'HEAD') return undefined
+  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+  return isEmpty ? undefined : raw.pipe(new PassThrough())
+}
+
+/**
+ * Writes the head at once, not with the first byte of the body: that may be long in coming.
+ * @param onStream is told how to end a stream of events early, and gives what to call at its end
+ */
+function passOn(
+  reply: FastifyReply,
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  onStream: (end: () => void) => () => void,
+): FastifyReply {
+  const { raw } = reply
+  const own = reply.getHeaders() as Record<string, string | string[]>
+  reply.hijack()
+  raw.writeHead(statusCode, { ...answeredHeaders(headers), ...own })
+  raw.flushHeaders()
+  if (String(headers['content-type']).startsWith('text/event-stream')) {
+    const tail = new EventStreamTail()
+    body.on('error', () => tail.breakOff('agent unreachable'))
+    body.pipe(tail)
+    // A command ends by itself, and should; what only follows can be asked for again.
+    const forget = onStream(() => {
+      tail.breakOff('shutting down')
+      body.destroy()
+    })
+    pipeline(tail, raw, () => {
+      forget()
+      body.destroy()
+    })
+  } else {
+    // A body that breaks off breaks the caller's connection: cut short must not look like whole.
+    pipeline(body, raw, () => undefined)
+  }
+  return reply
+}

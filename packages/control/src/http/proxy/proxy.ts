@@ -1,0 +1,47 @@
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../control.ts'
+import { forward } from './forward.ts'
+import { forwardUpgrade } from './forward-upgrade.ts'
+import { OpenStreams } from './open-streams.ts'
+import type { ProxiedRoute } from './proxied-route.ts'
+
+export interface Proxy {
+  readonly control: Control
+  readonly openStreams: OpenStreams
+}
+
+/**
+ * The operations that a sandbox's agent answers. Admission is ours (401, 404), as is what the row rules out; the rest is
+ * the agent's word, passed on as it comes. Nothing is parsed, kept or copied.
+ */
+export async function registerProxy(
+  app: FastifyInstance,
+  control: Control,
+  routes: readonly ProxiedRoute[],
+): Promise<void> {
+  const proxy = { control, openStreams: new OpenStreams() }
+  app.addHook('preClose', async () => proxy.openStreams.endAll())
+  // A scope of its own, because in it bodies stay streams.
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    for (const route of routes) addRoute(scope, proxy, route)
+  })
+}
+
+function addRoute(scope: FastifyInstance, proxy: Proxy, route: ProxiedRoute): void {
+  const isStream = route.kind !== 'plain'
+  scope.route({
+    method: route.method,
+    url: route.url,
+    exposeHeadRoute: !isStream,
+    config: {
+      credential: 'key-or-jwt',
+      loads: 'sandbox',
+      takesQueryToken: isStream && route.method === 'GET',
+      docs: route.docs,
+    },
+    handler: (request, reply) =>
+      route.kind === 'websocket' ? forwardUpgrade(proxy, route, request, reply) : forward(proxy, route, request, reply),
+  })
+}

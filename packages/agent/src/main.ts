@@ -42,7 +42,9 @@ async function serve(): Promise<void> {
     // What does not finish in time is undone or finished by the next start.
     setTimeout(() => process.exit(0), STOP_MS).unref()
     await server.close()
-    await Promise.all([...agent.host.sandboxes.values()].map(async ({ vm }) => vm?.detach()))
+    const sandboxes = [...agent.host.sandboxes.values()]
+    await Promise.all(sandboxes.map(async ({ vm }) => vm?.detach()))
+    await Promise.all(sandboxes.map(({ log }) => log.close()))
     await agent.host.events.close()
     process.exit(0)
   }

@@ -1,26 +1,24 @@
 import { constants, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CONSOLE } from '../vm/machine.ts'
 import { QEMU_LOG } from './create.ts'
 import type { Host } from './host.ts'
 
 const SWEEP_MS = 5000
-/** Bytes after which a VM's console or QEMU's messages are cut to nothing; both are written in append mode. */
+/** Bytes after which QEMU's messages are cut to nothing; they are written in append mode. */
 const MAX_LOG_BYTES = 1024 * 1024
 
-/** Keeps what guests write to their consoles from filling the disk. */
+/** Takes what guests write to their consoles into their logs, and keeps it and QEMU's messages from filling the disk. */
 export function boundLogs(host: Host): NodeJS.Timeout {
   return setInterval(() => {
-    for (const id of host.sandboxes.keys()) {
-      for (const path of [join(host.dir.vm(id), CONSOLE), join(host.dir.sandbox(id), QEMU_LOG)]) {
-        bound(path).catch((error: unknown) => host.log.warn({ err: error, path }, 'log not bounded'))
-      }
+    for (const { id, log } of host.sandboxes.values()) {
+      const complain = (error: unknown) => host.log.warn({ err: error, sandbox_id: id }, 'log not bounded')
+      log.sweepConsole(true).catch(complain)
+      bound(join(host.dir.sandbox(id), QEMU_LOG)).catch(complain)
     }
   }, SWEEP_MS).unref()
 }
 
 async function bound(path: string): Promise<void> {
-  // QEMU may write the console's folder: a link there must not lead us anywhere.
   const flags = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null

@@ -66,7 +66,7 @@ function register(host: Host, { id, workspaceId, baked }: CreateRequest): Sandbo
   const slot = host.slots.take()
   if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
   const { image, manifest } = baked
-  const sandbox = new Sandbox({
+  const content: Manifest = {
     id,
     workspace_id: workspaceId,
     template: image.name,
@@ -80,7 +80,8 @@ function register(host: Host, { id, workspaceId, baked }: CreateRequest): Sandbo
     boot_ms: null,
     boot_mode: null,
     qemu: null,
-  })
+  }
+  const sandbox = new Sandbox(content, host)
   host.sandboxes.set(id, sandbox)
   return sandbox
 }

@@ -25,17 +25,19 @@ export async function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: Ab
   const onHangUp = () => stop.abort()
   hangUp.addEventListener('abort', onHangUp, { once: true })
   if (hangUp.aborted) stop.abort()
+  const log = sandbox.log.command()
   const timer = seconds === undefined ? undefined : setTimeout(() => stop.abort(), seconds * 1000)
   try {
     const link = await vm.link(Deadline.after(LINK_MS, `answer of ${sandbox.id}`))
     const command = { argv: ['/bin/sh', '-c', body.cmd], ...chosen(body) }
-    const options = { stdin: body.stdin, maxBytes: MAX_OUTPUT_BYTES, stop: stop.signal }
+    const options = { stdin: body.stdin, maxBytes: MAX_OUTPUT_BYTES, stop: stop.signal, log }
     const end = await runCommand(link, command, options)
     if (hangUp.aborted) throw new ApiError('shuttingDown', { error: 'the command was stopped' })
     return answer(end, Math.round(performance.now() - startedAt), seconds)
   } catch (error) {
     throw await explain(error, vm)
   } finally {
+    log.end()
     clearTimeout(timer)
     hangUp.removeEventListener('abort', onHangUp)
   }

@@ -9,6 +9,6 @@ export async function readManifests(host: Host): Promise<void> {
   for (const name of await readdir(host.dir.sandboxes)) {
     const id = parseSandboxId(name)
     const manifest = id === null ? null : await readManifest(host.dir.sandbox(id))
-    if (id !== null && manifest !== null) host.sandboxes.set(id, new Sandbox(manifest))
+    if (id !== null && manifest !== null) host.sandboxes.set(id, new Sandbox(manifest, host))
   }
 }

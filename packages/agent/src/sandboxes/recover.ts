@@ -76,7 +76,7 @@ async function recoverFolder(
     await rm(host.dir.sandbox(id), { recursive: true, force: true })
     return
   }
-  const sandbox = new Sandbox(manifest)
+  const sandbox = new Sandbox(manifest, host)
   host.slots.reserve(manifest.slot)
   host.sandboxes.set(id, sandbox)
   const logged = host.events.position(id)?.type

@@ -5,6 +5,8 @@ import type { Sandbox } from './sandbox.ts'
 /** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
 export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
   await host.cgroups?.remove(sandbox.id)
+  // Whoever still writes into the folder keeps it from being removed.
+  await sandbox.log.close()
   await rm(host.dir.sandbox(sandbox.id), { recursive: true, force: true })
   host.slots.release(sandbox.manifest.slot)
   host.events.forget(sandbox.id)

@@ -1,6 +1,11 @@
+import { join } from 'node:path'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
+import type { Logger } from 'pino'
+import type { DataDir } from '../host/data-dir.ts'
+import { SandboxLog } from '../logs/sandbox-log.ts'
+import { CONSOLE } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
 import type { Manifest } from './manifest.ts'
 import { Turns } from './turns.ts'
@@ -22,15 +27,19 @@ export class Sandbox {
   readonly workspaceId: WorkspaceId
   /** One change of state at a time; reads do not wait here. */
   readonly transitions = new Turns(1, MAX_WAITING)
+  /** Its console and what its commands write. */
+  readonly log: SandboxLog
   manifest: Manifest
   vm: Vm | null = null
   /** The removal under way, shared by all who ask for one. */
   removal: Promise<void> | undefined
 
-  constructor(manifest: Manifest) {
+  constructor(manifest: Manifest, { dir, log }: { readonly dir: DataDir; readonly log: Logger }) {
     this.id = manifest.id as SandboxId
     this.workspaceId = manifest.workspace_id as WorkspaceId
     this.manifest = manifest
+    const folder = dir.sandbox(this.id)
+    this.log = new SandboxLog({ folder, consolePath: join(dir.vm(this.id), CONSOLE), log })
   }
 
   show(lastSeq: number): AgentSandbox {

@@ -2,6 +2,8 @@ import type { Readable } from 'node:stream'
 import type { GuestCommand } from '@offshoot/guest-link/guest-command'
 import type { GuestProcess } from '@offshoot/guest-link/guest-process'
 import type { GuestLink } from '@offshoot/guest-link/link'
+import type { LogStream } from '@offshoot/contract/log'
+import type { CommandLog } from '../logs/command-log.ts'
 
 /** One stream's kept bytes. */
 export interface Output {
@@ -19,23 +21,28 @@ export interface CommandEnd {
 /** Grace for the last output of a process group that was killed. */
 const AFTER_KILL_MS = 2000
 
+export interface CommandOptions {
+  readonly stdin: string | undefined
+  /** Kept of each stream. */
+  readonly maxBytes: number
+  readonly stop: AbortSignal
+  /** Gets all of both streams. */
+  readonly log?: CommandLog
+}
+
 /**
  * Runs one command to its end, or until `stop` aborts: its process group is then killed and what came so far is given.
  * Output past `maxBytes` of a stream is read and dropped, so that the command goes on.
  * @throws GuestRunError when it could not start
  */
-export async function runCommand(
-  link: GuestLink,
-  command: GuestCommand,
-  options: { readonly stdin: string | undefined; readonly maxBytes: number; readonly stop: AbortSignal },
-): Promise<CommandEnd> {
+export async function runCommand(link: GuestLink, command: GuestCommand, options: CommandOptions): Promise<CommandEnd> {
   const process = await link.run({ ...command, stdin: options.stdin === undefined ? 'none' : 'pipe' })
   if (options.stdin !== undefined) {
     process.stdin.on('error', () => undefined) // a command may end without having read all its input
     process.stdin.end(options.stdin)
   }
-  const stdout = collect(process.stdout, options.maxBytes)
-  const stderr = collect(process.stderr, options.maxBytes)
+  const stdout = collect(process.stdout, 'stdout', options)
+  const stderr = collect(process.stderr, 'stderr', options)
   const whole = Promise.all([process.exited, stdout.ended, stderr.ended])
   whole.catch(() => undefined)
   if (await finishesBefore(whole, options.stop)) {
@@ -67,12 +74,13 @@ async function stopGroup(process: GuestProcess, whole: Promise<unknown>): Promis
   clearTimeout(handle)
 }
 
-function collect(stream: Readable, maxBytes: number) {
+function collect(stream: Readable, name: LogStream, { maxBytes, log }: CommandOptions) {
   const chunks: Buffer[] = []
   let kept = 0
   let isTruncated = false
   const ended = Promise.withResolvers<void>()
   stream.on('data', (chunk: Buffer) => {
+    log?.write(name, chunk)
     const room = maxBytes - kept
     if (chunk.length > room) isTruncated = true
     if (room <= 0) return

@@ -1,0 +1,59 @@
+import { constants, open, type FileHandle } from 'node:fs/promises'
+
+/** Bytes read at once. */
+const READ_BYTES = 64 * 1024
+/** Bytes after which the file is cut to nothing: QEMU writes it in append mode. */
+const MAX_CONSOLE_BYTES = 1024 * 1024
+
+export interface ConsolePart {
+  readonly bytes: Buffer
+  /** Of the file's bytes, how many have been read with this part. */
+  readonly end: number
+}
+
+/** The file QEMU writes a guest's console to: read as it grows, and kept from filling the disk. */
+export class ConsoleFile {
+  readonly #path: string
+  #offset: number
+
+  constructor(path: string, offset: number) {
+    this.#path = path
+    this.#offset = offset
+  }
+
+  /**
+   * What is new. Of more than {@link MAX_CONSOLE_BYTES} only the end.
+   * @param isBounding also cuts the file when it has grown too long
+   */
+  async *read(isBounding: boolean): AsyncGenerator<ConsolePart> {
+    const file = await openConsole(this.#path)
+    if (file === null) return
+    try {
+      const stat = await file.stat()
+      if (!stat.isFile()) return
+      if (stat.size < this.#offset) this.#offset = 0
+      this.#offset = Math.max(this.#offset, stat.size - MAX_CONSOLE_BYTES)
+      while (this.#offset < stat.size) {
+        const bytes = Buffer.alloc(Math.min(READ_BYTES, stat.size - this.#offset))
+        const { bytesRead } = await file.read(bytes, 0, bytes.length, this.#offset)
+        if (bytesRead === 0) break
+        this.#offset += bytesRead
+        yield { bytes: bytes.subarray(0, bytesRead), end: this.#offset }
+      }
+      if (!isBounding || stat.size <= MAX_CONSOLE_BYTES) return
+      await file.truncate(0)
+      this.#offset = 0
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** QEMU may write the console's folder: a link there must not lead us anywhere. */
+async function openConsole(path: string): Promise<FileHandle | null> {
+  const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  return open(path, flags).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+}

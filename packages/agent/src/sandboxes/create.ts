@@ -9,6 +9,7 @@ import { TRANSLATION_CACHE_MIB } from '../vm/machine.ts'
 import { restore } from '../vm/restore.ts'
 import type { Admission } from './admission.ts'
 import { announce, type Host } from './host.ts'
+import { limitVm } from './limit-vm.ts'
 import { writeManifest, writeManifestQuickly, type Manifest } from './manifest.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from './sandbox.ts'
@@ -101,10 +102,10 @@ async function start(host: Host, sandbox: Sandbox, request: CreateRequest, accep
       logPath: join(folder, QEMU_LOG),
       confinement: { uid, preload: host.preload },
       identity: () => guestIdentity(id, env),
-      onProcess: async ({ pid }) => host.cgroups?.attach(id, pid),
     },
     Deadline.after(RESTORE_MS, `restore of ${id}`),
   )
+  limitVm(host, sandbox, vm)
   const bootMs = Math.round(performance.now() - acceptedAt)
   const running: Manifest = {
     ...manifest,

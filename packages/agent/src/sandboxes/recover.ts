@@ -9,6 +9,7 @@ import { announceRunning } from './create.ts'
 import { finishRemoval } from './delete.ts'
 import { awaitEnd } from '../host/await-end.ts'
 import { announce, type Host } from './host.ts'
+import { limitVm } from './limit-vm.ts'
 import { readManifest, writeManifest, type Manifest } from './manifest.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from './sandbox.ts'
@@ -102,6 +103,7 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
     const vm = await Vm.adopt(host.dir.vm(sandbox.id), process, Deadline.after(ADOPT_MS, `adoption of ${sandbox.id}`))
     if (host.events.position(sandbox.id) === null) await announceRunning(host, sandbox, sandbox.manifest)
     sandbox.vm = vm
+    limitVm(host, sandbox, vm) // its agent may not have come to it
     watchVm(host, sandbox, vm)
     host.log.info({ sandbox_id: sandbox.id, pid: process.pid }, 'VM adopted')
     return true

@@ -1,7 +1,6 @@
 import { chown, copyFile, constants } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { bakeFiles } from './bake-files.ts'
@@ -25,8 +24,6 @@ export interface Restore {
   readonly logPath: string
   readonly confinement: Confinement
   readonly identity: () => GuestIdentity
-  /** Called as soon as QEMU has a process, before it has done anything. */
-  readonly onProcess: (process: ProcessIdentity) => Promise<void>
 }
 
 /**
@@ -49,7 +46,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   })
   const vm = new Vm(folder, launched)
   try {
-    await Promise.all([options.onProcess(vm.process), greet(vm, options, deadline)])
+    await greet(vm, options, deadline)
     return vm
   } catch (error) {
     const cause = await endedWith(vm, logPath, error)

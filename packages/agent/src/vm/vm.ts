@@ -16,6 +16,8 @@ export class Vm {
   readonly qmp: QmpClient
   /** Resolves when the process is gone, however it went. */
   readonly ended: Promise<VmEnd>
+  /** Limits that are being put on the process. */
+  limits: Promise<void> = Promise.resolve()
   readonly #folder: string
   #link: Promise<GuestLink> | undefined
   #hasEnded = false
@@ -46,10 +48,11 @@ export class Vm {
   }
 
   /**
-   * The channel to the guest; made anew when it broke. Concurrent callers share one attempt.
+   * The channel to the guest, once the VM is limited; made anew when it broke. Concurrent callers share one attempt.
    * @throws DeadlineExceeded when the guest does not answer
    */
   async link(deadline: Deadline): Promise<GuestLink> {
+    await deadline.race(this.limits)
     this.#link ??= this.#connect(deadline)
     return this.#link
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { queryFlag, queryInteger } from './query-fields.ts'
 
 export type EventCode = 'ok' | 'error' | 'warn'
 
@@ -22,6 +23,11 @@ const catalog = {
   'vm.died': 'error',
   'recover.orphaned': 'warn',
   'recover.unmanaged': 'warn',
+  /**
+   * Beyond the specification: told to one consumer that fell behind, never kept, without a number of its own.
+   * Metadata: `dropped`, how many events it missed; they can be had with `since`.
+   */
+  'events.dropped': 'warn',
 } as const satisfies Record<string, EventCode>
 
 export type EventType = keyof typeof catalog
@@ -44,3 +50,41 @@ export const event = z.object({
   metadata: z.record(z.string(), z.unknown()),
 })
 export type Event = z.infer<typeof event>
+
+/** Events that one sandbox keeps in memory: the source of `tail`, and how far a consumer may fall behind. */
+export const EVENT_RING = 512
+/** Events that are answered when a request says neither `tail` nor `since`. */
+export const DEFAULT_EVENT_TAIL = 100
+const MAX_EVENT_TAIL = 1_000_000
+
+/** After which event to begin: after this number, or after this moment (milliseconds of Unix time). */
+export type EventsSince =
+  | { readonly kind: 'number'; readonly number: number }
+  | { readonly kind: 'time'; readonly ms: number }
+
+const SINCE_REFUSED = 'since must be an event number or an RFC 3339 timestamp'
+/** RFC 3339, 5.6. In a query a `+` that nobody has escaped arrives as a space. */
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+ -]\d{2}:\d{2})$/i
+
+function parseSince(text: string): EventsSince | null {
+  if (/^\d{1,15}$/.test(text)) return { kind: 'number', number: Number(text) }
+  const ms = TIMESTAMP.test(text) ? Date.parse(text.replace(' ', '+').toUpperCase()) : Number.NaN
+  return Number.isNaN(ms) ? null : { kind: 'time', ms }
+}
+
+/** Query of `GET /v1/sandboxes/{id}/events`. */
+export const eventsQuery = z.object({
+  /** The last so many events, of those after `since` where both are given; the ring holds {@link EVENT_RING}. */
+  tail: queryInteger('tail', 0, MAX_EVENT_TAIL),
+  follow: queryFlag('follow'),
+  /** Exclusive. No two events of a sandbox share a timestamp. */
+  since: z
+    .string({ error: SINCE_REFUSED })
+    .transform((text, context) => {
+      const since = parseSince(text)
+      if (since === null) context.addIssue({ code: 'custom', message: SINCE_REFUSED })
+      return since ?? z.NEVER
+    })
+    .optional(),
+})
+export type EventsQuery = z.output<typeof eventsQuery>

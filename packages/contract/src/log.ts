@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { queryFlag, queryInteger } from './query-fields.ts'
 
 /** Which of a command's outputs; the console counts as `stdout`. */
 export const logStream = z.enum(['stdout', 'stderr'])
@@ -18,3 +19,17 @@ export const logLine = z.object({
   source: z.string(),
 })
 export type LogLine = z.infer<typeof logLine>
+
+const MAX_LOG_TAIL = 1_000_000
+
+/** Query of `GET /v1/sandboxes/{id}/logs`. */
+export const logsQuery = z.object({
+  /** Default `both`. */
+  stream: z
+    .enum([...logStream.options, 'both'], { error: 'stream must be one of stdout, stderr, both' })
+    .default('both'),
+  /** The last so many lines of what is kept; all of it by default. */
+  tail: queryInteger('tail', 0, MAX_LOG_TAIL),
+  follow: queryFlag('follow'),
+})
+export type LogsQuery = z.output<typeof logsQuery>

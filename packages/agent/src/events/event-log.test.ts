@@ -44,7 +44,7 @@ describe('EventLog', () => {
     await log.close()
     const again = await EventLog.open(folder, agentId)
     expect(again.lastSeq).toBe(3)
-    expect(again.position(first)).toEqual({ seq: 3, number: 2, type: 'sandbox.running' })
+    expect(again.position(first)).toMatchObject({ seq: 3, number: 2, type: 'sandbox.running' })
     expect(await again.append(draft(second))).toMatchObject({ seq: 4, number: 2 })
     await again.close()
   })

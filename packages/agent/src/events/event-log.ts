@@ -30,6 +30,8 @@ export interface SandboxPosition {
   readonly seq: number
   readonly number: number
   readonly type: EventType
+  /** Of that record; the next one's is later. */
+  readonly ts: string
 }
 
 interface Waiting {
@@ -113,6 +115,11 @@ export class EventLog {
     }
   }
 
+  /** Every kept record from `seq` on, as far as it goes now. */
+  async *kept(seq: number): AsyncGenerator<readonly AgentRecord[]> {
+    yield* this.#segments.readFrom(seq)
+  }
+
   async close(): Promise<void> {
     await this.#writing
     await this.#segments.close()
@@ -153,12 +160,14 @@ export class EventLog {
   }
 
   #number(group: readonly Waiting[]): AgentRecord[] {
-    const numbers = new Map<string, number>()
+    const last = new Map<string, Pick<SandboxPosition, 'number' | 'ts'>>()
     return group.map(({ draft, ts }, index) => {
       const { sandboxId, type, message, metadata } = draft
-      const number = (numbers.get(sandboxId) ?? this.#positions.get(sandboxId)?.number ?? 0) + 1
-      numbers.set(sandboxId, number)
-      const event = { ts, sandbox_id: sandboxId, agent_id: this.#agentId, type, code: eventCode(type), message }
+      const previous = last.get(sandboxId) ?? this.#positions.get(sandboxId)
+      const number = (previous?.number ?? 0) + 1
+      const at = laterThan(previous?.ts, ts)
+      last.set(sandboxId, { number, ts: at })
+      const event = { ts: at, sandbox_id: sandboxId, agent_id: this.#agentId, type, code: eventCode(type), message }
       return {
         seq: this.#lastSeq + 1 + index,
         number,
@@ -170,11 +179,17 @@ export class EventLog {
 
   #commit(records: readonly AgentRecord[]): void {
     for (const { seq, number, event } of records) {
-      this.#positions.set(event.sandbox_id, { seq, number, type: event.type })
+      this.#positions.set(event.sandbox_id, { seq, number, type: event.type, ts: event.ts })
       this.#lastSeq = seq
     }
     this.#recent = [...this.#recent, ...records].slice(-RECENT)
     this.#changed.resolve()
     this.#changed = Promise.withResolvers<void>()
   }
+}
+
+/** A timestamp names one event of a sandbox, whatever the clock does: readers go on after it without gap or repeat. */
+function laterThan(previous: string | undefined, ts: string): string {
+  if (previous === undefined || previous < ts) return ts
+  return new Date(Date.parse(previous) + 1).toISOString()
 }

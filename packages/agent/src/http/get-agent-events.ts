@@ -1,50 +1,24 @@
-import { once } from 'node:events'
 import { ApiError } from '@offshoot/contract/errors'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
+import type { EventLog } from '../events/event-log.ts'
 import { requireControl } from './credential.ts'
+import { formatFrame, sendEventStream } from './event-stream.ts'
 
-const HEARTBEAT_MS = 15_000
-
-/**
- * `GET /v1/agent/events?after=N`: the log from the record after N, then live.
- * The reader sets the pace: the next records are only read once it has taken the last ones.
- */
-export function getAgentEvents(server: FastifyInstance, agent: Agent): void {
+/** `GET /v1/agent/events?after=N`: the log from the record after N, then live. */
+export function getAgentEvents(server: FastifyInstance, { host, stopping }: Agent): void {
   server.get('/v1/agent/events', async (request, reply) => {
     requireControl(request)
     const after = position(request.headers['last-event-id'] ?? (request.query as { after?: unknown }).after)
-    const ended = new AbortController()
-    reply.raw.once('close', () => ended.abort())
-    reply.hijack()
-    await stream(reply, agent, after, AbortSignal.any([ended.signal, agent.stopping])).catch((error: unknown) => {
-      if (!ended.signal.aborted) request.log.error({ err: error }, 'event stream failed')
-    })
-    reply.raw.end()
-    return reply
+    return sendEventStream(reply, stopping, (signal) => frames(host.events, after, signal))
   })
 }
 
-async function stream(reply: FastifyReply, { host }: Agent, after: number, signal: AbortSignal): Promise<void> {
-  const { raw } = reply
-  raw.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-    'x-request-id': reply.request.id,
-  })
-  raw.write(': connected\n\n')
-  const heartbeat = setInterval(() => {
-    // Nothing to a reader that has not taken what it already has.
-    if (!raw.writableNeedDrain) raw.write(': alive\n\n')
-  }, HEARTBEAT_MS)
-  try {
-    for await (const records of host.events.follow(after, signal)) {
-      const frames = records.map((record) => `id: ${record.seq}\nevent: record\ndata: ${JSON.stringify(record)}\n\n`)
-      if (!raw.write(frames.join(''))) await once(raw, 'drain', { signal })
-    }
-  } finally {
-    clearInterval(heartbeat)
+async function* frames(events: EventLog, after: number, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const records of events.follow(after, signal)) {
+    yield records
+      .map((record) => formatFrame({ id: record.seq, event: 'record', data: JSON.stringify(record) }))
+      .join('')
   }
 }
 

@@ -6,6 +6,8 @@ import { requireCredential } from './credential.ts'
 import { deleteRoute } from './delete-sandbox.ts'
 import { getAgent } from './get-agent.ts'
 import { getAgentEvents } from './get-agent-events.ts'
+import { getEvents } from './get-events.ts'
+import { getLogs } from './get-logs.ts'
 import { getSandbox } from './get-sandbox.ts'
 import { healthz } from './healthz.ts'
 import { listSandboxes } from './list-sandboxes.ts'
@@ -45,6 +47,8 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     getSandbox,
     deleteRoute,
     postExec,
+    getEvents,
+    getLogs,
   ]) {
     route(server, agent)
   }

@@ -22,6 +22,6 @@ export function parseLogRecord(line: string): LogRecord | null {
 }
 
 /** What clients get of it. */
-export function showLogRecord({ ts, stream, line, source }: LogRecord): LogLine {
-  return { ts, stream, line, source }
+export function formatLogLine({ ts, stream, line, source }: LogRecord): string {
+  return JSON.stringify({ ts, stream, line, source } satisfies LogLine)
 }

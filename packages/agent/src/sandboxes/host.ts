@@ -1,7 +1,6 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Logger } from 'pino'
 import type { EventDraft, EventLog } from '../events/event-log.ts'
-import { appendSandboxEvent } from '../events/sandbox-events.ts'
 import type { Cgroups } from '../host/cgroups.ts'
 import type { DataDir } from '../host/data-dir.ts'
 import type { Qemu } from '../host/qemu.ts'
@@ -22,15 +21,11 @@ export interface Host {
   readonly log: Logger
 }
 
-/** Writes an event about a sandbox to the agent's log, durably, and to the sandbox's own. */
+/** Writes an event about a sandbox to the agent's log, durably; then those who read the sandbox's own hear of it. */
 export async function announce(
   host: Host,
-  { id, workspaceId }: Pick<Sandbox, 'id' | 'workspaceId'>,
+  { id, workspaceId, events }: Pick<Sandbox, 'id' | 'workspaceId' | 'events'>,
   draft: Pick<EventDraft, 'type' | 'message' | 'metadata'>,
 ): Promise<void> {
-  const record = await host.events.append({ ...draft, sandboxId: id, workspaceId })
-  // A copy for reading; the truth is the agent's log, which has it already.
-  await appendSandboxEvent(host.dir.sandbox(id), record).catch((error: unknown) =>
-    host.log.warn({ err: error, sandbox_id: id }, 'sandbox event file not written'),
-  )
+  events.add(await host.events.append({ ...draft, sandboxId: id, workspaceId }))
 }

@@ -1,8 +1,10 @@
 import { readdir, rm } from 'node:fs/promises'
+import type { AgentRecord } from '@offshoot/contract/agent-api'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
-import { readSandboxPosition } from '../events/sandbox-events.ts'
+import { missingRecords } from '../events/missing-records.ts'
+import { SandboxEventFile } from '../events/sandbox-event-file.ts'
 import { findVmProcesses, type VmProcess } from '../host/find-vm-processes.ts'
 import { Vm } from '../vm/vm.ts'
 import { announceRunning } from './create.ts'
@@ -37,20 +39,24 @@ const KILL_MS = 10_000
  */
 export async function recover(host: Host, mode: RecoverMode): Promise<void> {
   const processes = await findVmProcesses(host.dir.root)
-  const known = await loadFolders(host)
+  const { known, lastNumbers } = await loadFolders(host)
   host.events.forgetAllBut(new Set(known.keys()))
   for (const { process, folder } of processes) {
     const id = sandboxOf(host, folder)
     if (id === null || !known.has(id)) await endUnmanaged(host, id, process)
   }
+  const missing = await missingRecords(host.events, lastNumbers)
   for (const [id, manifest] of known) {
     const own = processes.filter(({ folder }) => sandboxOf(host, folder) === id)
-    await recoverFolder(host, mode, id, manifest, own)
+    if (manifest === null) await removeUnfinished(host, id, own)
+    else await recoverFolder(host, mode, { manifest, records: missing.get(id) ?? [] }, own)
   }
 }
 
-async function loadFolders(host: Host): Promise<Map<SandboxId, Manifest | null>> {
+/** Also what number each sandbox's own file of events has come to. */
+async function loadFolders(host: Host) {
   const known = new Map<SandboxId, Manifest | null>()
+  const lastNumbers = new Map<SandboxId, number>()
   for (const name of await readdir(host.dir.sandboxes)) {
     const id = parseSandboxId(name)
     if (id === null) {
@@ -58,26 +64,30 @@ async function loadFolders(host: Host): Promise<Map<SandboxId, Manifest | null>>
       continue
     }
     known.set(id, await readManifest(host.dir.sandbox(id)))
-    const position = await readSandboxPosition(host.dir.sandbox(id))
-    if (position) host.events.restorePosition(id, position)
+    const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
+    lastNumbers.set(id, last?.number ?? 0)
+    if (!last) continue
+    const { seq, number, event } = last
+    host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
   }
-  return known
+  return { known, lastNumbers }
+}
+
+async function removeUnfinished(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
+  for (const { process } of processes) await endUnmanaged(host, id, process)
+  await host.cgroups?.remove(id)
+  await rm(host.dir.sandbox(id), { recursive: true, force: true })
 }
 
 async function recoverFolder(
   host: Host,
   mode: RecoverMode,
-  id: SandboxId,
-  manifest: Manifest | null,
+  { manifest, records }: { readonly manifest: Manifest; readonly records: readonly AgentRecord[] },
   processes: readonly VmProcess[],
 ): Promise<void> {
-  if (manifest === null) {
-    for (const { process } of processes) await endUnmanaged(host, id, process)
-    await host.cgroups?.remove(id)
-    await rm(host.dir.sandbox(id), { recursive: true, force: true })
-    return
-  }
   const sandbox = new Sandbox(manifest, host)
+  const { id } = sandbox
+  await sandbox.events.load(records)
   host.slots.reserve(manifest.slot)
   host.sandboxes.set(id, sandbox)
   const logged = host.events.position(id)?.type

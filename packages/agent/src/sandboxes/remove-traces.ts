@@ -7,6 +7,7 @@ export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> 
   await host.cgroups?.remove(sandbox.id)
   // Whoever still writes into the folder keeps it from being removed.
   await sandbox.log.close()
+  await sandbox.events.close()
   await rm(host.dir.sandbox(sandbox.id), { recursive: true, force: true })
   host.slots.release(sandbox.manifest.slot)
   host.events.forget(sandbox.id)

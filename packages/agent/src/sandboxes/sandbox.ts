@@ -4,6 +4,7 @@ import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import type { Logger } from 'pino'
 import type { DataDir } from '../host/data-dir.ts'
+import { SandboxEvents } from '../events/sandbox-events.ts'
 import { SandboxLog } from '../logs/sandbox-log.ts'
 import { CONSOLE } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
@@ -27,6 +28,7 @@ export class Sandbox {
   readonly workspaceId: WorkspaceId
   /** One change of state at a time; reads do not wait here. */
   readonly transitions = new Turns(1, MAX_WAITING)
+  readonly events: SandboxEvents
   /** Its console and what its commands write. */
   readonly log: SandboxLog
   manifest: Manifest
@@ -39,6 +41,7 @@ export class Sandbox {
     this.workspaceId = manifest.workspace_id as WorkspaceId
     this.manifest = manifest
     const folder = dir.sandbox(this.id)
+    this.events = new SandboxEvents(folder, log)
     this.log = new SandboxLog({ folder, consolePath: join(dir.vm(this.id), CONSOLE), log })
   }
 

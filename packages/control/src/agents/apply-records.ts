@@ -27,6 +27,8 @@ const STATUS_AFTER: Record<EventType, SandboxStatus | 'removed' | null> = {
   'vm.died': 'failed',
   'recover.orphaned': 'failed',
   'recover.unmanaged': null,
+  // Never in a log: it is said to one reader.
+  'events.dropped': null,
 }
 
 /**

@@ -1,6 +1,9 @@
+import { event, eventsQuery } from '@offshoot/contract/event'
 import { execBody, execEvent } from '@offshoot/contract/exec'
 import type { ErrorName } from '@offshoot/contract/errors'
+import { logLine, logsQuery } from '@offshoot/contract/log'
 import { terminalQuery } from '@offshoot/contract/terminal'
+import { z } from 'zod'
 import type { ProxiedRoute } from '../http/proxy/proxied-route.ts'
 
 const EVENT_STREAM = 'text/event-stream'
@@ -48,6 +51,34 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
       query: terminalQuery,
       status: 101,
       errors: [...invalid, 'upgradeRequired'],
+    },
+  },
+  {
+    method: 'GET',
+    url: '/v1/sandboxes/:id/events',
+    kind: 'sse',
+    needs: 'record',
+    docs: {
+      summary: 'Read the events of a sandbox, or follow them (server-sent events named ev)',
+      tag: 'Events',
+      query: eventsQuery,
+      status: 200,
+      answer: z.array(event),
+      errors: ['invalidField', 'notFound', 'agentUnreachable'],
+    },
+  },
+  {
+    method: 'GET',
+    url: '/v1/sandboxes/:id/logs',
+    kind: 'sse',
+    needs: 'record',
+    docs: {
+      summary: 'Read the log of a sandbox as text or JSON, or follow it (server-sent events named line)',
+      tag: 'Events',
+      query: logsQuery,
+      status: 200,
+      answer: z.array(logLine),
+      errors: ['invalidField', 'notFound', 'agentUnreachable'],
     },
   },
 ]

@@ -1,0 +1,65 @@
+import { appendFile, readFile, rename, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import { formatRecord, parseRecords } from './record-file.ts'
+
+const CURRENT = 'events.jsonl'
+const OLDER = 'events.1.jsonl'
+/** Bytes after which the current file becomes the older one; each holds some thousand events. */
+const MAX_FILE_BYTES = 1024 * 1024
+
+/**
+ * A sandbox's own events on disk, a copy for reading of what the agent's log has made durable. One process writes, one
+ * call at a time.
+ */
+export class SandboxEventFile {
+  readonly #current: string
+  readonly #older: string
+  #bytes = 0
+
+  constructor(folder: string) {
+    this.#current = join(folder, CURRENT)
+    this.#older = join(folder, OLDER)
+  }
+
+  /** Cuts off a torn tail and gives what is kept. */
+  async load(): Promise<AgentRecord[]> {
+    const content = await readIfThere(this.#current)
+    const { records, wholeBytes } = parseRecords(content)
+    if (wholeBytes < content.length) await truncate(this.#current, wholeBytes)
+    this.#bytes = wholeBytes
+    return [...parseRecords(await readIfThere(this.#older)).records, ...records]
+  }
+
+  async append(records: readonly AgentRecord[]): Promise<void> {
+    if (this.#bytes >= MAX_FILE_BYTES) {
+      await rename(this.#current, this.#older)
+      this.#bytes = 0
+    }
+    const text = records.map(formatRecord).join('')
+    await appendFile(this.#current, text, { mode: 0o600 })
+    this.#bytes += Buffer.byteLength(text)
+  }
+
+  /** The kept records after a number, at most so many. */
+  async read(after: number, count: number): Promise<AgentRecord[]> {
+    // Not the older one first: it may be gone, and what took its place read, before the current one is opened.
+    const current = await readIfThere(this.#current)
+    const older = await readIfThere(this.#older)
+    const page: AgentRecord[] = []
+    let last = after
+    for (const record of [older, current].flatMap((content) => parseRecords(content).records)) {
+      if (record.number <= last) continue
+      last = record.number
+      if (page.push(record) === count) break
+    }
+    return page
+  }
+}
+
+async function readIfThere(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  })
+}

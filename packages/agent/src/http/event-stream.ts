@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import type { FastifyReply } from 'fastify'
+
+const HEARTBEAT_MS = 15_000
+
+export interface EventFrame {
+  readonly event: string
+  /** JSON: no line breaks. */
+  readonly data: string
+  readonly id?: string | number
+}
+
+/** One server-sent event (WHATWG HTML, 9.2). */
+export function formatFrame({ event, data, id }: EventFrame): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`
+}
+
+/**
+ * Answers with server-sent events until the source ends, the caller leaves or `stopping` aborts. The caller sets the
+ * pace: the next frames are asked for once it has taken the last ones.
+ * @param source gives whole frames, and ends when its signal aborts
+ */
+export async function sendEventStream(
+  reply: FastifyReply,
+  stopping: AbortSignal,
+  source: (signal: AbortSignal) => AsyncIterable<string>,
+): Promise<FastifyReply> {
+  const { raw, request } = reply
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  raw.once('close', end)
+  stopping.addEventListener('abort', end, { once: true })
+  if (stopping.aborted || raw.destroyed) end()
+  reply.hijack()
+  try {
+    await stream(reply, ended.signal, source(ended.signal))
+  } catch (error) {
+    if (!ended.signal.aborted) request.log.error({ err: error, request_id: request.id }, 'event stream failed')
+  } finally {
+    stopping.removeEventListener('abort', end)
+    raw.end()
+  }
+  return reply
+}
+
+async function stream({ raw, request }: FastifyReply, signal: AbortSignal, frames: AsyncIterable<string>) {
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+    'x-request-id': request.id,
+  })
+  raw.write(': connected\n\n')
+  const heartbeat = setInterval(() => {
+    // Nothing to a reader that has not taken what it already has.
+    if (!raw.writableNeedDrain) raw.write(': alive\n\n')
+  }, HEARTBEAT_MS)
+  try {
+    for await (const frame of frames) {
+      if (!raw.write(frame)) await once(raw, 'drain', { signal })
+    }
+  } finally {
+    clearInterval(heartbeat)
+  }
+}

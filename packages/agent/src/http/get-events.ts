@@ -1,0 +1,81 @@
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
+import {
+  DEFAULT_EVENT_TAIL,
+  eventCode,
+  eventsQuery,
+  type Event,
+  type EventsQuery,
+  type EventsSince,
+} from '@offshoot/contract/event'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../agent.ts'
+import type { SandboxEvents } from '../events/sandbox-events.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { ownSandbox } from './credential.ts'
+import { formatFrame, sendEventStream } from './event-stream.ts'
+import { lastEventId, parseQuery } from './parse-query.ts'
+
+/** `GET /v1/sandboxes/{id}/events`: the last ones, or those after `since`, as an array or going on as a stream. */
+export function getEvents(server: FastifyInstance, { id: agentId, host, stopping }: Agent): void {
+  server.get('/v1/sandboxes/:id/events', async (request, reply) => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    const query = parseQuery(eventsQuery, request)
+    const resumed = query.follow ? lastEventId(request) : undefined
+    const after = resumed ?? (await cursorOf(sandbox.events, query))
+    const since = resumed === undefined ? query.since : undefined
+    if (!query.follow) {
+      const records = await sandbox.events.snapshot(after)
+      return records.filter((record) => isAfter(record, since)).map(({ event }) => event)
+    }
+    return sendEventStream(reply, stopping, async function* frames(signal) {
+      for await (const delivery of sandbox.events.follow(after, signal)) {
+        if ('dropped' in delivery) yield droppedFrame(sandbox, agentId, delivery.dropped)
+        else
+          yield delivery
+            .filter((record) => isAfter(record, since))
+            .map(recordFrame)
+            .join('')
+      }
+    })
+  })
+}
+
+/** `tail` counts within what `since` leaves; by itself it is answered from memory. */
+async function cursorOf(events: SandboxEvents, { tail, since }: EventsQuery): Promise<number> {
+  if (since === undefined) return Math.max(events.firstInMemory - 1, events.last - (tail ?? DEFAULT_EVENT_TAIL))
+  const cursor = await events.cursorOf(since)
+  return tail === undefined ? cursor : Math.max(cursor, events.last - tail)
+}
+
+/** Holds back what is not after a moment that is still to come. */
+function isAfter({ event }: AgentRecord, since: EventsSince | undefined): boolean {
+  return since === undefined || since.kind === 'number' || Date.parse(event.ts) > since.ms
+}
+
+/** Made once, however many read it. */
+const frames = new WeakMap<AgentRecord, string>()
+
+function recordFrame(record: AgentRecord): string {
+  const known = frames.get(record)
+  if (known !== undefined) return known
+  const frame = formatFrame({ id: record.number, event: 'ev', data: JSON.stringify(record.event) })
+  frames.set(record, frame)
+  return frame
+}
+
+/** Without an id: who connects again with the last one it has gets what was dropped. */
+function droppedFrame({ id }: Sandbox, agentId: string, dropped: number): string {
+  const type = 'events.dropped'
+  const event: Event = {
+    ts: new Date().toISOString(),
+    sandbox_id: id,
+    agent_id: agentId,
+    type,
+    code: eventCode(type),
+    message: `${dropped} events were dropped: this reader fell behind`,
+    metadata: { dropped },
+  }
+  return formatFrame({ event: 'ev', data: JSON.stringify(event) })
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod'
+
+/**
+ * Parameters of a query, which are text. Refusals are whole sentences that name the parameter, as in {@link file://./fields.ts}.
+ * One that is given twice arrives as an array and is refused like any other wrong type.
+ */
+
+const TRUE = ['1', 'true', 'yes'] as const
+const FALSE = ['0', 'false', 'no'] as const
+
+/** `1`, `true`, `yes`; `0`, `false`, `no` and absence are false; anything else is refused. */
+export const queryFlag = (name: string) =>
+  z
+    .enum([...TRUE, ...FALSE], { error: `${name} must be one of ${[...TRUE, ...FALSE].join(', ')}` })
+    .optional()
+    .transform((text) => TRUE.some((word) => word === text))
+
+/** Decimal digits; `undefined` when absent. */
+export const queryInteger = (name: string, min: number, max: number) => {
+  const refusal = `${name} must be an integer from ${min} to ${max}`
+  return z
+    .string({ error: refusal })
+    .regex(/^[0-9]{1,15}$/, refusal)
+    .transform(Number)
+    .pipe(z.int().min(min, refusal).max(max, refusal))
+    .optional()
+}

@@ -7,6 +7,7 @@ import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
 import { EventLog } from './events/event-log.ts'
+import { SshProbes } from './events/ssh-probes.ts'
 import { chooseAccelerator } from './host/accelerator.ts'
 import { loadAgentId } from './host/agent-id.ts'
 import { Cgroups } from './host/cgroups.ts'
@@ -41,6 +42,7 @@ export interface Agent {
   readonly broken: ReadonlyMap<string, unknown>
   readonly host: Host
   readonly gates: { readonly admission: Admission; readonly restores: Turns }
+  readonly sshProbes: SshProbes
   /** Aborts when the agent is to end: streams end, commands are stopped, nothing new starts. */
   readonly stopping: AbortSignal
 }
@@ -114,6 +116,9 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   const { id, host, images } = await openHost(config, log)
   await recover(host, 'adopt')
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
+  const gates = { admission: new Admission(), restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING_RESTORES) }
+  const sshProbes = new SshProbes(host, gates.restores, stopping)
+  for (const sandbox of host.sandboxes.values()) sshProbes.watch(sandbox)
   return {
     id,
     version: '0.1.0',
@@ -123,7 +128,8 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     templates,
     broken,
     host,
-    gates: { admission: new Admission(), restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING_RESTORES) },
+    gates,
+    sshProbes,
     stopping,
   }
 }

@@ -15,6 +15,10 @@ export class Turns {
     this.#maxWaiting = maxWaiting
   }
 
+  get isBusy(): boolean {
+    return this.#running > 0
+  }
+
   /** @throws TooManyWaiting at once, without running the task */
   async run<T>(task: () => Promise<T>): Promise<T> {
     await this.#enter()

@@ -17,7 +17,10 @@
 #include "file.h"
 #include "sources.h"
 
-enum { EVENTS_AT_ONCE = 64 };
+enum {
+	EVENTS_AT_ONCE = 64,
+	PATIENCE_MS = 2,
+};
 
 struct agent {
 	const struct agent_setup *setup;
@@ -380,7 +383,8 @@ static bool step(struct agent *agent)
 	progress |= drains_pump(&agent->drains);
 	// Room that comes back is a reason to go round again: no edge will tell of it.
 	bool was_full = !channel_has_room_for_output(&agent->channel);
-	channel_flush(&agent->channel);
+	if (!agent->channel.patient)
+		channel_flush(&agent->channel);
 	return progress || (was_full && channel_has_room_for_output(&agent->channel));
 }
 
@@ -432,7 +436,10 @@ void agent_serve(const struct agent_setup *setup)
 	bool busy = true;
 	while (!is_ending) {
 		struct epoll_event events[EVENTS_AT_ONCE];
-		int count = epoll_wait(agent.poll_fd, events, EVENTS_AT_ONCE, busy ? 0 : -1);
+		int wait_ms = busy ? 0 : agent.channel.patient ? PATIENCE_MS : -1;
+		int count = epoll_wait(agent.poll_fd, events, EVENTS_AT_ONCE, wait_ms);
+		if (count == 0 && !busy)
+			agent.channel.patient = false;
 		for (int i = 0; i < count; i++)
 			is_ending |= take_event(&agent, &events[i]);
 		busy = step(&agent);

@@ -54,6 +54,7 @@ void channel_flush(struct channel *channel)
 void channel_drop_output(struct channel *channel)
 {
 	channel->out_start = channel->out_end = 0;
+	channel->patient = false;
 }
 
 static size_t room(const struct channel *channel)
@@ -91,6 +92,7 @@ void channel_commit(struct channel *channel, uint8_t type, uint8_t flags, uint32
 	write_u32(frame + 4, stream);
 	frame[FRAME_HEADER_BYTES + payload_bytes] = FRAME_TRAILER;
 	channel->out_end += FRAME_HEADER_BYTES + payload_bytes + 1;
+	channel->patient = false;
 }
 
 void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
@@ -100,6 +102,13 @@ void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t
 	if (payload_bytes > 0)
 		memcpy(at, payload, payload_bytes);
 	channel_commit(channel, type, flags, stream, payload_bytes);
+}
+
+void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream)
+{
+	bool nothing_urgent = channel->patient || channel->out_start == channel->out_end;
+	channel_send(channel, type, flags, stream, NULL, 0);
+	channel->patient = nothing_urgent;
 }
 
 void channel_send_error(struct channel *channel, uint8_t type, uint32_t stream, int error, const char *text)

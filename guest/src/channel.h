@@ -19,6 +19,7 @@ struct channel {
 	int fd;         // -1 while nobody is connected (on a virtio port: never)
 	bool readable;  // since the last edge, until read() says EAGAIN
 	bool writable;
+	bool patient;   // what waits to be written may wait a moment for company: a write wakes the host, which costs more than the bytes
 	bool ended;     // read() said 0: on a socket the peer is gone, on a virtio port it may come back
 	struct decoder decoder;
 	size_t in_start, in_end;
@@ -44,6 +45,8 @@ uint8_t *channel_begin(struct channel *channel);
 void channel_commit(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, size_t payload_bytes);
 void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
 		  size_t payload_bytes);
+// A frame that is worth no write of its own: another one is likely to follow at once.
+void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream);
 // ERROR, FAILED and RESET: a number and a text for people.
 void channel_send_error(struct channel *channel, uint8_t type, uint32_t stream, int error, const char *text);
 

@@ -238,7 +238,8 @@ static bool pump_output(struct commands *commands, struct command *command, int 
 		out->left_bytes = 0;
 		return command->exited;
 	}
-	channel_send(commands->channel, type, FLAG_END, command->id, NULL, 0);
+	// A process that ends closes its outputs a moment before it can be waited for.
+	channel_send_patiently(commands->channel, type, FLAG_END, command->id);
 	close(out->fd);
 	out->fd = -1;
 	return true;

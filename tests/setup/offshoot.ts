@@ -136,6 +136,11 @@ export class Offshoot {
     return recorded ? identifyProcess(recorded.pid) : null
   }
 
+  /** What a service has written to its log. */
+  async log(name: 'control' | 'agent'): Promise<string> {
+    return readFile(join(this.dataDir, `logs/${name}.log`), 'utf8')
+  }
+
   /** kill -9 of a service; returns once the supervisor has another one running and it answers. */
   async killService(name: 'control' | 'agent' | 'postgres'): Promise<void> {
     const before = await until(`${name} running`, () => this.service(name))

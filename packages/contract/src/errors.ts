@@ -20,6 +20,8 @@ const registry = {
   },
   /** The same change is under way for the same resource. */
   conflict: { status: 409, error: 'conflict' },
+  /** A sandbox holds 512 live commands, and 64 kept ones with 64 MiB of output. */
+  tooManyCommands: { status: 429, error: 'too many commands in this sandbox' },
   bodyTooLarge: { status: 413, error: 'request body too large' },
   unsupportedMediaType: { status: 415, error: 'unsupported media type' },
   /** A route that only speaks WebSocket was asked without an upgrade. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { env } from './env.ts'
-import { integer, optional, requiredText, text } from './fields.ts'
+import { flag, integer, optional, requiredText, text } from './fields.ts'
 
 /** Bytes of each output stream that one answer holds; what comes after is dropped and `truncated` set. */
 export const MAX_OUTPUT_BYTES = 16 * 1024 * 1024
@@ -32,6 +32,8 @@ export const execBody = z.object({
   /** Name or numeric id; `root` by default. */
   user: optional(withoutNul('user', 64)),
   stdin: optional(text('stdin', MAX_STDIN_CHARS)),
+  /** `POST exec` answers 201 at once, and the command outlives the connection: `…/execs/{exec_id}`. */
+  background: optional(flag('background')),
 })
 export type ExecBody = z.infer<typeof execBody>
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optional, text } from './fields.ts'
+import { integer, optional, text } from './fields.ts'
 
 /** Rows or columns: what a program can still make sense of. */
 const MAX_CHARACTERS = 1000
@@ -33,3 +33,14 @@ export const terminalQuery = z.object({
   ),
 })
 export type TerminalQuery = z.infer<typeof terminalQuery>
+
+/** A text frame of a caller: any of both. */
+export const terminalFrame = z.object({
+  resize: optional(
+    z.object(
+      { rows: integer('rows', 1, MAX_CHARACTERS), cols: integer('cols', 1, MAX_CHARACTERS) },
+      { error: 'resize must be an object of rows and cols' },
+    ),
+  ),
+  stdin: optional(text('stdin', 1024 * 1024)),
+})

@@ -1,8 +1,8 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { z } from 'zod'
 
-/** @throws ApiError 400 naming the first field that is wrong */
-export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
+/** No body at all reads as `{}`. @throws ApiError 400 naming the first field that is wrong */
+export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown = {}): z.infer<Schema> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new ApiError('invalidJson')
   const result = schema.safeParse(body)
   if (result.success) return result.data

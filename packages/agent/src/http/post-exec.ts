@@ -1,17 +1,23 @@
+import type { BackgroundStarted } from '@offshoot/contract/background-exec'
 import { ApiError } from '@offshoot/contract/errors'
 import { execBody, type ExecResult } from '@offshoot/contract/exec'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
+import { startBackground } from '../sandboxes/background.ts'
 import { execInSandbox } from '../sandboxes/exec.ts'
 import { ownSandbox } from './credential.ts'
 import { parseBody } from './parse-body.ts'
 
 /** `POST /v1/sandboxes/{id}/exec`; a caller that hangs up kills its command. */
 export function postExec(server: FastifyInstance, { host, stopping }: Agent): void {
-  server.post('/v1/sandboxes/:id/exec', async (request, reply): Promise<ExecResult> => {
+  server.post('/v1/sandboxes/:id/exec', async (request, reply): Promise<ExecResult | BackgroundStarted> => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     const body = parseBody(execBody, request.body)
+    if (body.background) {
+      void reply.code(201)
+      return startBackground(sandbox, body)
+    }
     const hangUp = new AbortController()
     const onClose = () => {
       if (!reply.raw.writableEnded) hangUp.abort()

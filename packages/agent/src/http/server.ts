@@ -1,3 +1,4 @@
+import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { answerErrors } from './answer-errors.ts'
@@ -9,10 +10,15 @@ import { getAgentEvents } from './get-agent-events.ts'
 import { getEvents } from './get-events.ts'
 import { getLogs } from './get-logs.ts'
 import { getSandbox } from './get-sandbox.ts'
+import { execs } from './execs.ts'
+import { followExec } from './follow-exec.ts'
+import { getExecPty } from './get-exec-pty.ts'
+import { getExecWs } from './get-exec-ws.ts'
 import { healthz } from './healthz.ts'
 import { listSandboxes } from './list-sandboxes.ts'
 import { metrics } from './metrics.ts'
 import { postExec } from './post-exec.ts'
+import { postExecStream } from './post-exec-stream.ts'
 import { requestId } from './request-id.ts'
 
 /** Bytes; above what `stdin` and `cmd` of one exec can take in JSON. */
@@ -31,6 +37,7 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
+    http: { shouldUpgradeCallback: isWebSocketUpgrade },
   })
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
@@ -49,8 +56,14 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     postExec,
     getEvents,
     getLogs,
+    postExecStream,
+    getExecWs,
+    getExecPty,
+    execs,
+    followExec,
   ]) {
     route(server, agent)
   }
+  routeUpgrades(server.server, (request, response) => server.routing(request, response))
   return server
 }

@@ -1,4 +1,5 @@
 import { event, eventsQuery } from '@offshoot/contract/event'
+import { backgroundExec, followQuery, signalBody } from '@offshoot/contract/background-exec'
 import { execBody, execEvent } from '@offshoot/contract/exec'
 import type { ErrorName } from '@offshoot/contract/errors'
 import { logLine, logsQuery } from '@offshoot/contract/log'
@@ -79,6 +80,73 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
       status: 200,
       answer: z.array(logLine),
       errors: ['invalidField', 'notFound', 'agentUnreachable'],
+    },
+  },
+  {
+    method: 'GET',
+    url: '/v1/sandboxes/:id/execs',
+    kind: 'plain',
+    needs: 'guest',
+    docs: {
+      summary: 'List background commands',
+      tag: 'Commands',
+      status: 200,
+      answer: z.array(backgroundExec),
+      errors: GUEST_ERRORS,
+    },
+  },
+  {
+    method: 'GET',
+    url: '/v1/sandboxes/:id/execs/:exec_id',
+    kind: 'plain',
+    needs: 'guest',
+    docs: {
+      summary: 'One background command',
+      tag: 'Commands',
+      status: 200,
+      answer: backgroundExec,
+      errors: GUEST_ERRORS,
+    },
+  },
+  {
+    method: 'GET',
+    url: '/v1/sandboxes/:id/execs/:exec_id/stream',
+    kind: 'sse',
+    needs: 'guest',
+    docs: {
+      summary: 'Follow the output of a background command',
+      tag: 'Commands',
+      query: followQuery,
+      status: 200,
+      answer: execEvent,
+      mediaType: EVENT_STREAM,
+      errors: invalid,
+    },
+  },
+  {
+    method: 'POST',
+    url: '/v1/sandboxes/:id/execs/:exec_id/signal',
+    kind: 'plain',
+    needs: 'guest',
+    docs: {
+      summary: 'Signal a background command',
+      tag: 'Commands',
+      body: signalBody,
+      status: 200,
+      answer: backgroundExec,
+      errors: invalid,
+    },
+  },
+  {
+    method: 'DELETE',
+    url: '/v1/sandboxes/:id/execs/:exec_id',
+    kind: 'plain',
+    needs: 'guest',
+    docs: {
+      summary: 'End a background command and drop its output',
+      tag: 'Commands',
+      status: 204,
+      errors: GUEST_ERRORS,
     },
   },
 ]

@@ -34,7 +34,7 @@ export async function forward(
       path: forwardedUrl(request.url),
       workspaceId: row.workspace_id,
       requestId: request.id,
-      headers: forwardedHeaders(request.headers),
+      headers: headersOf(route, request, body !== undefined),
       ...(body && { body }),
       timeoutMs: ANSWER_MS,
       silenceMs: route.kind === 'sse' ? EVENTS_SILENCE_MS : SILENCE_MS,
@@ -45,6 +45,18 @@ export async function forward(
     throw unexpectedAnswer(request, answer.statusCode, await answer.body.text())
   }
   return passOn(reply, answer, (end) => (request.method === 'GET' ? openStreams.add(end) : () => undefined))
+}
+
+/** JSON comes under many names, or none, and is read as JSON. */
+function headersOf({ docs }: ProxiedRoute, { headers }: FastifyRequest, hasBody: boolean): Record<string, string> {
+  const { 'content-type': type, 'content-length': length, ...rest } = forwardedHeaders(headers)
+  if (!hasBody) return rest
+  const chosen = docs.body === undefined ? type : 'application/json'
+  return {
+    ...rest,
+    ...(length !== undefined && { 'content-length': length }),
+    ...(chosen !== undefined && { 'content-type': chosen }),
+  }
 }
 
 /**

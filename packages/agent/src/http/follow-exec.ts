@@ -1,0 +1,105 @@
+import { followQuery } from '@offshoot/contract/background-exec'
+import { ApiError } from '@offshoot/contract/errors'
+import type { GuestAttachment } from '@offshoot/guest-link/guest-attachment'
+import { GuestRequestError } from '@offshoot/guest-link/guest-link-error'
+import type { LogChunk } from '@offshoot/guest-link/log-output'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Agent } from '../agent.ts'
+import { attachBackground, findBackground } from '../sandboxes/background.ts'
+import { exitCodeOf } from '../sandboxes/streamed-command.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { Utf8Chunks } from '../sandboxes/utf8-chunks.ts'
+import { ownSandbox } from './credential.ts'
+import { parseBody } from './parse-body.ts'
+import { PushedEvents } from './pushed-events.ts'
+
+/**
+ * `GET /v1/sandboxes/{id}/execs/{exec_id}/stream`: output of a background command from an offset on, then live, ended by
+ * its exit. `id:` is the offset to go on from. Nobody is held back: a reader that is slow is told what it missed.
+ */
+export function followExec(server: FastifyInstance, { host, stopping }: Agent): void {
+  const options = { exposeHeadRoute: false }
+  server.get('/v1/sandboxes/:id/execs/:execId/stream', options, async (request, reply) => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    const { execId } = request.params as { execId: string }
+    const from = offsetOf(request)
+    const attachment = await attachBackground(sandbox, execId, from)
+    const stream = new PushedEvents(reply)
+    const leave = () => {
+      attachment.detach()
+      attachment.output.destroy()
+    }
+    void stream.closed.then(leave)
+    stopping.addEventListener('abort', leave, { once: true })
+    new Delivery(stream, attachment, from).start()
+    await writeEnd(stream, attachment, sandbox, execId)
+    stopping.removeEventListener('abort', leave)
+    stream.end()
+    return reply
+  })
+}
+
+function offsetOf({ headers, query }: FastifyRequest): number {
+  const last = headers['last-event-id']
+  const { offset = 0 } = parseBody(followQuery, last === undefined || last === '' ? query : { offset: last })
+  return offset
+}
+
+class Delivery {
+  readonly #stream: PushedEvents
+  readonly #attachment: GuestAttachment
+  readonly #text = { stdout: new Utf8Chunks(), stderr: new Utf8Chunks() }
+  #next: number
+
+  constructor(stream: PushedEvents, attachment: GuestAttachment, from: number) {
+    this.#stream = stream
+    this.#attachment = attachment
+    this.#next = Math.min(from, attachment.offset)
+  }
+
+  start(): void {
+    const { output } = this.#attachment
+    this.#stream.onDrain(() => output.resume())
+    output.on('data', (chunk: LogChunk) => {
+      this.#skip(chunk.offset)
+      this.#next = chunk.offset + chunk.bytes.length
+      this.#write(chunk.stream, this.#text[chunk.stream].push(chunk.bytes))
+      if (this.#stream.isFull) output.pause()
+    })
+    output.once('end', () => {
+      for (const name of ['stdout', 'stderr'] as const) this.#write(name, this.#text[name].end())
+    })
+  }
+
+  /** Bytes that are no longer kept, between what was wanted and what comes. */
+  #skip(offset: number): void {
+    if (offset > this.#next) this.#stream.write('gap', { from: this.#next, to: offset }, offset)
+  }
+
+  /** Who goes on from the id misses nothing: bytes of a character that is not whole yet come again. */
+  #write(name: 'stdout' | 'stderr', chunk: string): void {
+    if (chunk === '') return
+    const heldBytes = this.#text.stdout.heldBytes + this.#text.stderr.heldBytes
+    this.#stream.write(name, { chunk }, this.#next - heldBytes)
+  }
+}
+
+async function writeEnd(
+  stream: PushedEvents,
+  { exited, output }: GuestAttachment,
+  sandbox: Sandbox,
+  execId: string,
+): Promise<void> {
+  try {
+    const exit = await exited
+    if (exit === undefined) return
+    if (!output.readableEnded && !output.destroyed) await new Promise((resolve) => output.once('close', resolve))
+    const { started_at, ended_at } = await findBackground(sandbox, execId)
+    const durationMs = Date.parse(ended_at ?? started_at) - Date.parse(started_at)
+    stream.write('exit', { exit_code: exitCodeOf(exit), duration_ms: durationMs })
+  } catch (error) {
+    const isRemoved = error instanceof GuestRequestError || error instanceof ApiError
+    stream.write('error', { error: isRemoved ? 'the command was deleted' : 'the guest is gone' })
+  }
+}

@@ -1,0 +1,27 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../agent.ts'
+import { ExecSocket } from '../sandboxes/exec-socket.ts'
+import { runningVm } from '../sandboxes/guest-access.ts'
+import { ownSandbox } from './credential.ts'
+import { AcceptedSocket, requireUpgrade, RESTARTING } from './web-socket.ts'
+
+/** `GET /v1/sandboxes/{id}/exec/ws`: many commands on one WebSocket. */
+export function getExecWs(server: FastifyInstance, { host, stopping }: Agent): void {
+  server.get('/v1/sandboxes/:id/exec/ws', { exposeHeadRoute: false }, async (request, reply) => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    requireUpgrade(reply)
+    if (stopping.aborted) throw new ApiError('shuttingDown')
+    runningVm(sandbox)
+    const socket = AcceptedSocket.accept(reply)
+    const commands = new ExecSocket(sandbox, socket)
+    const stop = () => {
+      commands.close()
+      socket.close(RESTARTING, 'shutting down')
+    }
+    stopping.addEventListener('abort', stop, { once: true })
+    void socket.closed.then(() => stopping.removeEventListener('abort', stop))
+    return reply
+  })
+}

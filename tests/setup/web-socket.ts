@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { WebSocket } from 'ws'
+import type { Offshoot } from './offshoot.ts'
+import { until } from './until.ts'
+
+/** A WebSocket whose frames are kept, to be waited for. */
+export class TestSocket {
+  // Each test knows what shape it asked for.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly frames: any[] = []
+  /** All binary frames together. */
+  bytes = Buffer.alloc(0)
+  pings = 0
+  readonly socket: WebSocket
+  closed: { readonly code: number; readonly reason: string } | undefined
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket
+    socket.on('message', (data, isBinary) => {
+      if (isBinary) this.bytes = Buffer.concat([this.bytes, data as Buffer])
+      else this.frames.push(JSON.parse((data as Buffer).toString()))
+    })
+    socket.on('ping', () => (this.pings += 1))
+    socket.on('error', () => undefined)
+    socket.on('close', (code, reason) => (this.closed = { code, reason: reason.toString() }))
+  }
+
+  /** By header, as programs do. */
+  static async open({ credentials }: Offshoot, path: string): Promise<TestSocket> {
+    const headers = { authorization: `Bearer ${credentials.api_key}` }
+    const test = new TestSocket(new WebSocket(credentials.base_url.replace('http', 'ws') + path, { headers }))
+    await once(test.socket, 'open')
+    return test
+  }
+
+  send(value: unknown): void {
+    this.socket.send(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value))
+  }
+
+  /** What one command wrote, one stream after the other. */
+  output(id: string, stream = 'stdout'): string {
+    return this.frames
+      .filter((frame) => frame.id === id && frame.stream === stream)
+      .map(({ data }) => data as string)
+      .join('')
+  }
+
+  /** The frame that ends a command. */
+  async end(id: string): Promise<{ exit?: number; error?: string; duration_ms?: number }> {
+    return until(`the end of ${id}`, () => this.frames.find((frame) => frame.id === id && frame.stream === undefined))
+  }
+
+  async shows(what: string | RegExp): Promise<void> {
+    await until(
+      `${what} on the screen, not ${JSON.stringify(this.bytes.toString().slice(-300))}`,
+      () => this.bytes.toString().match(what) !== null,
+    )
+  }
+
+  async close(): Promise<{ code: number; reason: string }> {
+    this.socket.close()
+    return this.hungUp()
+  }
+
+  /** Waits until the other end has closed. */
+  async hungUp(): Promise<{ code: number; reason: string }> {
+    return until('the socket to be closed', () => this.closed)
+  }
+}

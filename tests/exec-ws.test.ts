@@ -6,9 +6,12 @@ import { TestSocket } from './setup/web-socket.ts'
 
 let offshoot: Offshoot
 let id: string
+/** Sends nothing from the first test on. */
+let quiet: TestSocket
 beforeAll(async () => {
   offshoot = await Offshoot.start('exec-ws')
   id = (await offshoot.create()).id
+  quiet = await open()
 })
 afterAll(async () => {
   await offshoot?.destroy()
@@ -220,6 +223,13 @@ describe('exec/ws', () => {
     expect((await socket.end('much')).exit).toBe(0)
     expect(socket.output('much')).toHaveLength(50_000_000)
     await socket.close()
+  })
+
+  it('is pinged, and stays open while nothing is said', async () => {
+    await until('a ping', () => quiet.pings > 0)
+    quiet.send({ id: '1', cmd: 'echo on' })
+    expect((await quiet.end('1')).exit).toBe(0)
+    await quiet.close()
   })
 
   it('closes with 1012 when the agent is killed, and the next one serves', async () => {

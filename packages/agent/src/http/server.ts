@@ -20,6 +20,7 @@ import { metrics } from './metrics.ts'
 import { postExec } from './post-exec.ts'
 import { postExecStream } from './post-exec-stream.ts'
 import { requestId } from './request-id.ts'
+import { logRequests } from './request-log.ts'
 
 /** Bytes; above what `stdin` and `cmd` of one exec can take in JSON. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -44,6 +45,7 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
   })
   requireCredential(server, secret)
   answerErrors(server)
+  logRequests(server)
   for (const route of [
     healthz,
     metrics,

@@ -77,6 +77,8 @@ export class AcceptedSocket {
     server.handleUpgrade(raw, upgrade.take(), upgrade.head, (socket) => accepted.push(new AcceptedSocket(socket)))
     const [socket] = accepted
     if (socket === undefined) throw new Error('the handshake was refused after it had been checked')
+    const [path] = raw.url?.split('?', 1) ?? []
+    reply.request.log.info({ request_id: id, method: 'GET', path, status: 101 }, 'request')
     return socket
   }
 

@@ -1,7 +1,9 @@
+import { backgroundStarted } from '@offshoot/contract/background-exec'
 import { ApiError } from '@offshoot/contract/errors'
 import { execBody, execResult } from '@offshoot/contract/exec'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
+import { z } from 'zod'
 import type { Control } from '../control.ts'
 import { sandboxOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
@@ -22,11 +24,11 @@ export function postExec(app: FastifyInstance, control: Control): void {
       credential: 'key-or-jwt',
       loads: 'sandbox',
       docs: {
-        summary: 'Run a command and wait for its end',
+        summary: 'Run a command and wait for its end; 201 with its exec_id for a background command',
         tag: 'Sandboxes',
         body: execBody,
         status: 200,
-        answer: execResult,
+        answer: z.union([execResult, backgroundStarted]),
         errors: [
           'invalidField',
           'notFound',
@@ -34,6 +36,7 @@ export function postExec(app: FastifyInstance, control: Control): void {
           'sandboxStopped',
           'agentUnreachable',
           'commandTimeout',
+          'tooManyCommands',
         ],
       },
     },

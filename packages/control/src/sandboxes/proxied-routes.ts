@@ -11,6 +11,7 @@ const EVENT_STREAM = 'text/event-stream'
 /** What every operation inside a guest may be refused with. */
 const GUEST_ERRORS = ['notFound', 'sandboxNotRunning', 'sandboxStopped', 'agentUnreachable'] as const
 const invalid: readonly ErrorName[] = ['invalidField', ...GUEST_ERRORS]
+const starting: readonly ErrorName[] = [...invalid, 'tooManyCommands']
 
 /** The sandbox operations that the agent answers, one a line: what control must know of them. */
 export const proxiedRoutes: readonly ProxiedRoute[] = [
@@ -26,7 +27,7 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
       status: 200,
       answer: execEvent,
       mediaType: EVENT_STREAM,
-      errors: invalid,
+      errors: starting,
     },
   },
   {
@@ -51,7 +52,7 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
       tag: 'Commands',
       query: terminalQuery,
       status: 101,
-      errors: [...invalid, 'upgradeRequired'],
+      errors: [...starting, 'upgradeRequired'],
     },
   },
   {

@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers'
+import { GuestRunError } from '@offshoot/guest-link/guest-link-error'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../vm/command.ts'
@@ -10,11 +11,14 @@ const MAX_TABLE_BYTES = 256 * 1024
 const BANNER = /^SSH-(2\.0|1\.99)-/
 const BANNER_BYTES = 9
 
-/** bash connects by itself; busybox has nc. */
-const readBanner = [
-  `if [ -x /bin/bash ]; then exec /bin/bash -c 'exec 3<>/dev/tcp/127.0.0.1/22 && read -r -t 5 -n ${BANNER_BYTES} b <&3; echo "$b"'`,
-  `else nc -w 5 127.0.0.1 22 </dev/null | head -c ${BANNER_BYTES}; fi`,
-].join('; ')
+/**
+ * The ways to read it, the first that is there: bash connects by itself, busybox has nc. No shell around bash: under
+ * emulation every program that runs costs a guest megabytes of translated code.
+ */
+const READERS = [
+  ['/bin/bash', '-c', `exec 3<>/dev/tcp/127.0.0.1/22 && read -r -t 5 -n ${BANNER_BYTES} b <&3; echo "$b"`],
+  ['/bin/sh', '-c', `nc -w 5 127.0.0.1 22 </dev/null | head -c ${BANNER_BYTES}`],
+] as const
 
 /**
  * Whether an SSH server answers inside a guest: its first bytes, read by a connection made there.
@@ -22,10 +26,12 @@ const readBanner = [
  */
 export async function answersSsh(link: GuestLink, deadline: Deadline): Promise<boolean> {
   if (!(await listensOnSshPort(link, deadline))) return false
-  const command = { argv: ['/bin/sh', '-c', readBanner] }
   const options = { stdin: undefined, maxBytes: BANNER_BYTES, stop: deadline.signal }
-  const { stdout } = await runCommand(link, command, options)
-  return BANNER.test(stdout.bytes.toString('latin1'))
+  for (const argv of READERS) {
+    const end = await runCommand(link, { argv }, options).catch(ifMissing)
+    if (end !== null) return BANNER.test(end.stdout.bytes.toString('latin1'))
+  }
+  return false
 }
 
 async function listensOnSshPort(link: GuestLink, deadline: Deadline): Promise<boolean> {
@@ -37,4 +43,9 @@ async function listensOnSshPort(link: GuestLink, deadline: Deadline): Promise<bo
     if (LISTENS.test(table)) return true
   }
   return false
+}
+
+function ifMissing(error: unknown): null {
+  if (error instanceof GuestRunError) return null
+  throw error
 }

@@ -31,6 +31,10 @@ const follow = async (exec: string, query = '', headers = {}) =>
   openEvents(offshoot, 'GET', at(`/${exec}/stream${query}`), { headers })
 const textOf = (events: readonly ServerEvent[]) =>
   events.map(({ data }) => (data.chunk as string | undefined) ?? '').join('')
+const refused = async (method: string, path: string, body?: unknown) => {
+  const answer = await offshoot.request(method, path, { body })
+  return [answer.status, answer.body.error]
+}
 
 describe('background commands', () => {
   it('are answered at once, listed, and tell how they ended', async () => {
@@ -115,10 +119,6 @@ describe('background commands', () => {
 
   it('are refused clearly', async () => {
     const unknown = '/00000000-0000-4000-8000-000000000000'
-    const refused = async (method: string, path: string, body?: unknown) => {
-      const answer = await offshoot.request(method, path, { ...(body === undefined ? {} : { body }) })
-      return [answer.status, answer.body.error]
-    }
     for (const exec of [unknown, '/x', '/pty%3Aone']) {
       expect(await refused('GET', at(exec))).toEqual([404, 'not found'])
       expect(await refused('GET', at(`${exec}/stream`))).toEqual([404, 'not found'])

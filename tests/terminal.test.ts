@@ -115,7 +115,8 @@ describe('exec/pty', () => {
     )
     for (const [i, socket] of sockets.entries()) type(socket, `typed ${i}\n`)
     await Promise.all(sockets.map(async (socket, i) => socket.shows(`<typed ${i}>`)))
-    await Promise.all(sockets.map(async (socket) => socket.hungUp()))
+    const ends = await Promise.all(sockets.map(async (socket) => socket.hungUp()))
+    expect(new Set(ends.map(({ code }) => code))).toEqual(new Set([1000]))
   })
 
   it.each([
@@ -149,7 +150,7 @@ describe('a session', () => {
     await second.shows(/mark kept\r\n/)
     type(second, 'echo "still $X" $(stty size)\n')
     await second.shows(/still kept 40 90\r\n/)
-    await second.close()
+    expect((await second.close()).code).toBe(1005)
   })
 
   it('is shared by several callers; the size is the last one’s', async () => {

@@ -12,7 +12,7 @@ import { answeredHeaders, forwardedUpgradeHeaders } from './forwarded-headers.ts
 import { forwardedUrl } from './forwarded-url.ts'
 import { joinSockets } from './join-sockets.ts'
 import { PASSED_ON_STATUSES } from './passed-on-statuses.ts'
-import type { Proxy } from './proxy.ts'
+import type { ProxyContext } from './proxy-context.ts'
 import type { ProxiedRoute } from './proxied-route.ts'
 
 type Refused = Extract<UpgradeAnswer, { kind: 'refused' }>
@@ -20,7 +20,7 @@ type Upgraded = Extract<UpgradeAnswer, { kind: 'upgraded' }>
 
 /** Sends the upgrade on. Once the agent has agreed, the two sockets are one; before, it is a request like any other. */
 export async function forwardUpgrade(
-  { control, openStreams }: Proxy,
+  { control, openStreams }: ProxyContext,
   route: ProxiedRoute,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -10,7 +10,7 @@ import { answeredHeaders, forwardedHeaders } from './forwarded-headers.ts'
 import { forwardedUrl } from './forwarded-url.ts'
 import { PASSED_ON_STATUSES } from './passed-on-statuses.ts'
 import type { ProxiedRoute } from './proxied-route.ts'
-import type { Proxy } from './proxy.ts'
+import type { ProxyContext } from './proxy-context.ts'
 
 /** Milliseconds until the first byte of an answer. What is asked may move gigabytes before it answers. */
 const ANSWER_MS = 600_000
@@ -19,7 +19,7 @@ const SILENCE_MS = 120_000
 
 /** Sends the request on, and the answer back, piece by piece; either end that hangs up ends the other. */
 export async function forward(
-  { control, openStreams }: Proxy,
+  { control, openStreams }: ProxyContext,
   route: ProxiedRoute,
   request: FastifyRequest,
   reply: FastifyReply,

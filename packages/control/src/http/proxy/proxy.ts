@@ -3,12 +3,8 @@ import type { Control } from '../../control.ts'
 import { forward } from './forward.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
 import { OpenStreams } from './open-streams.ts'
+import type { ProxyContext } from './proxy-context.ts'
 import type { ProxiedRoute } from './proxied-route.ts'
-
-export interface Proxy {
-  readonly control: Control
-  readonly openStreams: OpenStreams
-}
 
 /**
  * The operations that a sandbox's agent answers. Admission is ours (401, 404), as is what the row rules out; the rest is
@@ -29,7 +25,7 @@ export async function registerProxy(
   })
 }
 
-function addRoute(scope: FastifyInstance, proxy: Proxy, route: ProxiedRoute): void {
+function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRoute): void {
   const isStream = route.kind !== 'plain'
   scope.route({
     method: route.method,

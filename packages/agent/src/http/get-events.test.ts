@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent as HttpAgent, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import type { Event } from '@offshoot/contract/event'
+import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Agent } from '../agent.ts'
+import { SandboxEvents } from '../events/sandbox-events.ts'
+import { getEvents } from './get-events.ts'
+
+const id = randomUUID() as SandboxId
+const workspaceId = randomUUID() as WorkspaceId
+
+let folder: string
+let server: FastifyInstance
+let events: SandboxEvents
+let responses: ServerResponse[]
+
+/** The route as the agent serves it, around a sandbox that has events and nothing else. */
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'get-events-'))
+  events = new SandboxEvents(folder, pino({ level: 'silent' }))
+  responses = []
+  server = Fastify({ forceCloseConnections: true })
+  server.decorateRequest('caller')
+  server.addHook('onRequest', async (request, reply) => {
+    request.caller = { workspaceId }
+    responses.push(reply.raw)
+  })
+  // Only what the route looks at.
+  const sandboxes = new Map([[id, { id, workspaceId, events }]])
+  getEvents(server, { id: 'agent', host: { sandboxes }, stopping: new AbortController().signal } as unknown as Agent)
+  await server.listen({ port: 0, host: '127.0.0.1' })
+})
+
+afterEach(async () => {
+  await server.close()
+  await events.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const connections = new HttpAgent({ maxSockets: Infinity })
+
+async function open(query: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  const { port } = server.server.address() as AddressInfo
+  const request = get({ port, path: `/v1/sandboxes/${id}/events?follow=1${query}`, headers, agent: connections })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response
+}
+
+let number = 0
+beforeEach(() => {
+  number = 0
+})
+
+/** Writes events the way the agent does, letting everything else go on in between. */
+async function write(count: number, atOnce: number, message = ''): Promise<void> {
+  for (let left = count; left > 0; left -= atOnce) {
+    for (let added = Math.min(atOnce, left); added > 0; added--) {
+      number += 1
+      const ts = new Date(1_700_000_000_000 + number).toISOString()
+      const event: Event = {
+        ts,
+        sandbox_id: id,
+        agent_id: 'agent',
+        type: 'sandbox.paused',
+        code: 'ok',
+        message,
+        metadata: { number },
+      }
+      events.add({ seq: number, number, workspace_id: workspaceId, event } satisfies AgentRecord)
+    }
+    await new Promise(setImmediate)
+  }
+}
+
+async function* read(response: IncomingMessage): AsyncGenerator<{ id: string | undefined; event: Event }> {
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    const frames = (text + chunk).split('\n\n')
+    text = frames.pop() ?? ''
+    for (const frame of frames) {
+      const data = /^data: (.*)$/m.exec(frame)?.[1]
+      if (data !== undefined) yield { id: /^id: (.*)$/m.exec(frame)?.[1], event: JSON.parse(data) as Event }
+    }
+  }
+}
+
+const range = (to: number) => Array.from({ length: to }, (_unused, index) => index + 1)
+
+const numberOf = ({ metadata }: Event) => metadata['number'] as number
+
+it.each([
+  ['Last-Event-ID', (last: Event | null) => open('&tail=1', { 'last-event-id': last ? `${numberOf(last)}` : '0' })],
+  ['a number', (last: Event | null) => open(`&since=${last ? numberOf(last) : 0}`)],
+  ['a timestamp', (last: Event | null) => open(`&since=${last?.ts ?? '2000-01-01T00:00:00Z'}`)],
+])('gives a reader that is cut off and goes on by %s everything once, under constant writes', async (_how, goOn) => {
+  const total = 6000
+  const seen: number[] = []
+  const reader = (async () => {
+    for (let last: Event | null = null; seen.length < total;) {
+      const response = await goOn(last)
+      let patience = 1 + ((seen.length * 7) % 400)
+      for await (const { event } of read(response)) {
+        // What was dropped is asked for anew.
+        if (event.type === 'events.dropped') break
+        last = event
+        seen.push(numberOf(event))
+        patience -= 1
+        if (patience === 0 || seen.length === total) break
+      }
+      response.destroy()
+    }
+  })()
+  await write(total, 3)
+  await reader
+  expect(seen).toEqual(range(total))
+})
+
+it('loses nothing for a thousand followers', async () => {
+  const total = 200
+  const followers = await Promise.all(range(1000).map(() => open('&tail=0')))
+  const read = followers.map(async (response) => (await readNumbers(response)).length)
+  for (let at = 0; at < total; at += 10) await write(10, 10)
+  await events.close()
+  expect(new Set(await Promise.all(read))).toEqual(new Set([total]))
+})
+
+async function readNumbers(response: IncomingMessage): Promise<number[]> {
+  const numbers: number[] = []
+  for await (const { event } of read(response)) numbers.push(numberOf(event))
+  expect(numbers).toEqual(range(numbers.length))
+  return numbers
+}
+
+it('holds little for a reader that does not read, and tells it what it missed', async () => {
+  const slow = await open('&tail=0')
+  slow.pause()
+  const fast: number[] = []
+  const fastResponse = await open('&tail=0')
+  const reading = (async () => {
+    for await (const { event } of read(fastResponse)) fast.push(numberOf(event))
+  })()
+  while (number < 40_000) {
+    await write(100, 100, 'x'.repeat(500))
+    while (number - fast.length > 300) await new Promise(setImmediate)
+  }
+  expect(responses[0]?.writableLength).toBeLessThan(1024 * 1024)
+  await events.close()
+  await reading
+  expect(fast).toEqual(range(40_000))
+  let expected = 1
+  let dropped = 0
+  for await (const { id, event } of read(slow)) {
+    if (event.type === 'events.dropped') {
+      expect([id, event.code]).toEqual([undefined, 'warn'])
+      dropped += Number(event.metadata['dropped'])
+      expected += Number(event.metadata['dropped'])
+    } else {
+      expect([id, event.metadata['number']]).toEqual([String(expected), expected])
+      expected += 1
+    }
+  }
+  expect(expected).toBe(40_001)
+  expect(dropped).toBeGreaterThan(0)
+})

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
@@ -102,6 +103,22 @@ describe('exec/pty', () => {
     expect(python.frames).toEqual([{ exit: 0 }])
   })
 
+  it('survives any frames whatever', async () => {
+    const socket = await open(command('stty raw -echo; echo ready; head -c 40000 >/dev/null; echo alive'))
+    await socket.shows('ready')
+    const frame = fc.oneof(
+      fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+      fc.string(),
+      fc.json({ maxDepth: 2 }),
+      fc.record({ resize: fc.jsonValue({ maxDepth: 2 }), stdin: fc.jsonValue({ maxDepth: 1 }) }),
+    )
+    for (const each of fc.sample(frame, { numRuns: 600, seed: 12 })) socket.send(each)
+    socket.send(Buffer.alloc(40_000, 'x'))
+    await socket.shows('alive')
+    await socket.hungUp()
+    expect(socket.frames.at(-1)).toEqual({ exit: 0 })
+  })
+
   it('ends its program when the caller leaves', async () => {
     const socket = await open(command('echo on; sleep 7301'))
     await socket.shows('on')
@@ -171,6 +188,14 @@ describe('a session', () => {
     expect(next.bytes.toString()).not.toContain('31 71')
     type(next, '\n')
     await next.hungUp()
+  })
+
+  it('makes room for the next when it is over', async () => {
+    for (let i = 0; i < 70; i++) {
+      const socket = await open(`?session=many-${i}&cmd=true`)
+      await socket.hungUp()
+      expect(socket.frames).toEqual([{ exit: 0 }])
+    }
   })
 
   it('outlives the agent', async () => {

@@ -51,8 +51,7 @@ async function openOwn(link: GuestLink, query: TerminalQuery): Promise<Terminal>
     exited: process.exited,
     resize: (size) => process.resize(size),
     leave: () => {
-      // As a terminal that is closed does it, and then for those who do not listen.
-      process.kill('SIGHUP')
+      // The end of the program hangs up on whoever else has the terminal.
       process.kill('SIGKILL')
       process.stdout.destroy()
       process.stdin.destroy()
@@ -61,7 +60,7 @@ async function openOwn(link: GuestLink, query: TerminalQuery): Promise<Terminal>
 }
 
 async function openSession(link: GuestLink, id: string, query: TerminalQuery): Promise<Terminal> {
-  await forgetEnded(link, id)
+  await forgetEnded(link, (kept) => kept === id)
   const attachment = await attachOrStart(link, id, query)
   attachment.resize({ rows: query.rows, cols: query.cols })
   return {
@@ -85,8 +84,7 @@ async function attachOrStart(link: GuestLink, id: string, query: TerminalQuery) 
     if (!(error instanceof GuestRequestError) || error.errno !== constants.errno.ENOENT) throw error
   }
   try {
-    const options = { id, label: query.cmd?.slice(0, 30) ?? '', logBytes: SESSION_LOG_BYTES }
-    await firstThatIs(query, (command) => link.keep(command, options, guestDeadline('start of a terminal')))
+    await startSession(link, id, query)
   } catch (error) {
     // Somebody else has started it meanwhile.
     if (!(error instanceof GuestRunError) || error.errno !== constants.errno.EEXIST) throw error
@@ -94,15 +92,30 @@ async function attachOrStart(link: GuestLink, id: string, query: TerminalQuery) 
   return attach()
 }
 
+/** When the guest keeps as much as it may, the last screens of sessions that are over make room. */
+async function startSession(link: GuestLink, id: string, query: TerminalQuery): Promise<void> {
+  const options = { id, label: query.cmd?.slice(0, 30) ?? '', logBytes: SESSION_LOG_BYTES }
+  const start = () => firstThatIs(query, (command) => link.keep(command, options, guestDeadline('start of a terminal')))
+  try {
+    await start()
+  } catch (error) {
+    const { EAGAIN, ENOMEM } = constants.errno
+    if (!(error instanceof GuestRunError) || (error.errno !== EAGAIN && error.errno !== ENOMEM)) throw error
+    await forgetEnded(link, (other) => other.startsWith(SESSION_PREFIX))
+    await start()
+  }
+}
+
 /** A session whose program has ended is over, though its last screen is kept: the next of its name is a new one. */
-async function forgetEnded(link: GuestLink, id: string): Promise<void> {
+async function forgetEnded(link: GuestLink, isMeant: (id: string) => boolean): Promise<void> {
   const deadline = guestDeadline('list of kept terminals')
-  const kept = await link.kept(deadline)
-  if (!kept.some((each) => each.id === id && each.exit !== null)) return
-  await link.forget(id, deadline).catch((error: unknown) => {
-    // By another caller who came at the same time.
-    if (!(error instanceof GuestRequestError)) throw error
-  })
+  for (const { id, exit } of await link.kept(deadline)) {
+    if (exit === null || !isMeant(id)) continue
+    await link.forget(id, deadline).catch((error: unknown) => {
+      // By another caller who came at the same time.
+      if (!(error instanceof GuestRequestError)) throw error
+    })
+  }
 }
 
 /** Runs the first of the shells that there is; which those are, only the guest knows. */

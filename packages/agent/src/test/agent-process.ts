@@ -75,6 +75,10 @@ export class AgentProcess {
     return this.#log
   }
 
+  get url(): string {
+    return this.#base
+  }
+
   get pid(): number {
     if (this.#child?.pid === undefined) throw new Error('the agent does not run')
     return this.#child.pid

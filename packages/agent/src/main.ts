@@ -12,6 +12,8 @@ import { boundLogs } from './sandboxes/bound-logs.ts'
 const LOCK_MS = 5000
 /** Milliseconds from SIGTERM to the end, whatever still runs. */
 const STOP_MS = 8000
+/** Milliseconds between two looks for connections that have become idle. */
+const SWEEP_MS = 50
 
 const config = await loadConfig(process.argv.slice(2))
 const log = pino({ level: config.log_level })
@@ -41,7 +43,10 @@ async function serve(): Promise<void> {
     stopping.abort()
     // What does not finish in time is undone or finished by the next start.
     setTimeout(() => process.exit(0), STOP_MS).unref()
+    // A connection whose last answer was still being written when the closing began would stay open for the next one.
+    const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
     await server.close()
+    clearInterval(sweep)
     const sandboxes = [...agent.host.sandboxes.values()]
     await Promise.all(sandboxes.map(async ({ vm }) => vm?.detach()))
     await Promise.all(sandboxes.map(({ log }) => log.close()))

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { until } from '../tests/setup/until.ts'
 import { BareVm, readRecipe, type Recipe } from './bare-vm.ts'
 import { type Figure, Samples } from './measure.ts'
 
@@ -39,7 +40,7 @@ export async function createAndDelete(offshoot: Offshoot, n = 60): Promise<Figur
 
 /**
  * A process inside the guest that, asked by a line, starts one small shell, waits for its end and answers how many
- * nanoseconds that took. One at a time and with pauses, as commands come: in a tight loop the same is a sixth faster.
+ * nanoseconds that took. One at a time and with pauses, as commands come.
  */
 const SPAWNER = `
 import os, sys, time
@@ -71,7 +72,13 @@ export async function execTrue(offshoot: Offshoot, n = 300): Promise<Figures> {
   return { exec_true: exec.figure('ms', roundTrip.p50 + spawn.p50) }
 }
 
-/** What an idle sandbox has for itself, in MiB: pages no other process maps (the rest is the snapshot's page cache). */
+/** Once its SSH server has been seen, nobody does anything in a new sandbox any more. */
+async function isIdle(offshoot: Offshoot, id: string): Promise<boolean> {
+  const { body } = await offshoot.request('GET', `/v1/sandboxes/${id}/events?tail=10`)
+  return body.some(({ type }: { type: string }) => type === 'sandbox.ssh_ready')
+}
+
+/** What a process has for itself, in MiB: pages no other process maps (the rest is the snapshot's page cache). */
 async function privateMib(pid: number): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')
   const kib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1])
@@ -81,6 +88,7 @@ async function privateMib(pid: number): Promise<number> {
 export async function memoryPrivate(offshoot: Offshoot, n = 10): Promise<Figures> {
   const memory = new Samples()
   const created = await Promise.all(Array.from({ length: n }, async () => offshoot.create({ template: TEMPLATE })))
+  for (const { id } of created) await until(`${id} idle`, async () => isIdle(offshoot, id), 60_000)
   for (const { pid } of await offshoot.virtualMachines()) memory.add(await privateMib(pid))
   await Promise.all(created.map(async ({ id }) => offshoot.delete(id)))
   return { memory_private_mib: memory.figure('MiB') }

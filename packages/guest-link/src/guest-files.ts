@@ -46,7 +46,8 @@ export interface FileWatch {
   close(): void
 }
 
-type RunBuiltin = (
+/** Starts one of the guest's own operations. */
+export type RunBuiltin = (
   name: string,
   argv: readonly GuestPath[],
   options: { readonly user: string | undefined; readonly deadline: Deadline | undefined },

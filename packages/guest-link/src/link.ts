@@ -21,7 +21,7 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { readErrorPayload } from './error-payload.ts'
 import type { GuestAttachment } from './guest-attachment.ts'
 import { encodeBuiltin, encodeCommand, type GuestCommand } from './guest-command.ts'
-import { GuestFiles } from './guest-files.ts'
+import { GuestFiles, type RunBuiltin } from './guest-files.ts'
 import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import type { GuestProcess } from './guest-process.ts'
 import { encodeRefresh, type GuestRefresh } from './guest-refresh.ts'
@@ -49,7 +49,9 @@ export class GuestLink {
   /** Resolves when the link is no more, with the reason; never rejects. */
   readonly closed: Promise<GuestLinkClosed>
 
-  readonly files = new GuestFiles((name, argv, options) => this.#runBuiltin(name, argv, options))
+  readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
+    this.#run(encodeBuiltin(name, argv, user), true, deadline)
+  readonly files = new GuestFiles(this.#runBuiltin)
 
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   readonly #greeted = Promise.withResolvers<void>()
@@ -181,12 +183,9 @@ export class GuestLink {
     this.#close({ reason: 'closed', message: 'the link was closed' })
   }
 
-  async #runBuiltin(
-    name: string,
-    argv: readonly (string | Uint8Array)[],
-    options: { readonly user: string | undefined; readonly deadline: Deadline | undefined },
-  ): Promise<RemoteCommand> {
-    return this.#run(encodeBuiltin(name, argv, options.user), true, options.deadline)
+  /** A TCP connection to a server on the guest's loopback address; where nobody listens, the exit code is 1. @throws as run */
+  async dial(port: number, deadline?: Deadline): Promise<GuestProcess> {
+    return this.#runBuiltin('connect', [String(port)], { user: undefined, deadline })
   }
 
   async #run(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {

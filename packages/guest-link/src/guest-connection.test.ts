@@ -28,8 +28,9 @@ async function listen(onConnection: (socket: Socket) => void, host = '127.0.0.1'
   return (server.address() as AddressInfo).port
 }
 
+const answer = async (socket: Socket) => socket.end(`${await text(socket)}, and the answer`)
+
 it.each(['127.0.0.1', '::1'])('reaches a server that listens on %s, and each half ends by itself', async (host) => {
-  const answer = async (socket: Socket) => socket.end(`${await text(socket)}, and the answer`)
   const port = await listen((socket) => void answer(socket), host)
   const connection = await link.dial(port, patience('connection'))
   connection.stderr.resume()

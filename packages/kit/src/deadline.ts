@@ -55,7 +55,7 @@ export class Deadline {
   async race<T>(promise: Promise<T>): Promise<T> {
     this.throwIfOver()
     const { promise: over, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => reject(this.#exceeded()), this.remainingMs)
+    const timer = setTimeout(() => reject(this.#exceeded()), this.#timerMs)
     const onCancel = () => reject(this.#cancelled?.reason)
     this.#cancelled?.addEventListener('abort', onCancel, { once: true })
     try {
@@ -66,13 +66,18 @@ export class Deadline {
     }
   }
 
+  /** A timer counts whole milliseconds of the event loop's clock and may fire one early; the deadline must be over then. */
+  get #timerMs(): number {
+    return Math.ceil(this.remainingMs) + 1
+  }
+
   #exceeded(): DeadlineExceeded {
     return new DeadlineExceeded(`deadline passed: ${this.#what}`)
   }
 
   #makeSignal(): AbortSignal {
     const controller = new AbortController()
-    setTimeout(() => controller.abort(this.#exceeded()), this.remainingMs).unref()
+    setTimeout(() => controller.abort(this.#exceeded()), this.#timerMs).unref()
     return this.#cancelled ? AbortSignal.any([controller.signal, this.#cancelled]) : controller.signal
   }
 }

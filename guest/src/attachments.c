@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "bytes.h"
 #include "terminal.h"
@@ -168,12 +167,7 @@ static bool pump_end(struct attachments *attachments, struct attachment *attachm
 	}
 	if (!kept_is_ended(command) || attachment->cursor.offset < command->log.next_offset)
 		return false;
-	bool by_signal = WIFSIGNALED(command->status);
-	uint8_t how[2] = {
-		by_signal ? 0 : (uint8_t)WEXITSTATUS(command->status),
-		by_signal ? (uint8_t)WTERMSIG(command->status) : 0,
-	};
-	channel_send(attachments->channel, FRAME_EXIT, 0, attachment->id, how, sizeof how);
+	channel_send_exit(attachments->channel, attachment->id, command->status);
 	release(attachments, attachment);
 	return true;
 }

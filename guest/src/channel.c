@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bytes.h"
@@ -109,6 +110,16 @@ void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags
 	bool nothing_urgent = channel->patient || channel->out_start == channel->out_end;
 	channel_send(channel, type, flags, stream, NULL, 0);
 	channel->patient = nothing_urgent;
+}
+
+void channel_send_exit(struct channel *channel, uint32_t stream, int status)
+{
+	bool by_signal = WIFSIGNALED(status);
+	uint8_t how[2] = {
+		by_signal ? 0 : (uint8_t)WEXITSTATUS(status),
+		by_signal ? (uint8_t)WTERMSIG(status) : 0,
+	};
+	channel_send(channel, FRAME_EXIT, 0, stream, how, sizeof how);
 }
 
 void channel_send_error(struct channel *channel, uint8_t type, uint32_t stream, int error, const char *text)

@@ -47,6 +47,8 @@ void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t
 		  size_t payload_bytes);
 // A frame that is worth no write of its own: another one is likely to follow at once.
 void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream);
+// EXIT, from the status that waitpid gave.
+void channel_send_exit(struct channel *channel, uint32_t stream, int status);
 // ERROR, FAILED and RESET: a number and a text for people.
 void channel_send_error(struct channel *channel, uint8_t type, uint32_t stream, int error, const char *text);
 

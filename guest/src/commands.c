@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bytes.h"
@@ -250,12 +249,7 @@ static bool pump_exit(struct commands *commands, struct command *command)
 	if (!command->exited || command->out[0].fd >= 0 || command->out[1].fd >= 0 ||
 	    !channel_has_room_for_answer(commands->channel))
 		return false;
-	bool by_signal = WIFSIGNALED(command->status);
-	uint8_t how[2] = {
-		by_signal ? 0 : (uint8_t)WEXITSTATUS(command->status),
-		by_signal ? (uint8_t)WTERMSIG(command->status) : 0,
-	};
-	channel_send(commands->channel, FRAME_EXIT, 0, command->id, how, sizeof how);
+	channel_send_exit(commands->channel, command->id, command->status);
 	release(commands, command);
 	return true;
 }

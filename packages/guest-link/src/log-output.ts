@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { GUEST_WINDOW_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
+import { ReceiveWindow } from './receive-window.ts'
 
 /** A piece of what a kept command wrote. */
 export interface LogChunk {
@@ -12,29 +12,26 @@ export interface LogChunk {
 /**
  * The output of a kept command, both streams in their order, as {@link LogChunk}s. A reader that stands still holds
  * nobody back: the guest drops its oldest bytes, and the offset of the next chunk makes a jump. At most
- * {@link GUEST_WINDOW_BYTES} wait here; small pieces are put together.
+ * one window of bytes wait here; small pieces are put together.
  */
 export class LogOutput extends Readable {
-  readonly #grant: (bytes: number) => void
-  #windowBytes = GUEST_WINDOW_BYTES
-  #consumedBytes = 0
+  readonly #window: ReceiveWindow
   #waiting: Pending[] = []
   #isWanted = false
   #isComplete = false
 
   constructor(grant: (bytes: number) => void) {
     super({ objectMode: true, highWaterMark: 1 })
-    this.#grant = grant
+    this.#window = new ReceiveWindow(grant)
     // Told by the attachment's `exited` too: nobody is forced to listen.
     this.on('error', () => {})
   }
 
   /** @throws GuestProtocolError when the guest sends more than it was granted. */
   receive(stream: LogChunk['stream'], offset: number, payload: Uint8Array): void {
-    if (payload.length > this.#windowBytes) throw new GuestProtocolError('log beyond its window')
-    this.#windowBytes -= payload.length
+    this.#window.take(payload.length, 'log')
     if (this.destroyed || this.#isComplete) {
-      this.#consume(payload.length)
+      this.#window.consume(payload.length)
       return
     }
     this.#hold(stream, offset, payload)
@@ -55,7 +52,7 @@ export class LogOutput extends Readable {
       if (next === undefined) break
       const bytes = next.pieces.length === 1 ? next.pieces[0] : Buffer.concat(next.pieces)
       this.#isWanted = this.push({ stream: next.stream, offset: next.offset, bytes })
-      this.#consume(next.bytes)
+      this.#window.consume(next.bytes)
     }
     if (this.#isComplete && this.#waiting.length === 0) this.push(null)
   }
@@ -63,7 +60,7 @@ export class LogOutput extends Readable {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     const held = this.#waiting.reduce((sum, pending) => sum + pending.bytes, 0)
     this.#waiting = []
-    this.#consume(held)
+    this.#window.consume(held)
     done(error)
   }
 
@@ -77,14 +74,6 @@ export class LogOutput extends Readable {
     } else {
       this.#waiting.push({ stream, offset, pieces: [piece], bytes: piece.length })
     }
-  }
-
-  #consume(bytes: number): void {
-    this.#consumedBytes += bytes
-    if (this.#consumedBytes < GUEST_WINDOW_BYTES / 2) return
-    this.#windowBytes += this.#consumedBytes
-    this.#grant(this.#consumedBytes)
-    this.#consumedBytes = 0
   }
 }
 

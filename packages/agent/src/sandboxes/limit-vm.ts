@@ -21,5 +21,8 @@ export function limitVm(host: Host, sandbox: Sandbox, vm: Vm): void {
     await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
     throw error
   })
-  vm.limits.catch(() => undefined)
+  vm.limits.then(
+    () => (vm.limits = null),
+    () => undefined,
+  )
 }

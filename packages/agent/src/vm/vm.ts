@@ -16,8 +16,8 @@ export class Vm {
   readonly qmp: QmpClient
   /** Resolves when the process is gone, however it went. */
   readonly ended: Promise<VmEnd>
-  /** Limits that are being put on the process. */
-  limits: Promise<void> = Promise.resolve()
+  /** Limits that are being put on the process; `null` once they are on. */
+  limits: Promise<void> | null = null
   readonly #folder: string
   #link: Promise<GuestLink> | undefined
   #hasEnded = false
@@ -52,7 +52,7 @@ export class Vm {
    * @throws DeadlineExceeded when the guest does not answer
    */
   async link(deadline: Deadline): Promise<GuestLink> {
-    await deadline.race(this.limits)
+    if (this.limits !== null) await deadline.race(this.limits)
     this.#link ??= this.#connect(deadline)
     return this.#link
   }

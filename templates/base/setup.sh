@@ -4,6 +4,9 @@ useradd --create-home --uid 1000 --shell /bin/bash user
 chown -R root:root /usr/local /etc/apt /etc/dpkg /etc/sudoers.d /etc/pip.conf
 chmod 0440 /etc/sudoers.d/user
 
+# The package gives only vi; a full vim that is installed later takes this name over.
+update-alternatives --quiet --install /usr/bin/vim vim /usr/bin/vim.tiny 10
+
 # Made at the first connection (dropbear -R), so that no two sandboxes share one.
 mkdir -p /etc/dropbear
 rm -f /etc/dropbear/*_host_key

@@ -6,6 +6,7 @@ import { Offshoot } from '../tests/setup/offshoot.ts'
 import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
+import { terminalEcho } from './terminal-benches.ts'
 
 const SETUP = ['fresh_setup_s', 'restart_s'] as const
 
@@ -15,6 +16,7 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['exec_true'], run: execTrue },
   { names: ['memory_private_mib'], run: memoryPrivate },
   { names: ['burst50'], run: burst },
+  { names: ['pty_echo'], run: terminalEcho },
 ]
 
 const known = [...SETUP, ...benches.flatMap(({ names }) => names)]

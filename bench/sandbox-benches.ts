@@ -11,7 +11,7 @@ const BURST = 50
 /** Several benches give several figures at once: a create is followed by its delete. */
 type Figures = Record<string, Figure>
 
-async function inSandbox<T>(offshoot: Offshoot, use: (id: string, pid: number) => Promise<T>): Promise<T> {
+export async function inSandbox<T>(offshoot: Offshoot, use: (id: string, pid: number) => Promise<T>): Promise<T> {
   const { id } = await offshoot.create({ template: TEMPLATE })
   try {
     const vm = (await offshoot.virtualMachines()).find(({ sandboxId }) => sandboxId === id)
@@ -22,7 +22,7 @@ async function inSandbox<T>(offshoot: Offshoot, use: (id: string, pid: number) =
   }
 }
 
-const recipeOf = async (offshoot: Offshoot): Promise<Recipe> =>
+export const recipeOf = async (offshoot: Offshoot): Promise<Recipe> =>
   inSandbox(offshoot, async (_, pid) => readRecipe(offshoot.dataDir, TEMPLATE, pid))
 
 /** POST to 201 and DELETE to 204, each beside the same done by hand, in turn. */

@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { WebSocket } from 'ws'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { BareVm } from './bare-vm.ts'
+import { type Figure, Samples } from './measure.ts'
+import { inSandbox, recipeOf } from './sandbox-benches.ts'
+
+/** Milliseconds between two keys: nobody types into a guest that is still awake from the last one. */
+const BETWEEN_KEYS_MS = 20
+const ECHO_MS = 5000
+
+/** A key typed into a terminal to its echo, by the guest's kernel, beside a message to a bare guest and back. */
+export async function terminalEcho(offshoot: Offshoot, n = 300): Promise<Record<string, Figure>> {
+  const bare = await BareVm.restore(await recipeOf(offshoot))
+  const [echo, ping] = [new Samples(), new Samples()]
+  try {
+    await inSandbox(offshoot, async (id) => {
+      const socket = await openTerminal(offshoot, id, 'echo ready; exec cat')
+      for (let i = 0; i < n; i++) {
+        await echo.time(async () => typeKey(socket))
+        await delay(BETWEEN_KEYS_MS)
+        await ping.time(async () => bare.link.ping(Deadline.after(ECHO_MS, 'floor of an echo')))
+        await delay(BETWEEN_KEYS_MS)
+      }
+      socket.close()
+      await once(socket, 'close')
+    })
+  } finally {
+    await bare.kill()
+  }
+  return { pty_echo: echo.figure('ms', ping.p50) }
+}
+
+async function openTerminal({ credentials }: Offshoot, id: string, cmd: string): Promise<WebSocket> {
+  const url = `${credentials.base_url.replace('http', 'ws')}/v1/sandboxes/${id}/exec/pty?cmd=${encodeURIComponent(cmd)}`
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${credentials.api_key}` } })
+  await once(socket, 'message', { signal: AbortSignal.timeout(ECHO_MS) })
+  return socket
+}
+
+async function typeKey(socket: WebSocket): Promise<void> {
+  const shown = once(socket, 'message', { signal: AbortSignal.timeout(ECHO_MS) })
+  socket.send(Buffer.from('k'))
+  await shown
+}

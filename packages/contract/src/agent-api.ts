@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { event } from './event.ts'
-import { bootMode, sandboxStatus } from './sandbox.ts'
+import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, sandboxStatus } from './sandbox.ts'
 import { template } from './template.ts'
 
 /** What control and an agent say to one another (ARCHITECTURE.md, "Between control and agent"). */
@@ -49,10 +49,17 @@ export type AgentInfo = z.infer<typeof agentInfo>
 /** Body of the agent's `POST /v1/sandboxes`; the workspace is in the credential. */
 export const createOnAgentBody = z.object({
   id: z.uuid(),
+  /** With `snapshot_id`, the snapshot's. */
   template: z.string(),
+  /** With `snapshot_id` and empty: the guest keeps the variables it had. */
   env: z.record(z.string(), z.string()),
+  /** Boots from this one of the agent's snapshots; unknown or of another workspace: 404. */
+  snapshot_id: z.uuid().optional(),
+  /** Hibernates when idle. */
+  persistent: z.boolean().default(false),
+  idle_timeout_seconds: z.int().min(1).default(DEFAULT_IDLE_TIMEOUT_SECONDS),
 })
-export type CreateOnAgentBody = z.infer<typeof createOnAgentBody>
+export type CreateOnAgentBody = z.input<typeof createOnAgentBody>
 
 /** A sandbox as its agent knows it. */
 export const agentSandbox = z.object({
@@ -65,6 +72,11 @@ export const agentSandbox = z.object({
   guest_ip: z.string().nullable(),
   cpu: z.int(),
   memory_mb: z.int(),
+  /** The snapshot it was restored from: one that a user took, or its fork's. */
+  from_snapshot: z.string().nullable(),
+  /** The sandbox it was forked from; `null` once it was promoted. */
+  parent_id: z.string().nullable(),
+  fork_tree_id: z.string().nullable(),
   /** Number of the last record about this sandbox. */
   last_seq: z.int(),
 })
@@ -73,3 +85,79 @@ export type AgentSandbox = z.infer<typeof agentSandbox>
 /** Answer of the agent's `GET /v1/sandboxes`: true when the log stood at `last_seq`. */
 export const agentSandboxList = z.object({ last_seq: z.int(), sandboxes: z.array(agentSandbox) })
 export type AgentSandboxList = z.infer<typeof agentSandboxList>
+
+/** Answer of the agent's `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`; reading it wakes nothing and is no activity. */
+export const agentLifecycle = z.object({
+  persistent: z.boolean(),
+  idle_timeout_seconds: z.int(),
+  /** Whole seconds since something was last under way in the sandbox; 0 while something is. */
+  idle_seconds: z.int(),
+})
+export type AgentLifecycle = z.infer<typeof agentLifecycle>
+
+/** Body of the agent's `PATCH /v1/sandboxes/{id}/lifecycle`; what is absent stays. */
+export const agentLifecyclePatch = z.object({
+  persistent: z.boolean().optional(),
+  idle_timeout_seconds: z.int().min(1).optional(),
+})
+export type AgentLifecyclePatch = z.infer<typeof agentLifecyclePatch>
+
+/** Body of the agent's `POST /v1/sandboxes/{id}/snapshots` → 201 {@link agentSnapshot}. */
+export const snapshotOnAgentBody = z.object({ id: z.uuid() })
+export type SnapshotOnAgentBody = z.infer<typeof snapshotOnAgentBody>
+
+/** Memory, devices and disk of one instant of one sandbox. */
+export const agentSnapshot = z.object({
+  id: z.string(),
+  workspace_id: z.string(),
+  /** It may be gone by now. */
+  sandbox_id: z.string(),
+  template: z.string(),
+  cpu: z.int(),
+  memory_mb: z.int(),
+  /** Bytes on the agent's disk that are this snapshot's own. */
+  size_bytes: z.int(),
+  created_at: z.string(),
+  /** `fork`: made for the children of a fork, and deleted by control when none is left. */
+  origin: z.enum(['user', 'fork']),
+})
+export type AgentSnapshot = z.infer<typeof agentSnapshot>
+
+/** Answer of the agent's `GET /v1/snapshots`: every whole snapshot that is not deleted. */
+export const agentSnapshotList = z.object({ last_seq: z.int(), snapshots: z.array(agentSnapshot) })
+export type AgentSnapshotList = z.infer<typeof agentSnapshotList>
+
+/** Children of one fork at most. */
+export const MAX_FORK_CHILDREN = 16
+
+/** Body of the agent's `POST /v1/sandboxes/{id}/fork`; every id is chosen by control, whose rows are there before. */
+export const forkOnAgentBody = z.object({
+  snapshot_id: z.uuid(),
+  /** Absent for a single fork. */
+  tree_id: z.uuid().optional(),
+  children: z
+    .array(z.object({ id: z.uuid(), index: z.int().min(0) }))
+    .min(1)
+    .max(MAX_FORK_CHILDREN),
+})
+export type ForkOnAgentBody = z.infer<typeof forkOnAgentBody>
+
+/**
+ * Answer 201 of the agent's `POST /v1/sandboxes/{id}/fork`: also when children failed, even all of them. Any other
+ * status: the parent could not be captured, and there is neither snapshot nor child.
+ */
+export const agentFork = z.object({
+  snapshot: agentSnapshot,
+  children: z.array(agentSandbox),
+  /** Nothing is left of these children. `status`: what a create would have been answered with. */
+  errors: z.array(z.object({ index: z.int(), id: z.string(), error: z.string(), status: z.int() })),
+})
+export type AgentFork = z.infer<typeof agentFork>
+
+/** Body of the agent's `POST /v1/sandboxes/{id}/promote` → 200 {@link agentSandbox}, without its `parent_id`. */
+export const promoteOnAgentBody = z.object({
+  tree_id: z.uuid(),
+  /** Ids of the siblings that were deleted, for the event. */
+  deleted: z.array(z.uuid()),
+})
+export type PromoteOnAgentBody = z.infer<typeof promoteOnAgentBody>

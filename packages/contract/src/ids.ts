@@ -3,6 +3,8 @@ type Branded<Name extends string> = string & { readonly [brand]: Name }
 
 /** UUID, version 4, lower case. Chosen by control before anything exists. */
 export type SandboxId = Branded<'SandboxId'>
+/** UUID, version 4, lower case. Chosen by control before anything exists. */
+export type SnapshotId = Branded<'SnapshotId'>
 /** UUID of an organization; the tenant of every resource. */
 export type WorkspaceId = Branded<'WorkspaceId'>
 /** UUID an agent gives itself at its first start. */
@@ -12,6 +14,11 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export function isUuid(text: string): boolean {
   return UUID.test(text)
+}
+
+/** `null` for anything that no snapshot can be called. */
+export function parseSnapshotId(text: string): SnapshotId | null {
+  return isUuid(text) ? (text as SnapshotId) : null
 }
 
 /** `null` for anything that no sandbox can be called: such an id answers 404 like an unknown one. */

@@ -2,6 +2,7 @@ import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
+import { DEFAULT_IDLE_TIMEOUT_SECONDS } from '@offshoot/contract/sandbox'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import { guestIdentity } from '../vm/guest-identity.ts'
@@ -80,6 +81,11 @@ function register(host: Host, { id, workspaceId, baked }: CreateRequest): Sandbo
     guest_ip: null,
     boot_ms: null,
     boot_mode: null,
+    from_snapshot: null,
+    parent_id: null,
+    fork_tree_id: null,
+    persistent: false,
+    idle_timeout_seconds: DEFAULT_IDLE_TIMEOUT_SECONDS,
     qemu: null,
   }
   const sandbox = new Sandbox(content, host)

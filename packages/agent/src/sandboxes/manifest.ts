@@ -8,15 +8,16 @@ import { z } from 'zod'
 export const MANIFEST = 'manifest.json'
 
 /**
- *     creating ──► running ──► failed
- *         │           │           │
- *         ▼           └──► deleting ◄┘
- *      (removed)
+ *                  ┌──► paused ────┐
+ *     creating ──► running ◄───────┤
+ *         │        └──► hibernated ┘
+ *         ▼
+ *     (removed)    any of them ──► failed; any ──► deleting ──► (removed)
  *
  * A folder that is `creating` when an agent starts was never answered for: it is removed. One that is `deleting` is
- * finished. Only `running` has a QEMU.
+ * finished. Only `running` and `paused` have a QEMU, whose CPUs stand still when `paused`.
  */
-const manifestStatus = z.enum(['creating', 'running', 'failed', 'deleting'])
+const manifestStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'failed', 'deleting'])
 
 const manifest = z.object({
   id: z.uuid(),
@@ -33,6 +34,14 @@ const manifest = z.object({
   guest_ip: z.string().nullable(),
   boot_ms: z.int().nullable(),
   boot_mode: bootMode.nullable(),
+  /** The snapshot it was restored from; `null`: the template's own. */
+  from_snapshot: z.uuid().nullable(),
+  /** The sandbox it was forked from, until it is promoted. */
+  parent_id: z.uuid().nullable(),
+  fork_tree_id: z.uuid().nullable(),
+  /** Hibernates after so many seconds without activity. */
+  persistent: z.boolean(),
+  idle_timeout_seconds: z.int(),
   qemu: z.object({ pid: z.int(), startTicks: z.int() }).nullable(),
 })
 export type Manifest = z.infer<typeof manifest>

@@ -145,6 +145,9 @@ export class FakeAgent {
       status: 'running',
       ...guest,
       ...size,
+      from_snapshot: null,
+      parent_id: null,
+      fork_tree_id: null,
       last_seq: 0,
     } as const
     this.state.sandboxes.set(id, sandbox)

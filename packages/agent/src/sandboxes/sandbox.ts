@@ -17,6 +17,8 @@ const MAX_WAITING = 64
 const shown: Record<Manifest['status'], SandboxStatus> = {
   creating: 'creating',
   running: 'running',
+  paused: 'paused',
+  hibernated: 'hibernated',
   failed: 'failed',
   // Who deletes it waits for the end; to everybody else it is what cannot be used any more.
   deleting: 'failed',
@@ -31,6 +33,8 @@ export class Sandbox {
   readonly events: SandboxEvents
   /** Its console and what its commands write. */
   readonly log: SandboxLog
+  /** Its background commands that are watched, and the timers of those that have a limit (`background-watch.ts`). */
+  readonly background = { watched: new Set<string>(), limits: new Map<string, NodeJS.Timeout>() }
   manifest: Manifest
   vm: Vm | null = null
   /** The removal under way, shared by all who ask for one. */
@@ -47,7 +51,21 @@ export class Sandbox {
 
   show(lastSeq: number): AgentSandbox {
     const { id, workspace_id, template, boot_ms, boot_mode, guest_ip, cpu, memory_mb } = this.manifest
-    const status = shown[this.manifest.status]
-    return { id, workspace_id, template, status, boot_ms, boot_mode, guest_ip, cpu, memory_mb, last_seq: lastSeq }
+    const { from_snapshot, parent_id, fork_tree_id } = this.manifest
+    return {
+      id,
+      workspace_id,
+      template,
+      status: shown[this.manifest.status],
+      boot_ms,
+      boot_mode,
+      guest_ip,
+      cpu,
+      memory_mb,
+      from_snapshot,
+      parent_id,
+      fork_tree_id,
+      last_seq: lastSeq,
+    }
   }
 }

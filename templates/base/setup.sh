@@ -17,6 +17,16 @@ find /usr/share/doc -type l -delete
 find /usr/share/doc -depth -type d -empty -delete
 rm -rf /usr/share/man/* /usr/share/info/* /usr/share/locale/*
 
+# Language servers, without what none of them reads: maps, manuals, types of the servers' own code, tests, translations.
+cd /usr/local/lib/language-servers
+ln -s typescript javascript
+find node_modules -type f \( -name '*.map' -o -name '*.md' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete
+find node_modules -type f -name '*.d.ts' ! -path 'node_modules/typescript/lib/*' -delete
+rm -rf node_modules/.bin node_modules/@mixmark-io/domino/test node_modules/zod/src node_modules/typescript/lib/*/
+rm -rf node_modules/core-js/actual node_modules/core-js/es node_modules/core-js/features node_modules/core-js/full
+rm -rf node_modules/core-js/stable node_modules/core-js/stage node_modules/core-js/web
+cd /
+
 # What differs from sandbox to sandbox, and what a build leaves behind.
 rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/lib/dpkg/*-old
 rm -rf /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/log/bootstrap.log /tmp/*

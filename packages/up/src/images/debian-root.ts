@@ -4,6 +4,7 @@ import { repositoryRoot } from '../repository.ts'
 import { runCommand } from '../run-command.ts'
 import { SetupFailure } from '../setup-failure.ts'
 import { debianMirror } from './debian-mirror.ts'
+import { installNpmPackages } from './npm-packages.ts'
 import type { DebianRecipe } from './recipe.ts'
 import type { RootFolder } from './root-folder.ts'
 import type { StepWork } from './step.ts'
@@ -24,12 +25,13 @@ export async function buildDebianRoot(recipe: DebianRecipe, recipeFolder: string
   })
   await installNode(path)
   await cp(join(recipeFolder, 'files'), path, { recursive: true })
+  const npmVersions = await installNpmPackages(recipe, recipeFolder, path, work)
   await runCommand('chroot', [path, '/bin/sh', '-eu'], {
     deadline: work.deadline,
     env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
     input: await readFile(join(recipeFolder, 'setup.sh'), 'utf8'),
   })
-  return { path, packages: await packageVersions(recipe, path, work), owners: 'as-is' }
+  return { path, packages: { ...(await packageVersions(recipe, path, work)), ...npmVersions }, owners: 'as-is' }
 }
 
 async function mmdebstrapArguments(

@@ -1,0 +1,34 @@
+import { copyFile, mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { repositoryRoot } from '../repository.ts'
+import { runCommand } from '../run-command.ts'
+import type { DebianRecipe } from './recipe.ts'
+import type { StepWork } from './step.ts'
+
+const FILES = ['package.json', 'package-lock.json'] as const
+const packageJson = z.object({ dependencies: z.record(z.string(), z.string()) })
+
+/**
+ * Installs what the recipe's lock file says, by our own npm and from where the host has its registry: the image needs no
+ * network. No package's scripts are run.
+ * @returns name → version of the packages that the recipe asks for itself; none without `npm_folder`
+ */
+export async function installNpmPackages(
+  recipe: DebianRecipe,
+  recipeFolder: string,
+  root: string,
+  work: StepWork,
+): Promise<Record<string, string>> {
+  if (recipe.npm_folder === undefined) return {}
+  const folder = join(root, recipe.npm_folder)
+  await mkdir(folder, { recursive: true })
+  for (const file of FILES) await copyFile(join(recipeFolder, 'npm', file), join(folder, file))
+  work.report('installing language servers')
+  const npm = join(repositoryRoot, 'node_modules/npm/bin/npm-cli.js')
+  await runCommand(process.execPath, [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+    deadline: work.deadline,
+    cwd: folder,
+  })
+  return packageJson.parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))).dependencies
+}

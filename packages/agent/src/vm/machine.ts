@@ -16,6 +16,11 @@ export interface Machine {
 export const LAYOUT_VERSION = 4
 /** MiB of translated code a VM keeps at most; private memory that grows with what the guest runs. */
 export const TRANSLATION_CACHE_MIB = 128
+/**
+ * TCG announces fast string instructions (ERMS) and then runs them byte by byte. Without them kernel and C library clear
+ * and copy in words: a page fault costs 6 µs instead of 9, 64 KiB through a pipe 60 instead of 300.
+ */
+const TCG_CPU = 'max,erms=off,fsrm=off'
 /** The address QEMU's user network expects its guest to have. */
 export const GUEST_IP = '10.0.2.15'
 export const GUEST_GATEWAY = '10.0.2.2'
@@ -42,7 +47,7 @@ export function machineArguments(machine: Machine, memory: MemoryFile): string[]
   return [
     ['-M', 'microvm,acpi=on,rtc=on,memory-backend=ram'],
     ['-accel', accelerator === 'tcg' ? `tcg,thread=${thread},tb-size=${TRANSLATION_CACHE_MIB}` : 'kvm'],
-    ['-cpu', accelerator === 'tcg' ? 'max' : 'host'],
+    ['-cpu', accelerator === 'tcg' ? TCG_CPU : 'host'],
     ['-m', String(memoryMib), '-smp', String(vcpus)],
     ['-object', memoryBackend(memoryMib, memory)],
     ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],

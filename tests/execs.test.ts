@@ -47,6 +47,7 @@ describe('background commands', () => {
       status: 'exited',
       exit_code: 5,
       started_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      timeout_at: null,
       ended_at: expect.stringMatching(/^\d{4}-.*Z$/),
       output_bytes: 7,
       oldest_offset: 0,
@@ -100,7 +101,19 @@ describe('background commands', () => {
     )
   })
 
-  it('outlive the agent, with their output', async () => {
+  it('are killed at their timeout, and shown by the beginning of a long command', async () => {
+    const exec = await start(`sleep 7402 & sleep 7402; : ${'ü'.repeat(200)}`, { timeout_seconds: 1 })
+    const found = await ended(exec)
+    expect(found).toMatchObject({ exit_code: 137, timeout_at: expect.stringMatching(/^\d{4}-.*Z$/) })
+    expect(found.cmd).toMatch(/^sleep 7402 & sleep 7402; : ü{41}$/)
+    await until(
+      'no sleep left',
+      async () => (await offshoot.exec(id, 'ps | grep -c "[s]leep 7402" || true')).stdout.trim() === '0',
+    )
+  })
+
+  it('outlive the agent, with their output, which is in the log once, and their timeout', async () => {
+    const late = await start('sleep 7403', { timeout_seconds: 2 })
     const exec = await start('i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; sleep 0.05; done; exit 6')
     const stream = await follow(exec)
     const { id: offset } = (await stream.next()).value as ServerEvent
@@ -115,6 +128,13 @@ describe('background commands', () => {
     expect(textOf(whole)).toBe(Array.from({ length: 100 }, (_, i) => `${i + 1}\n`).join(''))
     expect(textOf(whole).endsWith(textOf(events))).toBe(true)
     expect(Number(last) + Buffer.byteLength(textOf(events))).toBe(Buffer.byteLength(textOf(whole)))
+    const headers = { accept: 'application/json' }
+    const log: { line: string; source: string }[] = (
+      await offshoot.request('GET', `/v1/sandboxes/${id}/logs`, { headers })
+    ).body
+    const logged = log.filter(({ source }) => source === `exec:${exec}`).map(({ line }) => Number(line))
+    expect(logged).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+    expect((await ended(late)).exit_code).toBe(137)
   })
 
   it('are refused clearly', async () => {
@@ -132,7 +152,7 @@ describe('background commands', () => {
     expect(await refused('PUT', at(`/${exec}`))).toEqual([405, 'method not allowed'])
     const run = `/v1/sandboxes/${id}/exec`
     expect(await refused('POST', run, { cmd: 'true', background: 1 })).toEqual([400, 'background must be a boolean'])
-    expect((await refused('POST', run, { cmd: 'true', background: true, timeout_seconds: 5 }))[0]).toBe(400)
+    expect((await refused('POST', run, { cmd: 'true', background: true, timeout_seconds: 0 }))[0]).toBe(400)
     expect((await refused('POST', run, { cmd: 'true', background: true, cwd: '/no/such' }))[0]).toBe(400)
   })
 

@@ -14,6 +14,7 @@ import { Cgroups } from './host/cgroups.ts'
 import { DataDir } from './host/data-dir.ts'
 import { findQemu, type Qemu } from './host/qemu.ts'
 import { Admission } from './sandboxes/admission.ts'
+import { takeUpAllBackground } from './sandboxes/background-watch.ts'
 import type { Host } from './sandboxes/host.ts'
 import { recover } from './sandboxes/recover.ts'
 import { Slots, uidOfBakes } from './sandboxes/slots.ts'
@@ -115,6 +116,7 @@ export async function prepareTemplates(
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
   const { id, host, images } = await openHost(config, log)
   await recover(host, 'adopt')
+  void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
   const gates = { admission: new Admission(), restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING_RESTORES) }
   const sshProbes = new SshProbes(host, gates.restores, stopping)

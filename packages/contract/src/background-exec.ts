@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { optional } from './fields.ts'
 import { signalName } from './signal.ts'
 
+/** Bytes of a background command that are shown. */
+export const SHOWN_CMD_BYTES = 110
+
 /** Answer of `POST exec` with `background`: the command has started. */
 export const backgroundStarted = z.object({
   /** Process id inside the sandbox; also its process group. */
@@ -14,7 +17,7 @@ export type BackgroundStarted = z.infer<typeof backgroundStarted>
 export const backgroundExec = z.object({
   exec_id: z.string(),
   pid: z.int(),
-  /** At most its first 120 bytes. */
+  /** At most its first {@link SHOWN_CMD_BYTES} bytes. */
   cmd: z.string(),
   status: z.enum(['running', 'exited']),
   /** 128 + signal when a signal ended it; `null` while it runs. */
@@ -22,6 +25,8 @@ export const backgroundExec = z.object({
   /** By the sandbox's clock. */
   started_at: z.string(),
   ended_at: z.string().nullable(),
+  /** When its process group is killed, by the agent's clock (`timeout_seconds`); `null`: never. */
+  timeout_at: z.string().nullable(),
   /** Bytes written so far, both streams together; offsets count in these. */
   output_bytes: z.int(),
   /** Offset of the oldest byte that is kept: 1 MiB is, the oldest goes first. */

@@ -22,7 +22,10 @@ export const execBody = z.object({
       (cmd) => new TextEncoder().encode(cmd).length <= MAX_CMD_BYTES,
       `cmd must be at most ${MAX_CMD_BYTES} bytes`,
     ),
-  /** Seconds; none by default. On expiry the process group is killed and the answer is 504. */
+  /**
+   * Seconds; none by default. On expiry the process group is killed; the answer is 504, a background command has then
+   * ended by SIGKILL.
+   */
   timeout_seconds: timeoutSeconds('timeout_seconds'),
   /** The same under the name older clients use. */
   timeout: timeoutSeconds('timeout'),

@@ -1,22 +1,28 @@
 import { MAX_LOG_LINE_CHARS } from '@offshoot/contract/log'
 
+const NEWLINE = 0x0a
+
 /** Makes lines of one stream of bytes, however its chunks fall. Holds at most one line. */
 export class LineSplitter {
   #decoder = new TextDecoder()
   #rest = ''
+  #restBytes = 0
 
-  /** Bytes of the line that has not ended yet, as far as they were UTF-8. */
+  /** Bytes that came after the last line. Of a line that was cut for its length only those that are UTF-8 count. */
   get restBytes(): number {
-    return Buffer.byteLength(this.#rest)
+    return this.#restBytes
   }
 
   push(chunk: Uint8Array): string[] {
+    const newlineAt = chunk.lastIndexOf(NEWLINE)
+    this.#restBytes = newlineAt < 0 ? this.#restBytes + chunk.length : chunk.length - newlineAt - 1
     const parts = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split('\n')
     this.#rest = parts.pop() ?? ''
     const lines = parts.flatMap((part) => cut(part.endsWith('\r') ? part.slice(0, -1) : part))
     if (this.#rest.length > MAX_LOG_LINE_CHARS) {
       const pieces = cut(this.#rest)
       this.#rest = pieces.pop() ?? ''
+      this.#restBytes = Buffer.byteLength(this.#rest)
       lines.push(...pieces)
     }
     return lines
@@ -26,6 +32,7 @@ export class LineSplitter {
   end(): string[] {
     const last = this.#rest + this.#decoder.decode()
     this.#rest = ''
+    this.#restBytes = 0
     this.#decoder = new TextDecoder()
     return last === '' ? [] : cut(last)
   }

@@ -1,7 +1,7 @@
 import { appendFile, open, readFile, rename, truncate, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MAX_LOG_LINE_CHARS } from '@offshoot/contract/log'
-import { parseLogRecord, type LogRecord } from './log-record.ts'
+import { CONSOLE_SOURCE, parseLogRecord, type LogRecord } from './log-record.ts'
 
 /** Bytes after which the current file becomes the older one, which is dropped then: a log has at most twice as many. */
 export const MAX_LOG_FILE_BYTES = 8 * 1024 * 1024
@@ -10,6 +10,8 @@ const OLDER = 'log.1.jsonl'
 /** Bytes read at a time; more than any record has (a character is at most six bytes of JSON). */
 const READ_BYTES = 16 * MAX_LOG_LINE_CHARS
 const NEWLINE = 0x0a
+/** How a line of the console goes on that says where the console is. */
+const CONSOLE_AT = `"source":"${CONSOLE_SOURCE}","at":`
 
 /**
  * A sandbox's log on disk: JSON lines in two files of bounded size, numbered without repeat. One process writes.
@@ -108,10 +110,12 @@ function lastRecord(content: Buffer): LogRecord | null {
   return parseLogRecord(content.toString('utf8', begin, end))
 }
 
-/** Quotes inside a line are escaped, so the key can only be the key. */
+/** Quotes inside a line are escaped, so the keys can only be the keys. */
 function lastConsole(content: Buffer): number | null {
-  const at = content.lastIndexOf('"at":')
-  return at < 0 ? null : Number.parseInt(content.toString('latin1', at + 5, at + 25), 10)
+  const at = content.lastIndexOf(CONSOLE_AT)
+  if (at < 0) return null
+  const digits = at + CONSOLE_AT.length
+  return Number.parseInt(content.toString('latin1', digits, digits + 20), 10)
 }
 
 async function readIfThere(path: string): Promise<Buffer> {

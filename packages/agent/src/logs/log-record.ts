@@ -1,9 +1,14 @@
 import type { LogLine } from '@offshoot/contract/log'
 
+export const CONSOLE_SOURCE = 'console'
+
 /** One line as the file has it. `n` counts the lines of a sandbox from 1 and stands first: the file is searched by it. */
 export interface LogRecord extends LogLine {
   readonly n: number
-  /** Of console lines: bytes of the console's file that are in the log with this line. */
+  /**
+   * Of the console and of kept commands: how many bytes of the source are in the log with this line; of a command those
+   * of this line's stream, counted over both. Stands last.
+   */
   readonly at?: number
 }
 

@@ -17,8 +17,8 @@ export interface Piece {
   /** `null` ends the stream. */
   readonly bytes: Uint8Array | null
   readonly receivedAtMs: number
-  /** Of console output: what the console's file had when it ended with this piece. */
-  readonly consoleEnd: number | null
+  /** How far its source had come with this piece, in bytes; `null` where nothing will ever go on from there. */
+  readonly end: number | null
 }
 
 /** A remark about the log itself, as the fields of a line. */
@@ -83,13 +83,13 @@ export class PendingOutput {
   }
 }
 
-function linesOf({ splitter, stream, source, bytes, receivedAtMs, consoleEnd }: Piece): Omit<LogRecord, 'n'>[] {
+function linesOf({ splitter, stream, source, bytes, receivedAtMs, end }: Piece): Omit<LogRecord, 'n'>[] {
   const lines = bytes === null ? splitter.end() : splitter.push(bytes)
   const ts = new Date(receivedAtMs).toISOString()
   const records = lines.map((line) => ({ ts, stream, line, source }))
   const last = records.at(-1)
-  if (last === undefined || consoleEnd === null) return records
-  return [...records.slice(0, -1), { ...last, at: Math.max(0, consoleEnd - splitter.restBytes) }]
+  if (last === undefined || end === null) return records
+  return [...records.slice(0, -1), { ...last, at: Math.max(0, end - splitter.restBytes) }]
 }
 
 function sizeOf({ bytes }: Piece): number {

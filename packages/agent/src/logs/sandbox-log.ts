@@ -1,12 +1,12 @@
 import type { LogStream } from '@offshoot/contract/log'
 import type { Logger } from 'pino'
 import { Changes } from '../events/changes.ts'
-import type { CommandLog } from './command-log.ts'
+import { NOTHING_LOGGED, type CommandLog, type LoggedOutput } from './command-log.ts'
 import { ConsoleFile } from './console-file.ts'
 import { LineSplitter } from './line-splitter.ts'
 import { PendingOutput, remark, type Piece } from './pending-output.ts'
 import { LogFile } from './log-file.ts'
-import { formatLogRecord, type LogRecord } from './log-record.ts'
+import { CONSOLE_SOURCE, formatLogRecord, type LogRecord } from './log-record.ts'
 
 /**
  * The log of one sandbox: what its commands and its console write becomes numbered lines in two bounded files.
@@ -26,7 +26,8 @@ const RECENT_BYTES = 64 * 1024
 /** Milliseconds between looks at the console while somebody follows. */
 const CONSOLE_POLL_MS = 200
 
-export const CONSOLE_SOURCE = 'console'
+/** What the source of a kept command's lines begins with, before its id. */
+const KEPT_SOURCE = 'exec:'
 /** What a line counts beside its characters. */
 const LINE_BYTES = 256
 
@@ -65,17 +66,17 @@ export class SandboxLog {
 
   /** @param execId of a kept command, which tells its lines from those of others */
   command(execId?: string): CommandLog {
-    const source = execId === undefined ? 'exec' : `exec:${execId}`
-    const splitters: Partial<Record<LogStream, LineSplitter>> = {}
+    const source = execId === undefined ? 'exec' : KEPT_SOURCE + execId
+    const outputs: Partial<Record<LogStream, Pick<Piece, 'splitter' | 'stream' | 'source' | 'end'>>> = {}
+    const take = (stream: LogStream, bytes: Uint8Array | null, end: number | null) => {
+      const { splitter } = outputs[stream] ?? { splitter: new LineSplitter() }
+      outputs[stream] = { splitter, stream, source, end }
+      this.#take({ splitter, stream, source, bytes, receivedAtMs: Date.now(), end })
+    }
     return {
-      write: (stream, bytes) => {
-        const splitter = (splitters[stream] ??= new LineSplitter())
-        this.#take({ splitter, stream, source, bytes, receivedAtMs: Date.now(), consoleEnd: null })
-      },
+      write: (stream, bytes, end) => take(stream, bytes, end ?? null),
       end: () => {
-        for (const [stream, splitter] of Object.entries(splitters) as [LogStream, LineSplitter][]) {
-          this.#take({ splitter, stream, source, bytes: null, receivedAtMs: Date.now(), consoleEnd: null })
-        }
+        for (const { stream, end } of Object.values(outputs)) take(stream, null, end)
       },
     }
   }
@@ -89,6 +90,21 @@ export class SandboxLog {
       await this.#working
       if (this.#pending.pieces === 0) return
     }
+  }
+
+  /** How far the log has come with the kept commands that have a line in it, by their ids. */
+  async keptOutput(): Promise<Map<string, LoggedOutput>> {
+    await this.flush()
+    const { file } = await this.#open()
+    const logged = new Map<string, LoggedOutput>()
+    for await (const records of file.read(1)) {
+      for (const { source, stream, at } of records) {
+        if (at === undefined || !source.startsWith(KEPT_SOURCE)) continue
+        const id = source.slice(KEPT_SOURCE.length)
+        logged.set(id, { ...(logged.get(id) ?? NOTHING_LOGGED), [stream]: at })
+      }
+    }
+    return logged
   }
 
   /** Takes in what the console has new. @param isBounding also keeps its file from growing for ever */
@@ -220,7 +236,7 @@ export class SandboxLog {
     const { console } = await this.#open()
     for await (const { bytes, end } of console.read(isBounding)) {
       const place = { stream: 'stdout', source: CONSOLE_SOURCE } as const
-      this.#take({ splitter: this.#console, ...place, bytes, receivedAtMs: Date.now(), consoleEnd: end })
+      this.#take({ splitter: this.#console, ...place, bytes, receivedAtMs: Date.now(), end })
     }
   }
 

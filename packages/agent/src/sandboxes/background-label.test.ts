@@ -1,0 +1,20 @@
+import { GUEST_KEPT_LABEL_MAX_BYTES } from '@offshoot/contract/guest-frame'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { formatLabel, parseLabel } from './background-label.ts'
+
+const moment = fc.option(fc.date({ min: new Date(0), max: new Date('2059-01-01T00:00:00Z'), noInvalidDate: true }))
+
+it('fits, and gives back the limit and as much of the command as is shown, never half a character', () => {
+  fc.assert(
+    fc.property(moment, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 150 }), (timeoutAt, cmd) => {
+      const label = formatLabel(timeoutAt, cmd)
+      expect(Buffer.byteLength(label)).toBeLessThanOrEqual(GUEST_KEPT_LABEL_MAX_BYTES)
+      const parsed = parseLabel(label)
+      expect(parsed.timeoutAt).toEqual(timeoutAt)
+      expect(cmd.startsWith(parsed.cmd)).toBe(true)
+      if (Buffer.byteLength(cmd) > 110) expect(Buffer.byteLength(parsed.cmd)).toBeGreaterThan(106)
+      else expect(parsed.cmd).toBe(cmd)
+    }),
+  )
+})

@@ -19,6 +19,7 @@ import type { Host } from './sandboxes/host.ts'
 import { recover } from './sandboxes/recover.ts'
 import { Slots, uidOfBakes } from './sandboxes/slots.ts'
 import { Turns } from './sandboxes/turns.ts'
+import { wakeSandbox } from './sandboxes/wake.ts'
 import { Bakes, type BakedTemplate } from './vm/bakes.ts'
 import { Images } from './vm/images.ts'
 import { bootsUnderKvm } from './vm/probe.ts'
@@ -42,8 +43,9 @@ export interface Agent {
   /** Templates that should be here and cannot be used, with the reason. */
   readonly broken: ReadonlyMap<string, unknown>
   readonly host: Host
-  readonly gates: { readonly admission: Admission; readonly restores: Turns }
   readonly sshProbes: SshProbes
+  /** Bytes of one upload into a sandbox. */
+  readonly maxUploadBytes: number
   /** Aborts when the agent is to end: streams end, commands are stopped, nothing new starts. */
   readonly stopping: AbortSignal
 }
@@ -65,6 +67,8 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
     slots: new Slots(),
     sandboxes: new Map(),
     log,
+    gates: { admission: new Admission(), restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING_RESTORES) },
+    wake: (sandbox) => wakeSandbox(host, sandbox),
   }
   return { id, host, images }
 }
@@ -118,8 +122,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   await recover(host, 'adopt')
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
-  const gates = { admission: new Admission(), restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING_RESTORES) }
-  const sshProbes = new SshProbes(host, gates.restores, stopping)
+  const sshProbes = new SshProbes(host, stopping)
   for (const sandbox of host.sandboxes.values()) sshProbes.watch(sandbox)
   return {
     id,
@@ -130,8 +133,8 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     templates,
     broken,
     host,
-    gates,
     sshProbes,
+    maxUploadBytes: config.max_upload_bytes,
     stopping,
   }
 }

@@ -20,13 +20,11 @@ const MAX_WAITING = 10_000
  */
 export class SshProbes {
   readonly #host: Host
-  readonly #restores: Turns
   readonly #stopping: AbortSignal
   readonly #turns = new Turns(1, MAX_WAITING)
 
-  constructor(host: Host, restores: Turns, stopping: AbortSignal) {
+  constructor(host: Host, stopping: AbortSignal) {
     this.#host = host
-    this.#restores = restores
     this.#stopping = stopping
   }
 
@@ -51,7 +49,7 @@ export class SshProbes {
 
   async #try(sandbox: Sandbox, at: number): Promise<void> {
     if (!this.#isWanted(sandbox)) return
-    if (this.#restores.isBusy) {
+    if (this.#host.gates.restores.isBusy) {
       this.#after(STAND_BACK_MS, sandbox, at)
       return
     }

@@ -17,7 +17,7 @@ export function postSandbox(server: FastifyInstance, agent: Agent): void {
     const baked = agent.templates.get(body.template)
     if (!baked) throw missingTemplate(agent, body.template)
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
-    const sandbox = await createSandbox(agent.host, agent.gates, { id, workspaceId, baked, env: body.env })
+    const sandbox = await createSandbox(agent.host, { id, workspaceId, baked, env: body.env })
     agent.sshProbes.watch(sandbox)
     void reply.code(201)
     return sandbox.show(agent.host.events.position(id)?.seq ?? 0)

@@ -13,7 +13,8 @@ export function getExecWs(server: FastifyInstance, { host, stopping }: Agent): v
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     requireUpgrade(reply)
     if (stopping.aborted) throw new ApiError('shuttingDown')
-    runningVm(sandbox)
+    await runningVm(sandbox)
+    if (request.raw.socket.destroyed) throw new ApiError('invalidField', { error: 'the caller hung up' })
     const socket = AcceptedSocket.accept(reply)
     const commands = new ExecSocket(sandbox, socket)
     const stop = () => {

@@ -16,7 +16,7 @@ import type { LogChunk } from '@offshoot/guest-link/log-output'
 import type { Logger } from 'pino'
 import { NOTHING_LOGGED, type LoggedOutput } from '../logs/command-log.ts'
 import { parseLabel } from './background-label.ts'
-import { guestDeadline, withGuest } from './guest-access.ts'
+import { guestDeadline, withAwakeGuest } from './guest-access.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** What the ids of background commands begin with in the guest; terminals have another (`terminal.ts`). */
@@ -42,7 +42,7 @@ export async function watchStarted(
  * @throws ApiError when the guest does not answer
  */
 export async function takeUpBackground(sandbox: Sandbox): Promise<void> {
-  const kept = await withGuest(sandbox, (link) => link.kept(guestDeadline('list of background commands')))
+  const kept = await withAwakeGuest(sandbox, (link) => link.kept(guestDeadline('list of background commands')))
   const unwatched = kept.filter(
     ({ id }) => id.startsWith(BACKGROUND_PREFIX) && !sandbox.background.watched.has(execIdOf(id)),
   )
@@ -93,7 +93,7 @@ function execIdOf(id: string): string {
 
 function attach(sandbox: Sandbox, execId: string, fromOffset: number): Promise<GuestAttachment> {
   const deadline = guestDeadline('look at a background command')
-  return withGuest(sandbox, (link) => link.attach(BACKGROUND_PREFIX + execId, { fromOffset }, deadline))
+  return withAwakeGuest(sandbox, (link) => link.attach(BACKGROUND_PREFIX + execId, { fromOffset }, deadline))
 }
 
 /** @param logged what the log has already: the streams share one count, and one may be behind the other */
@@ -133,7 +133,7 @@ async function endOverdue(sandbox: Sandbox, execId: string): Promise<void> {
   try {
     if (status === 'running') {
       const deadline = guestDeadline('end of a background command')
-      await withGuest(sandbox, (link) => link.signalKept(BACKGROUND_PREFIX + execId, 'SIGKILL', deadline))
+      await withAwakeGuest(sandbox, (link) => link.signalKept(BACKGROUND_PREFIX + execId, 'SIGKILL', deadline))
       return
     }
   } catch (error) {

@@ -10,7 +10,8 @@ const MAX_LOG_BYTES = 1024 * 1024
 /** Takes what guests write to their consoles into their logs, and keeps it and QEMU's messages from filling the disk. */
 export function boundLogs(host: Host): NodeJS.Timeout {
   return setInterval(() => {
-    for (const { id, log } of host.sandboxes.values()) {
+    for (const { id, log, vm } of host.sandboxes.values()) {
+      if (vm === null) continue
       const complain = (error: unknown) => host.log.warn({ err: error, sandbox_id: id }, 'log not bounded')
       log.sweepConsole(true).catch(complain)
       bound(join(host.dir.sandbox(id), QEMU_LOG)).catch(complain)

@@ -8,14 +8,13 @@ import type { BakedTemplate } from '../vm/bakes.ts'
 import { guestIdentity } from '../vm/guest-identity.ts'
 import { TRANSLATION_CACHE_MIB } from '../vm/machine.ts'
 import { restore } from '../vm/restore.ts'
-import type { Admission } from './admission.ts'
 import { announce, type Host } from './host.ts'
 import { limitVm } from './limit-vm.ts'
 import { writeManifest, writeManifestQuickly, type Manifest } from './manifest.ts'
+import { refusal } from './refusal.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from './sandbox.ts'
 import { uidOfSlot } from './slots.ts'
-import { TooManyWaiting, type Turns } from './turns.ts'
 import { watchVm } from './watch-vm.ts'
 
 /** Milliseconds from a restore's turn to a guest that answers; a hundred times the usual. */
@@ -40,25 +39,21 @@ export interface CreateRequest {
  * Whatever fails, nothing is left of it.
  * @throws ApiError 409 id taken, 507 no memory or disk for it, 500 anything else with the cause in the log
  */
-export async function createSandbox(
-  host: Host,
-  gates: { readonly admission: Admission; readonly restores: Turns },
-  request: CreateRequest,
-): Promise<Sandbox> {
+export async function createSandbox(host: Host, request: CreateRequest): Promise<Sandbox> {
   const acceptedAt = performance.now()
   const sandbox = register(host, request)
   return sandbox.transitions.run(async () => {
     try {
-      const release = await gates.admission.admit(sandbox.manifest.memory_mb)
+      const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
       try {
-        await gates.restores.run(() => start(host, sandbox, request, acceptedAt))
+        await host.gates.restores.run(() => start(host, sandbox, request, acceptedAt))
       } finally {
         release()
       }
       return sandbox
     } catch (error) {
       await removeTraces(host, sandbox)
-      throw refusal(host, sandbox, error)
+      throw refusal(host, sandbox, 'sandbox could not be started', error)
     }
   })
 }
@@ -152,15 +147,4 @@ async function makeFolders(host: Host, { id, manifest }: Sandbox, uid: number | 
   if (uid !== null) await chown(vmFolder, uid, uid)
   const memoryMib = manifest.memory_mb + TRANSLATION_CACHE_MIB + QEMU_MIB
   await host.cgroups?.create(id, { memoryMib, processes: MAX_PROCESSES })
-}
-
-function refusal(host: Host, { id }: Sandbox, error: unknown): ApiError {
-  if (error instanceof ApiError) return error
-  if (error instanceof TooManyWaiting) {
-    return new ApiError('insufficientMemory', { detail: 'too many sandboxes are being started' }, { cause: error })
-  }
-  host.log.error({ err: error, sandbox_id: id }, 'sandbox could not be started')
-  const isDiskFull = (error as NodeJS.ErrnoException).code === 'ENOSPC'
-  if (isDiskFull) return new ApiError('insufficientMemory', { error: 'insufficient host storage for sandbox' })
-  return new ApiError('internal', { error: 'sandbox could not be started' }, { cause: error })
 }

@@ -10,8 +10,8 @@ import type { Sandbox } from './sandbox.ts'
  * @throws ApiError 400, 404 not running, 504 timeout with the output so far
  */
 export async function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: AbortSignal): Promise<ExecResult> {
+  const vm = await runningVm(sandbox)
   const startedAt = performance.now()
-  const vm = runningVm(sandbox)
   const seconds = body.timeout_seconds ?? body.timeout
   const stop = new AbortController()
   const onHangUp = () => stop.abort()
@@ -26,7 +26,7 @@ export async function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: Ab
     if (hangUp.aborted) throw new ApiError('shuttingDown', { error: 'the command was stopped' })
     return answer(end, Math.round(performance.now() - startedAt), seconds)
   } catch (error) {
-    throw await explainGuestError(error, vm)
+    throw await explainGuestError(error, sandbox, vm)
   } finally {
     log.end()
     clearTimeout(timer)

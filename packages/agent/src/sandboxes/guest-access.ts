@@ -13,9 +13,23 @@ const LINK_MS = 10_000
 /** Milliseconds between the loss of a channel and the end of its QEMU, where that is the reason. */
 const END_MS = 500
 
-/** @throws ApiError 404 */
-export function runningVm({ manifest, vm }: Sandbox): Vm {
-  if (vm === null || vm.hasEnded || manifest.status !== 'running') throw new ApiError('sandboxNotRunning')
+/**
+ * The VM of a sandbox that runs: the one place where a hibernated one is woken, once for all who come.
+ * @throws ApiError 404 not running, 409 paused, 507 no room to wake it
+ */
+export async function runningVm(sandbox: Sandbox): Promise<Vm> {
+  for (;;) {
+    // What comes while it is being stopped waits for what becomes of that.
+    await sandbox.stopping
+    if (sandbox.manifest.status !== 'hibernated') return awakeVm(sandbox)
+    await sandbox.wake()
+  }
+}
+
+/** The same for what is no reason to wake a sandbox. @throws ApiError 404, 409 paused or hibernated */
+function awakeVm({ manifest: { status }, vm }: Sandbox): Vm {
+  if (status === 'paused' || status === 'hibernated') throw new ApiError('sandboxStopped')
+  if (vm === null || vm.hasEnded || status !== 'running') throw new ApiError('sandboxNotRunning')
   return vm
 }
 
@@ -28,13 +42,21 @@ export function guestDeadline(what: string): Deadline {
   return Deadline.after(LINK_MS, what)
 }
 
-/** Asks the guest of a running sandbox. @throws ApiError for whatever goes wrong */
+/** Asks the guest of a sandbox, which is woken for it. @throws ApiError for whatever goes wrong */
 export async function withGuest<T>(sandbox: Sandbox, ask: (link: GuestLink) => Promise<T>): Promise<T> {
-  const vm = runningVm(sandbox)
+  return askGuest(sandbox, await runningVm(sandbox), ask)
+}
+
+/** Asks the guest of a sandbox that is awake. @throws ApiError as {@link withGuest}, 409 also when it is hibernated */
+export async function withAwakeGuest<T>(sandbox: Sandbox, ask: (link: GuestLink) => Promise<T>): Promise<T> {
+  return askGuest(sandbox, awakeVm(sandbox), ask)
+}
+
+async function askGuest<T>(sandbox: Sandbox, vm: Vm, ask: (link: GuestLink) => Promise<T>): Promise<T> {
   try {
     return await ask(await guestLink(vm, sandbox))
   } catch (error) {
-    throw await explainGuestError(error, vm)
+    throw await explainGuestError(error, sandbox, vm)
   }
 }
 
@@ -52,7 +74,7 @@ export function accountOf({ cwd, env, user }: Pick<ExecBody, 'cwd' | 'user'> & P
 }
 
 /** What went wrong with a guest, as callers are told. */
-export async function explainGuestError(error: unknown, vm: Vm): Promise<unknown> {
+export async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Promise<unknown> {
   if (error instanceof GuestRunError) {
     const { EAGAIN, ENOMEM } = constants.errno
     if (error.errno === EAGAIN || error.errno === ENOMEM)
@@ -60,8 +82,11 @@ export async function explainGuestError(error: unknown, vm: Vm): Promise<unknown
     return new ApiError('invalidField', { error: error.message }, { cause: error })
   }
   if (error instanceof GuestRequestError && error.errno === constants.errno.ENOENT) return new ApiError('notFound')
-  if (error instanceof GuestLinkLost && (await endsSoon(vm)))
-    return new ApiError('sandboxNotRunning', {}, { cause: error })
+  if (error instanceof GuestLinkLost && (await endsSoon(vm))) {
+    await sandbox.stopping
+    const isHibernated = sandbox.manifest.status === 'hibernated'
+    return new ApiError(isHibernated ? 'sandboxStopped' : 'sandboxNotRunning', {}, { cause: error })
+  }
   if (error instanceof DeadlineExceeded || error instanceof GuestLinkLost) {
     return new ApiError('internal', { error: 'the guest does not answer' }, { cause: error })
   }

@@ -4,8 +4,10 @@ import type { EventDraft, EventLog } from '../events/event-log.ts'
 import type { Cgroups } from '../host/cgroups.ts'
 import type { DataDir } from '../host/data-dir.ts'
 import type { Qemu } from '../host/qemu.ts'
+import type { Admission } from './admission.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Slots } from './slots.ts'
+import type { Turns } from './turns.ts'
 
 /** What every operation on a sandbox works with. */
 export interface Host {
@@ -19,6 +21,16 @@ export interface Host {
   readonly slots: Slots
   readonly sandboxes: Map<SandboxId, Sandbox>
   readonly log: Logger
+  readonly gates: Gates
+  /** See `Sandbox.wake`. */
+  readonly wake: (sandbox: Sandbox) => Promise<void>
+}
+
+/** What bounds the work that is done at the same time. */
+export interface Gates {
+  readonly admission: Admission
+  /** VMs being restored. */
+  readonly restores: Turns
 }
 
 /** Writes an event about a sandbox to the agent's log, durably; then those who read the sandbox's own hear of it. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import type { Logger } from 'pino'
@@ -8,8 +9,9 @@ import { SandboxEvents } from '../events/sandbox-events.ts'
 import { SandboxLog } from '../logs/sandbox-log.ts'
 import { CONSOLE } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
+import { Activity } from './activity.ts'
 import type { Manifest } from './manifest.ts'
-import { Turns } from './turns.ts'
+import { TooManyWaiting, Turns } from './turns.ts'
 
 /** Transitions that wait behind one another for one sandbox. */
 const MAX_WAITING = 64
@@ -24,6 +26,13 @@ const shown: Record<Manifest['status'], SandboxStatus> = {
   deleting: 'failed',
 }
 
+/** What a sandbox needs of its agent. */
+interface Place {
+  readonly dir: DataDir
+  readonly log: Logger
+  readonly wake: (sandbox: Sandbox) => Promise<void>
+}
+
 /** One sandbox of this agent: what its folder says, and its VM while it has one. */
 export class Sandbox {
   readonly id: SandboxId
@@ -35,18 +44,47 @@ export class Sandbox {
   readonly log: SandboxLog
   /** Its background commands that are watched, and the timers of those that have a limit (`background-watch.ts`). */
   readonly background = { watched: new Set<string>(), limits: new Map<string, NodeJS.Timeout>() }
+  /** Aborts when it is to be deleted: every other change is given up, with `404 sandbox not found`. */
+  readonly leaving = new AbortController()
+  activity = new Activity()
   manifest: Manifest
   vm: Vm | null = null
+  /** A pause or hibernation under way; settles, and never rejects, when it is over. */
+  stopping: Promise<void> | undefined
+  /** The wake under way, shared by all who wait for it. */
+  waking: Promise<void> | undefined
   /** The removal under way, shared by all who ask for one. */
   removal: Promise<void> | undefined
+  readonly #wake: (sandbox: Sandbox) => Promise<void>
 
-  constructor(manifest: Manifest, { dir, log }: { readonly dir: DataDir; readonly log: Logger }) {
+  constructor(manifest: Manifest, { dir, log, wake }: Place) {
     this.id = manifest.id as SandboxId
     this.workspaceId = manifest.workspace_id as WorkspaceId
     this.manifest = manifest
+    this.#wake = wake
     const folder = dir.sandbox(this.id)
     this.events = new SandboxEvents(folder, log)
     this.log = new SandboxLog({ folder, consolePath: join(dir.vm(this.id), CONSOLE), log })
+  }
+
+  /**
+   * One change of state, in turn with the others; given up, with its reason, when `cancelled` aborts.
+   * @throws ApiError 404 when it is deleted meanwhile, 409 when too many wait
+   */
+  async change<T>(change: (cancelled: AbortSignal) => Promise<T>): Promise<T> {
+    const { signal } = this.leaving
+    try {
+      return await this.transitions.run(() => change(signal), signal)
+    } catch (error) {
+      if (signal.aborted) throw new ApiError('sandboxNotFound', {}, { cause: error })
+      if (!(error instanceof TooManyWaiting)) throw error
+      throw new ApiError('conflict', { detail: 'too many changes of this sandbox are waiting' }, { cause: error })
+    }
+  }
+
+  /** Brings it back from hibernation; callers at the same time share one wake. Nothing happens to one that runs. */
+  wake(): Promise<void> {
+    return this.#wake(this)
   }
 
   show(lastSeq: number): AgentSandbox {

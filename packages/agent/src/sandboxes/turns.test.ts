@@ -34,4 +34,34 @@ describe('Turns', () => {
     gate.resolve()
     await Promise.all(running)
   })
+
+  it('lets one in before all who wait, however many do', async () => {
+    const turns = new Turns(1, 1)
+    const gate = Promise.withResolvers<void>()
+    const order: string[] = []
+    const tasks = [
+      turns.run(() => gate.promise),
+      turns.run(async () => void order.push('waiting')),
+      turns.runNext(async () => void order.push('next')),
+    ]
+    gate.resolve()
+    await Promise.all(tasks)
+    expect(order).toEqual(['next', 'waiting'])
+  })
+
+  it('takes out of the queue who waits no longer, and nobody else', async () => {
+    const turns = new Turns(1, 2)
+    const gate = Promise.withResolvers<void>()
+    const running = turns.run(() => gate.promise)
+    const leaving = new AbortController()
+    const left = turns.run(() => Promise.reject(new Error('ran')), leaving.signal)
+    const stays = turns.run(() => Promise.resolve('stayed'))
+    leaving.abort(new Error('left'))
+    await expect(left).rejects.toThrow('left')
+    await expect(turns.run(() => Promise.resolve(), leaving.signal)).rejects.toThrow('left')
+    gate.resolve()
+    expect(await stays).toBe('stayed')
+    await running
+    expect(turns.isBusy).toBe(false)
+  })
 })

@@ -10,6 +10,8 @@ const registry = {
   invalidApiToken: { status: 401, error: 'unauthorized', detail: 'invalid api token' },
   jwtRequired: { status: 401, error: 'unauthorized', detail: 'jwt required' },
   notFound: { status: 404, error: 'not found' },
+  /** In a sandbox. */
+  fileNotFound: { status: 404, error: 'no such file or directory' },
   sandboxNotFound: { status: 404, error: 'sandbox not found' },
   sandboxNotRunning: { status: 404, error: 'sandbox not found or not running' },
   methodNotAllowed: { status: 405, error: 'method not allowed' },
@@ -23,6 +25,8 @@ const registry = {
   /** A sandbox holds 512 live commands, and 64 kept ones with 64 MiB of output. */
   tooManyCommands: { status: 429, error: 'too many commands in this sandbox' },
   bodyTooLarge: { status: 413, error: 'request body too large' },
+  /** The range begins behind the end of the file; `Content-Range` says where that is. */
+  rangeNotSatisfiable: { status: 416, error: 'range not satisfiable' },
   unsupportedMediaType: { status: 415, error: 'unsupported media type' },
   /** A route that only speaks WebSocket was asked without an upgrade. */
   upgradeRequired: { status: 426, error: 'upgrade required', detail: 'this route speaks WebSocket' },
@@ -32,6 +36,8 @@ const registry = {
   shuttingDown: { status: 503, error: 'shutting down' },
   /** `error` is replaced by `command timeout after <n>s`. */
   commandTimeout: { status: 504, error: 'command timeout' },
+  /** The sandbox's own disk; what was to be replaced is as it was. */
+  diskFull: { status: 507, error: 'no space left in the sandbox' },
   insufficientMemory: { status: 507, error: 'insufficient host memory for sandbox' },
 } as const satisfies Record<string, { status: number; error: string; detail?: string }>
 

@@ -26,6 +26,11 @@ export const agentConfig = z.strictObject({
   templates: z.array(templateName).nullable(),
   /** Base address under which users reach the service, when it is known. */
   public_url: z.url().optional(),
+  /** Bytes that one upload into a sandbox may have: a file, or an archive to unpack. Default 1 GiB. */
+  max_upload_bytes: z
+    .int()
+    .min(1)
+    .default(1024 ** 3),
   log_level: logLevel,
 })
 

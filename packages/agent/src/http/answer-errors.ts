@@ -1,5 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
+import { GuestFileError } from '@offshoot/guest-link/guest-file-error'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fileRefusal } from '../files/file-refusal.ts'
 
 /** Every error leaves as the flat JSON body; a 500 tells the request id and nothing of the inside. */
 export function answerErrors(server: FastifyInstance): void {
@@ -17,6 +19,7 @@ function answer(error: ApiError, request: FastifyRequest, reply: FastifyReply): 
 
 function translate(error: FastifyError | ApiError): ApiError {
   if (error instanceof ApiError) return error
+  if (error instanceof GuestFileError) return fileRefusal(error)
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':

@@ -14,6 +14,7 @@ import { execs } from './execs.ts'
 import { followExec } from './follow-exec.ts'
 import { getExecPty } from './get-exec-pty.ts'
 import { getExecWs } from './get-exec-ws.ts'
+import { fileRoutes } from './fs/routes.ts'
 import { healthz } from './healthz.ts'
 import { listSandboxes } from './list-sandboxes.ts'
 import { metrics } from './metrics.ts'
@@ -24,6 +25,8 @@ import { logRequests } from './request-log.ts'
 
 /** Bytes; above what `stdin` and `cmd` of one exec can take in JSON. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
+/** Bytes: a move names two paths, each of up to 4095 bytes, each byte escaped. More than control takes. */
+const MAX_HEADER_BYTES = 48 * 1024
 /** Milliseconds an idle connection of control is kept. Longer than control keeps its own. */
 const KEEP_ALIVE_MS = 75_000
 
@@ -38,7 +41,7 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    http: { shouldUpgradeCallback: isWebSocketUpgrade },
+    http: { shouldUpgradeCallback: isWebSocketUpgrade, maxHeaderSize: MAX_HEADER_BYTES },
   })
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
@@ -63,6 +66,7 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     getExecPty,
     execs,
     followExec,
+    fileRoutes,
   ]) {
     route(server, agent)
   }

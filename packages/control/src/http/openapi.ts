@@ -34,14 +34,14 @@ const ERROR: Json = {
 }
 
 function operation(route: RouteOptions, docs: RouteDocs): Json {
-  const { summary, tag, body, status, errors = [] } = docs
+  const { summary, tag, status, errors = [] } = docs
   return {
     operationId: `${String(route.method).toLowerCase()}${route.url.replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
     summary,
     tags: [tag],
     parameters: [...pathParameters(route.url), ...queryParameters(docs)],
     ...(route.config?.credential && { security: [{ bearer: [] }] }),
-    ...(body && { requestBody: { required: true, content: jsonContent(schemaOf(body, 'input')) } }),
+    ...requestBody(docs),
     responses: {
       [status]: {
         description: DESCRIPTIONS[status] ?? 'Success',
@@ -53,6 +53,11 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
 }
 
 const DESCRIPTIONS: Partial<Record<RouteDocs['status'], string>> = { 101: 'Upgraded', 204: 'Done' }
+
+function requestBody({ body, bodyType }: RouteDocs): Json {
+  if (bodyType !== undefined) return { requestBody: { required: true, content: { [bodyType]: {} } } }
+  return body === undefined ? {} : { requestBody: { required: true, content: jsonContent(schemaOf(body, 'input')) } }
+}
 
 function answerContent({ answer, mediaType }: RouteDocs): Json {
   const schema = answer && schemaOf(answer, 'output')

@@ -14,6 +14,8 @@ export interface RouteDocs {
   readonly tag: string
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
+  /** Media type of a body that is bytes and no JSON; any other is taken as well. */
+  readonly bodyType?: string
   readonly status: 101 | 200 | 201 | 202 | 204
   /** Of the answer's body; none for 101 and 204. */
   readonly answer?: z.ZodType

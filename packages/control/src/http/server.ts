@@ -25,8 +25,15 @@ import { registerProxy } from './proxy/proxy.ts'
 import { REQUEST_ID, registerRequestId, requestId } from './request-id.ts'
 import { registerRequestLog } from './request-log.ts'
 
-/** Milliseconds to receive a whole request; the largest body is 32 MiB. */
-const RECEIVE_TIMEOUT_MS = 300_000
+/**
+ * Milliseconds to receive a whole request: 5 GiB at 0.5 MiB/s. Only who has a credential sends a body at all, and an upload
+ * that stands still is ended by its agent.
+ */
+const RECEIVE_TIMEOUT_MS = 3 * 60 * 60_000
+/** Milliseconds to receive the head of a request. */
+const HEAD_TIMEOUT_MS = 60_000
+/** Bytes of a request's head: a move names two paths, each of up to 4095 bytes, each byte escaped. */
+const MAX_HEAD_BYTES = 32 * 1024
 /** Milliseconds an idle connection stays open; above what load balancers usually keep theirs. */
 const KEEP_ALIVE_MS = 75_000
 
@@ -42,7 +49,11 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
     return503OnClosing: false,
     routerOptions: { maxParamLength: 1_024 },
     clientErrorHandler: answerBadRequest,
-    http: { shouldUpgradeCallback: isWebSocketUpgrade },
+    http: {
+      shouldUpgradeCallback: isWebSocketUpgrade,
+      headersTimeout: HEAD_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+    },
     frameworkErrors: (error, request, reply) => {
       reply.header(REQUEST_ID, request.id)
       answerError(error, request, reply)

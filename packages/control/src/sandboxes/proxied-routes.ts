@@ -6,6 +6,7 @@ import { logLine, logsQuery } from '@offshoot/contract/log'
 import { terminalQuery } from '@offshoot/contract/terminal'
 import { z } from 'zod'
 import type { ProxiedRoute } from '../http/proxy/proxied-route.ts'
+import { proxiedFileRoutes } from './proxied-file-routes.ts'
 
 const EVENT_STREAM = 'text/event-stream'
 /** What every operation inside a guest may be refused with. */
@@ -15,6 +16,7 @@ const starting: readonly ErrorName[] = [...invalid, 'tooManyCommands']
 
 /** The sandbox operations that the agent answers, one a line: what control must know of them. */
 export const proxiedRoutes: readonly ProxiedRoute[] = [
+  ...proxiedFileRoutes,
   {
     method: 'POST',
     url: '/v1/sandboxes/:id/exec/stream',

@@ -1,0 +1,22 @@
+/** Part of a file: `offset` of its first byte, `length` in bytes, both as they are in the file. */
+export interface ByteRange {
+  readonly offset: number
+  readonly length: number
+}
+
+/**
+ * What a `Range` header asks of a file of so many bytes (RFC 9110, 14). One range only: several, another unit and what
+ * cannot be read are as good as no header, which the RFC allows.
+ * @returns `null` for the whole file, `unsatisfiable` for a range outside of it
+ */
+export function byteRange(header: string | undefined, sizeBytes: number): ByteRange | 'unsatisfiable' | null {
+  const [, from = '', to = ''] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(header ?? '') ?? []
+  if (from === '' && to === '') return null
+  if (from === '') return sized(Math.max(0, sizeBytes - Number(to)), sizeBytes)
+  if (to !== '' && Number(to) < Number(from)) return null
+  return sized(Number(from), to === '' ? sizeBytes : Math.min(sizeBytes, Number(to) + 1))
+}
+
+function sized(offset: number, end: number): ByteRange | 'unsatisfiable' {
+  return offset < end ? { offset, length: end - offset } : 'unsatisfiable'
+}

@@ -1,0 +1,40 @@
+import { ApiError, type ErrorName } from '@offshoot/contract/errors'
+import type { GuestFileError } from '@offshoot/guest-link/guest-file-error'
+
+/**
+ * What a failed system call in the guest means to callers. One that is not here is a 400 with the guest's own words: the
+ * guest is not trusted to make the service look broken. No 403: clients take it for a bad credential.
+ */
+const refusals: Readonly<Record<string, { readonly kind: ErrorName; readonly error: string }>> = {
+  ENOENT: { kind: 'fileNotFound', error: 'no such file or directory' },
+  ENOTDIR: { kind: 'invalidField', error: 'not a directory' },
+  EISDIR: { kind: 'invalidField', error: 'is a directory' },
+  EINVAL: { kind: 'invalidField', error: 'not a regular file, or not possible there' },
+  ENXIO: { kind: 'invalidField', error: 'not a regular file' },
+  ENODEV: { kind: 'invalidField', error: 'not a regular file' },
+  ELOOP: { kind: 'invalidField', error: 'too many levels of symbolic links' },
+  ENAMETOOLONG: { kind: 'invalidField', error: 'file name too long' },
+  EACCES: { kind: 'invalidField', error: 'permission denied' },
+  EPERM: { kind: 'invalidField', error: 'operation not permitted' },
+  EROFS: { kind: 'invalidField', error: 'read-only file system' },
+  EXDEV: { kind: 'invalidField', error: 'leads to another file system or out of the directory' },
+  EBADMSG: { kind: 'invalidField', error: 'not a whole tar archive' },
+  EIO: { kind: 'invalidField', error: 'input/output error' },
+  ESTALE: { kind: 'conflict', error: 'the file was cut while it was read' },
+  EEXIST: { kind: 'conflict', error: 'file exists' },
+  ENOTEMPTY: { kind: 'conflict', error: 'directory not empty' },
+  EBUSY: { kind: 'conflict', error: 'in use' },
+  ETXTBSY: { kind: 'conflict', error: 'a program that runs' },
+  EFBIG: { kind: 'bodyTooLarge', error: 'larger than the file system takes' },
+  ENOSPC: { kind: 'diskFull', error: 'no space left in the sandbox' },
+  EDQUOT: { kind: 'diskFull', error: 'no space left in the sandbox' },
+  EAGAIN: { kind: 'tooManyCommands', error: 'too many operations in this sandbox' },
+  ENOMEM: { kind: 'tooManyCommands', error: 'out of memory in this sandbox' },
+  EMFILE: { kind: 'tooManyCommands', error: 'too many open files in this sandbox' },
+  ENFILE: { kind: 'tooManyCommands', error: 'too many open files in this sandbox' },
+}
+
+export function fileRefusal(failure: GuestFileError): ApiError {
+  const { kind, error } = refusals[failure.code] ?? { kind: 'invalidField', error: failure.message }
+  return new ApiError(kind, { error }, { cause: failure })
+}

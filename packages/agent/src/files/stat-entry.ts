@@ -1,0 +1,10 @@
+import type { FileEntry } from '@offshoot/contract/file'
+import { guestDeadline, withGuest } from '../sandboxes/guest-access.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { presentEntry } from './present-entry.ts'
+
+/** The file at a path as callers see it. @throws ApiError */
+export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEntry> {
+  const deadline = guestDeadline(`a file of ${sandbox.id}`)
+  return presentEntry(path, await withGuest(sandbox, ({ files }) => files.stat(path, { deadline })))
+}

@@ -1,0 +1,19 @@
+import { mkdirQuery, type FileEntry } from '@offshoot/contract/file'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../../agent.ts'
+import { statEntry } from '../../files/stat-entry.ts'
+import { guestDeadline, withGuest } from '../../sandboxes/guest-access.ts'
+import { parseQuery } from '../parse-query.ts'
+import { requestTarget } from './request-target.ts'
+
+/** `POST /v1/sandboxes/{id}/fs/mkdir`: 201 with the folder. */
+export function makeFolder(server: FastifyInstance, agent: Agent): void {
+  server.post('/v1/sandboxes/:id/fs/mkdir', async (request, reply): Promise<FileEntry> => {
+    const { sandbox, path } = requestTarget(agent, request)
+    const { mode, parents } = parseQuery(mkdirQuery, request)
+    const deadline = guestDeadline(`a folder of ${sandbox.id}`)
+    await withGuest(sandbox, ({ files }) => files.mkdir(path, { mode, parents, deadline }))
+    void reply.code(201)
+    return statEntry(sandbox, path)
+  })
+}

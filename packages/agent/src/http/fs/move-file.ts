@@ -1,0 +1,20 @@
+import { moveQuery, type FileEntry } from '@offshoot/contract/file'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../../agent.ts'
+import { queryPath } from '../../files/query-path.ts'
+import { statEntry } from '../../files/stat-entry.ts'
+import { guestDeadline, withGuest } from '../../sandboxes/guest-access.ts'
+import { parseQuery } from '../parse-query.ts'
+import { requestTarget } from './request-target.ts'
+
+/** `POST /v1/sandboxes/{id}/fs/move`: one rename; 200 with the file where it now is. */
+export function moveFile(server: FastifyInstance, agent: Agent): void {
+  server.post('/v1/sandboxes/:id/fs/move', async (request): Promise<FileEntry> => {
+    const { sandbox, path } = requestTarget(agent, request)
+    const to = queryPath(request.raw.url ?? '', 'to')
+    const { overwrite, parents } = parseQuery(moveQuery, request)
+    const deadline = guestDeadline(`a file of ${sandbox.id}`)
+    await withGuest(sandbox, ({ files }) => files.move(path, to, { overwrite, parents, deadline }))
+    return statEntry(sandbox, to)
+  })
+}

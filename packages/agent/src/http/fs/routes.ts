@@ -1,0 +1,22 @@
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../../agent.ts'
+import { archive } from './archive.ts'
+import { listFolder } from './list-folder.ts'
+import { makeFolder } from './make-folder.ts'
+import { moveFile } from './move-file.ts'
+import { readFile } from './read-file.ts'
+import { removeFile } from './remove-file.ts'
+import { statFile } from './stat-file.ts'
+import { watch } from './watch.ts'
+import { writeFile } from './write-file.ts'
+
+/** `/v1/sandboxes/{id}/fs…`, in a scope of its own, because in it bodies stay streams. */
+export function fileRoutes(server: FastifyInstance, agent: Agent): void {
+  void server.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    for (const route of [readFile, writeFile, removeFile, listFolder, statFile, makeFolder, moveFile, archive, watch]) {
+      route(scope, agent)
+    }
+  })
+}

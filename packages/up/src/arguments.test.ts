@@ -10,19 +10,26 @@ describe('parseArguments', () => {
       port: 8080,
       isYes: false,
       templates: null,
+      maxUploadBytes: null,
     })
   })
 
   it('resolves folders and reads the wanted templates', () => {
     const args = ['--data-dir', 'd', '--images-dir=/i', '--port', '0', '--yes', '--down']
-    expect(parseArguments(args, { OFFSHOOT_TEMPLATES: 'minimal, base' }, '/w')).toEqual({
+    const env = { OFFSHOOT_TEMPLATES: 'minimal, base', OFFSHOOT_MAX_UPLOAD_MIB: '5120' }
+    expect(parseArguments(args, env, '/w')).toEqual({
       command: 'down',
       dataDir: '/w/d',
       imagesDir: '/i',
       port: 0,
       isYes: true,
       templates: ['minimal', 'base'],
+      maxUploadBytes: 5 * 1024 ** 3,
     })
+  })
+
+  it.each(['0', 'x', '-1', '1.5'])('refuses an upload limit of %s', (mib) => {
+    expect(() => parseArguments([], { OFFSHOOT_MAX_UPLOAD_MIB: mib }, '/')).toThrow(UsageError)
   })
 
   it('counts an empty list of templates as none given', () => {

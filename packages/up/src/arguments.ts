@@ -14,6 +14,7 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
   --help            this text
 
 OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
+OFFSHOOT_MAX_UPLOAD_MIB=5120     largest file or archive that one upload may bring (default 1024)
 `
 
 export interface UpArguments {
@@ -27,6 +28,8 @@ export interface UpArguments {
   readonly isYes: boolean
   /** Names of the templates to offer; `null` for all. */
   readonly templates: readonly string[] | null
+  /** Bytes of one upload into a sandbox; `null` for the agent's default. */
+  readonly maxUploadBytes: number | null
 }
 
 /** The command line cannot be understood; the message says why. */
@@ -48,6 +51,7 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     port,
     isYes: values.yes ?? false,
     templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),
+    maxUploadBytes: parseMaxUpload(env['OFFSHOOT_MAX_UPLOAD_MIB']),
   }
 }
 
@@ -80,4 +84,10 @@ function parseTemplates(list: string | undefined): readonly string[] | null {
   const names = (list ?? '').split(',').map((name) => name.trim())
   const given = names.filter((name) => name !== '')
   return given.length === 0 ? null : given
+}
+
+function parseMaxUpload(mib = ''): number | null {
+  if (mib === '') return null
+  if (!/^[1-9]\d{0,8}$/.test(mib)) throw new UsageError(`OFFSHOOT_MAX_UPLOAD_MIB must be a number of MiB, not "${mib}"`)
+  return Number(mib) * 1024 ** 2
 }

@@ -125,6 +125,7 @@ async function start(
     layout,
     ports,
     templates: args.templates,
+    maxUploadBytes: args.maxUploadBytes,
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
     databasePassword,
     commit: await readCommit(),

@@ -6,6 +6,7 @@ const inputs = {
   layout: dataLayout('/d', '/i'),
   ports: { control: 1, agent: 2, postgres: 3 },
   templates: ['minimal'],
+  maxUploadBytes: 5,
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   databasePassword: 'pw',
   commit: 'abc',
@@ -18,7 +19,9 @@ describe('configuration', () => {
       images_dir: '/i',
       listen: { host: '127.0.0.1', port: 2 },
       templates: ['minimal'],
+      max_upload_bytes: 5,
     })
+    expect(agentConfiguration({ ...inputs, maxUploadBytes: null }).max_upload_bytes).toBe(1024 ** 3)
   })
 
   it('gives control and agent the same secret and address', () => {

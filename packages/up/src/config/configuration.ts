@@ -8,6 +8,7 @@ export interface ConfigurationInputs {
   readonly layout: DataLayout
   readonly ports: Ports
   readonly templates: readonly string[] | null
+  readonly maxUploadBytes: number | null
   /** base64 */
   readonly agentSecret: string
   readonly databasePassword: string
@@ -21,7 +22,8 @@ export function baseUrl(ports: Ports): string {
   return `http://${HOST}:${ports.control}`
 }
 
-export function agentConfiguration({ layout, ports, templates, agentSecret }: ConfigurationInputs): AgentConfig {
+export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
+  const { layout, ports, templates, maxUploadBytes, agentSecret } = inputs
   return agentConfig.parse({
     data_dir: layout.agent,
     images_dir: layout.imagesDir,
@@ -29,6 +31,7 @@ export function agentConfiguration({ layout, ports, templates, agentSecret }: Co
     secret: agentSecret,
     templates,
     public_url: baseUrl(ports),
+    ...(maxUploadBytes !== null && { max_upload_bytes: maxUploadBytes }),
     log_level: 'info',
   })
 }

@@ -5,6 +5,7 @@ import { EVENTS_SILENCE_MS } from '../../agents/agent-client.ts'
 import { sandboxOf } from '../admission.ts'
 import { hangUpSignal } from '../hang-up.ts'
 import { agentOf, refuseForwarded, unexpectedAnswer } from './agent-of.ts'
+import { drainRequest } from './drain-request.ts'
 import { EventStreamTail } from './event-stream-tail.ts'
 import { answeredHeaders, forwardedHeaders } from './forwarded-headers.ts'
 import { forwardedUrl } from './forwarded-url.ts'
@@ -27,7 +28,7 @@ export async function forward(
   const client = agentOf(control, route, request)
   const row = sandboxOf(request)
   const hangUp = hangUpSignal(request, reply)
-  const body = bodyOf(request)
+  const body = bodyOf(request, reply)
   const answer = await client
     .forward({
       method: request.method,
@@ -63,10 +64,12 @@ function headersOf({ docs }: ProxiedRoute, { headers }: FastifyRequest, hasBody:
  * Not the request itself: the HTTP client destroys a body whose answer came before its end, and the caller's connection
  * with it.
  */
-function bodyOf({ method, headers, raw }: FastifyRequest): Readable | undefined {
+function bodyOf({ method, headers, raw }: FastifyRequest, reply: FastifyReply): Readable | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined
   const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-  return isEmpty ? undefined : raw.pipe(new PassThrough())
+  if (isEmpty) return undefined
+  reply.raw.once('finish', () => drainRequest(raw))
+  return raw.pipe(new PassThrough())
 }
 
 /**

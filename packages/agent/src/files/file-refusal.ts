@@ -1,11 +1,17 @@
+import { constants } from 'node:os'
 import { ApiError, type ErrorName } from '@offshoot/contract/errors'
 import type { GuestFileError } from '@offshoot/guest-link/guest-file-error'
+
+interface Refusal {
+  readonly kind: ErrorName
+  readonly error: string
+}
 
 /**
  * What a failed system call in the guest means to callers. One that is not here is a 400 with the guest's own words: the
  * guest is not trusted to make the service look broken. No 403: clients take it for a bad credential.
  */
-const refusals: Readonly<Record<string, { readonly kind: ErrorName; readonly error: string }>> = {
+const refusals: Readonly<Partial<Record<keyof typeof constants.errno, Refusal>>> = {
   ENOENT: { kind: 'fileNotFound', error: 'no such file or directory' },
   ENOTDIR: { kind: 'invalidField', error: 'not a directory' },
   EISDIR: { kind: 'invalidField', error: 'is a directory' },
@@ -34,7 +40,12 @@ const refusals: Readonly<Record<string, { readonly kind: ErrorName; readonly err
   ENFILE: { kind: 'tooManyCommands', error: 'too many open files in this sandbox' },
 }
 
+/** By number: some have two names. */
+const byNumber = new Map(
+  Object.entries(refusals).map(([name, refusal]) => [constants.errno[name as keyof typeof refusals], refusal]),
+)
+
 export function fileRefusal(failure: GuestFileError): ApiError {
-  const { kind, error } = refusals[failure.code] ?? { kind: 'invalidField', error: failure.message }
+  const { kind, error } = byNumber.get(failure.errno) ?? { kind: 'invalidField', error: failure.message }
   return new ApiError(kind, { error }, { cause: failure })
 }

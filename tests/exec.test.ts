@@ -42,6 +42,14 @@ describe('exec', () => {
     expect((await exec({ cmd: 'cat' })).body.stdout).toBe('')
   })
 
+  it('knows accounts as they are now, also when nothing else of their file has changed', async () => {
+    for (const uid of [2001, 2002, 2003]) {
+      const write = `grep -v ^ann: /etc/passwd > /tmp/p; echo ann:x:${uid}:${uid}::/:/bin/sh >> /tmp/p; cat /tmp/p > /etc/passwd`
+      await offshoot.exec(id, write)
+      expect((await exec({ cmd: 'id -u', user: 'ann' })).body.stdout).toBe(`${uid}\n`)
+    }
+  })
+
   it('names the option that cannot be', async () => {
     for (const [field, value] of [
       ['cwd', '/no/such/folder'],

@@ -17,10 +17,7 @@
 #include "file.h"
 #include "sources.h"
 
-enum {
-	EVENTS_AT_ONCE = 64,
-	PATIENCE_MS = 2,
-};
+enum { EVENTS_AT_ONCE = 64 };
 
 struct agent {
 	const struct agent_setup *setup;
@@ -380,12 +377,13 @@ static bool step(struct agent *agent)
 	progress |= commands_pump(&agent->commands);
 	progress |= kept_pump(&agent->kept);
 	progress |= attachments_pump(&agent->attachments);
-	progress |= drains_pump(&agent->drains);
 	// Room that comes back is a reason to go round again: no edge will tell of it.
 	bool was_full = !channel_has_room_for_output(&agent->channel);
-	if (!agent->channel.patient)
+	if (channel_patience_ms(&agent->channel) <= 0)
 		channel_flush(&agent->channel);
-	return progress || (was_full && channel_has_room_for_output(&agent->channel));
+	progress |= was_full && channel_has_room_for_output(&agent->channel);
+	// What nobody waits for comes last.
+	return drains_pump(&agent->drains) || progress;
 }
 
 static const int wanted_signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGPWR, SIGUSR1, SIGUSR2};
@@ -436,10 +434,8 @@ void agent_serve(const struct agent_setup *setup)
 	bool busy = true;
 	while (!is_ending) {
 		struct epoll_event events[EVENTS_AT_ONCE];
-		int wait_ms = busy ? 0 : agent.channel.patient ? PATIENCE_MS : -1;
+		int wait_ms = busy ? 0 : channel_patience_ms(&agent.channel);
 		int count = epoll_wait(agent.poll_fd, events, EVENTS_AT_ONCE, wait_ms);
-		if (count == 0 && !busy)
-			agent.channel.patient = false;
 		for (int i = 0; i < count; i++)
 			is_ending |= take_event(&agent, &events[i]);
 		busy = step(&agent);

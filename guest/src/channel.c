@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bytes.h"
@@ -55,7 +56,7 @@ void channel_flush(struct channel *channel)
 void channel_drop_output(struct channel *channel)
 {
 	channel->out_start = channel->out_end = 0;
-	channel->patient = false;
+	channel->patient_until_ms = 0;
 }
 
 static size_t room(const struct channel *channel)
@@ -93,7 +94,7 @@ void channel_commit(struct channel *channel, uint8_t type, uint8_t flags, uint32
 	write_u32(frame + 4, stream);
 	frame[FRAME_HEADER_BYTES + payload_bytes] = FRAME_TRAILER;
 	channel->out_end += FRAME_HEADER_BYTES + payload_bytes + 1;
-	channel->patient = false;
+	channel->patient_until_ms = 0;
 }
 
 void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
@@ -105,11 +106,31 @@ void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t
 	channel_commit(channel, type, flags, stream, payload_bytes);
 }
 
-void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream)
+static int64_t now_ms(void)
 {
-	bool nothing_urgent = channel->patient || channel->out_start == channel->out_end;
-	channel_send(channel, type, flags, stream, NULL, 0);
-	channel->patient = nothing_urgent;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
+			    size_t payload_bytes, int patience_ms)
+{
+	int64_t others_until_ms = channel->patient_until_ms;
+	bool is_alone = channel->out_start == channel->out_end;
+	channel_send(channel, type, flags, stream, payload, payload_bytes);
+	if (is_alone || others_until_ms > 0) {
+		int64_t until_ms = now_ms() + patience_ms;
+		channel->patient_until_ms = is_alone || until_ms < others_until_ms ? until_ms : others_until_ms;
+	}
+}
+
+int channel_patience_ms(struct channel *channel)
+{
+	if (channel->patient_until_ms == 0)
+		return -1;
+	int64_t left_ms = channel->patient_until_ms - now_ms();
+	return left_ms > 0 ? (int)left_ms : 0;
 }
 
 void channel_send_exit(struct channel *channel, uint32_t stream, int status)

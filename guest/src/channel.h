@@ -19,7 +19,7 @@ struct channel {
 	int fd;         // -1 while nobody is connected (on a virtio port: never)
 	bool readable;  // since the last edge, until read() says EAGAIN
 	bool writable;
-	bool patient;   // what waits to be written may wait a moment for company: a write wakes the host, which costs more than the bytes
+	int64_t patient_until_ms; // what waits to be written may wait for company: a write wakes the host, which costs more than the bytes. 0: it may not
 	bool ended;     // read() said 0: on a socket the peer is gone, on a virtio port it may come back
 	struct decoder decoder;
 	size_t in_start, in_end;
@@ -45,8 +45,11 @@ uint8_t *channel_begin(struct channel *channel);
 void channel_commit(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, size_t payload_bytes);
 void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
 		  size_t payload_bytes);
-// A frame that is worth no write of its own: another one is likely to follow at once.
-void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream);
+// A frame that is worth no write of its own for so long: another one is likely to follow.
+void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
+			    size_t payload_bytes, int patience_ms);
+// Milliseconds that what waits may go on waiting, 0 when it may not; -1 when nothing waits like that.
+int channel_patience_ms(struct channel *channel);
 // EXIT, from the status that waitpid gave.
 void channel_send_exit(struct channel *channel, uint32_t stream, int status);
 // ERROR, FAILED and RESET: a number and a text for people.

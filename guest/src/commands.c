@@ -10,6 +10,11 @@
 #include "spawn.h"
 #include "terminal.h"
 
+enum {
+	START_PATIENCE_MS = 50,
+	END_PATIENCE_MS = 2,
+};
+
 static struct command *find(struct commands *commands, uint32_t id)
 {
 	for (uint32_t i = 0; i < commands->used; i++)
@@ -99,7 +104,11 @@ void commands_run(struct commands *commands, uint32_t id, bool has_stdin, const 
 	enlist(commands, command, id, &spawned);
 	uint8_t pid[4];
 	write_u32(pid, (uint32_t)spawned.pid);
-	channel_send(commands->channel, FRAME_STARTED, 0, id, pid, sizeof pid);
+	// Without stdin nobody has anything to tell it before its first output.
+	if (has_stdin)
+		channel_send(commands->channel, FRAME_STARTED, 0, id, pid, sizeof pid);
+	else
+		channel_send_patiently(commands->channel, FRAME_STARTED, 0, id, pid, sizeof pid, START_PATIENCE_MS);
 }
 
 bool commands_stdin(struct commands *commands, const struct frame *frame)
@@ -238,7 +247,7 @@ static bool pump_output(struct commands *commands, struct command *command, int 
 		return command->exited;
 	}
 	// A process that ends closes its outputs a moment before it can be waited for.
-	channel_send_patiently(commands->channel, type, FLAG_END, command->id);
+	channel_send_patiently(commands->channel, type, FLAG_END, command->id, NULL, 0, END_PATIENCE_MS);
 	close(out->fd);
 	out->fd = -1;
 	return true;

@@ -15,6 +15,7 @@
 #include "channel.h"
 #include "commands.h"
 #include "file.h"
+#include "hold.h"
 #include "sources.h"
 
 enum { EVENTS_AT_ONCE = 64 };
@@ -75,6 +76,19 @@ static void on_hello(struct agent *agent, const struct frame *frame)
 	channel_send(&agent->channel, FRAME_HELLO_ACK, 0, 0, answer, NONCE_BYTES + 4 + BOOT_ID_BYTES);
 }
 
+// The answer to what lets processes run again; one that failed leaves them held.
+static void end_hold(struct agent *agent, uint8_t answer, uint32_t stream, struct refreshed done)
+{
+	if (done.error == 0) {
+		hold_release();
+		channel_send(&agent->channel, answer, 0, stream, NULL, 0);
+		return;
+	}
+	char text[128];
+	snprintf(text, sizeof text, "refresh: %s: %s", done.step, strerror(done.error));
+	channel_send_error(&agent->channel, FRAME_ERROR, stream, done.error, text);
+}
+
 static void on_refresh(struct agent *agent)
 {
 	if (agent->message_too_long) {
@@ -82,13 +96,22 @@ static void on_refresh(struct agent *agent)
 		return;
 	}
 	struct refreshed done = refresh(&agent->setup->refresh, agent->message, agent->message_bytes);
-	if (done.error == 0) {
-		channel_send(&agent->channel, FRAME_REFRESHED, 0, agent->message_stream, NULL, 0);
-		return;
-	}
-	char text[128];
-	snprintf(text, sizeof text, "refresh: %s: %s", done.step, strerror(done.error));
-	channel_send_error(&agent->channel, FRAME_ERROR, agent->message_stream, done.error, text);
+	end_hold(agent, FRAME_REFRESHED, agent->message_stream, done);
+}
+
+static void on_hold(struct agent *agent, const struct frame *frame)
+{
+	int error = hold_take();
+	if (error == 0)
+		channel_send(&agent->channel, FRAME_HELD, 0, frame->stream, NULL, 0);
+	else
+		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, error, "hold: not every CPU came");
+}
+
+static void on_release(struct agent *agent, const struct frame *frame)
+{
+	struct refreshed done = refresh_time(&agent->setup->refresh, frame->payload, frame->payload_bytes);
+	end_hold(agent, FRAME_RELEASED, frame->stream, done);
 }
 
 static bool is_live(struct agent *agent, uint32_t stream)
@@ -131,7 +154,10 @@ static bool run(struct agent *agent, uint32_t stream, bool has_stdin)
 
 static void on_run(struct agent *agent, bool has_stdin)
 {
-	if (agent->message_too_long)
+	// To start a program is to wait for its exec.
+	if (hold_is_taken())
+		channel_send_error(&agent->channel, FRAME_FAILED, agent->message_stream, EAGAIN, "the machine is held");
+	else if (agent->message_too_long)
 		channel_send_error(&agent->channel, FRAME_FAILED, agent->message_stream, E2BIG, "command: too long");
 	else if (!run(agent, agent->message_stream, has_stdin))
 		reset(agent, EPROTO, "bad RUN");
@@ -164,6 +190,11 @@ static void on_message_part(struct agent *agent, const struct frame *frame)
 // Before a snapshot: everything on disk, nothing in memory that the disk has too, but for what is needed at once.
 static void on_quiesce(struct agent *agent, const struct frame *frame)
 {
+	// To sync is to wait for threads of the kernel.
+	if (hold_is_taken()) {
+		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, EAGAIN, "the machine is held");
+		return;
+	}
 	if (agent->setup->refresh.is_system) {
 		sync();
 		file_write("/proc/sys/vm/drop_caches", "3");
@@ -248,6 +279,12 @@ static void on_frame(struct agent *agent, const struct frame *frame)
 	case FRAME_QUIESCE:
 		on_quiesce(agent, frame);
 		break;
+	case FRAME_HOLD:
+		on_hold(agent, frame);
+		break;
+	case FRAME_RELEASE:
+		on_release(agent, frame);
+		break;
 	case FRAME_STDIN:
 	case FRAME_CREDIT:
 	case FRAME_KILL:
@@ -281,10 +318,12 @@ static bool handle_frames(struct agent *agent)
 		if (decoded == DECODED_NOTHING)
 			break;
 		progress = true;
+		hold_begin_work();
 		if (decoded == DECODED_FRAME)
 			on_frame(agent, &frame);
 		else if (agent->has_host)
 			reset(agent, EPROTO, "not a frame");
+		hold_end_work();
 	}
 	return progress;
 }
@@ -368,22 +407,31 @@ static bool take_event(struct agent *agent, const struct epoll_event *event)
 	return false;
 }
 
+// What commands have written, and what is written to them.
+static bool pump(struct agent *agent)
+{
+	bool progress = commands_pump(&agent->commands);
+	progress |= kept_pump(&agent->kept);
+	progress |= attachments_pump(&agent->attachments);
+	return progress;
+}
+
 static bool step(struct agent *agent)
 {
 	bool progress = channel_fill(&agent->channel);
 	progress |= handle_frames(agent);
 	if (agent->setup->listener_fd >= 0)
 		progress |= take_next_host(agent);
-	progress |= commands_pump(&agent->commands);
-	progress |= kept_pump(&agent->kept);
-	progress |= attachments_pump(&agent->attachments);
+	// Held processes may have the locks of their pipes.
+	if (!hold_is_taken())
+		progress |= pump(agent);
 	// Room that comes back is a reason to go round again: no edge will tell of it.
 	bool was_full = !channel_has_room_for_output(&agent->channel);
 	if (channel_patience_ms(&agent->channel) <= 0)
 		channel_flush(&agent->channel);
 	progress |= was_full && channel_has_room_for_output(&agent->channel);
 	// What nobody waits for comes last.
-	return drains_pump(&agent->drains) || progress;
+	return (!hold_is_taken() && drains_pump(&agent->drains)) || progress;
 }
 
 static const int wanted_signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGPWR, SIGUSR1, SIGUSR2};

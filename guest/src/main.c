@@ -13,11 +13,15 @@
 #include "agent.h"
 #include "boot.h"
 #include "file.h"
+#include "hold.h"
 
 static _Noreturn void be_init(void)
 {
 	agent_block_signals();
 	boot();
+	int error = hold_prepare();
+	if (error != 0)
+		dprintf(STDERR_FILENO, "offshoot-guest: hold: %s\n", strerror(error));
 	struct agent_setup setup = {
 		.channel_fd = boot_open_port(),
 		.listener_fd = -1,

@@ -196,6 +196,19 @@ static struct refreshed refresh_files(const char *root, const struct request *re
 	return (struct refreshed){remove_host_keys(root), "host keys"};
 }
 
+struct refreshed refresh_time(const struct refresh_target *target, const uint8_t *message, size_t message_bytes)
+{
+	enum { TIME_BYTES = 8 };
+	if (message_bytes < TIME_BYTES + ENTROPY_MIN_BYTES || message_bytes > TIME_BYTES + ENTROPY_MAX_BYTES)
+		return (struct refreshed){EINVAL, "request"};
+	if (!target->is_system)
+		return (struct refreshed){0, NULL};
+	int error = set_clock(read_u64(message));
+	if (error != 0)
+		return (struct refreshed){error, "clock"};
+	return (struct refreshed){add_entropy(message + TIME_BYTES, message_bytes - TIME_BYTES), "entropy"};
+}
+
 void refresh_prepare(const struct refresh_target *target)
 {
 	static const char *const files[] = {"/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/hosts", "/etc/hostname",

@@ -19,6 +19,9 @@ struct refreshed {
 // Reads what a refresh will touch, so that a snapshot taken now holds it in memory: 25 ms less at the restore.
 void refresh_prepare(const struct refresh_target *target);
 
+// The clock and the random pool alone, for the machine that goes on.
+struct refreshed refresh_time(const struct refresh_target *target, const uint8_t *message, size_t message_bytes);
+
 struct refreshed refresh(const struct refresh_target *target, uint8_t *message, size_t message_bytes);
 
 #endif

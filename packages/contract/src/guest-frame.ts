@@ -10,7 +10,7 @@
  */
 
 /** Spoken by this build; the guest answers with its own in HELLO_ACK. */
-export const GUEST_PROTOCOL_VERSION = 2
+export const GUEST_PROTOCOL_VERSION = 3
 
 export const FRAME_HEADER_BYTES = 8
 export const FRAME_PAYLOAD_MAX_BYTES = 16_384
@@ -48,6 +48,10 @@ export const FrameType = {
   quiesced: 8,
   error: 9,
   reset: 10,
+  hold: 11,
+  held: 12,
+  release: 13,
+  released: 14,
   run: 16,
   stdin: 17,
   credit: 18,

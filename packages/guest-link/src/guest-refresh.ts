@@ -19,15 +19,13 @@ export interface GuestRefresh {
 
 /** @throws GuestRequestError E2BIG or EINVAL, for what the guest could only refuse. */
 export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
-  const timeNs = refresh.time instanceof Date ? BigInt(refresh.time.getTime()) * 1_000_000n : refresh.time
   const env = environmentStrings(refresh.env)
   if (!/^[0-9a-f]{32}$/.test(refresh.machineId)) throw invalid('machine id')
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(refresh.hostname)) throw invalid('host name')
-  if (refresh.entropy.length < 32 || refresh.entropy.length > 512) throw invalid('entropy')
   if (env.some((string) => string.includes('\0'))) throw invalid('env')
 
   const head = Buffer.alloc(14)
-  head.writeBigUInt64LE(timeNs, 0)
+  head.writeBigUInt64LE(guestTimeNs(refresh.time), 0)
   head.writeUInt16LE(refresh.hostname.length, 8)
   head.writeUInt16LE(refresh.entropy.length, 10)
   head.writeUInt16LE(Math.min(env.length, 0xffff), 12)
@@ -35,13 +33,23 @@ export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
   const message = Buffer.concat([
     head,
     names,
-    refresh.entropy,
+    guestEntropy(refresh.entropy),
     Buffer.from(env.map((string) => `${string}\0`).join('')),
   ])
   if (env.length > GUEST_ENVIRONMENT_MAX_ENTRIES || message.length > GUEST_MESSAGE_MAX_BYTES) {
     throw new GuestRequestError(constants.errno.E2BIG, 'refresh: env is too long')
   }
   return message
+}
+
+export function guestTimeNs(time: bigint | Date): bigint {
+  return time instanceof Date ? BigInt(time.getTime()) * 1_000_000n : time
+}
+
+/** @throws GuestRequestError EINVAL */
+export function guestEntropy(entropy: Uint8Array): Uint8Array {
+  if (entropy.length < 32 || entropy.length > 512) throw invalid('entropy')
+  return entropy
 }
 
 const invalid = (what: string) => new GuestRequestError(constants.errno.EINVAL, `refresh: ${what}`)

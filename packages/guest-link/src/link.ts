@@ -21,29 +21,22 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { readErrorPayload } from './error-payload.ts'
 import type { GuestAttachment } from './guest-attachment.ts'
 import { encodeBuiltin, encodeCommand, type GuestCommand } from './guest-command.ts'
+import { FrameWriter } from './frame-writer.ts'
 import { GuestFiles, type RunBuiltin } from './guest-files.ts'
+import type { GuestLinkClosed } from './guest-link-closed.ts'
 import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import type { GuestProcess } from './guest-process.ts'
+import { encodeRelease, type GuestRelease } from './guest-release.ts'
 import { encodeRefresh, type GuestRefresh } from './guest-refresh.ts'
+import { HoldGate } from './hold-gate.ts'
 import { Handshake, readHelloAck, type GuestHello } from './handshake.ts'
 import { decodeKeptList, type KeptCommand } from './kept-command.ts'
 import { completeKeepOptions, encodeAttach, encodeKeptId, encodeSignal, type KeepOptions } from './kept-payload.ts'
 import { LinkRequest } from './link-request.ts'
-import type { LinkStream } from './link-stream.ts'
+import { LinkStreams } from './link-streams.ts'
 import { openSocket } from './open-socket.ts'
 import { RemoteAttachment } from './remote-attachment.ts'
 import { RemoteCommand } from './remote-command.ts'
-
-/** Written and not yet taken by the guest; over this it hangs, and the link is closed. All windows together are less. */
-const UNSENT_MAX_BYTES = 64 * 1024 * 1024
-const STREAM_ID_MAX = 0xffff_ffff
-
-/** Why a link ended. */
-export interface GuestLinkClosed {
-  /** `closed`: by {@link GuestLink.close}. `lost`: the other end went away. `protocol`: the guest broke the protocol. */
-  readonly reason: 'closed' | 'lost' | 'protocol'
-  readonly message: string
-}
 
 export class GuestLink {
   /** Resolves when the link is no more, with the reason; never rejects. */
@@ -56,13 +49,13 @@ export class GuestLink {
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   readonly #greeted = Promise.withResolvers<void>()
   readonly #decoder = new FrameDecoder()
-  readonly #streams = new Map<number, LinkStream>()
+  readonly #streams = new LinkStreams()
+  readonly #holdGate = new HoldGate()
   #handshake: Handshake | undefined = new Handshake()
   #hello: GuestHello | undefined
   #socket: Socket | undefined
   #isClosed = false
-  #isCorked = false
-  #lastId = 0
+  #writer: FrameWriter | undefined
 
   private constructor() {
     this.closed = this.#closed.promise
@@ -101,6 +94,29 @@ export class GuestLink {
   /** Gives a restored guest its own identity, before anything else. @throws GuestRequestError naming the failed step */
   async refresh(refresh: GuestRefresh, deadline: Deadline): Promise<void> {
     await this.#ask(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline)
+    this.#holdGate.open()
+  }
+
+  /**
+   * No process of the guest runs from here on until {@link release} or {@link refresh}, on this link or on a later one;
+   * also in what is restored from a checkpoint that is taken meanwhile. Commands that are started on this link wait.
+   *
+   * @throws GuestRequestError ETIMEDOUT, then nothing is held; DeadlineExceeded: it may be; GuestLinkLost
+   */
+  async hold(deadline: Deadline): Promise<void> {
+    this.#holdGate.shut()
+    try {
+      await this.#ask(FrameType.hold, FrameType.held, new Uint8Array(0), deadline)
+    } catch (error) {
+      if (error instanceof GuestRequestError) this.#holdGate.open()
+      throw error
+    }
+  }
+
+  /** Lets a held guest go on, in the present. One that is not held only takes clock and entropy. @throws as refresh */
+  async release(release: GuestRelease, deadline: Deadline): Promise<void> {
+    await this.#ask(FrameType.release, FrameType.released, encodeRelease(release), deadline)
+    this.#holdGate.open()
   }
 
   /** Everything on disk and nothing cached that the disk has too: before a snapshot. @throws DeadlineExceeded, GuestLinkLost */
@@ -129,6 +145,7 @@ export class GuestLink {
   async keep(command: GuestCommand, options: KeepOptions, deadline: Deadline): Promise<{ readonly pid: number }> {
     const message = encodeCommand(command, completeKeepOptions(command, options))
     const flags = command.stdin === 'none' ? FrameFlag.end : 0
+    await this.#holdGate.pass(deadline)
     try {
       const started = await this.#ask(FrameType.run, FrameType.started, message, deadline, flags)
       return { pid: Buffer.from(started).readUInt32LE(0) }
@@ -150,7 +167,7 @@ export class GuestLink {
   ): Promise<GuestAttachment> {
     this.#throwIfClosed()
     const payload = encodeAttach(id, options.fromOffset ?? 0)
-    const stream = this.#takeId()
+    const stream = this.#streams.takeId()
     const remote = new RemoteAttachment(stream, (frame) => this.#send(frame))
     this.#streams.set(stream, remote)
     this.#send(encodeFrame(FrameType.attach, stream, payload))
@@ -189,8 +206,9 @@ export class GuestLink {
   }
 
   async #run(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {
+    await this.#holdGate.pass(deadline)
     this.#throwIfClosed()
-    const id = this.#takeId()
+    const id = this.#streams.takeId()
     const remote = new RemoteCommand(id, hasStdin, (frame) => this.#send(frame))
     this.#streams.set(id, remote)
     this.#send(encodeMessage(FrameType.run, id, message, hasStdin ? 0 : FrameFlag.end))
@@ -205,6 +223,7 @@ export class GuestLink {
 
   #greet(socket: Socket): void {
     this.#socket = socket
+    this.#writer = new FrameWriter(socket)
     socket.on('error', (error) =>
       this.#close({ reason: 'lost', message: `the guest's socket failed: ${error.message}` }),
     )
@@ -222,7 +241,7 @@ export class GuestLink {
   ): Promise<Uint8Array> {
     this.#throwIfClosed()
     const request = new LinkRequest(answerType)
-    const id = this.#takeId()
+    const id = this.#streams.takeId()
     this.#streams.set(id, request)
     this.#send(encodeMessage(type, id, payload, flags))
     return deadline.race(request.answered)
@@ -252,28 +271,12 @@ export class GuestLink {
     if (frame.type === FrameType.reset) {
       throw new GuestProtocolError(`the guest ended the connection: ${readErrorPayload(frame.payload).text}`)
     }
-    // Every stream of the guest ends with a frame of its own, so an id we do not know is one we never gave.
-    const stream = this.#streams.get(frame.stream)
-    if (stream === undefined) throw new GuestProtocolError(`frame type ${frame.type} on unknown stream ${frame.stream}`)
-    if (stream.onFrame(frame)) this.#streams.delete(frame.stream)
+    this.#streams.deliver(frame)
   }
 
-  /** Frames of one turn of the event loop leave in one write. */
   #send(frame: Uint8Array): void {
-    const socket = this.#socket
-    if (this.#isClosed || socket === undefined) return
-    if (!this.#isCorked) {
-      this.#isCorked = true
-      socket.cork()
-      process.nextTick(() => {
-        this.#isCorked = false
-        socket.uncork()
-      })
-    }
-    socket.write(frame)
-    if (socket.writableLength > UNSENT_MAX_BYTES) {
-      this.#close({ reason: 'protocol', message: 'the guest takes nothing any more' })
-    }
+    if (this.#isClosed || this.#writer?.write(frame) !== false) return
+    this.#close({ reason: 'protocol', message: 'the guest takes nothing any more' })
   }
 
   #close(why: GuestLinkClosed): void {
@@ -282,18 +285,12 @@ export class GuestLink {
     this.#socket?.destroy()
     const error = new GuestLinkLost(`guest link: ${why.message}`)
     this.#greeted.reject(error)
-    for (const stream of this.#streams.values()) stream.onLinkLost(error)
-    this.#streams.clear()
+    this.#holdGate.open()
+    this.#streams.lose(error)
     this.#closed.resolve(why)
   }
 
   #throwIfClosed(): void {
     if (this.#isClosed) throw new GuestLinkLost('guest link: already closed')
-  }
-
-  #takeId(): number {
-    if (this.#lastId === STREAM_ID_MAX) throw new Error('a link has run out of stream ids')
-    this.#lastId += 1
-    return this.#lastId
   }
 }

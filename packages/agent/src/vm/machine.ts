@@ -69,7 +69,9 @@ export function machineArguments(machine: Machine, memory: MemoryFile): string[]
 /** What a cold boot adds. `reboot=t` with `-no-reboot`: a guest that restarts or panics ends its QEMU. */
 export function bootArguments(machine: Machine, kernel: string, initramfs: string): string[] {
   const clock = machine.accelerator === 'tcg' ? [`tsc_early_khz=${machine.tscKhz}`, 'tsc=reliable'] : []
-  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', ...clock]
+  // RCU's threads above the priority at which the agent holds a machine: what waits for them waits for ever otherwise.
+  const hold = 'rcutree.kthread_prio=99'
+  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', hold, ...clock]
   return ['-kernel', kernel, '-initrd', initramfs, '-append', parameters.join(' ')]
 }
 

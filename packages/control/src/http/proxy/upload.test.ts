@@ -1,0 +1,175 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { FakeAgent } from '../../test/fake-agent.ts'
+import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
+
+const MIB = 1024 ** 2
+
+let harness: Harness
+let agent: FakeAgent
+let control: RunningControl
+let alice: Tenant
+let path: string
+
+beforeAll(async () => {
+  agent = await FakeAgent.start()
+  harness = await Harness.start()
+  control = await harness.control([agent])
+  alice = await harness.tenant(control, 'alice')
+  const created = await call(control.url, 'POST', '/v1/sandboxes', { token: alice.key, body: { template: 'base' } })
+  path = `/v1/sandboxes/${created.body.id}/fs?path=/a%FF+b`
+})
+
+afterEach(() => {
+  agent.onOperation = () => false
+})
+
+afterAll(async () => {
+  await harness.stop()
+  await agent.kill()
+})
+
+function put(headers: Record<string, string> = {}) {
+  return httpRequest(control.url + path, {
+    method: 'PUT',
+    agent: false,
+    headers: { authorization: `Bearer ${alice.key}`, ...headers },
+  })
+}
+
+/** So many chunks of one MiB, counted as they are taken. */
+function source(mib: number): { readonly stream: Readable; readonly taken: () => number } {
+  const chunk = Buffer.alloc(MIB, 'x')
+  let taken = 0
+  const chunks = function* () {
+    for (; taken < mib; taken += 1) yield chunk
+  }
+  return { stream: Readable.from(chunks()), taken: () => taken }
+}
+
+function countBytes(): Promise<{ request: IncomingMessage; bytes: number }> {
+  const { promise, resolve } = Promise.withResolvers<{ request: IncomingMessage; bytes: number }>()
+  agent.onOperation = (request, response) => {
+    let bytes = 0
+    request.on('data', (chunk: Buffer) => (bytes += chunk.length))
+    request.once('end', () => {
+      resolve({ request, bytes })
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"bytes":1}')
+    })
+    return true
+  }
+  return promise
+}
+
+describe('an upload', () => {
+  it.each([
+    ['chunked', {}],
+    ['of an announced length', { 'content-length': String(8 * MIB) }],
+    ['that calls itself JSON', { 'content-type': 'application/json' }],
+    ['that calls itself a form', { 'content-type': 'multipart/form-data; boundary=x' }],
+  ])('%s passes whole, with its path as it came', async (_kind, headers) => {
+    const counted = countBytes()
+    const request = put(headers)
+    const answered = once(request, 'response')
+    await pipeline(source(8).stream, request)
+    const [response] = (await answered) as [IncomingMessage]
+    expect([response.statusCode, await text(response)]).toEqual([200, '{"bytes":1}'])
+    const { request: asked, bytes } = await counted
+    expect([bytes, asked.url]).toEqual([8 * MIB, path])
+    expect(asked.headers).toMatchObject(headers)
+  })
+
+  it('of nothing is an upload', async () => {
+    const counted = countBytes()
+    const request = put({ 'content-length': '0' })
+    request.end()
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    response.resume()
+    expect([response.statusCode, (await counted).bytes]).toEqual([200, 0])
+  })
+
+  it('is held back while the agent does not take it', async () => {
+    const { promise: begun, resolve } = Promise.withResolvers<IncomingMessage>()
+    agent.onOperation = (request, response) => {
+      resolve(request)
+      request.once('end', () => response.end('{}'))
+      return true
+    }
+    const { stream, taken } = source(256)
+    const request = put()
+    const answered = once(request, 'response')
+    const sent = pipeline(stream, request)
+    const asked = await begun
+    let before = -1
+    await eventually(async () => {
+      const stands = taken() === before
+      before = taken()
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      return stands
+    })
+    expect(taken()).toBeLessThan(64)
+    asked.resume()
+    await sent
+    const [response] = (await answered) as [IncomingMessage]
+    response.resume()
+    expect([response.statusCode, taken()]).toEqual([200, 256])
+  })
+
+  it('is ended at the agent when its caller hangs up in the middle', async () => {
+    const { promise: ended, resolve } = Promise.withResolvers<boolean>()
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    agent.onOperation = (request) => {
+      request.once('data', () => begin()).on('error', () => undefined)
+      request.once('close', () => resolve(request.complete))
+      return true
+    }
+    const request = put({ 'content-length': String(8 * MIB) })
+    request.on('error', () => undefined)
+    request.write(Buffer.alloc(MIB))
+    await begun
+    request.destroy()
+    expect(await ended).toBe(false)
+  })
+
+  it('that is refused early may be sent to its end: the answer is still there', async () => {
+    agent.onOperation = (request, response) => {
+      request.once('data', () =>
+        response.writeHead(413, { 'content-type': 'application/json' }).end('{"error":"too large"}'),
+      )
+      return true
+    }
+    const { port } = new URL(control.url)
+    const socket = connect({ port: Number(port), host: '127.0.0.1' })
+    const size = 64 * MIB
+    socket.write(
+      `PUT ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${alice.key}\r\ncontent-length: ${size}\r\n\r\n`,
+    )
+    const chunk = Buffer.alloc(MIB)
+    for (let sent = 0; sent < size; sent += MIB) {
+      if (!socket.write(chunk)) await once(socket, 'drain')
+    }
+    // On the same connection, only now read: the refusal, and the answer to the next request.
+    socket.write('GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    const answers = await text(socket)
+    expect(answers).toMatch(/^HTTP\/1\.1 413 /)
+    expect(answers).toContain('{"error":"too large"}')
+    expect(answers).toContain('HTTP/1.1 200 OK')
+  })
+
+  it('that waits for 100 Continue gets it', async () => {
+    const counted = countBytes()
+    const request = put({ expect: '100-continue', 'content-length': '5' })
+    request.flushHeaders()
+    await once(request, 'continue')
+    request.end('hello')
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    response.resume()
+    const { bytes, request: asked } = await counted
+    expect([response.statusCode, bytes, asked.headers['expect']]).toEqual([200, 5, undefined])
+  })
+})

@@ -6,7 +6,42 @@ export interface Commands {
   readonly 'query-status': { arguments: NoArguments; return: { status: string; running: boolean } }
   /** Writes the state of every device, without memory, to a path as QEMU sees it. */
   readonly 'xen-save-devices-state': { arguments: { filename: string; live: boolean }; return: object }
+  readonly 'blockdev-add': { arguments: BlockdevOptions; return: object }
+  readonly 'blockdev-del': { arguments: { 'node-name': string }; return: object }
+  /** Puts `overlay`, which has no backing yet, on top of `node`, which becomes read-only. */
+  readonly 'blockdev-snapshot': { arguments: { node: string; overlay: string }; return: object }
+  /** Devices with the nodes below them, the top one first. */
+  readonly 'query-blockstats': { arguments: NoArguments; return: readonly BlockStats[] }
+  /** Copies what lies between `base-node` and `device` into `device`, in the background; speed in bytes a second. */
+  readonly 'block-stream': {
+    arguments: { 'job-id': string; device: string; 'base-node': string; speed: number }
+    return: object
+  }
+  readonly 'block-job-cancel': { arguments: { device: string; force: boolean }; return: object }
+  readonly 'query-block-jobs': { arguments: NoArguments; return: readonly BlockJob[] }
 }
 
 export type CommandName = keyof Commands
 type NoArguments = Readonly<Record<string, never>>
+
+interface BlockdevOptions {
+  readonly driver: 'qcow2'
+  readonly 'node-name': string
+  readonly file: { readonly driver: 'file'; readonly filename: string }
+  readonly cache: { readonly 'no-flush': boolean }
+  readonly backing: null
+}
+
+interface BlockStats {
+  readonly 'node-name'?: string
+  readonly backing?: BlockStats
+}
+
+interface BlockJob {
+  /** The job's id. */
+  readonly device: string
+  readonly type: string
+  /** Bytes. */
+  readonly len: number
+  readonly offset: number
+}

@@ -11,7 +11,15 @@ import { formatBakeManifest } from './bake-manifest.ts'
 import type { Confinement } from './confinement.ts'
 import type { Images } from './images.ts'
 import { describeEnd, launch } from './launch.ts'
-import { bootArguments, CONSOLE, GUEST_SOCKET, machineArguments, QMP_SOCKET, type Machine } from './machine.ts'
+import {
+  BOOT_DISK,
+  bootArguments,
+  CONSOLE,
+  GUEST_SOCKET,
+  machineArguments,
+  QMP_SOCKET,
+  type Machine,
+} from './machine.ts'
 import { prepareGuest } from './prepare-guest.ts'
 import { Vm } from './vm.ts'
 import { warmGuest } from './warm-guest.ts'
@@ -80,16 +88,16 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
   const launched = await launch({
     qemu: options.qemu,
     args: [
-      ...machineArguments(machine, { path: 'memory', isShared: true }),
+      ...machineArguments(machine, { path: 'memory', isShared: true }, BOOT_DISK),
       ...bootArguments(machine, KERNEL, INITRAMFS),
     ],
     folder,
     logPath,
     confinement,
-    memoryPath: null,
-    statePath: null,
+    files: [],
+    preload: null,
   })
-  const vm = new Vm(folder, launched)
+  const vm = new Vm(folder, launched, null)
   try {
     const died = vm.ended.then(async (end) => {
       throw await describeEnd(logPath, end)

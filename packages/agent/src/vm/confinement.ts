@@ -2,8 +2,6 @@
 export interface Confinement {
   /** User and group of the process; `null` where the agent is not root and can give none. */
   readonly uid: number | null
-  /** Shared object that makes QEMU open its memory file read-only; `null` where it is not needed. */
-  readonly preload: string | null
 }
 
 export interface ProgramLine {

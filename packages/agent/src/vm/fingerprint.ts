@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Qemu } from '../host/qemu.ts'
-import { bootArguments, LAYOUT_VERSION, machineArguments, type Machine } from './machine.ts'
+import { BOOT_DISK, bootArguments, LAYOUT_VERSION, machineArguments, type Machine } from './machine.ts'
 
 export interface FingerprintInputs {
   readonly qemu: Qemu
@@ -12,20 +12,28 @@ export interface FingerprintInputs {
   readonly bootHash: string
 }
 
-/** Names everything a restored state depends on: another fingerprint means that the state must not be loaded. */
-export async function fingerprint(inputs: FingerprintInputs): Promise<string> {
-  const { qemu, machine, imageVersion, bootHash } = inputs
-  const memory = { path: 'memory', isShared: false }
-  const parts = {
+/** Names everything a bake depends on: where it differs, the template is baked anew. */
+export async function fingerprint({ imageVersion, bootHash, ...inputs }: FingerprintInputs): Promise<string> {
+  return digest({ ...(await machineParts(inputs)), bootHash, imageVersion })
+}
+
+/** Names everything a device state depends on: another fingerprint means that it must not be loaded. */
+export async function machineFingerprint(inputs: Pick<FingerprintInputs, 'qemu' | 'machine'>): Promise<string> {
+  return digest(await machineParts(inputs))
+}
+
+async function machineParts({ qemu, machine }: Pick<FingerprintInputs, 'qemu' | 'machine'>) {
+  return {
     layout: LAYOUT_VERSION,
     qemu: [qemu.version, qemu.build],
-    machine: machineArguments(machine, memory),
+    machine: machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK),
     boot: bootArguments(machine, 'vmlinuz', 'initramfs'),
     // Under KVM the guest sees the host's own CPU.
     cpu: machine.accelerator === 'kvm' ? await hostCpu() : null,
-    bootHash,
-    imageVersion,
   }
+}
+
+function digest(parts: object): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 

@@ -19,7 +19,11 @@ export function guestIdentity(id: SandboxId, env: Readonly<Record<string, string
     time: new Date(),
     hostname: `sbx-${id.slice(0, 8)}`,
     machineId: id.replaceAll('-', ''),
-    entropy: randomBytes(ENTROPY_BYTES),
+    entropy: guestEntropy(),
     env,
   }
+}
+
+export function guestEntropy(): Buffer {
+  return randomBytes(ENTROPY_BYTES)
 }

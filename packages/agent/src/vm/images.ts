@@ -16,7 +16,7 @@ export class Images {
     this.#folder = folder
     this.kernel = join(folder, 'vmlinuz')
     this.initramfs = join(folder, 'initramfs.cpio.gz')
-    this.preload = join(folder, 'readonly-memory.so')
+    this.preload = join(folder, 'guest-memory.so')
   }
 
   rootfs(template: string): string {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { open, readFile } from 'node:fs/promises'
+import { open, readFile, type FileHandle } from 'node:fs/promises'
 import { relative } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
@@ -22,10 +22,10 @@ export interface Launch {
   /** Where its standard error goes; outside of its folder. */
   readonly logPath: string
   readonly confinement: Confinement
-  /** As given in `-object …,mem-path=`: what the preload object recognises. `null` while baking. */
-  readonly memoryPath: string | null
-  /** Device state to start from. */
-  readonly statePath: string | null
+  /** Files it inherits, read-only and from FIRST_FILE_FD on: opened by us, so that its user need not reach them. */
+  readonly files: readonly string[]
+  /** A shared object to load into it, and the variables that this one reads. */
+  readonly preload: { readonly path: string; readonly env: Readonly<Record<string, string>> } | null
 }
 
 export interface LaunchedQemu {
@@ -40,25 +40,29 @@ export class QemuEnded extends Error {
 }
 
 /**
- * Starts a QEMU that outlives us: own session, nothing of ours but two descriptors.
- * One is our end of its first monitor, the other its device state, opened by us so that its user need not reach it.
+ * Starts a QEMU that outlives us: own session, nothing of ours but our end of its first monitor and the files it is given.
  */
 export async function launch(options: Launch): Promise<LaunchedQemu> {
-  const { folder, logPath, confinement, memoryPath, statePath } = options
-  const log = await open(logPath, 'a', 0o600)
-  const state = statePath === null ? null : await open(statePath, 'r')
+  const { folder, logPath, confinement, preload } = options
+  const opened: FileHandle[] = []
   try {
+    const log = await open(logPath, 'a', 0o600)
+    opened.push(log)
+    const files: number[] = []
+    for (const path of options.files) {
+      const file = await open(path, 'r')
+      opened.push(file)
+      files.push(file.fd)
+    }
     const { program, args } = confine({ program: options.qemu, args: options.args }, confinement)
     const child = spawn(program, args, {
       cwd: folder,
       detached: true,
-      stdio: ['ignore', log.fd, log.fd, 'pipe', state?.fd ?? 'ignore'],
+      stdio: ['ignore', log.fd, log.fd, 'pipe', ...files],
       env: {
         PATH: process.env['PATH'] ?? '/usr/bin:/bin',
         // Relative: the folders above ours may be closed to QEMU's user.
-        ...(confinement.preload !== null && memoryPath !== null
-          ? { LD_PRELOAD: relative(folder, confinement.preload), MEM_RO: memoryPath }
-          : {}),
+        ...(preload === null ? {} : { LD_PRELOAD: relative(folder, preload.path), ...preload.env }),
       },
     })
     const ended = Promise.withResolvers<VmEnd>()
@@ -74,8 +78,7 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
     if (identity === null) throw await describeEnd(logPath, await ended.promise)
     return { process: identity, qmp, ended: ended.promise }
   } finally {
-    await log.close()
-    await state?.close()
+    for (const file of opened) await file.close()
   }
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { fingerprint } from './fingerprint.ts'
-import { bootArguments, machineArguments, restoreArguments, type Machine } from './machine.ts'
+import { BOOT_DISK, bootArguments, machineArguments, restoreArguments, type Machine } from './machine.ts'
 
 const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512 }
 
 describe('the command line', () => {
   it('differs between bake and restore only in how memory is mapped and where the guest starts', () => {
-    const bake = machineArguments(machine, { path: 'memory', isShared: true })
-    const restored = machineArguments(machine, { path: 'memory', isShared: false })
+    const bake = machineArguments(machine, { path: 'memory', isShared: true }, BOOT_DISK)
+    const restored = machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK)
     expect(bake.length).toBe(restored.length)
     expect(bake.filter((argument, index) => argument !== restored[index])).toEqual([
       'memory-backend-file,id=ram,size=512M,mem-path=memory,share=on',
@@ -17,7 +17,9 @@ describe('the command line', () => {
 
   it('keeps a comma in a path from ending the option', () => {
     const path = 'a,b/memory'
-    expect(machineArguments(machine, { path, isShared: false }).join(' ')).toContain('mem-path=a,,b/memory,share=off')
+    expect(machineArguments(machine, { path, isShared: false }, BOOT_DISK).join(' ')).toContain(
+      'mem-path=a,,b/memory,share=off',
+    )
   })
 
   it('tells a guest under TCG the speed of the counter, and one under KVM nothing', () => {

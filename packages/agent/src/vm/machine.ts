@@ -31,9 +31,15 @@ export const CONSOLE = 'console.log'
 export const QMP_SOCKET = 'qmp.sock'
 export const GUEST_SOCKET = 'guest.sock'
 
-/** File descriptors that QEMU inherits. */
+/** File descriptors that QEMU inherits: its first monitor, then the files of `Launch.files`, the device state first. */
 export const QMP_FD = 3
-export const STATE_FD = 4
+export const FIRST_FILE_FD = 4
+
+/**
+ * What a restore gives as the path of its memory: the preload object knows it (native/guest-memory.c), and without that
+ * object QEMU ends, because no such file can be made.
+ */
+export const INHERITED_MEMORY = '/dev/null/guest-memory'
 
 export interface MemoryFile {
   readonly path: string
@@ -41,7 +47,22 @@ export interface MemoryFile {
   readonly isShared: boolean
 }
 
-export function machineArguments(machine: Machine, memory: MemoryFile): string[] {
+/** One node of the disk. */
+export interface DiskNode {
+  readonly name: string
+  readonly path: string
+  readonly isReadOnly: boolean
+  /** The node below; `null`: as the file says. */
+  readonly backing: string | null
+}
+
+/** The disk of a guest that is booted: one layer, which says itself what is below it. */
+export const BOOT_DISK: readonly DiskNode[] = [{ name: 'root', path: DISK, isReadOnly: false, backing: null }]
+/** The bake's disk, below every layer of a restored guest. */
+export const BAKE_NODE = 'bake'
+
+/** @param disk from the lowest node to the one that the guest sees */
+export function machineArguments(machine: Machine, memory: MemoryFile, disk: readonly DiskNode[]): string[] {
   const { accelerator, vcpus, memoryMib } = machine
   const thread = vcpus > 1 ? 'multi' : 'single'
   return [
@@ -53,9 +74,9 @@ export function machineArguments(machine: Machine, memory: MemoryFile): string[]
     ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
     // Appending, so that the file can be cut while QEMU holds it open: that is how its size is bounded.
     ['-chardev', `file,id=console,path=${CONSOLE},append=on`, '-serial', 'chardev:console'],
-    ['-blockdev', `driver=qcow2,node-name=root,file.driver=file,file.filename=${DISK}`],
+    ...disk.map((node) => ['-blockdev', blockNode(node)]),
     // A full host disk is an I/O error to the guest; by default QEMU would stop the whole VM.
-    ['-device', 'virtio-blk-device,drive=root,werror=report,rerror=report'],
+    ['-device', `virtio-blk-device,drive=${disk.at(-1)?.name},werror=report,rerror=report`],
     ['-netdev', 'user,id=net,restrict=on,ipv6=off', '-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
     ['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
     ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
@@ -81,11 +102,32 @@ export function bootArguments(machine: Machine, kernel: string, initramfs: strin
  * The state comes from `xen-save-devices-state`, which writes no configuration section.
  */
 export function restoreArguments(): string[] {
-  return ['-incoming', `fd:${STATE_FD}`, '-global', 'migration.send-configuration=off']
+  return ['-incoming', `fd:${FIRST_FILE_FD}`, '-global', 'migration.send-configuration=off']
+}
+
+/** Makes an inherited descriptor a file that block nodes can name. */
+export function descriptorArguments(fd: number): string[] {
+  return ['-add-fd', `fd=${fd},set=${fd}`]
+}
+
+export function descriptorPath(fd: number): string {
+  return `/dev/fdset/${fd}`
 }
 
 function memoryBackend(memoryMib: number, { path, isShared }: MemoryFile): string {
-  // QEMU's option syntax doubles a comma inside a value.
-  const escaped = path.replaceAll(',', ',,')
-  return `memory-backend-file,id=ram,size=${memoryMib}M,mem-path=${escaped},share=${isShared ? 'on' : 'off'}`
+  return `memory-backend-file,id=ram,size=${memoryMib}M,mem-path=${escape(path)},share=${isShared ? 'on' : 'off'}`
+}
+
+/**
+ * No flush: a guest whose host loses power is lost with its memory, so what it wrote need not reach the disk before the
+ * agent makes it durable (a checkpoint does).
+ */
+function blockNode({ name, path, isReadOnly, backing }: DiskNode): string {
+  const file = `driver=qcow2,node-name=${name},file.driver=file,file.filename=${escape(path)},cache.no-flush=on`
+  return [file, ...(isReadOnly ? ['read-only=on'] : []), ...(backing === null ? [] : [`backing=${backing}`])].join(',')
+}
+
+/** QEMU's option syntax doubles a comma inside a value. */
+function escape(value: string): string {
+  return value.replaceAll(',', ',,')
 }

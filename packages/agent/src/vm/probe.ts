@@ -5,7 +5,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { createLayer } from '../disks/qcow2.ts'
 import type { Images } from './images.ts'
 import { launch } from './launch.ts'
-import { bootArguments, DISK, machineArguments, type Machine } from './machine.ts'
+import { BOOT_DISK, bootArguments, DISK, machineArguments, type Machine } from './machine.ts'
 import { Vm } from './vm.ts'
 
 /** Milliseconds; a guest under KVM has answered after a fraction of it. */
@@ -21,11 +21,11 @@ export async function bootsUnderKvm(qemu: string, images: Images, template: stri
   try {
     await createLayer(join(folder, DISK), { path: images.rootfs(template), format: 'raw', bytes: 2 ** 30 }, deadline)
     const args = [
-      ...machineArguments(machine, { path: join(folder, 'memory'), isShared: false }),
+      ...machineArguments(machine, { path: join(folder, 'memory'), isShared: false }, BOOT_DISK),
       ...bootArguments(machine, images.kernel, images.initramfs),
     ]
     // Not confined: it runs nothing but our own guest, once, and KVM itself may be root's only.
-    const confinement = { uid: null, preload: null }
+    const confinement = { uid: null }
     const vm = new Vm(
       folder,
       await launch({
@@ -34,9 +34,10 @@ export async function bootsUnderKvm(qemu: string, images: Images, template: stri
         folder,
         logPath: join(folder, 'qemu.log'),
         confinement,
-        memoryPath: null,
-        statePath: null,
+        files: [],
+        preload: null,
       }),
+      null,
     )
     try {
       await deadline.race(Promise.race([vm.link(deadline), vm.ended.then(() => Promise.reject(new Error('ended')))]))

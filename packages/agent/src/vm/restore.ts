@@ -1,58 +1,125 @@
-import { chown, copyFile, constants } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import type { GuestLink } from '@offshoot/guest-link/link'
 import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
+import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
+import { addActiveLayer } from '../disks/active-layer.ts'
+import type { DiskChain } from '../disks/disk-chain.ts'
+import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../disks/layer-id.ts'
+import type { Layers } from '../disks/layers.ts'
 import { bakeFiles } from './bake-files.ts'
 import type { Confinement } from './confinement.ts'
-import type { GuestIdentity } from './guest-identity.ts'
 import { describeEnd, launch } from './launch.ts'
-import { DISK, machineArguments, restoreArguments, type Machine } from './machine.ts'
+import {
+  BAKE_NODE,
+  descriptorArguments,
+  descriptorPath,
+  FIRST_FILE_FD,
+  INHERITED_MEMORY,
+  machineArguments,
+  restoreArguments,
+  type DiskNode,
+  type Machine,
+} from './machine.ts'
 import { Vm } from './vm.ts'
 
 const KILL_MS = 5000
 /** Milliseconds between the loss of a socket and the end of QEMU, where that is the reason. */
 const END_MS = 1000
+/** Milliseconds between questions whether a state has been loaded. */
+const LOAD_POLL_MS = 2
 
 export interface Restore {
   readonly qemu: string
+  /** native/guest-memory.c, compiled. */
+  readonly preload: string
   readonly machine: Machine
-  /** Folder of the snapshot. */
+  /** Folder of the bake. */
   readonly bake: string
+  /** What to lay over the bake; `null`: nothing, it starts as the template does. */
+  readonly checkpoint: { readonly folder: string; readonly layers: readonly LayerId[] } | null
+  readonly layers: Pick<Layers, 'path'>
   /** QEMU's working directory; it belongs to the VM's user already. */
   readonly folder: string
   readonly logPath: string
   readonly confinement: Confinement
-  readonly identity: () => GuestIdentity
+  /**
+   * What must be said to the guest before anything else is let through: its new identity, or that it may go on.
+   * `null`: the guest is loaded and stands still.
+   */
+  readonly greet: ((link: GuestLink, deadline: Deadline) => Promise<void>) | null
 }
 
 /**
  * The hot path: from a folder to a guest that answers as itself.
- * A guest lets nothing through before it has taken its new identity. Whatever fails, no process is left.
+ * Whatever fails, no process is left.
  */
 export async function restore(options: Restore, deadline: Deadline): Promise<Vm> {
-  const { machine, folder, logPath, confinement } = options
+  const { folder, logPath, confinement, greet } = options
   const bake = bakeFiles(options.bake)
-  await makeDisk(bake.overlay, join(folder, DISK), confinement)
-  const memoryPath = relative(folder, bake.memory)
+  const disk: DiskChain = { active: newLayerId(), layers: options.checkpoint?.layers ?? [] }
+  await addActiveLayer(folder, disk.active, bake.overlay, confinement.uid)
+  const { args, files, env } = inheritance(options, disk)
   const launched = await launch({
     qemu: options.qemu,
-    args: [...machineArguments(machine, { path: memoryPath, isShared: false }), ...restoreArguments()],
+    args: [...args, ...restoreArguments(), ...(greet === null ? ['-S'] : [])],
     folder,
     logPath,
     confinement,
-    memoryPath,
-    statePath: bake.state,
+    files,
+    preload: { path: options.preload, env },
   })
-  const vm = new Vm(folder, launched)
+  const vm = new Vm(folder, launched, disk)
   try {
-    await greet(vm, options, deadline)
+    // The monitor answers when QEMU has made its sockets, so that nothing polls for them.
+    await vm.qmp.ready(deadline)
+    if (greet === null) await untilLoaded(vm, deadline)
+    else await greet(await vm.link(deadline), deadline)
     return vm
   } catch (error) {
     const cause = await endedWith(vm, logPath, error)
     // A deadline of its own: the restore's may be what has passed.
     await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
     throw cause
+  }
+}
+
+/** The files that QEMU inherits, and the command line and variables that name their descriptors. */
+function inheritance({ machine, folder, checkpoint, layers, bake }: Restore, disk: DiskChain) {
+  const { state, memory, disk: bakeDisk } = bakeFiles(bake)
+  const own = checkpoint === null ? null : checkpointFiles(checkpoint.folder)
+  const files = [own?.state ?? state, memory, ...(own === null ? [] : [own.pages, own.runs])]
+  const env = {
+    GUEST_MEMORY_PATH: INHERITED_MEMORY,
+    GUEST_MEMORY_FD: String(FIRST_FILE_FD + 1),
+    ...(own === null ? {} : { GUEST_PAGES_FD: String(FIRST_FILE_FD + 2), GUEST_RUNS_FD: String(FIRST_FILE_FD + 3) }),
+  }
+  const nodes: DiskNode[] = [{ name: BAKE_NODE, path: relative(folder, bakeDisk), isReadOnly: true, backing: null }]
+  const descriptors: string[] = []
+  for (const id of disk.layers) {
+    const fd = FIRST_FILE_FD + files.push(layers.path(id)) - 1
+    descriptors.push(...descriptorArguments(fd))
+    nodes.push(layerNode(id, { path: descriptorPath(fd), isReadOnly: true }, nodes))
+  }
+  nodes.push(layerNode(disk.active, { path: fileOfLayer(disk.active), isReadOnly: false }, nodes))
+  const args = [...machineArguments(machine, { path: INHERITED_MEMORY, isShared: false }, nodes), ...descriptors]
+  return { args, files, env }
+}
+
+function layerNode(id: LayerId, file: Pick<DiskNode, 'path' | 'isReadOnly'>, below: readonly DiskNode[]): DiskNode {
+  return { name: nodeOfLayer(id), ...file, backing: below.at(-1)?.name ?? null }
+}
+
+/** QEMU loads by itself and does not say when it has. */
+async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void> {
+  const died = ended.then(() => Promise.reject(new QmpConnectionError('QEMU ended')))
+  died.catch(() => undefined)
+  for (;;) {
+    const { status } = await Promise.race([died, qmp.execute('query-status', {}, deadline)])
+    if (status !== 'inmigrate') return
+    await wait(LOAD_POLL_MS)
   }
 }
 
@@ -64,16 +131,4 @@ async function endedWith(vm: Vm, logPath: string, error: unknown): Promise<unkno
     (end) => describeEnd(logPath, end),
     () => error,
   )
-}
-
-async function greet(vm: Vm, { identity }: Restore, deadline: Deadline): Promise<void> {
-  // The monitor answers when QEMU has made its sockets, so that nothing polls for them.
-  await vm.qmp.ready(deadline)
-  const link = await vm.link(deadline)
-  await link.refresh(identity(), deadline)
-}
-
-async function makeDisk(overlay: string, path: string, { uid }: Confinement): Promise<void> {
-  await copyFile(overlay, path, constants.COPYFILE_EXCL)
-  if (uid !== null) await chown(path, uid, uid)
 }

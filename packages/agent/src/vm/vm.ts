@@ -3,6 +3,7 @@ import { GuestLink } from '@offshoot/guest-link/link'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
+import { readDiskChain, type DiskChain } from '../disks/disk-chain.ts'
 import { socketPath } from '../host/data-dir.ts'
 import type { LaunchedQemu, VmEnd } from './launch.ts'
 import { GUEST_SOCKET, QMP_SOCKET } from './machine.ts'
@@ -18,14 +19,20 @@ export class Vm {
   readonly ended: Promise<VmEnd>
   /** Limits that are being put on the process; `null` once they are on. */
   limits: Promise<void> | null = null
-  readonly #folder: string
+  /** What its disk consists of; `null` where nobody will ask: a bake, a probe. */
+  disk: DiskChain | null
+  /** A flattening of the disk that is under way (`disks/flatten.ts`). */
+  flattening: Promise<void> | null = null
+  /** QEMU's working directory. */
+  readonly folder: string
   #link: Promise<GuestLink> | undefined
   #hasEnded = false
 
-  constructor(folder: string, { process, qmp, ended }: LaunchedQemu) {
+  constructor(folder: string, { process, qmp, ended }: LaunchedQemu, disk: DiskChain | null) {
+    this.disk = disk
     this.process = process
     this.qmp = qmp
-    this.#folder = folder
+    this.folder = folder
     this.ended = ended.then((end) => {
       this.#hasEnded = true
       this.qmp.close()
@@ -40,7 +47,7 @@ export class Vm {
       while (await isAlive(process)) await wait(END_POLL_MS)
       return { exitCode: null, signal: null }
     })
-    return new Vm(folder, { process, qmp, ended })
+    return new Vm(folder, { process, qmp, ended }, await readDiskChain(qmp, deadline))
   }
 
   get hasEnded(): boolean {
@@ -76,7 +83,7 @@ export class Vm {
       this.#link = undefined
     }
     try {
-      const link = await GuestLink.connect(socketPath(this.#folder, GUEST_SOCKET), deadline)
+      const link = await GuestLink.connect(socketPath(this.folder, GUEST_SOCKET), deadline)
       void link.closed.then(forget)
       return link
     } catch (error) {

@@ -1,7 +1,7 @@
 import { guestProgramStep } from './guest-program.ts'
 import { initramfsStep } from './initramfs.ts'
 import { kernelStep } from './kernel.ts'
-import { readonlyMemoryStep } from './readonly-memory.ts'
+import { guestMemoryStep } from './guest-memory.ts'
 import { readRecipes } from './recipe.ts'
 import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
@@ -14,6 +14,6 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     kernelStep(),
     guestProgramStep(),
     initramfsStep(),
-    readonlyMemoryStep(),
+    guestMemoryStep(),
   ]
 }

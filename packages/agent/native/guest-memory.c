@@ -1,0 +1,221 @@
+/*
+ * Preload object for QEMU: gives it its guest's memory from files that it inherits as descriptors.
+ *
+ * A memory file is mapped by many VMs, so none may hold a descriptor that could write it, yet QEMU before 8.2 opens the file of a memory backend
+ * read-write even for a private mapping. QEMU is therefore told a path that can never exist (GUEST_MEMORY_PATH), so that it ends where this object
+ * is missing; here that path stands for the read-only descriptor GUEST_MEMORY_FD.
+ *
+ * A restore from a checkpoint names two more: GUEST_PAGES_FD, the pages that differ, one after the other, and GUEST_RUNS_FD, which pages of the guest
+ * they are. As soon as QEMU has mapped its memory, the runs are mapped over it at their places, privately too: children share them.
+ *
+ * QEMU discards a page (balloon, free page reporting) by a hole in the file and MADV_DONTNEED. The hole would be refused on a read-only descriptor and
+ * is not wanted: to the VM the page is again what the files say, which is as good as any for a page that the guest has given up.
+ *
+ * QEMU on Debian calls __open64_2, mmap64 and fallocate64; the other names are what other builds call.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE_BYTES UINT64_C(4096)
+#define RUNS_MAGIC "OFFRUNS1"
+/* Two mappings each at most; the kernel allows a process 65530 (vm.max_map_count). page-runs.ts has the same number. */
+#define RUNS_MAX 16384
+
+struct runs_head {
+	char magic[8];
+	uint64_t count;
+};
+
+struct run {
+	uint32_t first_page;
+	uint32_t pages;
+};
+
+/* QEMU's own descriptor of its memory, once it has opened it. */
+static int memory_fd = -1;
+
+/* QEMU must not run with half a memory: the message goes to its log and it ends. */
+static _Noreturn void fail(const char *what)
+{
+	char message[160];
+	int length = snprintf(message, sizeof message, "guest memory: %s\n", what);
+
+	if (length > 0)
+		(void)!write(STDERR_FILENO, message, (size_t)length);
+	abort();
+}
+
+/* The descriptor that the environment names; -1 where it names none. */
+static int inherited(const char *name)
+{
+	const char *text = getenv(name);
+	char *end;
+	long fd;
+
+	if (text == NULL)
+		return -1;
+	fd = strtol(text, &end, 10);
+	if (*text == '\0' || *end != '\0' || fd < 3 || fd > 65535 || fcntl((int)fd, F_GETFD) < 0)
+		fail("an inherited descriptor is missing");
+	return (int)fd;
+}
+
+static void *map(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+	return (void *)syscall(SYS_mmap, at, length, protection, flags, fd, offset);
+}
+
+static uint64_t size_of(int fd)
+{
+	struct stat file;
+
+	if (fstat(fd, &file) != 0)
+		fail("a file cannot be examined");
+	return (uint64_t)file.st_size;
+}
+
+static const struct run *read_runs(int fd, uint64_t *count)
+{
+	uint64_t bytes = size_of(fd);
+	const struct runs_head *head;
+
+	if (bytes < sizeof *head || bytes > sizeof *head + RUNS_MAX * sizeof(struct run))
+		fail("the list of runs is not one");
+	head = map(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (head == MAP_FAILED)
+		fail("the list of runs cannot be read");
+	if (memcmp(head->magic, RUNS_MAGIC, sizeof head->magic) != 0 || head->count > RUNS_MAX ||
+	    bytes != sizeof *head + head->count * sizeof(struct run))
+		fail("the list of runs is not one");
+	*count = head->count;
+	return (const struct run *)(head + 1);
+}
+
+static void lay_pages(char *memory, size_t length, int protection, int pages_fd, int runs_fd)
+{
+	uint64_t count, pages_bytes = size_of(pages_fd), offset = 0, last_end = 0;
+	const struct run *runs = read_runs(runs_fd, &count);
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t first = runs[i].first_page, end = first + runs[i].pages;
+		uint64_t bytes = runs[i].pages * PAGE_BYTES;
+
+		if (bytes == 0 || first < last_end || end * PAGE_BYTES > length || offset + bytes > pages_bytes)
+			fail("the runs do not fit the memory");
+		if (map(memory + first * PAGE_BYTES, bytes, protection, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, pages_fd,
+			(off_t)offset) == MAP_FAILED)
+			fail("a run cannot be mapped");
+		offset += bytes;
+		last_end = end;
+	}
+	if (offset != pages_bytes)
+		fail("the runs are not all of the pages");
+	close(pages_fd);
+	close(runs_fd);
+}
+
+static void *map_memory(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+	void *memory = map(at, length, protection, flags, fd, offset);
+	int pages_fd, runs_fd;
+
+	if (memory == MAP_FAILED || fd < 0 || fd != memory_fd)
+		return memory;
+	if ((flags & MAP_PRIVATE) == 0 || offset != 0)
+		fail("not mapped as expected");
+	pages_fd = inherited("GUEST_PAGES_FD");
+	runs_fd = inherited("GUEST_RUNS_FD");
+	if ((pages_fd < 0) != (runs_fd < 0))
+		fail("pages or runs are missing");
+	if (pages_fd >= 0)
+		lay_pages(memory, length, protection, pages_fd, runs_fd);
+	return memory;
+}
+
+void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+	return map_memory(at, length, protection, flags, fd, offset);
+}
+
+void *mmap64(void *at, size_t length, int protection, int flags, int fd, off64_t offset)
+{
+	return map_memory(at, length, protection, flags, fd, offset);
+}
+
+static int punch_or_fallocate(int fd, int mode, off_t offset, off_t length)
+{
+	if (fd >= 0 && fd == memory_fd && (mode & FALLOC_FL_PUNCH_HOLE) != 0)
+		return 0;
+	return (int)syscall(SYS_fallocate, fd, mode, offset, length);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t length)
+{
+	return punch_or_fallocate(fd, mode, offset, length);
+}
+
+int fallocate64(int fd, int mode, off64_t offset, off64_t length)
+{
+	return punch_or_fallocate(fd, mode, offset, length);
+}
+
+static int open_or_inherit(const char *path, int flags, mode_t mode)
+{
+	const char *memory = getenv("GUEST_MEMORY_PATH");
+	int fd;
+
+	if (memory == NULL || strcmp(path, memory) != 0)
+		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	if (memory_fd >= 0)
+		fail("opened twice");
+	fd = inherited("GUEST_MEMORY_FD");
+	if (fd < 0)
+		fail("the memory file is missing");
+	memory_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (memory_fd < 0)
+		fail("the memory file cannot be opened");
+	close(fd);
+	return memory_fd;
+}
+
+static mode_t mode_argument(int flags, va_list arguments)
+{
+	return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(arguments, mode_t) : 0;
+}
+
+#define DEFINE_OPEN(name)                                                      \
+	int name(const char *path, int flags, ...)                             \
+	{                                                                      \
+		va_list arguments;                                             \
+		va_start(arguments, flags);                                    \
+		mode_t mode = mode_argument(flags, arguments);                 \
+		va_end(arguments);                                             \
+		return open_or_inherit(path, flags, mode);                     \
+	}
+
+DEFINE_OPEN(open)
+DEFINE_OPEN(open64)
+
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+
+int __open_2(const char *path, int flags)
+{
+	return open_or_inherit(path, flags, 0);
+}
+
+int __open64_2(const char *path, int flags)
+{
+	return open_or_inherit(path, flags, 0);
+}

@@ -1,0 +1,153 @@
+import { constants } from 'node:fs'
+import { mkdir, open, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { addActiveLayer } from '../disks/active-layer.ts'
+import { flatten, stopFlattening } from '../disks/flatten.ts'
+import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../disks/layer-id.ts'
+import type { Layers } from '../disks/layers.ts'
+import { bakeFiles } from '../vm/bake-files.ts'
+import { continueReleased, stopHeld } from '../vm/hold.ts'
+import type { Vm } from '../vm/vm.ts'
+import { checkpointFiles, type CheckpointFiles } from './checkpoint-files.ts'
+import { PAGE_BYTES } from './page-runs.ts'
+import type { SavedMemory } from './save-memory.ts'
+import type { Thread } from './thread.ts'
+
+/** Frozen layers below a disk; with more of them the disk is flattened first. Each is a descriptor of QEMU's. */
+const MAX_LAYERS = 64
+/** Bytes; the state of our devices has 20 KiB. */
+const MAX_STATE_BYTES = 16 * 1024 * 1024
+/** Milliseconds to undo what was begun, whatever deadline has passed. */
+const UNDO_MS = 10_000
+
+export interface Capture {
+  /** Becomes the checkpoint; not there yet. */
+  readonly folder: string
+  /** Folder of the bake that the VM was restored from, at whatever remove. */
+  readonly bake: string
+  readonly memoryMib: number
+  /** The VM's user; `null` where it has none. */
+  readonly uid: number | null
+  readonly layers: Layers
+  readonly saving: Thread
+  /** `as-before`: a running VM runs on, a stopped one stays so. `stopped`: for who is going to end it. */
+  readonly then: 'as-before' | 'stopped'
+}
+
+export interface Captured {
+  readonly folder: string
+  /** Of the disk at that instant, the lowest first. */
+  readonly layers: readonly LayerId[]
+  /** Of the guest's memory that was written. */
+  readonly memoryBytes: number
+  /** For which the guest's processes stood still; 0 for a VM that stood still anyway. */
+  readonly pausedMs: number
+}
+
+/**
+ * Memory, devices and disk of one instant, from a VM that runs or stands still.
+ * Restore from it at once if need be; it is a checkpoint when it has been sealed.
+ *
+ * Whatever fails, the VM is as before and the folder is gone. Nobody else may change the VM's state meanwhile.
+ */
+export async function capture(vm: Vm, options: Capture, deadline: Deadline): Promise<Captured> {
+  await stopFlattening(vm, deadline)
+  if ((vm.disk?.layers.length ?? 0) >= MAX_LAYERS) await flatten(vm, deadline)
+  const { running } = await vm.qmp.execute('query-status', {}, deadline)
+  await mkdir(options.folder, { mode: 0o700 })
+  const next = newLayerId()
+  try {
+    await attachLayer(vm, next, options, deadline)
+    const { memory, pausedMs } = running
+      ? await whileStopped(vm, () => freeze(vm, next, options, deadline), options.then, deadline)
+      : { memory: await freeze(vm, next, options, deadline), pausedMs: 0 }
+    const { layers } = chainOf(vm)
+    return { folder: options.folder, layers, memoryBytes: memory.pages * PAGE_BYTES, pausedMs }
+  } catch (error) {
+    await undo(vm, next, options.folder)
+    throw error
+  }
+}
+
+async function whileStopped(vm: Vm, work: () => Promise<SavedMemory>, then: Capture['then'], deadline: Deadline) {
+  const startedAt = performance.now()
+  try {
+    await stopHeld(vm, deadline)
+    const memory = await work()
+    if (then === 'as-before') await continueReleased(vm, deadline)
+    return { memory, pausedMs: performance.now() - startedAt }
+  } catch (error) {
+    if (!vm.hasEnded) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
+    throw error
+  }
+}
+
+/** Memory last but one: what it says of the guest's queues must not be older than what the devices say of them. */
+async function freeze(vm: Vm, next: LayerId, options: Capture, deadline: Deadline): Promise<SavedMemory> {
+  const files = checkpointFiles(options.folder)
+  await saveState(vm, files, next, deadline)
+  const memory = await options.saving.ask(
+    'save',
+    {
+      pid: vm.process.pid,
+      bakeMemory: bakeFiles(options.bake).memory,
+      memoryBytes: options.memoryMib * 1024 * 1024,
+      pages: files.pages,
+      runs: files.runs,
+    },
+    deadline,
+  )
+  const { active, layers } = chainOf(vm)
+  const nodes = { node: nodeOfLayer(active), overlay: nodeOfLayer(next) }
+  await vm.qmp.execute('blockdev-snapshot', nodes, deadline)
+  vm.disk = { active: next, layers: [...layers, active] }
+  await options.layers.adopt(vm.folder, vm.disk)
+  return memory
+}
+
+async function attachLayer(vm: Vm, id: LayerId, { bake, uid }: Capture, deadline: Deadline): Promise<void> {
+  await addActiveLayer(vm.folder, id, bakeFiles(bake).overlay, uid)
+  const file = { driver: 'file', filename: fileOfLayer(id) } as const
+  const node = {
+    driver: 'qcow2',
+    'node-name': nodeOfLayer(id),
+    file,
+    cache: { 'no-flush': true },
+    backing: null,
+  } as const
+  await vm.qmp.execute('blockdev-add', node, deadline)
+}
+
+/** QEMU writes in its own folder only; what it made there is believed to be nothing but bytes. */
+async function saveState(vm: Vm, files: CheckpointFiles, id: LayerId, deadline: Deadline): Promise<void> {
+  const name = `state-${id}`
+  const path = join(vm.folder, name)
+  try {
+    await vm.qmp.execute('xen-save-devices-state', { filename: name, live: false }, deadline)
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    try {
+      const stats = await file.stat()
+      if (!stats.isFile() || stats.size > MAX_STATE_BYTES) throw new Error("QEMU's device state is no file of its size")
+      await writeFile(files.state, await file.readFile(), { flag: 'wx', mode: 0o400 })
+    } finally {
+      await file.close()
+    }
+  } finally {
+    await rm(path, { force: true })
+  }
+}
+
+async function undo(vm: Vm, next: LayerId, folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  if (vm.hasEnded || vm.disk?.active === next) return
+  const deadline = Deadline.after(UNDO_MS, 'removal of a layer')
+  // It may not have come so far.
+  await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(next) }, deadline).catch(() => undefined)
+  await rm(join(vm.folder, fileOfLayer(next)), { force: true })
+}
+
+function chainOf({ disk }: Vm) {
+  if (disk === null) throw new Error('a VM without layers cannot be captured')
+  return disk
+}

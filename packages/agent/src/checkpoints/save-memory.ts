@@ -1,0 +1,111 @@
+import { closeSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs'
+import { findGuestMemory, parseMaps, type GuestMemory } from './memory-map.ts'
+import { encodeRuns, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
+
+/** Bytes of one entry of /proc/PID/pagemap, and of how much of it is read at once: 1 GiB of guest memory. */
+const ENTRY_BYTES = 8
+const PAGEMAP_BYTES = 2 * 1024 * 1024
+/** Bytes that are gathered before they are written. */
+const BUFFER_BYTES = 4 * 1024 * 1024
+/** Upper halves of an entry (Documentation/admin-guide/mm/pagemap.rst): present, swapped, of a file. */
+const PRESENT_OR_SWAPPED = 0xc000_0000
+const OF_FILE = 0x2000_0000
+
+export interface SaveMemory {
+  /** Of a QEMU whose CPUs stand still. */
+  readonly pid: number
+  /** The memory file of the bake that it was restored from. */
+  readonly bakeMemory: string
+  readonly memoryBytes: number
+  /** Files to make. */
+  readonly pages: string
+  readonly runs: string
+}
+
+export interface SavedMemory {
+  /** Pages that were written: the guest's own, and some between them. */
+  readonly pages: number
+  readonly runs: number
+}
+
+let buffer: Buffer | undefined
+
+/**
+ * Writes what a guest has of its own. For a thread of its own: it never yields.
+ * All is read through QEMU's mapping, so it does not matter what the guest was restored from, or by whom.
+ */
+export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs }: SaveMemory): SavedMemory {
+  const { ino } = statSync(bakeMemory)
+  const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes)
+  const merged = mergeRuns(ownPages(pid, memory))
+  writeFile(runs, (fd) => writeWhole(fd, encodeRuns(merged)))
+  writeFile(pages, (fd) => copyRuns(pid, memory.start, merged, fd))
+  return {
+    pages: merged.reduce((sum, run) => sum + run.pages, 0),
+    runs: merged.length,
+  }
+}
+
+/** One byte a page: 1 where it is the guest's own. */
+function ownPages(pid: number, { start, bytes, foreign }: GuestMemory): Uint8Array {
+  const own = new Uint8Array(bytes / PAGE_BYTES)
+  const chunk = new Uint32Array(PAGEMAP_BYTES / 4)
+  const raw = new Uint8Array(chunk.buffer)
+  const pagemap = openSync(`/proc/${pid}/pagemap`, 'r')
+  try {
+    for (let page = 0; page < own.length;) {
+      const wanted = Math.min(PAGEMAP_BYTES, (own.length - page) * ENTRY_BYTES)
+      const got = readSync(pagemap, raw, 0, wanted, (start / PAGE_BYTES + page) * ENTRY_BYTES)
+      if (got === 0 || got % ENTRY_BYTES !== 0) throw new Error("QEMU's page map ended early")
+      markAnonymous(own.subarray(page), chunk.subarray(0, got / 4))
+      page += got / ENTRY_BYTES
+    }
+  } finally {
+    closeSync(pagemap)
+  }
+  for (const part of foreign) own.fill(1, (part.start - start) / PAGE_BYTES, (part.end - start) / PAGE_BYTES)
+  return own
+}
+
+function markAnonymous(own: Uint8Array, entries: Uint32Array): void {
+  for (let at = 1; at < entries.length; at += 2) {
+    const upper = entries[at] ?? 0
+    if ((upper & PRESENT_OR_SWAPPED) !== 0 && (upper & OF_FILE) === 0) own[at >> 1] = 1
+  }
+}
+
+function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: number): void {
+  buffer ??= Buffer.alloc(BUFFER_BYTES)
+  const memory = openSync(`/proc/${pid}/mem`, 'r')
+  let filled = 0
+  try {
+    for (const { firstPage, pages } of runs) {
+      const end = start + (firstPage + pages) * PAGE_BYTES
+      for (let at = start + firstPage * PAGE_BYTES; at < end;) {
+        const got = readSync(memory, buffer, filled, Math.min(end - at, BUFFER_BYTES - filled), at)
+        if (got === 0) throw new Error("QEMU's memory ended early")
+        at += got
+        filled += got
+        if (filled < BUFFER_BYTES) continue
+        writeWhole(output, buffer)
+        filled = 0
+      }
+    }
+    writeWhole(output, buffer.subarray(0, filled))
+  } finally {
+    closeSync(memory)
+  }
+}
+
+function writeFile(path: string, write: (fd: number) => void): void {
+  const fd = openSync(path, 'wx', 0o400)
+  try {
+    write(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function writeWhole(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at)
+}

@@ -1,0 +1,69 @@
+import { Worker } from 'node:worker_threads'
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { Reply, Work } from './checkpoint-thread.ts'
+
+/** Questions that wait behind one another for one thread. */
+const MAX_WAITING = 256
+const ENTRY = new URL('checkpoint-thread.ts', import.meta.url)
+
+interface Waiting {
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * A thread beside the event loop, for what takes long and never yields. It is started by the first question and stays;
+ * one that dies fails what it was asked, and the next question starts another. It keeps no process alive by itself.
+ */
+export class Thread {
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #lastId = 0
+
+  /** Starts it, so that the first question need not wait for that. */
+  start(): void {
+    this.#worker ??= this.#open()
+  }
+
+  /**
+   * @throws what the work threw, with its `code`; DeadlineExceeded: the work goes on to its end nevertheless
+   */
+  async ask<Kind extends keyof Work>(
+    kind: Kind,
+    asked: Work[Kind]['asked'],
+    deadline: Deadline,
+  ): Promise<Work[Kind]['answer']> {
+    if (this.#waiting.size >= MAX_WAITING) throw new Error('too many checkpoints at once')
+    this.#worker ??= this.#open()
+    const id = ++this.#lastId
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#waiting.set(id, { resolve, reject })
+    this.#worker.ref()
+    this.#worker.postMessage({ id, kind, asked })
+    return (await deadline.race(promise)) as Work[Kind]['answer']
+  }
+
+  #open(): Worker {
+    const worker = new Worker(ENTRY)
+    worker.unref()
+    worker.on('message', (reply: Reply) => this.#receive(reply))
+    worker.once('error', (error) => this.#fail(worker, error))
+    worker.once('exit', () => this.#fail(worker, new Error('the thread ended')))
+    return worker
+  }
+
+  #receive(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.id)
+    this.#waiting.delete(reply.id)
+    if (this.#waiting.size === 0) this.#worker?.unref()
+    if ('error' in reply) waiting?.reject(Object.assign(new Error(reply.error.message), { code: reply.error.code }))
+    else waiting?.resolve(reply.answer)
+  }
+
+  #fail(worker: Worker, error: unknown): void {
+    if (this.#worker !== worker) return
+    this.#worker = undefined
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+}

@@ -1,0 +1,25 @@
+import type { GuestLink } from '@offshoot/guest-link/link'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { guestEntropy } from './guest-identity.ts'
+import type { Vm } from './vm.ts'
+
+/**
+ * Stops a running guest so that none of its processes runs an instruction before {@link continueReleased}, in this VM
+ * and in whatever is restored from a checkpoint of it: a clock that is behind is seen by nobody.
+ */
+export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
+  const link = await vm.link(deadline)
+  await link.hold(deadline)
+  await vm.qmp.execute('stop', {}, deadline)
+}
+
+/** Lets a guest go on, with the time of now. One that runs already is only released. */
+export async function continueReleased(vm: Vm, deadline: Deadline): Promise<void> {
+  await vm.qmp.execute('cont', {}, deadline)
+  await releaseGuest(await vm.link(deadline), deadline)
+}
+
+/** Lets a restored guest go on as who it was. */
+export async function releaseGuest(link: GuestLink, deadline: Deadline): Promise<void> {
+  await link.release({ time: new Date(), entropy: guestEntropy() }, deadline)
+}

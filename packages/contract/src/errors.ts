@@ -20,6 +20,7 @@ const registry = {
     status: 409,
     error: 'managed sandbox: delete it from the feature that owns it (Databases or Apps)',
   },
+  notForkTreeChild: { status: 409, error: 'sandbox is not a child of a fork tree' },
   /** The same change is under way for the same resource. */
   conflict: { status: 409, error: 'conflict' },
   /** A sandbox holds 512 live commands, and 64 kept ones with 64 MiB of output. */

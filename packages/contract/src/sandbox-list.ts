@@ -1,38 +1,19 @@
 import { z } from 'zod'
+import { once, type Page, pageQuery } from './page.ts'
 import { sandboxStatus, type SandboxStatus } from './sandbox.ts'
 
-/** Sandboxes on one page when the caller names no number, and at most. */
-export const DEFAULT_LIST_LIMIT = 100
-export const MAX_LIST_LIMIT = 1000
-/** Characters of a cursor; ours have about 80. */
-const MAX_CURSOR_CHARS = 256
-
-const LIMIT_REFUSED = `limit must be an integer from 1 to ${MAX_LIST_LIMIT}`
 const STATUS_REFUSED = `status must be one of ${sandboxStatus.options.join(', ')}`
-
-/** A query parameter given twice arrives as an array and is refused like any other wrong type. */
-const once = (name: string) => z.string({ error: `${name} must be given once` })
 
 /** Query of `GET /v1/sandboxes`. Beside these, each `metadata.KEY=VALUE` keeps the sandboxes with that tag. */
 export const sandboxListQuery = z.object({
   template: once('template').optional(),
   status: z.enum(sandboxStatus.options, { error: STATUS_REFUSED }).optional(),
-  /** 1 to 1000, default 100. */
-  limit: z
-    .string({ error: LIMIT_REFUSED })
-    .regex(/^[0-9]{1,4}$/, LIMIT_REFUSED)
-    .transform(Number)
-    .pipe(z.int().min(1, LIMIT_REFUSED).max(MAX_LIST_LIMIT, LIMIT_REFUSED))
-    .optional(),
-  /** From the `Link: <…>; rel="next"` header of the page before. */
-  cursor: once('cursor').max(MAX_CURSOR_CHARS, 'cursor is not one this list gave out').optional(),
+  ...pageQuery.shape,
 })
 
 /** {@link sandboxListQuery} once parsed, with its defaults. */
-export interface SandboxListQuery {
+export interface SandboxListQuery extends Page {
   readonly template: string | undefined
   readonly status: SandboxStatus | undefined
   readonly metadata: Readonly<Record<string, string>>
-  readonly limit: number
-  readonly cursor: string | undefined
 }

@@ -1,5 +1,6 @@
 import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
+import type { Remover } from './agents/agent-or-retired.ts'
 import { Fleet } from './agents/fleet.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
@@ -9,6 +10,9 @@ import { type Accounts, createAccounts } from './identity/accounts.ts'
 import { accountsSecret } from './identity/accounts-secret.ts'
 import { JwtVerifier } from './identity/jwt-verifier.ts'
 import { KeyUsage } from './identity/key-usage.ts'
+import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
+import { Reaper } from './reaping/reaper.ts'
+import { unusedSnapshots } from './reaping/unused-snapshots.ts'
 
 /** What a control process is made of; every route and job is given it. */
 export interface Control {
@@ -37,8 +41,12 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const lock = await ProcessLock.take(config.database)
   const fleet = new Fleet({ agents: config.agents, database, lock, log })
   const keyUsage = new KeyUsage(database.pool, log)
+  const reapers = startReapers({ fleet, database }, log)
   const stop = async () => {
+    for (const reaper of reapers) reaper.stop()
     await fleet.stop()
+    // Their calls to agents have ended with the fleet.
+    await Promise.all(reapers.map((reaper) => reaper.finished()))
     await keyUsage.stop()
     await lock.release()
     await database.close()
@@ -46,4 +54,8 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const jwt = new JwtVerifier(database.pool, config.public_url)
   const metrics = createMetrics(database, fleet)
   return { config, log, database, lock, fleet, accounts, jwt, keyUsage, metrics, stop }
+}
+
+function startReapers(remover: Remover, log: Logger) {
+  return [new Reaper(expiredSandboxes(remover), log), new Reaper(unusedSnapshots(remover), log)]
 }

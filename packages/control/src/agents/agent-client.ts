@@ -72,13 +72,13 @@ export class AgentClient {
 
   async info(requestId: string): Promise<AgentInfo> {
     return agentInfo.parse(
-      await this.#read({ method: 'GET', path: '/v1/agent', requestId, timeoutMs: STATUS_TIMEOUT_MS }),
+      await this.ask({ method: 'GET', path: '/v1/agent', requestId, timeoutMs: STATUS_TIMEOUT_MS }),
     )
   }
 
   async list(requestId: string): Promise<AgentSandboxList> {
     const call = { method: 'GET', path: '/v1/sandboxes', requestId, timeoutMs: STATUS_TIMEOUT_MS } as const
-    return agentSandboxList.parse(await this.#read(call))
+    return agentSandboxList.parse(await this.ask(call))
   }
 
   /** Never throws for what the agent answers or fails to answer: the scheduler decides on the outcome. */
@@ -92,7 +92,7 @@ export class AgentClient {
       timeoutMs: CREATE_TIMEOUT_MS,
     } as const
     try {
-      return { kind: 'created', sandbox: agentSandbox.parse(await this.#read(call)) }
+      return { kind: 'created', sandbox: agentSandbox.parse(await this.ask(call)) }
     } catch (error) {
       if (error instanceof AgentUnreachable) return { kind: 'unreachable', mayHaveBegun: error.mayHaveBegun, error }
       if (error instanceof AgentRefused) return { kind: error.status === 507 ? 'no-memory' : 'refused', error }
@@ -104,7 +104,7 @@ export class AgentClient {
   async remove(id: string, workspaceId: string, requestId: string): Promise<void> {
     const path = `/v1/sandboxes/${id}`
     try {
-      await this.#read({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: REMOVE_TIMEOUT_MS })
+      await this.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: REMOVE_TIMEOUT_MS })
     } catch (error) {
       if (error instanceof AgentRefused && error.status === 404) return
       throw error
@@ -150,7 +150,8 @@ export class AgentClient {
     await Promise.all([this.#calls.destroy(), this.#execs.destroy(), this.#streams.destroy()])
   }
 
-  async #read(call: Call): Promise<unknown> {
+  /** Sends one call and reads its answer whole. @throws AgentUnreachable, AgentRefused */
+  async ask(call: Call): Promise<unknown> {
     const { statusCode, body } = await this.#send(this.#calls, call)
     const text = await readBounded(body).catch((error: unknown) => {
       throw new AgentUnreachable(call, error)

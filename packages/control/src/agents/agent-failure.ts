@@ -1,3 +1,5 @@
+import { ApiError, type ErrorBody, type ErrorName } from '@offshoot/contract/errors'
+
 interface Asked {
   readonly method: string
   readonly path: string
@@ -30,23 +32,45 @@ export class AgentUnreachable extends Error {
 export class AgentRefused extends Error {
   override readonly name = 'AgentRefused'
   readonly status: number
-  /** The agent's own `error`, for the log. */
-  readonly reason: string
+  /** What the agent said. */
+  readonly body: ErrorBody
 
-  constructor({ method, path }: Asked, status: number, body: string) {
-    const reason = errorOf(body)
-    super(`${method} ${path} answered ${status}: ${reason}`)
+  constructor({ method, path }: Asked, status: number, text: string) {
+    const body = errorBodyOf(text)
+    super(`${method} ${path} answered ${status}: ${body.error}`)
     this.status = status
-    this.reason = reason
+    this.body = body
   }
 }
 
-function errorOf(body: string): string {
+function errorBodyOf(text: string): ErrorBody {
   try {
-    const { error } = JSON.parse(body) as { error?: unknown }
-    if (typeof error === 'string') return error
+    const body = JSON.parse(text) as ErrorBody
+    if (typeof body.error === 'string') return body
   } catch {
     // Not JSON: its beginning says more than nothing.
   }
-  return body.slice(0, 200)
+  return { error: text.slice(0, 200) }
+}
+
+/** What an agent's refusals are to callers; every other one is between us and it. */
+const PASSED_ON: Partial<Record<number, ErrorName>> = {
+  404: 'sandboxNotFound',
+  409: 'conflict',
+  503: 'agentUnreachable',
+  507: 'insufficientMemory',
+}
+
+/** Why a call to an agent failed, as the caller is told: the agent's own words where they are meant for callers. */
+export function refusalOf(error: unknown): unknown {
+  if (error instanceof AgentUnreachable) return new ApiError('agentUnreachable', {}, { cause: error })
+  if (!(error instanceof AgentRefused)) return error
+  const name = PASSED_ON[error.status]
+  if (name === undefined) return error
+  return new ApiError(name, name === 'agentUnreachable' ? {} : error.body, { cause: error })
+}
+
+/** For a call's `catch`. @see refusalOf */
+export function refuse(error: unknown): never {
+  throw refusalOf(error)
 }

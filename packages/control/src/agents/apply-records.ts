@@ -5,7 +5,7 @@ import { bootMode, type SandboxStatus } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
 import { transaction } from '../db/transaction.ts'
 import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
-import { applyDeleted, applyStatus } from './record-statements.ts'
+import { applyDeleted, applyPromoted, applyStatus } from './record-statements.ts'
 
 /** What each event leaves a sandbox's row at; `null` where it changes none. */
 const STATUS_AFTER: Record<EventType, SandboxStatus | 'removed' | null> = {
@@ -54,7 +54,9 @@ export async function applyRecords(pool: pg.Pool, agentId: string, records: read
 
 async function applyRecord(client: pg.PoolClient, agentId: string, { seq, event }: AgentRecord): Promise<void> {
   const status = STATUS_AFTER[event.type]
-  if (status === null || !isUuid(event.sandbox_id)) return
+  if (!isUuid(event.sandbox_id)) return
+  if (event.type === 'fork_tree.promoted') await applyPromoted(client, event.sandbox_id, agentId)
+  if (status === null) return
   if (status === 'removed') {
     await applyDeleted(client, event.sandbox_id, agentId, seq)
     return

@@ -35,6 +35,11 @@ export class Fleet {
     return this.directory.byId(agentId)
   }
 
+  /** Ids of those that did not answer when last asked. */
+  get unreachable(): string[] {
+    return this.agents.flatMap(({ info, isReachable }) => (info === null || isReachable ? [] : [info.agent_id]))
+  }
+
   /** @see Follower.reconcileSoon */
   reconcileSoon(agentId: string): void {
     for (const each of this.#followers.values()) if (each.agentId === agentId) each.follower.reconcileSoon()

@@ -1,23 +1,17 @@
+import { isAbandoned } from '../db/abandoned.ts'
 import { statement } from '../db/statement.ts'
-import { ProcessLock } from '../db/process-lock.ts'
 
 export interface ReconcileRow {
   readonly id: string
   readonly status: string
   readonly last_event_seq: number
-  /** Its creator is gone, or has been at it for longer than any create may take. */
+  /** @see isAbandoned */
   readonly is_abandoned: boolean
 }
 
-/** @see ProcessLock for how a creator is seen to live */
 export const rowsOfAgent = statement<ReconcileRow, [agentId: string, createDeadlineSeconds: number]>(
   'rows-of-agent',
-  `select s.id, s.status, s.last_event_seq,
-     s.created_at < now() - make_interval(secs => $2) or not exists (
-       select from pg_locks l where l.locktype = 'advisory' and l.granted
-         and l.database = (select oid from pg_database where datname = current_database())
-         and l.classid = ${ProcessLock.PROCESS}::oid and l.objid = s.creator::oid and l.objsubid = 2
-     ) as is_abandoned
+  `select s.id, s.status, s.last_event_seq, ${isAbandoned('s', '$2')} as is_abandoned
    from sandboxes s where s.agent_id = $1`,
 )
 

@@ -6,6 +6,8 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { CREATE_TIMEOUT_MS, type AgentClient } from './agent-client.ts'
 import { agentCursor } from './agent-statements.ts'
+import { retellLifecycles } from '../lifecycle/retell-lifecycles.ts'
+import { reconcileSnapshots } from '../snapshots/reconcile-snapshots.ts'
 import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
 
 /** Milliseconds for the log to be applied up to the list. */
@@ -45,6 +47,8 @@ export async function reconcile({ pool, client, agentId, log, signal }: Reconcil
     }
   }
   for (const row of withoutVm(rows, list)) await settle(pool, agentId, list.last_seq, row, log)
+  await reconcileSnapshots({ pool, client, agentId, log }, requestId)
+  await retellLifecycles({ pool, client, agentId, log }, requestId)
 }
 
 async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancelled: AbortSignal): Promise<void> {

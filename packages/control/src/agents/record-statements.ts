@@ -24,3 +24,9 @@ export const applyDeleted = statement<{ id: string }, [id: string, agentId: stri
   'apply-deleted',
   'delete from sandboxes where id = $1 and agent_id = $2 and last_event_seq < $3 returning id',
 )
+
+/** Never undone, so that no number need guard it. */
+export const applyPromoted = statement<never, [id: string, agentId: string]>(
+  'apply-promoted',
+  'update sandboxes set parent_id = null where id = $1 and agent_id = $2 and parent_id is not null',
+)

@@ -32,7 +32,12 @@ describe('migrate', () => {
     await Promise.all([migrate(open().db), migrate(open().db), migrate(open().db)])
     await migrate(open().db)
     const { rows } = await pool.query('select name from kysely_migration order by name')
-    expect(rows.map((row) => row.name)).toEqual(['0001-accounts', '0002-sandboxes', '0003-retired-agents'])
+    expect(rows.map((row) => row.name)).toEqual([
+      '0001-accounts',
+      '0002-sandboxes',
+      '0003-retired-agents',
+      '0004-lifecycle',
+    ])
   })
 
   it('leads to the schema in schema.sql', async () => {

@@ -3,12 +3,14 @@ import { type Migration, Migrator } from 'kysely/migration'
 import * as accounts from './migrations/0001-accounts.ts'
 import * as sandboxes from './migrations/0002-sandboxes.ts'
 import * as retiredAgents from './migrations/0003-retired-agents.ts'
+import * as lifecycle from './migrations/0004-lifecycle.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
   '0002-sandboxes': sandboxes,
   '0003-retired-agents': retiredAgents,
+  '0004-lifecycle': lifecycle,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

@@ -130,6 +130,8 @@ create table "sandboxes" (
   managed_by text,
   last_event_seq bigint not null default 0,
   created_at timestamp(3) with time zone not null default now(),
+  deletion_due_at timestamp(3) with time zone,
+  lifecycle_unsettled_at timestamp(3) with time zone,
   constraint sandboxes_boot_mode_check CHECK ((boot_mode = ANY (ARRAY['cold'::text, 'snapshot'::text, 'pool'::text, 'fork'::text]))),
   constraint sandboxes_check CHECK ((persistent = (expires_at IS NULL))),
   constraint sandboxes_managed_by_check CHECK ((managed_by = ANY (ARRAY['app'::text, 'database'::text]))),
@@ -141,7 +143,17 @@ create table "sandboxes" (
 
 CREATE INDEX sandboxes_agent_idx ON public.sandboxes USING btree (agent_id);
 
+CREATE INDEX sandboxes_deletion_idx ON public.sandboxes USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
+
+CREATE INDEX sandboxes_expiry_idx ON public.sandboxes USING btree (expires_at) WHERE (deletion_due_at IS NULL);
+
 CREATE INDEX sandboxes_newest_idx ON public.sandboxes USING btree (workspace_id, created_at DESC, id DESC);
+
+CREATE INDEX sandboxes_snapshot_idx ON public.sandboxes USING btree (from_snapshot) WHERE (from_snapshot IS NOT NULL);
+
+CREATE INDEX sandboxes_tree_idx ON public.sandboxes USING btree (fork_tree_id) WHERE (fork_tree_id IS NOT NULL);
+
+CREATE INDEX sandboxes_unsettled_idx ON public.sandboxes USING btree (agent_id) WHERE (lifecycle_unsettled_at IS NOT NULL);
 
 create table "session" (
   id uuid not null default gen_random_uuid(),
@@ -159,6 +171,34 @@ create table "session" (
 );
 
 CREATE INDEX "session_userId_idx" ON public.session USING btree ("userId");
+
+create table "snapshots" (
+  id uuid not null,
+  workspace_id uuid not null,
+  agent_id text not null,
+  sandbox_id uuid not null,
+  creator integer not null,
+  template text not null,
+  cpu integer not null,
+  memory_mb integer not null,
+  size_bytes bigint,
+  origin text not null,
+  status text not null,
+  deletion_due_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint snapshots_check CHECK (((status = 'ready'::text) = (size_bytes IS NOT NULL))),
+  constraint snapshots_origin_check CHECK ((origin = ANY (ARRAY['user'::text, 'fork'::text]))),
+  constraint snapshots_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text]))),
+  constraint snapshots_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint snapshots_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id),
+  constraint snapshots_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX snapshots_agent_idx ON public.snapshots USING btree (agent_id);
+
+CREATE INDEX snapshots_forks_idx ON public.snapshots USING btree (created_at) WHERE (origin = 'fork'::text);
+
+CREATE INDEX snapshots_newest_idx ON public.snapshots USING btree (workspace_id, created_at DESC, id DESC);
 
 create table "templates" (
   name text not null,

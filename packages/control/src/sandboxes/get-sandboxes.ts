@@ -1,12 +1,13 @@
-import { sandbox } from '@offshoot/contract/sandbox'
-import { DEFAULT_LIST_LIMIT, type SandboxListQuery, sandboxListQuery } from '@offshoot/contract/sandbox-list'
 import { ApiError } from '@offshoot/contract/errors'
+import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
+import { sandbox } from '@offshoot/contract/sandbox'
+import { type SandboxListQuery, sandboxListQuery } from '@offshoot/contract/sandbox-list'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Control } from '../control.ts'
 import { callerOf } from '../http/admission.ts'
 import { parseWith } from '../http/body.ts'
-import { encodeCursor } from '../http/cursor.ts'
+import { pageOf } from '../http/page-of.ts'
 import { listSandboxes } from './list-sandboxes-query.ts'
 import { presentSandbox } from './sandbox-row.ts'
 
@@ -27,18 +28,10 @@ export function getSandboxes(app: FastifyInstance, control: Control): void {
       },
     },
     handler: async (request, reply) => {
-      const parameters = request.query as Record<string, unknown>
-      const query = readQuery(parameters)
+      const query = readQuery(request.query as Record<string, unknown>)
       if (!isStorable(query)) return []
       const rows = await listSandboxes(control.database.db, callerOf(request).workspaceId, query)
-      const page = rows.slice(0, query.limit)
-      const last = page.at(-1)
-      if (rows.length > page.length && last !== undefined) {
-        const next = new URLSearchParams(parameters as Record<string, string>)
-        next.set('cursor', encodeCursor(last))
-        reply.header('link', `<${control.config.public_url}/v1/sandboxes?${next.toString()}>; rel="next"`)
-      }
-      return page.map(presentSandbox)
+      return pageOf(rows, query.limit, control.config.public_url, request, reply).map(presentSandbox)
     },
   })
 }

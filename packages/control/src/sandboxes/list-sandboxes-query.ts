@@ -1,12 +1,9 @@
 import type { SandboxListQuery } from '@offshoot/contract/sandbox-list'
 import { type Kysely, sql } from 'kysely'
-import { decodeCursor } from '../http/cursor.ts'
+import { pageConditions } from '../http/page-of.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
-/**
- * One page, newest first, by the key (created_at, id): what is created while a caller turns pages lands before the
- * first of them and moves nothing. Asks for one row more than the page holds, which tells whether there is a next one.
- */
+/** One page, newest first. Asks for one row more than it holds, which tells whether there is a next one. */
 export async function listSandboxes(
   db: Kysely<never>,
   workspaceId: string,
@@ -16,10 +13,7 @@ export async function listSandboxes(
   if (query.template !== undefined) conditions.push(sql`template = ${query.template}`)
   if (query.status !== undefined) conditions.push(sql`status = ${query.status}`)
   if (Object.keys(query.metadata).length > 0) conditions.push(sql`metadata @> ${JSON.stringify(query.metadata)}::jsonb`)
-  if (query.cursor !== undefined) {
-    const after = decodeCursor(query.cursor)
-    conditions.push(sql`(created_at, id) < (${after.createdAt}::timestamptz, ${after.id}::uuid)`)
-  }
+  conditions.push(...pageConditions(query))
   const where = sql.join(conditions, sql` and `)
   const { rows } = await sql<SandboxRow>`
     select ${sql.raw(sandboxColumns())} from sandboxes where ${where} order by created_at desc, id desc limit ${query.limit + 1}

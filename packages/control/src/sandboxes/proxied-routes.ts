@@ -3,6 +3,7 @@ import { backgroundExec, followQuery, signalBody } from '@offshoot/contract/back
 import { execBody, execEvent } from '@offshoot/contract/exec'
 import type { ErrorName } from '@offshoot/contract/errors'
 import { logLine, logsQuery } from '@offshoot/contract/log'
+import { lspQuery } from '@offshoot/contract/lsp'
 import { terminalQuery } from '@offshoot/contract/terminal'
 import { z } from 'zod'
 import type { ProxiedRoute } from '../http/proxy/proxied-route.ts'
@@ -53,6 +54,19 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
       summary: 'Open a terminal on a WebSocket',
       tag: 'Commands',
       query: terminalQuery,
+      status: 101,
+      errors: [...starting, 'upgradeRequired'],
+    },
+  },
+  {
+    method: 'GET',
+    url: '/v1/sandboxes/:id/lsp/:lang',
+    kind: 'websocket',
+    needs: 'guest',
+    docs: {
+      summary: 'Talk to a language server on a WebSocket',
+      tag: 'Language servers',
+      query: lspQuery,
       status: 101,
       errors: [...starting, 'upgradeRequired'],
     },

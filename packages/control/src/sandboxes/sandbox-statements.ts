@@ -22,12 +22,13 @@ export const insertCreating = statement<
     persistent: boolean,
     ttlSeconds: number,
     idleTimeoutSeconds: number,
+    fromSnapshot: string | null,
   ]
 >(
   'insert-creating',
   `insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, persistent,
-     ttl_seconds, idle_timeout_seconds, expires_at)
-   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11,
+     ttl_seconds, idle_timeout_seconds, from_snapshot, expires_at)
+   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12,
      case when $9 then null else now() + make_interval(secs => $10::int) end)
    returning ${sandboxColumns()}`,
 )
@@ -65,13 +66,13 @@ export const sandboxById = statement<SandboxRow, [id: string]>(
   `select ${sandboxColumns()} from sandboxes where id = $1`,
 )
 
-/** A create that came to nothing. */
-export const removeCreating = statement<{ id: string }, [id: string]>(
+/** Creates that came to nothing. */
+export const removeCreating = statement<{ id: string }, [ids: readonly string[]]>(
   'remove-creating',
-  `delete from sandboxes where id = $1 and status = 'creating' returning id`,
+  `delete from sandboxes where id = any($1) and status = 'creating' returning id`,
 )
 
-export const removeSandbox = statement<{ id: string }, [id: string]>(
+export const removeSandboxRow = statement<{ id: string }, [id: string]>(
   'remove-sandbox',
   'delete from sandboxes where id = $1 returning id',
 )
@@ -80,4 +81,32 @@ export const removeSandbox = statement<{ id: string }, [id: string]>(
 export const countByStatus = statement<{ status: string; count: number }, []>(
   'count-by-status',
   'select status, count(*) as count from sandboxes group by status',
+)
+
+/**
+ * Claims, for `leaseSeconds`, sandboxes whose time is up by the database's clock, and those whose deletion was asked for
+ * and has not come to an end. Whoever claims one deletes it; several processes never claim the same, and a lease runs
+ * out when its holder dies. What a feature owns is that feature's to delete.
+ *
+ * @param exceptAgents those that cannot be reached
+ */
+export const claimExpired = statement<
+  SandboxRow,
+  [limit: number, exceptAgents: readonly string[], leaseSeconds: number]
+>(
+  'claim-expired',
+  `with due as materialized (
+     select id as due_id from sandboxes
+     where managed_by is null and agent_id <> all($2)
+       and (deletion_due_at <= now() or (deletion_due_at is null and expires_at <= now() and status <> 'creating'))
+     order by coalesce(deletion_due_at, expires_at) limit $1 for update skip locked
+   )
+   update sandboxes set deletion_due_at = now() + make_interval(secs => $3)
+   from due where id = due_id
+   returning ${sandboxColumns()}`,
+)
+
+export const retryDeletion = statement<never, [id: string, afterSeconds: number]>(
+  'retry-deletion',
+  'update sandboxes set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
 )

@@ -1,24 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { AgentInfo, AgentRecord, AgentSandbox } from '@offshoot/contract/agent-api'
+import type { AgentInfo, AgentRecord, AgentSandbox, CreateOnAgentBody } from '@offshoot/contract/agent-api'
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import { jwtVerify } from 'jose'
+import { FakeAgentState, FAKE_SIZE, type Handled } from './fake-agent-state.ts'
+import { answerCheckpoints } from './fake-checkpoints.ts'
 
 export interface FakeAgentOptions {
   readonly templates?: readonly string[]
   /** Keeps its sandboxes and its log over a restart, as a real one's disk does. */
   readonly state?: FakeAgentState
   readonly port?: number
-}
-
-/** What a real agent has on disk. */
-export class FakeAgentState {
-  readonly agentId = randomUUID()
-  readonly sandboxes = new Map<string, AgentSandbox>()
-  readonly records: AgentRecord[] = []
 }
 
 const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
@@ -28,11 +22,6 @@ const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
   'sandbox.woken': 'running',
   'vm.died': 'failed',
   'recover.orphaned': 'failed',
-}
-
-interface Handled {
-  readonly status: number
-  readonly body?: unknown
 }
 
 /**
@@ -45,6 +34,8 @@ export class FakeAgent {
   /** Called before a create is answered; what it returns is answered instead. */
   onCreate: (id: string) => Promise<Handled | undefined> = async () => undefined
   onDelete: (id: string) => Promise<Handled | undefined> = async () => undefined
+  /** Called before what fake-checkpoints.ts answers: the last word of the path, the id before it, the body. */
+  onAction: (action: string, id: string, body: unknown) => Promise<Handled | undefined> = async () => undefined
   onExec: (body: { cmd: string }, request: IncomingMessage) => Promise<Handled> = async () => ({
     status: 200,
     body: { stdout: '', stderr: '', exit_code: 0, duration_ms: 1 },
@@ -135,23 +126,27 @@ export class FakeAgent {
   }
 
   /** A VM appears, as after a create. */
-  addSandbox(id: string, workspaceId: string, template = 'base'): AgentSandbox {
-    const guest = { boot_ms: 80, boot_mode: 'snapshot', guest_ip: '10.0.2.15' } as const
-    const size = { cpu: 1, memory_mb: 512 }
-    const sandbox = {
+  addSandbox(
+    id: string,
+    workspaceId: string,
+    template = 'base',
+    origin: Partial<Pick<AgentSandbox, 'boot_mode' | 'from_snapshot' | 'parent_id' | 'fork_tree_id'>> = {},
+  ): AgentSandbox {
+    const { boot_mode = 'snapshot', from_snapshot = null, parent_id = null, fork_tree_id = null } = origin
+    const guest = { boot_ms: 80, boot_mode, guest_ip: '10.0.2.15' } as const
+    this.state.sandboxes.set(id, {
       id,
       workspace_id: workspaceId,
       template,
       status: 'running',
       ...guest,
-      ...size,
-      from_snapshot: null,
-      parent_id: null,
-      fork_tree_id: null,
+      ...FAKE_SIZE,
+      from_snapshot,
+      parent_id,
+      fork_tree_id,
       last_seq: 0,
-    } as const
-    this.state.sandboxes.set(id, sandbox)
-    this.log('sandbox.running', id, { ...guest, from_snapshot: null, warm: false })
+    })
+    this.log('sandbox.running', id, { ...guest, from_snapshot, warm: false })
     const added = this.state.sandboxes.get(id)
     if (added === undefined) throw new Error('just added')
     return added
@@ -168,7 +163,7 @@ export class FakeAgent {
       return
     }
     if (/^\/v1\/sandboxes\/[^/]+\/./.test(url.pathname) && this.onOperation(request, response)) return
-    const body = method === 'POST' ? JSON.parse(await readAll(request)) : undefined
+    const body = method === 'POST' || method === 'PATCH' ? JSON.parse(await readAll(request)) : undefined
     const { status, body: answer } = await this.#route(request, method, url.pathname, workspaceId, body)
     const text = answer === undefined ? '' : JSON.stringify(answer)
     response.writeHead(status, {
@@ -184,7 +179,7 @@ export class FakeAgent {
     method: string,
     path: string,
     workspaceId: string | undefined,
-    body: { id: string; template: string; cmd: string },
+    body: CreateOnAgentBody & { cmd: string },
   ): Promise<Handled> {
     const [, , , id = '', action] = path.split('/')
     if (path === '/v1/agent') return { status: 200, body: this.#info() }
@@ -192,15 +187,30 @@ export class FakeAgent {
       const { sandboxes, records } = this.state
       return { status: 200, body: { last_seq: records.length, sandboxes: [...sandboxes.values()] } }
     }
-    if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }
-    if (path === '/v1/sandboxes') {
-      const refused = await this.onCreate(body.id)
-      return refused ?? { status: 201, body: this.addSandbox(body.id, workspaceId, body.template) }
+    if (path === '/v1/snapshots') {
+      return {
+        status: 200,
+        body: { last_seq: this.state.records.length, snapshots: [...this.state.snapshots.values()] },
+      }
     }
+    if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }
+    if (path === '/v1/sandboxes') return (await this.onCreate(body.id)) ?? this.#create(body, workspaceId)
     if (action === undefined && method === 'DELETE') return (await this.onDelete(id)) ?? this.#delete(id, workspaceId)
+    const checkpoints = await answerCheckpoints(this, { method, path, workspaceId, body })
+    if (checkpoints !== undefined) return checkpoints
     const sandbox = this.state.sandboxes.get(id)
     if (sandbox?.workspace_id !== workspaceId) return { status: 404, body: { error: 'sandbox not found' } }
     return this.onExec(body, request)
+  }
+
+  #create({ id, template, snapshot_id: snapshotId, ...lifecycle }: CreateOnAgentBody, workspaceId: string): Handled {
+    const { persistent, idle_timeout_seconds } = lifecycle
+    this.state.lifecycles.set(id, { persistent, idle_timeout_seconds })
+    const from = snapshotId ?? null
+    if (from !== null && this.state.snapshots.get(from)?.workspace_id !== workspaceId) {
+      return { status: 404, body: { error: 'snapshot not found' } }
+    }
+    return { status: 201, body: this.addSandbox(id, workspaceId, template, { from_snapshot: from }) }
   }
 
   #delete(id: string, workspaceId: string): Handled {
@@ -213,7 +223,6 @@ export class FakeAgent {
   }
 
   #info(): AgentInfo {
-    const size = { cpu: 1, memory_mb: 512 }
     return {
       agent_id: this.state.agentId,
       version: '0.1.0',
@@ -226,7 +235,7 @@ export class FakeAgent {
         name,
         rootfs_path: `templates/${name}/rootfs.ext4`,
         size_bytes: 1_000_000,
-        ...size,
+        ...FAKE_SIZE,
         meta: {},
         is_global: true,
       })),

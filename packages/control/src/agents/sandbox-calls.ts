@@ -1,0 +1,85 @@
+import {
+  type AgentFork,
+  agentFork,
+  type AgentLifecycle,
+  agentLifecycle,
+  type AgentLifecyclePatch,
+  type AgentSandbox,
+  agentSandbox,
+  type ForkOnAgentBody,
+  type PromoteOnAgentBody,
+} from '@offshoot/contract/agent-api'
+import type { Dispatcher } from 'undici'
+import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
+
+/** Milliseconds for what touches no VM. */
+export const RECORD_TIMEOUT_MS = 5_000
+export const PATCH_TIMEOUT_MS = 30_000
+/** Milliseconds for a VM's whole memory to go to disk or to come back, the queue before it included. */
+export const MEMORY_TIMEOUT_MS = 120_000
+
+export type Transition = 'pause' | 'resume' | 'hibernate' | 'wake'
+
+/** One sandbox or snapshot, by its own workspace's credential, and for whom its agent is asked. */
+export interface Subject {
+  readonly id: string
+  readonly workspaceId: string
+  readonly requestId: string
+}
+
+/** What an agent can be asked about one sandbox. All throw AgentUnreachable and AgentRefused. */
+export async function move(client: AgentClient, subject: Subject, transition: Transition): Promise<AgentSandbox> {
+  return agentSandbox.parse(await post(client, subject, transition, {}, MEMORY_TIMEOUT_MS))
+}
+
+/** Only to know that it is there. */
+export async function look(client: AgentClient, subject: Subject): Promise<AgentSandbox> {
+  return agentSandbox.parse(await ask(client, subject, { method: 'GET', timeoutMs: RECORD_TIMEOUT_MS }))
+}
+
+export async function readLifecycle(client: AgentClient, subject: Subject): Promise<AgentLifecycle> {
+  const options = { method: 'GET', action: 'lifecycle', timeoutMs: RECORD_TIMEOUT_MS } as const
+  return agentLifecycle.parse(await ask(client, subject, options))
+}
+
+/** Waits behind whatever the agent does with the sandbox. */
+export async function patchLifecycle(
+  client: AgentClient,
+  subject: Subject,
+  patch: AgentLifecyclePatch,
+): Promise<AgentLifecycle> {
+  const options = { method: 'PATCH', action: 'lifecycle', body: patch, timeoutMs: PATCH_TIMEOUT_MS } as const
+  return agentLifecycle.parse(await ask(client, subject, options))
+}
+
+export async function fork(client: AgentClient, subject: Subject, body: ForkOnAgentBody): Promise<AgentFork> {
+  return agentFork.parse(await post(client, subject, 'fork', body, CREATE_TIMEOUT_MS))
+}
+
+export async function promote(client: AgentClient, subject: Subject, body: PromoteOnAgentBody): Promise<AgentSandbox> {
+  return agentSandbox.parse(await post(client, subject, 'promote', body, RECORD_TIMEOUT_MS))
+}
+
+interface AskOptions {
+  readonly method: Dispatcher.HttpMethod
+  readonly action?: string
+  readonly body?: object
+  readonly timeoutMs: number
+}
+
+function post(client: AgentClient, subject: Subject, action: string, body: object, timeoutMs: number) {
+  return ask(client, subject, { method: 'POST', action, body, timeoutMs })
+}
+
+function ask(client: AgentClient, subject: Subject, { method, action, body, timeoutMs }: AskOptions): Promise<unknown> {
+  const { id, workspaceId, requestId } = subject
+  const path = action === undefined ? `/v1/sandboxes/${id}` : `/v1/sandboxes/${id}/${action}`
+  return client.ask({
+    method,
+    path,
+    workspaceId,
+    requestId,
+    ...(body && { body: JSON.stringify(body) }),
+    timeoutMs,
+  })
+}

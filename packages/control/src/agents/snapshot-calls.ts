@@ -1,0 +1,29 @@
+import {
+  type AgentSnapshot,
+  agentSnapshot,
+  type AgentSnapshotList,
+  agentSnapshotList,
+} from '@offshoot/contract/agent-api'
+import type { AgentClient } from './agent-client.ts'
+import { MEMORY_TIMEOUT_MS, RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
+
+/** @param of the sandbox; @param snapshotId chosen by us, its row is there */
+export async function takeSnapshot(client: AgentClient, of: Subject, snapshotId: string): Promise<AgentSnapshot> {
+  const { id, workspaceId, requestId } = of
+  const body = JSON.stringify({ id: snapshotId })
+  const path = `/v1/sandboxes/${id}/snapshots`
+  const call = { method: 'POST', path, workspaceId, requestId, body, timeoutMs: MEMORY_TIMEOUT_MS } as const
+  return agentSnapshot.parse(await client.ask(call))
+}
+
+/** Of all workspaces. */
+export async function listSnapshots(client: AgentClient, requestId: string): Promise<AgentSnapshotList> {
+  const call = { method: 'GET', path: '/v1/snapshots', requestId, timeoutMs: RECORD_TIMEOUT_MS } as const
+  return agentSnapshotList.parse(await client.ask(call))
+}
+
+/** Idempotent. What others still depend on stays on the agent's disk until they are gone. */
+export async function removeFromAgent(client: AgentClient, { id, workspaceId, requestId }: Subject): Promise<void> {
+  const path = `/v1/snapshots/${id}`
+  await client.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: MEMORY_TIMEOUT_MS })
+}

@@ -1,0 +1,11 @@
+import type { ErrorName } from '@offshoot/contract/errors'
+
+/** What a fork, of one child or of many, may be refused with. */
+export const FORK_ERRORS: readonly ErrorName[] = [
+  'invalidField',
+  'notFound',
+  'sandboxNotRunning',
+  'conflict',
+  'agentUnreachable',
+  'insufficientMemory',
+]

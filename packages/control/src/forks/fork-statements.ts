@@ -1,0 +1,44 @@
+import { statement } from '../db/statement.ts'
+import { sandboxColumns, type SandboxRow } from '../sandboxes/sandbox-row.ts'
+
+/**
+ * Rows for all that a fork is to make: its snapshot and its children, `creating`, on their parent's agent. Children have
+ * their parent's lifecycle; their time to live counts from now. No row is given when the parent is gone, or going.
+ *
+ * @param children JSON: `[{id, metadata, volumes}]`
+ */
+export const stageFork = statement<
+  { id: string },
+  [parentId: string, snapshotId: string, treeId: string | null, creator: number, children: string]
+>(
+  'stage-fork',
+  `with parent as (
+     select * from sandboxes where id = $1 and deletion_due_at is null
+   ), snapshot as (
+     insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, origin, status)
+     select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, 'fork', 'creating' from parent
+   )
+   insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, volumes,
+     persistent, ttl_seconds, idle_timeout_seconds, expires_at, from_snapshot, parent_id, fork_tree_id)
+   select c.id, p.workspace_id, p.agent_id, $4, 'creating', p.template, p.cpu, p.memory_mb, c.metadata, c.volumes,
+     p.persistent, p.ttl_seconds, p.idle_timeout_seconds,
+     case when p.persistent then null else now() + make_interval(secs => p.ttl_seconds) end, $2::text, p.id, $3
+   from parent p, jsonb_to_recordset($5) as c (id uuid, metadata jsonb, volumes jsonb)
+   returning id`,
+)
+
+/** The winner of its tree, if it still is a child of it: from here on it is nobody's sibling. */
+export const detachWinner = statement<SandboxRow, [id: string, treeId: string]>(
+  'detach-winner',
+  `update sandboxes set parent_id = null
+   where id = $1 and fork_tree_id = $2 and deletion_due_at is null and status not in ('creating', 'failed')
+   returning ${sandboxColumns()}`,
+)
+
+/** The children of a tree that were never promoted: their deletion is promised, whatever becomes of us. */
+export const doomSiblings = statement<SandboxRow, [treeId: string, workspaceId: string, leaseSeconds: number]>(
+  'doom-siblings',
+  `update sandboxes set deletion_due_at = now() + make_interval(secs => $3)
+   where fork_tree_id = $1 and workspace_id = $2 and parent_id is not null and managed_by is null
+   returning ${sandboxColumns()}`,
+)

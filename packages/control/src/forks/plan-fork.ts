@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
+
+export interface ForkRequest {
+  readonly parent: SandboxRow
+  /** Of a fork tree; `null` for a single fork. */
+  readonly count: number | null
+  /** Of the children, instead of their parent's. */
+  readonly metadata: Record<string, string> | undefined
+}
+
+export interface PlannedChild {
+  readonly id: string
+  readonly index: number
+  readonly metadata: Record<string, string>
+  readonly volumes: SandboxRow['volumes']
+}
+
+/** All that a fork will be, chosen before anything of it exists. */
+export interface ForkPlan {
+  readonly snapshotId: string
+  readonly treeId: string | null
+  readonly children: readonly PlannedChild[]
+  /** What the children lack that their parent has, in sentences. */
+  readonly warnings: readonly string[]
+}
+
+export function planFork({ parent, count, metadata }: ForkRequest): ForkPlan {
+  const treeId = count === null ? null : randomUUID()
+  // A volume takes one writer at a time, and that is the parent.
+  const volumes = parent.volumes.filter((volume) => volume.read_only)
+  const withheld = parent.volumes.filter((volume) => !volume.read_only)
+  const children = Array.from({ length: count ?? 1 }, (_, index) => ({
+    id: randomUUID(),
+    index,
+    metadata: { ...(metadata ?? inherited(parent)), ...(treeId && { fork_tree_id: treeId, fork_index: `${index}` }) },
+    volumes,
+  }))
+  const warnings = withheld.map(({ name }) => `volume ${name} is writable and stays with the parent`)
+  return { snapshotId: randomUUID(), treeId, children, warnings }
+}
+
+/** A child's place in its tree is not its own children's. */
+function inherited({ metadata, fork_tree_id: treeId }: SandboxRow): Record<string, string> {
+  if (treeId === null) return metadata
+  const { fork_tree_id: _tree, fork_index: _index, ...rest } = metadata
+  return rest
+}

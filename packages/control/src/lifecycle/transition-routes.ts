@@ -1,0 +1,73 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { sandbox } from '@offshoot/contract/sandbox'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { refuse } from '../agents/agent-failure.ts'
+import { applyStatus } from '../agents/record-statements.ts'
+import { move, type Transition } from '../agents/sandbox-calls.ts'
+import type { Control } from '../control.ts'
+import { sandboxOf } from '../http/admission.ts'
+import { parseBody } from '../http/body.ts'
+import { liveAgent, subjectOf } from '../sandboxes/live-agent.ts'
+import { presentSandbox, type SandboxRow } from '../sandboxes/sandbox-row.ts'
+import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+
+const SUMMARIES: Record<Transition, string> = {
+  pause: 'Stop the vCPUs; memory stays',
+  resume: 'Let a paused sandbox go on',
+  hibernate: 'Put memory to disk and end the VM',
+  wake: 'Bring a hibernated sandbox back',
+}
+
+const noFields = z.object({})
+
+/**
+ * `POST /v1/sandboxes/{id}/pause`, `resume`, `hibernate`, `wake`. Which is possible the agent knows: rows may lag behind.
+ * A caller that hangs up meanwhile does not undo it.
+ */
+export function transitionRoutes(app: FastifyInstance, control: Control): void {
+  for (const [transition, summary] of Object.entries(SUMMARIES) as [Transition, string][]) {
+    app.post(`/v1/sandboxes/:id/${transition}`, {
+      config: {
+        credential: 'key-or-jwt',
+        loads: 'sandbox',
+        docs: {
+          summary,
+          tag: 'Lifecycle',
+          status: 200,
+          answer: sandbox,
+          errors: ['notFound', 'sandboxNotRunning', 'conflict', 'agentUnreachable', 'insufficientMemory'],
+        },
+      },
+      handler: async (request) => {
+        const row = sandboxOf(request)
+        parseBody(request, noFields)
+        return presentSandbox(await moveSandbox(control, row, transition, request.id))
+      },
+    })
+  }
+}
+
+/** @returns the row with the agent's answer in it, or with what the log has said since */
+async function moveSandbox(
+  control: Control,
+  row: SandboxRow,
+  transition: Transition,
+  requestId: string,
+): Promise<SandboxRow> {
+  const moved = await move(liveAgent(control, row), subjectOf(row, requestId), transition).catch(refuse)
+  const { pool } = control.database
+  await applyStatus(
+    pool,
+    row.id,
+    row.agent_id,
+    moved.last_seq,
+    moved.status,
+    moved.boot_ms,
+    moved.boot_mode,
+    moved.guest_ip,
+  )
+  const [current] = await sandboxById(pool, row.id)
+  if (current === undefined) throw new ApiError('sandboxNotFound')
+  return current
+}

@@ -1,0 +1,17 @@
+import type { Remover } from '../agents/agent-or-retired.ts'
+import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
+import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
+import { claimExpired, retryDeletion } from '../sandboxes/sandbox-statements.ts'
+import { LEASE_SECONDS, type Reaping } from './reaper.ts'
+
+/** Sandboxes whose time is up, and those whose deletion was promised. An agent that is away has its turn when it is back. */
+export function expiredSandboxes(remover: Remover): Reaping<SandboxRow> {
+  const { fleet, database } = remover
+  return {
+    what: 'expired sandbox',
+    everyMs: 1_000,
+    claim: (limit) => claimExpired(database.pool, limit, fleet.unreachable, LEASE_SECONDS),
+    remove: (row, requestId) => removeSandbox(remover, row, requestId),
+    retry: (id, afterSeconds) => retryDeletion(database.pool, id, afterSeconds),
+  }
+}

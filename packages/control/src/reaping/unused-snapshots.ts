@@ -1,0 +1,17 @@
+import type { Remover } from '../agents/agent-or-retired.ts'
+import { removeSnapshot } from '../snapshots/remove-snapshot.ts'
+import type { SnapshotRow } from '../snapshots/snapshot-row.ts'
+import { claimUnusedSnapshots, retrySnapshotDeletion } from '../snapshots/snapshot-statements.ts'
+import { LEASE_SECONDS, type Reaping } from './reaper.ts'
+
+/** Snapshots that forks left behind, once nothing that was made from them is left. */
+export function unusedSnapshots(remover: Remover): Reaping<SnapshotRow> {
+  const { fleet, database } = remover
+  return {
+    what: 'unused snapshot',
+    everyMs: 5_000,
+    claim: (limit) => claimUnusedSnapshots(database.pool, limit, fleet.unreachable, LEASE_SECONDS),
+    remove: (row, requestId) => removeSnapshot(remover, row, requestId),
+    retry: (id, afterSeconds) => retrySnapshotDeletion(database.pool, id, afterSeconds),
+  }
+}

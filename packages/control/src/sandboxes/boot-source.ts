@@ -1,0 +1,47 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
+import type { CreateSandboxBody } from '@offshoot/contract/sandbox'
+import type { Control } from '../control.ts'
+import { type Candidate, candidates, isCandidate } from '../scheduler/candidates.ts'
+import { findSnapshot } from '../snapshots/find-snapshot.ts'
+import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
+
+/** What a new sandbox is restored from, and who can do it, best first; never nobody. */
+export interface BootSource {
+  readonly template: TemplateSize
+  readonly snapshotId: SnapshotId | null
+  readonly nodes: readonly [Candidate, ...Candidate[]]
+}
+
+/** @throws ApiError 400, 404, 502 */
+export async function bootSource(
+  control: Control,
+  workspaceId: WorkspaceId,
+  { template: name, from_snapshot: snapshot, volumes: [volume] = [] }: CreateSandboxBody,
+): Promise<BootSource> {
+  // There are none yet, so every name is an unknown one.
+  if (volume !== undefined) throw new ApiError('notFound', { detail: `unknown volume: ${volume.name}` })
+  if (snapshot !== undefined) return snapshotSource(control, workspaceId, name, snapshot)
+  const template = await findTemplate(control, workspaceId, name)
+  const [first, ...rest] = candidates(control.fleet.agents, template.name)
+  if (first === undefined) throw new ApiError('noComputeNode')
+  return { template, snapshotId: null, nodes: [first, ...rest] }
+}
+
+/** A snapshot stays on the agent that took it, and brings its own size; what its template is by now is of no account. */
+async function snapshotSource(
+  { database, fleet }: Control,
+  workspaceId: WorkspaceId,
+  template: string,
+  text: string,
+): Promise<BootSource> {
+  const row = await findSnapshot(database, workspaceId, text)
+  if (row === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${text}` })
+  if (row.template !== template) {
+    throw new ApiError('invalidField', { error: `template must be ${row.template}, the template of the snapshot` })
+  }
+  const node = fleet.byId(row.agent_id)
+  if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
+  const { cpu, memory_mb } = row
+  return { template: { name: template, cpu, memory_mb }, snapshotId: row.id, nodes: [node] }
+}

@@ -1,0 +1,14 @@
+import { refuse } from '../agents/agent-failure.ts'
+import { agentOrRetired, type Remover } from '../agents/agent-or-retired.ts'
+import { removeFromAgent } from '../agents/snapshot-calls.ts'
+import type { SnapshotRow } from './snapshot-row.ts'
+import { removeSnapshotRow } from './snapshot-statements.ts'
+
+/** First the data, then the row, as with sandboxes. Idempotent. @throws ApiError 502 */
+export async function removeSnapshot(remover: Remover, row: SnapshotRow, requestId: string): Promise<void> {
+  const agent = await agentOrRetired(remover, row.agent_id)
+  if (agent !== null) {
+    await removeFromAgent(agent, { id: row.id, workspaceId: row.workspace_id, requestId }).catch(refuse)
+  }
+  await removeSnapshotRow(remover.database.pool, row.id)
+}

@@ -1,0 +1,34 @@
+import type { AgentId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
+import type { Snapshot } from '@offshoot/contract/snapshot'
+
+/** A whole snapshot's row; one in the making is of no use to anybody yet. */
+export interface SnapshotRow {
+  readonly id: SnapshotId
+  readonly workspace_id: WorkspaceId
+  readonly agent_id: AgentId
+  readonly sandbox_id: string
+  readonly template: string
+  readonly cpu: number
+  readonly memory_mb: number
+  readonly size_bytes: number
+  readonly origin: 'user' | 'fork'
+  readonly created_at: Date
+}
+
+/** The select list of a {@link SnapshotRow}. */
+export const SNAPSHOT_COLUMNS =
+  'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, created_at'
+
+/** What callers see of a row. */
+export function presentSnapshot(row: SnapshotRow): Snapshot {
+  return {
+    id: row.id,
+    sandbox_id: row.sandbox_id,
+    template: row.template,
+    cpu: row.cpu,
+    memory_mb: row.memory_mb,
+    size_bytes: row.size_bytes,
+    origin: row.origin,
+    created_at: row.created_at.toISOString(),
+  }
+}

@@ -1,0 +1,74 @@
+import { isAbandoned } from '../db/abandoned.ts'
+import { statement } from '../db/statement.ts'
+import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
+
+/** Gives no row when the sandbox is gone. */
+export const insertCreatingSnapshot = statement<{ id: string }, [id: string, sandboxId: string, creator: number]>(
+  'insert-creating-snapshot',
+  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, origin, status)
+   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, 'user', 'creating' from sandboxes where id = $2
+   returning id`,
+)
+
+/** The snapshot is whole, says its agent. Gives no row when it was given up meanwhile. */
+export const setSnapshotReady = statement<SnapshotRow, [id: string, sizeBytes: number]>(
+  'set-snapshot-ready',
+  `update snapshots set status = 'ready', size_bytes = $2 where id = $1 returning ${SNAPSHOT_COLUMNS}`,
+)
+
+/** One that came to nothing. */
+export const removeCreatingSnapshot = statement<{ id: string }, [id: string]>(
+  'remove-creating-snapshot',
+  `delete from snapshots where id = $1 and status = 'creating' returning id`,
+)
+
+/** The one way a request reaches a snapshot: id and workspace, never id alone. */
+export const snapshotOfWorkspace = statement<SnapshotRow, [id: string, workspaceId: string]>(
+  'snapshot-of-workspace',
+  `select ${SNAPSHOT_COLUMNS} from snapshots
+   where id = $1 and workspace_id = $2 and status = 'ready' and deletion_due_at is null`,
+)
+
+export const removeSnapshotRow = statement<{ id: string }, [id: string]>(
+  'remove-snapshot-row',
+  'delete from snapshots where id = $1 returning id',
+)
+
+/**
+ * Claims, for `leaseSeconds`, fork snapshots that no sandbox was made from any more.
+ *
+ * @param exceptAgents those that cannot be reached
+ */
+export const claimUnusedSnapshots = statement<
+  SnapshotRow,
+  [limit: number, exceptAgents: readonly string[], leaseSeconds: number]
+>(
+  'claim-unused-snapshots',
+  `with unused as materialized (
+     select s.id as unused_id from snapshots s
+     where s.origin = 'fork' and s.status = 'ready' and s.agent_id <> all($2)
+       and (s.deletion_due_at is null or s.deletion_due_at <= now())
+       and not exists (select from sandboxes where from_snapshot = s.id::text)
+     order by s.created_at limit $1 for update skip locked
+   )
+   update snapshots set deletion_due_at = now() + make_interval(secs => $3)
+   from unused where id = unused_id
+   returning ${SNAPSHOT_COLUMNS}`,
+)
+
+export const retrySnapshotDeletion = statement<never, [id: string, afterSeconds: number]>(
+  'retry-snapshot-deletion',
+  'update snapshots set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
+)
+
+export interface ReconcileSnapshotRow {
+  readonly id: string
+  readonly status: 'creating' | 'ready'
+  /** @see isAbandoned */
+  readonly is_abandoned: boolean
+}
+
+export const snapshotRowsOfAgent = statement<ReconcileSnapshotRow, [agentId: string, deadlineSeconds: number]>(
+  'snapshot-rows-of-agent',
+  `select s.id, s.status, ${isAbandoned('s', '$2')} as is_abandoned from snapshots s where s.agent_id = $1`,
+)

@@ -95,6 +95,7 @@ async function* read(response: IncomingMessage): AsyncGenerator<{ id: string | u
 
 const range = (to: number) => Array.from({ length: to }, (_unused, index) => index + 1)
 
+const moment = (after: number) => new Date(1_700_000_000_000 + after).toISOString()
 const numberOf = ({ metadata }: Event) => metadata['number'] as number
 
 it.each([
@@ -123,6 +124,52 @@ it.each([
   await reader
   expect(seen).toEqual(range(total))
 })
+
+it('begins where tail and since say, in every combination, and goes on from there without gap or repeat', async () => {
+  await write(600, 100)
+  const stop = new AbortController()
+  const writing = (async () => {
+    while (!stop.signal.aborted) await write(2, 2)
+  })()
+  for (let round = 0; round < 4; round++) {
+    for (const tail of [undefined, 0, 1, 100, 511]) {
+      const at = number
+      const also = tail === undefined ? '' : `&tail=${tail}`
+      const begin = (since: number) => (tail === undefined ? since + 1 : Math.max(since + 1, at - tail + 1))
+      const readers = await Promise.all([
+        follower(`&tail=${tail ?? 512}`, Math.max(1, at - (tail ?? 512) + 1)),
+        follower(`&since=${at - 50}${also}`, begin(at - 50)),
+        follower(`&since=${moment(at - 30)}${also}`, begin(at - 30)),
+        follower(`&since=0${also}`, at - 69, { 'last-event-id': String(at - 70) }),
+      ])
+      const wanted = number + 100
+      const all = await Promise.all(
+        readers.map(async (reader) => ({ ...reader, numbers: await numbersTo(reader, wanted) })),
+      )
+      for (const { query, begin: earliest, numbers } of all) {
+        const first = numbers[0] ?? Number.NaN
+        expect({ query, numbers }).toEqual({ query, numbers: numbers.map((_each, index) => first + index) })
+        // A tail counts from the moment the request is read: what was written until then moves it on, never back.
+        expect(first).toBeGreaterThanOrEqual(earliest)
+        if (!query.includes('tail')) expect(first).toBe(earliest)
+      }
+    }
+  }
+  stop.abort()
+  await writing
+})
+
+async function numbersTo({ response }: { response: IncomingMessage }, wanted: number): Promise<number[]> {
+  const numbers: number[] = []
+  for await (const { event } of read(response)) {
+    if (numbers.push(numberOf(event)) > 1 && numberOf(event) >= wanted) break
+  }
+  return numbers
+}
+
+async function follower(query: string, begin: number, headers: Record<string, string> = {}) {
+  return { query, begin, response: await open(query, headers) }
+}
 
 it('loses nothing for a thousand followers', async () => {
   const total = 200

@@ -9,6 +9,7 @@ import { getAgent } from './get-agent.ts'
 import { getAgentEvents } from './get-agent-events.ts'
 import { getEvents } from './get-events.ts'
 import { getLogs } from './get-logs.ts'
+import { getLsp } from './get-lsp.ts'
 import { getSandbox } from './get-sandbox.ts'
 import { execs } from './execs.ts'
 import { followExec } from './follow-exec.ts'
@@ -64,6 +65,7 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     postExecStream,
     getExecWs,
     getExecPty,
+    getLsp,
     execs,
     followExec,
     fileRoutes,

@@ -95,7 +95,11 @@ export class AcceptedSocket {
   }
 
   sendJson(value: unknown): void {
-    this.#send(JSON.stringify(value))
+    this.sendText(JSON.stringify(value))
+  }
+
+  sendText(text: string): void {
+    this.#send(text)
   }
 
   sendBytes(bytes: Buffer): void {

@@ -54,6 +54,7 @@ describe('public routes', () => {
       )
       const own = [
         'delete /v1/sandboxes/{id}',
+        'get /v1/lsp/languages',
         'get /v1/me',
         'get /v1/sandboxes',
         'get /v1/sandboxes/{id}',

@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Control } from '../control.ts'
 import { accountsRoutes } from '../identity/accounts-routes.ts'
 import { getMe } from '../identity/get-me.ts'
+import { getLanguages } from '../lsp/get-languages.ts'
 import { deleteSandbox } from '../sandboxes/delete-sandbox.ts'
 import { getSandbox } from '../sandboxes/get-sandbox.ts'
 import { getSandboxes } from '../sandboxes/get-sandboxes.ts'
@@ -78,6 +79,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   deleteSandbox(app, control)
   postExec(app, control)
   await registerProxy(app, control, proxiedRoutes)
+  getLanguages(app)
   getTemplates(app, control)
   getTemplate(app, control)
   refuseOtherMethods()

@@ -1,0 +1,83 @@
+import { MAX_LSP_MESSAGE_BYTES } from '@offshoot/contract/lsp'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BaseProtocol, BaseProtocolError } from './base-protocol.ts'
+import { MessageSplitter } from './message-splitter.ts'
+
+const TYPE = 'Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n'
+const framed = (content: string, before = '', after = '') =>
+  `${before}Content-Length: ${Buffer.byteLength(content)}\r\n${after}\r\n${content}`
+
+/** Contents that could be taken for headers are among them. */
+const contents = fc.string({ unit: 'binary', minLength: 1 }).map((text) => `${text}\r\n\r\nContent-Length: 5`)
+const messages = fc.array(fc.tuple(contents, fc.constantFrom('', TYPE), fc.constantFrom('', TYPE)), { minLength: 1 })
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const at = [0, ...places.map((place) => place % bytes.length).toSorted((a, b) => a - b), bytes.length]
+  return at.slice(1).map((end, index) => bytes.subarray(at[index], end))
+}
+
+const refusalOf = (text: string, pieces: readonly number[] = []): BaseProtocolError => {
+  const protocol = new BaseProtocol()
+  try {
+    for (const piece of cut(Buffer.from(text, 'latin1'), pieces)) protocol.push(piece)
+  } catch (error) {
+    if (error instanceof BaseProtocolError) return error
+    throw error
+  }
+  throw new Error(`taken: ${text}`)
+}
+
+describe('the base protocol', () => {
+  it('gives the same messages wherever its bytes are cut', () => {
+    fc.assert(
+      fc.property(messages, fc.array(fc.nat()), (all, places) => {
+        const splitter = new MessageSplitter()
+        const wanted = all.map(([content, before, after]) => ({ content, bytes: framed(content, before, after) }))
+        const stream = Buffer.from(wanted.map(({ bytes }) => bytes).join(''))
+        const found = cut(stream, places).flatMap((piece) => splitter.push(piece))
+        const shown = found.map(({ bytes, content }) => ({ content: content.toString(), bytes: bytes.toString() }))
+        expect(shown).toEqual(wanted)
+      }),
+    )
+  })
+
+  it.each([
+    ['{"jsonrpc":"2.0"}', 'not a header: "{\\"jsonrpc\\":\\"2.0\\"}"'],
+    ['hello world', 'not a header: "hello world"'],
+    ['\r\n\r\n', 'not a header: ""'],
+    ['Content-Length: 5\n\n', 'not a header: "Content-Length: 5\\n\\n"'],
+    ['Content-Type: x\r\n\r\n', 'no Content-Length'],
+    ['Content-Length: 0\r\n\r\n', 'bad Content-Length'],
+    ['Content-Length: -5\r\n\r\n', 'bad Content-Length'],
+    ['Content-Length: 5e1\r\n\r\n', 'bad Content-Length'],
+    ['Content-Length: 5\r\ncontent-length: 6\r\n\r\n', 'bad Content-Length'],
+    [`Content-Length: 5\r\nX: ${'x'.repeat(5000)}`, 'headers over 4096 bytes'],
+    ['x'.repeat(5000), 'headers over 4096 bytes'],
+    [`Content-Length: ${MAX_LSP_MESSAGE_BYTES + 1}\r\n\r\n`, `message over ${MAX_LSP_MESSAGE_BYTES} bytes`],
+    ['Content-Length: 999999999999999\r\n\r\n', `message over ${MAX_LSP_MESSAGE_BYTES} bytes`],
+  ])('refuses %j, also in pieces', (text, refusal) => {
+    expect(refusalOf(text).message).toBe(refusal)
+    fc.assert(
+      fc.property(fc.array(fc.nat()), (places) => {
+        // In pieces it may be known earlier, by less of the line.
+        expect(refusalOf(text, places).message.slice(0, 14)).toBe(refusal.slice(0, 14))
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  it('never takes more than it is given, whatever that is', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 6000 }), fc.boolean(), (bytes, hasHeader) => {
+        const protocol = new BaseProtocol()
+        const given = Buffer.concat([Buffer.from(hasHeader ? 'Content-Length: 7\r\n\r\n' : ''), bytes])
+        try {
+          for (const { end } of protocol.push(given)) expect(end).toBeLessThanOrEqual(given.length)
+        } catch (error) {
+          expect(error).toBeInstanceOf(BaseProtocolError)
+        }
+      }),
+    )
+  })
+})

@@ -1,6 +1,6 @@
 /** One figure as it is printed and written to bench/results/latest.json. */
 export interface Figure {
-  readonly unit: 'ms' | 's' | 'MiB'
+  readonly unit: 'ms' | 's' | 'MiB' | 'MiB/s' | '1/s'
   readonly n: number
   readonly p50: number
   readonly p95: number
@@ -59,4 +59,12 @@ export class Samples {
       ratio: floor === null ? null : this.p50 / floor,
     }
   }
+}
+
+/** Times of moving `mib` as rates: higher is better, and p95 is what 95 % of the attempts reach. */
+export function inMibPerSecond(times: Samples, mib: number, floor: Samples): Figure {
+  const figure = times.figure('MiB/s')
+  const rate = (ms: number) => (mib * 1000) / ms
+  const [p50, p95, p99] = [rate(figure.p50), rate(figure.p95), rate(figure.p99)]
+  return { ...figure, p50, p95, p99, floor: rate(floor.p50), ratio: p50 / rate(floor.p50) }
 }

@@ -51,10 +51,9 @@ export class TestSocket {
   }
 
   async shows(what: string | RegExp): Promise<void> {
-    await until(
-      `${what} on the screen, not ${JSON.stringify(this.bytes.toString().slice(-300))}`,
-      () => this.bytes.toString().match(what) !== null,
-    )
+    await until(`${what} on the screen`, () => this.bytes.toString().match(what) !== null).catch((error: Error) => {
+      throw new Error(`${error.message}; it ends with ${JSON.stringify(this.bytes.toString().slice(-300))}`)
+    })
   }
 
   async close(): Promise<{ code: number; reason: string }> {

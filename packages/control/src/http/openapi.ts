@@ -55,8 +55,7 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
 const DESCRIPTIONS: Partial<Record<RouteDocs['status'], string>> = { 101: 'Upgraded', 204: 'Done' }
 
 function requestBody({ body, bodyType }: RouteDocs): Json {
-  if (bodyType !== undefined)
-    return { requestBody: { required: true, content: { [bodyType]: {} } } }
+  if (bodyType !== undefined) return { requestBody: { required: true, content: { [bodyType]: {} } } }
   return body === undefined
     ? {}
     : { requestBody: { required: !body.safeParse({}).success, content: jsonContent(schemaOf(body, 'input')) } }

@@ -1,8 +1,13 @@
 import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Control } from '../control.ts'
+import { postFork } from '../forks/post-fork.ts'
+import { postForkTree } from '../forks/post-fork-tree.ts'
+import { postPromote } from '../forks/post-promote.ts'
 import { accountsRoutes } from '../identity/accounts-routes.ts'
 import { getMe } from '../identity/get-me.ts'
+import { lifecycleRoutes } from '../lifecycle/lifecycle-routes.ts'
+import { transitionRoutes } from '../lifecycle/transition-routes.ts'
 import { getLanguages } from '../lsp/get-languages.ts'
 import { deleteSandbox } from '../sandboxes/delete-sandbox.ts'
 import { getSandbox } from '../sandboxes/get-sandbox.ts'
@@ -10,6 +15,10 @@ import { getSandboxes } from '../sandboxes/get-sandboxes.ts'
 import { postExec } from '../sandboxes/post-exec.ts'
 import { proxiedRoutes } from '../sandboxes/proxied-routes.ts'
 import { postSandboxes } from '../sandboxes/post-sandboxes.ts'
+import { deleteSnapshot } from '../snapshots/delete-snapshot.ts'
+import { getSnapshot } from '../snapshots/get-snapshot.ts'
+import { getSnapshots } from '../snapshots/get-snapshots.ts'
+import { postSnapshots } from '../snapshots/post-snapshots.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
 import { registerAdmission } from './admission.ts'
@@ -78,6 +87,15 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   getSandbox(app)
   deleteSandbox(app, control)
   postExec(app, control)
+  transitionRoutes(app, control)
+  lifecycleRoutes(app, control)
+  postFork(app, control)
+  postForkTree(app, control)
+  postPromote(app, control)
+  postSnapshots(app, control)
+  getSnapshots(app, control)
+  getSnapshot(app, control)
+  deleteSnapshot(app, control)
   await registerProxy(app, control, proxiedRoutes)
   getLanguages(app)
   getTemplates(app, control)

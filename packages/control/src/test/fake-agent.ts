@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { AgentInfo, AgentRecord, AgentSandbox, CreateOnAgentBody } from '@offshoot/contract/agent-api'
 import { type EventType, eventCode } from '@offshoot/contract/event'
-import type { SandboxStatus } from '@offshoot/contract/sandbox'
+import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
 import { jwtVerify } from 'jose'
 import { FakeAgentState, FAKE_SIZE, type Handled } from './fake-agent-state.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
@@ -195,7 +195,9 @@ export class FakeAgent {
     }
     if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }
     if (path === '/v1/sandboxes') return (await this.onCreate(body.id)) ?? this.#create(body, workspaceId)
-    if (action === undefined && method === 'DELETE') return (await this.onDelete(id)) ?? this.#delete(id, workspaceId)
+    const isSandbox = path.startsWith('/v1/sandboxes/')
+    if (isSandbox && action === undefined && method === 'DELETE')
+      return (await this.onDelete(id)) ?? this.#delete(id, workspaceId)
     const checkpoints = await answerCheckpoints(this, { method, path, workspaceId, body })
     if (checkpoints !== undefined) return checkpoints
     const sandbox = this.state.sandboxes.get(id)
@@ -204,7 +206,7 @@ export class FakeAgent {
   }
 
   #create({ id, template, snapshot_id: snapshotId, ...lifecycle }: CreateOnAgentBody, workspaceId: string): Handled {
-    const { persistent, idle_timeout_seconds } = lifecycle
+    const { persistent = false, idle_timeout_seconds = DEFAULT_IDLE_TIMEOUT_SECONDS } = lifecycle
     this.state.lifecycles.set(id, { persistent, idle_timeout_seconds })
     const from = snapshotId ?? null
     if (from !== null && this.state.snapshots.get(from)?.workspace_id !== workspaceId) {

@@ -1,3 +1,4 @@
+import { drainRequest } from '@offshoot/kit/drain-request'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../agent.ts'
 import { archive } from './archive.ts'
@@ -15,6 +16,8 @@ export function fileRoutes(server: FastifyInstance, agent: Agent): void {
   void server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    // Control sends its next request on the same connection, behind what a refused upload left on it.
+    scope.addHook('onResponse', async ({ raw }) => drainRequest(raw))
     for (const route of [readFile, writeFile, removeFile, listFolder, statFile, makeFolder, moveFile, archive, watch]) {
       route(scope, agent)
     }

@@ -3,6 +3,7 @@
  * prints their figures and writes bench/results/latest.json.
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
+import { languageServers } from './lsp-benches.ts'
 import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
@@ -17,6 +18,7 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['memory_private_mib'], run: memoryPrivate },
   { names: ['burst50'], run: burst },
   { names: ['pty_echo'], run: terminalEcho },
+  { names: ['lsp_initialize_ms', 'lsp_diagnostics_ms'], run: languageServers },
 ]
 
 const known = [...SETUP, ...benches.flatMap(({ names }) => names)]

@@ -1,0 +1,81 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { LanguageClient } from '../tests/setup/language-client.ts'
+import { openLanguageServer } from '../tests/setup/language-server.ts'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { type Figure, Samples } from './measure.ts'
+import { inSandbox } from './sandbox-benches.ts'
+
+const SERVERS = '/usr/local/lib/language-servers'
+const TEXT = 'import os\n\nsize: int = os.getcwd()\n'
+
+class Measured {
+  readonly initialize = new Samples()
+  readonly diagnostics = new Samples()
+
+  /** One session as an editor has it, with a file that holds one mistake. */
+  async session(folder: string, open: () => Promise<LanguageClient>): Promise<void> {
+    const client = await this.initialize.time(async () => {
+      const opened = await open()
+      await opened.initialize(folder)
+      return opened
+    })
+    if (client === null) return
+    const path = `${folder}/main.py`
+    await this.diagnostics.time(async () => {
+      await client.open(path, 'python', TEXT)
+      await client.diagnostics(path)
+    })
+    await client.shutDown()
+  }
+}
+
+/**
+ * Python's server: from the connection to the answer of `initialize`, and from the opened file to its diagnostics. The
+ * floor is the same server out of the same image, run by the same Node.js on the host.
+ */
+export async function languageServers(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
+  const [guest, native] = [new Measured(), new Measured()]
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-lsp-'))
+  try {
+    const program = await extractServer(offshoot, folder)
+    await writeFile(join(folder, 'main.py'), TEXT)
+    await inSandbox(offshoot, async (id) => {
+      await offshoot.exec(id, 'mkdir /root/work && cat > /root/work/main.py', { stdin: TEXT })
+      for (let i = 0; i < n; i++) {
+        await native.session(folder, async () => startNatively(program))
+        await guest.session('/root/work', async () => (await openLanguageServer(offshoot, id, 'python')).client)
+      }
+    })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+  return {
+    lsp_initialize_ms: guest.initialize.figure('ms', native.initialize.p50),
+    lsp_diagnostics_ms: guest.diagnostics.figure('ms', native.diagnostics.p50),
+  }
+}
+
+/** Copies the servers out of the image that the template was baked from. @returns the path of Python's */
+async function extractServer({ dataDir }: Offshoot, folder: string): Promise<string> {
+  const bakes = join(dataDir, 'agent/bakes/base')
+  const [bake = ''] = await readdir(bakes)
+  const to = join(folder, '.servers')
+  await mkdir(to)
+  await promisify(execFile)('debugfs', [
+    '-R',
+    `rdump ${SERVERS}/node_modules/pyright ${to}`,
+    join(bakes, bake, 'rootfs.ext4'),
+  ])
+  return join(to, 'pyright/langserver.index.js')
+}
+
+async function startNatively(program: string): Promise<LanguageClient> {
+  const server = spawn(process.execPath, [program, '--stdio'], { stdio: ['pipe', 'pipe', 'ignore'] })
+  await once(server, 'spawn')
+  return new LanguageClient(server.stdout, server.stdin)
+}

@@ -1,0 +1,80 @@
+import type { Readable, Writable } from 'node:stream'
+import { StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node'
+import {
+  ConfigurationRequest,
+  createProtocolConnection,
+  type Diagnostic,
+  DidOpenTextDocumentNotification,
+  ExitNotification,
+  InitializedNotification,
+  InitializeRequest,
+  type InitializeResult,
+  type ProtocolConnection,
+  PublishDiagnosticsNotification,
+  RegistrationRequest,
+  ShutdownRequest,
+  WorkDoneProgressCreateRequest,
+} from 'vscode-languageserver-protocol'
+import { until } from './until.ts'
+
+/** Milliseconds that a server on an emulated processor may take for one answer. */
+const ANSWER_MS = 90_000
+
+/** An editor's half of the language server protocol, over any pair of streams that carries it. */
+export class LanguageClient {
+  readonly connection: ProtocolConnection
+  readonly #diagnostics = new Map<string, readonly Diagnostic[]>()
+
+  constructor(output: Readable, input: Writable) {
+    this.connection = createProtocolConnection(new StreamMessageReader(output), new StreamMessageWriter(input))
+    this.connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics }) => {
+      this.#diagnostics.set(uri, diagnostics)
+    })
+    // What servers ask of an editor; without an answer some of them wait.
+    this.connection.onRequest(ConfigurationRequest.type, ({ items }) => items.map(() => null))
+    this.connection.onRequest(RegistrationRequest.type, () => undefined)
+    this.connection.onRequest(WorkDoneProgressCreateRequest.type, () => undefined)
+    this.connection.listen()
+  }
+
+  /** @param folder absolute path of the workspace, where the server runs */
+  async initialize(folder: string): Promise<InitializeResult> {
+    const rootUri = `file://${folder}`
+    const result = await this.connection.sendRequest(InitializeRequest.type, {
+      processId: null,
+      rootUri,
+      workspaceFolders: [{ uri: rootUri, name: 'workspace' }],
+      // TypeScript's: one program instead of three. Others ignore it.
+      initializationOptions: { disableAutomaticTypingAcquisition: true, tsserver: { useSyntaxServer: 'never' } },
+      capabilities: {
+        textDocument: { publishDiagnostics: {}, completion: {}, definition: {} },
+        workspace: { configuration: true, workspaceFolders: true },
+      },
+    })
+    await this.connection.sendNotification(InitializedNotification.type, {})
+    return result
+  }
+
+  async open(path: string, languageId: string, text: string): Promise<void> {
+    const textDocument = { uri: `file://${path}`, languageId, version: 1, text }
+    await this.connection.sendNotification(DidOpenTextDocumentNotification.type, { textDocument })
+  }
+
+  /** The first list of this file that is not empty. */
+  async diagnostics(path: string): Promise<readonly Diagnostic[]> {
+    return until(
+      `diagnostics of ${path}`,
+      () => {
+        const list = this.#diagnostics.get(`file://${path}`)
+        return list !== undefined && list.length > 0 && list
+      },
+      ANSWER_MS,
+    )
+  }
+
+  /** As an editor closes: the server ends by itself. */
+  async shutDown(): Promise<void> {
+    await this.connection.sendRequest(ShutdownRequest.type)
+    await this.connection.sendNotification(ExitNotification.type)
+  }
+}

@@ -3,10 +3,13 @@
  * prints their figures and writes bench/results/latest.json.
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
+import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
+import { sessions } from './session-benches.ts'
+import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
 
 const SETUP = ['fresh_setup_s', 'restart_s'] as const
@@ -17,8 +20,14 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['exec_true'], run: execTrue },
   { names: ['memory_private_mib'], run: memoryPrivate },
   { names: ['burst50'], run: burst },
+  { names: ['stream_first_byte'], run: streamFirstByte },
+  { names: ['exec_throughput_mib_s'], run: execThroughput },
+  { names: ['fs_write_100mib', 'fs_read_100mib'], run: fileThroughput },
   { names: ['pty_echo'], run: terminalEcho },
   { names: ['lsp_initialize_ms', 'lsp_diagnostics_ms'], run: languageServers },
+  { names: ['events_fanout'], run: eventsFanout },
+  { names: ['idle_followers_control_mib', 'idle_followers_agent_mib'], run: idleFollowers },
+  { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]
 
 const known = [...SETUP, ...benches.flatMap(({ names }) => names)]

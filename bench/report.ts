@@ -8,7 +8,7 @@ const columns = ['unit', 'n', 'p50', 'p95', 'p99', 'success', 'floor', 'ratio'] 
 const cell = (value: string | number | null) =>
   value === null ? '-' : typeof value === 'string' || Number.isInteger(value) ? String(value) : value.toPrecision(4)
 
-/** The figures as a table of aligned columns. */
+/** The figures as a table of aligned columns. Less is better, but of what is counted per second. */
 export function table(figures: ReadonlyMap<string, Figure>): string {
   const rows = [
     ['name', ...columns],

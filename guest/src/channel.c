@@ -40,6 +40,8 @@ enum decoded channel_next(struct channel *channel, struct frame *frame)
 
 void channel_flush(struct channel *channel)
 {
+	// Over, or the loop would come back at once, again and again.
+	channel->patient_until_ms = 0;
 	while (channel->fd >= 0 && channel->writable && channel->out_start < channel->out_end) {
 		ssize_t put = write(channel->fd, channel->out + channel->out_start, channel->out_end - channel->out_start);
 		if (put > 0)

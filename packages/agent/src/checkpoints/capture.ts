@@ -32,7 +32,7 @@ export interface Capture {
   readonly layers: Layers
   readonly saving: Thread
   /** `as-before`: a running VM runs on, a stopped one stays so. `stopped`: for who is going to end it. */
-  readonly then: 'as-before' | 'stopped'
+  readonly leave: 'as-before' | 'stopped'
 }
 
 export interface Captured {
@@ -60,7 +60,7 @@ export async function capture(vm: Vm, options: Capture, deadline: Deadline): Pro
   try {
     await attachLayer(vm, next, options, deadline)
     const { memory, pausedMs } = running
-      ? await whileStopped(vm, () => freeze(vm, next, options, deadline), options.then, deadline)
+      ? await whileStopped(vm, () => freeze(vm, next, options, deadline), options.leave, deadline)
       : { memory: await freeze(vm, next, options, deadline), pausedMs: 0 }
     const { layers } = chainOf(vm)
     return { folder: options.folder, layers, memoryBytes: memory.pages * PAGE_BYTES, pausedMs }
@@ -70,12 +70,12 @@ export async function capture(vm: Vm, options: Capture, deadline: Deadline): Pro
   }
 }
 
-async function whileStopped(vm: Vm, work: () => Promise<SavedMemory>, then: Capture['then'], deadline: Deadline) {
+async function whileStopped(vm: Vm, work: () => Promise<SavedMemory>, leave: Capture['leave'], deadline: Deadline) {
   const startedAt = performance.now()
   try {
     await stopHeld(vm, deadline)
     const memory = await work()
-    if (then === 'as-before') await continueReleased(vm, deadline)
+    if (leave === 'as-before') await continueReleased(vm, deadline)
     return { memory, pausedMs: performance.now() - startedAt }
   } catch (error) {
     if (!vm.hasEnded) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))

@@ -19,6 +19,7 @@ export type Reply =
   | { readonly id: number; readonly error: { readonly message: string; readonly code: string | undefined } }
 
 parentPort?.on('message', (question: Question) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port, not a window's
   parentPort?.postMessage(reply(question))
 })
 

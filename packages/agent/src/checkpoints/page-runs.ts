@@ -4,10 +4,10 @@ export const PAGE_BYTES = 4096
 export const MAX_RUNS = 16_384
 
 /**
- * Pages that a run takes along rather than end: a mapping and its page faults cost more than the 4 KiB of a page. One
- * page on either side of every third of the guest's own keeps a checkpoint below 1.2 times what the guest has written.
+ * A run may take pages along that are not the guest's own rather than end: a mapping and its page faults cost more than
+ * the 4 KiB of a page. So much of a checkpoint at most, as long as it has few enough runs.
  */
-const GAP_PAGES = 2
+const MAX_EXTRA_SHARE = 0.1
 const MAGIC = 'OFFRUNS1'
 const HEAD_BYTES = 16
 
@@ -17,31 +17,54 @@ export interface PageRun {
   readonly pages: number
 }
 
-/** @param own one byte a page, not 0 where it is the guest's own */
+/** @param own one byte a page, 1 where it is the guest's own and 0 elsewhere */
 export function mergeRuns(own: Uint8Array, maxRuns = MAX_RUNS): PageRun[] {
-  for (let gap = GAP_PAGES; ; gap *= 2) {
-    const runs = runsOf(own, gap)
+  const exact = findRuns(own)
+  for (let gap = affordableGap(exact); ; gap = gap * 2 + 1) {
+    const runs = joinRuns(exact, gap)
     if (runs.length <= maxRuns) return runs
   }
 }
 
-function runsOf(own: Uint8Array, maxGap: number): PageRun[] {
+function findRuns(own: Uint8Array): PageRun[] {
   const runs: PageRun[] = []
-  let first = own.indexOf(1)
-  let end = first
-  while (first >= 0 && end >= 0) {
-    let after = own.indexOf(0, end)
-    if (after < 0) after = own.length
-    const next = own.indexOf(1, after)
-    if (next >= 0 && next - after <= maxGap) {
-      end = next
-      continue
-    }
-    runs.push({ firstPage: first, pages: after - first })
-    first = next
-    end = next
+  for (let first = own.indexOf(1); first >= 0;) {
+    const next = own.indexOf(0, first)
+    const end = next < 0 ? own.length : next
+    runs.push({ firstPage: first, pages: end - first })
+    first = own.indexOf(1, end)
   }
   return runs
+}
+
+/** Joins runs that lie at most `maxGap` pages apart. */
+function joinRuns(runs: readonly PageRun[], maxGap: number): PageRun[] {
+  const joined: PageRun[] = []
+  for (const run of runs) {
+    const last = joined.at(-1)
+    if (last === undefined || gapBetween(last, run) > maxGap) joined.push(run)
+    else joined[joined.length - 1] = { ...last, pages: run.firstPage + run.pages - last.firstPage }
+  }
+  return joined
+}
+
+/** The widest gap such that all gaps up to it are together no more than a small share of the guest's own pages. */
+function affordableGap(runs: readonly PageRun[]): number {
+  let budget = MAX_EXTRA_SHARE * runs.reduce((sum, { pages }) => sum + pages, 0)
+  const gaps = runs.slice(1).map((run, index) => gapBetween(runs[index] ?? run, run))
+  const counts = new Map<number, number>()
+  for (const gap of gaps) counts.set(gap, (counts.get(gap) ?? 0) + 1)
+  let affordable = 0
+  for (const [gap, count] of [...counts].toSorted(([a], [b]) => a - b)) {
+    budget -= gap * count
+    if (budget < 0) break
+    affordable = gap
+  }
+  return affordable
+}
+
+function gapBetween(before: PageRun, after: PageRun): number {
+  return after.firstPage - before.firstPage - before.pages
 }
 
 /** As native/guest-memory.c reads it: a head of 8 characters and the number of runs, then two 32-bit numbers each. */

@@ -39,6 +39,7 @@ export class Thread {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#waiting.set(id, { resolve, reject })
     this.#worker.ref()
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port, not a window's
     this.#worker.postMessage({ id, kind, asked })
     return (await deadline.race(promise)) as Work[Kind]['answer']
   }

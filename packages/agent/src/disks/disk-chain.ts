@@ -23,7 +23,7 @@ export async function readDiskChain(qmp: QmpClient, deadline: Deadline): Promise
   const devices = await qmp.execute('query-blockstats', {}, deadline)
   const [active, ...below] = devices.map(layersOf).find((chain) => chain.length > 0) ?? []
   if (active === undefined) throw new Error('QEMU has no disk of ours')
-  return { active, layers: below.reverse() }
+  return { active, layers: below.toReversed() }
 }
 
 /** From the top down, as far as the layers go. */

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import * as fc from 'fast-check'
+import { encodeRuns, mergeRuns } from './page-runs.ts'
+
+const own = (text: string) => Uint8Array.from(text, (letter) => (letter === 'x' ? 1 : 0))
+
+describe('runs', () => {
+  it.each([
+    ['', []],
+    ['....', []],
+    ['xxxx', [[0, 4]]],
+    [
+      '..xx....x.',
+      [
+        [2, 2],
+        [8, 1],
+      ],
+    ],
+    [
+      'x.x',
+      [
+        [0, 1],
+        [2, 1],
+      ],
+    ],
+    ['xxxxxxxxxxx.xx', [[0, 14]]],
+  ])('of %s', (text, runs) => {
+    expect(mergeRuns(own(text)).map(({ firstPage, pages }) => [firstPage, pages])).toEqual(runs)
+  })
+
+  it('take along at most a tenth of pages that nobody wrote, the narrowest gaps first', () => {
+    const text = `${'x'.repeat(30)}..${'x'.repeat(30)}.${'x'.repeat(10)}......x`
+    expect(mergeRuns(own(text))).toEqual([
+      { firstPage: 0, pages: 73 },
+      { firstPage: 79, pages: 1 },
+    ])
+  })
+
+  it('widen their gaps until there are few enough', () => {
+    const sparse = own('x.....'.repeat(100))
+    expect(mergeRuns(sparse)).toHaveLength(100)
+    expect(mergeRuns(sparse, 99)).toEqual([{ firstPage: 0, pages: 595 }])
+  })
+
+  it('hold every page of the guest, in order, apart from one another, as few as they may be', () => {
+    const pages = fc.uint8Array({ max: 1, maxLength: 400 })
+    fc.assert(
+      fc.property(pages, fc.integer({ min: 1, max: 20 }), (bytes, maxRuns) => {
+        const runs = mergeRuns(bytes, maxRuns)
+        expect(runs.length).toBeLessThanOrEqual(maxRuns)
+        const covered = new Uint8Array(bytes.length)
+        let end = -1
+        for (const { firstPage, pages: count } of runs) {
+          expect(firstPage).toBeGreaterThan(end)
+          end = firstPage + count
+          expect([bytes[firstPage], bytes[end - 1]]).toEqual([1, 1])
+          covered.fill(1, firstPage, end)
+        }
+        expect(bytes.every((isOwn, page) => isOwn === 0 || covered[page] === 1)).toBe(true)
+      }),
+    )
+  })
+
+  it('are written as the preload object reads them', () => {
+    const bytes = encodeRuns([{ firstPage: 258, pages: 3 }])
+    expect(bytes.toString('latin1')).toBe('OFFRUNS1\x01\0\0\0\0\0\0\0\x02\x01\0\0\x03\0\0\0')
+  })
+})

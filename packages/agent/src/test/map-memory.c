@@ -1,0 +1,43 @@
+/*
+ * Maps memory as QEMU does, then does what standard input says, one line each: `w FIRST PAGES STEP BYTE` fills every STEPth page from FIRST on,
+ * `r PAGE` answers with its first byte, `d FIRST PAGES` gives pages up as a balloon does. Each line is answered by one.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096UL
+
+int main(int argc, char **argv)
+{
+	unsigned long bytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+	int fd = open(getenv("GUEST_MEMORY_PATH"), O_RDWR);
+	unsigned char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	char line[128];
+
+	if (memory == MAP_FAILED) {
+		perror("mmap");
+		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	while (fgets(line, sizeof line, stdin) != NULL) {
+		unsigned long first, pages, step;
+		int byte, answer = 0;
+
+		if (sscanf(line, "w %lu %lu %lu %d", &first, &pages, &step, &byte) == 4)
+			for (unsigned long page = first; page < first + pages; page += step)
+				memset(memory + page * PAGE, byte, PAGE);
+		else if (sscanf(line, "r %lu", &first) == 1)
+			answer = memory[first * PAGE];
+		else if (sscanf(line, "d %lu %lu", &first, &pages) == 2)
+			answer = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(first * PAGE), (off_t)(pages * PAGE)) ||
+				 madvise(memory + first * PAGE, pages * PAGE, MADV_DONTNEED);
+		printf("%d\n", answer);
+		fflush(stdout);
+	}
+	return 0;
+}

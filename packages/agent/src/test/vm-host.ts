@@ -1,0 +1,142 @@
+import { chown, copyFile, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SandboxId } from '@offshoot/contract/ids'
+import { Deadline } from '@offshoot/kit/deadline'
+import { capture, type Capture, type Captured } from '../checkpoints/capture.ts'
+import type { Checkpoint } from '../checkpoints/checkpoint.ts'
+import { Checkpoints } from '../checkpoints/checkpoints.ts'
+import { loadSigningKey } from '../checkpoints/signing-key.ts'
+import { Layers } from '../disks/layers.ts'
+import { chooseAccelerator } from '../host/accelerator.ts'
+import { DataDir } from '../host/data-dir.ts'
+import { findQemu, type Qemu } from '../host/qemu.ts'
+import { uidOfBakes, uidOfSlot } from '../sandboxes/slots.ts'
+import { Bakes, type BakedTemplate } from '../vm/bakes.ts'
+import { runCommand } from '../vm/command.ts'
+import { releaseGuest } from '../vm/hold.ts'
+import { Images } from '../vm/images.ts'
+import { restore, type Restore } from '../vm/restore.ts'
+import type { Vm } from '../vm/vm.ts'
+
+const LIFE_MS = 100_000
+const MAX_OUTPUT_BYTES = 64 * 1024
+
+/** A data directory with one baked template, and VMs of it without an agent around them. */
+export class VmHost {
+  readonly deadline = Deadline.after(LIFE_MS, 'test')
+  readonly dir: DataDir
+  readonly qemu: Qemu
+  readonly baked: BakedTemplate
+  readonly layers: Layers
+  readonly checkpoints: Checkpoints
+  readonly #vms = new Set<Vm>()
+  #lastNumber = 0
+
+  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, key: Buffer) {
+    this.dir = dir
+    this.qemu = qemu
+    this.baked = baked
+    this.layers = new Layers(dir.layers)
+    this.checkpoints = new Checkpoints({ root: dir.root, key, layers: this.layers, qemu })
+  }
+
+  /** @param memoryMib instead of the template's own */
+  static async open(memoryMib?: number, template = 'minimal'): Promise<VmHost> {
+    const imagesDir = process.env['OFFSHOOT_IMAGES_DIR']
+    if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
+    const deadline = Deadline.after(LIFE_MS, 'a baked template')
+    const dir = await DataDir.open(await realpath(await mkdtemp(join(tmpdir(), 'offshoot-vms-'))))
+    const images = new Images(imagesDir)
+    await copyFile(images.preload, dir.preload)
+    const qemu = await findQemu(deadline)
+    const { usable } = await images.templates([template])
+    const [found] = usable
+    if (!found) throw new Error(`${template} has not been built`)
+    const image = { ...found, memory_mb: memoryMib ?? found.memory_mb }
+    const host = await chooseAccelerator(dir.acceleratorFile, qemu.version, () => Promise.resolve(false))
+    const machineOf = ({ cpu, memory_mb }: { cpu: number; memory_mb: number }) => ({
+      ...host,
+      vcpus: cpu,
+      memoryMib: memory_mb,
+    })
+    const confinement = { uid: uidOfBakes() }
+    const baked = await new Bakes({ folder: dir.bakes, images, qemu, confinement, machineOf }).ensure(image)
+    return new VmHost(dir, qemu, baked, await loadSigningKey(dir.checkpointKey))
+  }
+
+  get uid(): number | null {
+    return uidOfSlot(1)
+  }
+
+  /** A new VM, from the template or from a checkpoint of one. */
+  async start(checkpoint: Restore['checkpoint'] = null, greet: Restore['greet'] = releaseGuest): Promise<Vm> {
+    const vm = await restore({ ...(await this.restoreOptions()), checkpoint, greet }, this.deadline)
+    this.#vms.add(vm)
+    return vm
+  }
+
+  async restoreOptions(): Promise<Omit<Restore, 'checkpoint' | 'greet'>> {
+    const sandbox = this.dir.sandbox(String(++this.#lastNumber) as SandboxId)
+    const folder = join(sandbox, 'vm')
+    await mkdir(folder, { recursive: true, mode: 0o711 })
+    if (this.uid !== null) await chown(folder, this.uid, this.uid)
+    return {
+      qemu: this.qemu.path,
+      preload: this.dir.preload,
+      machine: this.baked.machine,
+      bake: this.baked.folder,
+      layers: this.layers,
+      folder,
+      logPath: join(sandbox, 'qemu.log'),
+      confinement: { uid: this.uid },
+    }
+  }
+
+  async capture(vm: Vm, name: string, change: Partial<Capture> = {}): Promise<Captured> {
+    const options: Capture = {
+      folder: join(this.dir.snapshots, name),
+      bake: this.baked.folder,
+      memoryMib: this.baked.machine.memoryMib,
+      uid: this.uid,
+      layers: this.layers,
+      saving: this.checkpoints.saving,
+      leave: 'as-before',
+      ...change,
+    }
+    return capture(vm, options, this.deadline)
+  }
+
+  async seal(captured: Captured): Promise<Checkpoint> {
+    const { image, manifest, machine } = this.baked
+    const origin = {
+      bake: `${image.name}/${manifest.fingerprint}`,
+      template: image.name,
+      cpu: image.cpu,
+      memory_mb: image.memory_mb,
+      guest_ip: manifest.guest_ip,
+      created_at: new Date().toISOString(),
+    }
+    return this.checkpoints.seal(captured, origin, machine, this.deadline)
+  }
+
+  /** Runs a command in a guest and gives what it wrote. @throws Error when it fails */
+  async sh(vm: Vm, command: string): Promise<string> {
+    const link = await vm.link(this.deadline)
+    const options = { stdin: undefined, maxBytes: MAX_OUTPUT_BYTES, stop: this.deadline.signal }
+    const { stdout, stderr, exitCode } = await runCommand(link, { argv: ['/bin/sh', '-c', command] }, options)
+    const text = stdout.bytes.toString('utf8')
+    if (exitCode !== 0) throw new Error(`${command}: exit code ${exitCode}: ${text}${stderr.bytes.toString('utf8')}`)
+    return text.trim()
+  }
+
+  async end(vm: Vm): Promise<void> {
+    await vm.kill(this.deadline)
+    this.#vms.delete(vm)
+  }
+
+  async close(): Promise<void> {
+    for (const vm of this.#vms) await vm.kill(Deadline.after(LIFE_MS, 'end of a VM'))
+    await rm(this.dir.root, { recursive: true, force: true })
+  }
+}

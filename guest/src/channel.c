@@ -40,7 +40,6 @@ enum decoded channel_next(struct channel *channel, struct frame *frame)
 
 void channel_flush(struct channel *channel)
 {
-	channel->patient_until_ms = 0;
 	// Over, or the loop would come back at once, again and again.
 	channel->patient_until_ms = 0;
 	while (channel->fd >= 0 && channel->writable && channel->out_start < channel->out_end) {

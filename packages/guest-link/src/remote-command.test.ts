@@ -130,6 +130,12 @@ describe('commands', () => {
     )
   })
 
+  it('that write nothing let the guest sleep once it has told that they run', async () => {
+    const child = await link.run({ argv: ['sleep', '1000'], stdin: 'none' })
+    await until('the guest to sleep', () => /^State:\s+S/m.test(readFileSync(`/proc/${guest.pid}/status`, 'utf8')))
+    child.kill('SIGKILL')
+  })
+
   it('that have not started at the deadline are given up', async () => {
     process.kill(guest.pid, 'SIGSTOP')
     await expect(link.run({ argv: ['true'] }, Deadline.after(20, 'run'))).rejects.toThrow(DeadlineExceeded)

@@ -3,25 +3,30 @@ import { availableParallelism } from 'node:os'
 import type { Accelerator, Isolation } from '@offshoot/contract/agent-api'
 import type { AgentId } from '@offshoot/contract/ids'
 import type { AgentConfig } from '@offshoot/contract/process-config'
-import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
+import { Checkpoints } from './checkpoints/checkpoints.ts'
+import { loadSigningKey } from './checkpoints/signing-key.ts'
+import { Layers } from './disks/layers.ts'
 import { EventLog } from './events/event-log.ts'
 import { SshProbes } from './events/ssh-probes.ts'
 import { chooseAccelerator } from './host/accelerator.ts'
 import { loadAgentId } from './host/agent-id.ts'
 import { Cgroups } from './host/cgroups.ts'
 import { DataDir } from './host/data-dir.ts'
-import { findQemu, type Qemu } from './host/qemu.ts'
+import { findQemu } from './host/qemu.ts'
 import { Admission } from './sandboxes/admission.ts'
 import { takeUpAllBackground } from './sandboxes/background-watch.ts'
 import type { Host } from './sandboxes/host.ts'
 import { recover } from './sandboxes/recover.ts'
+import { recoverSnapshots } from './sandboxes/recover-snapshots.ts'
 import { Slots, uidOfBakes } from './sandboxes/slots.ts'
 import { Turns } from './sandboxes/turns.ts'
 import { wakeSandbox } from './sandboxes/wake.ts'
+import { Snapshots } from './snapshots/snapshots.ts'
 import { Bakes, type BakedTemplate } from './vm/bakes.ts'
 import { Images } from './vm/images.ts'
+import { Machines } from './vm/machines.ts'
 import { bootsUnderKvm } from './vm/probe.ts'
 
 /**
@@ -29,7 +34,9 @@ import { bootsUnderKvm } from './vm/probe.ts'
  * of 2, 3 and 4 at once on two CPUs, 3 made fifty sandboxes soonest.
  */
 const RESTORES_AT_ONCE = availableParallelism() + 1
-const MAX_WAITING_RESTORES = 512
+/** Checkpoints written at the same time: one uses the disk, another the CPU. */
+const CAPTURES_AT_ONCE = 2
+const MAX_WAITING = 512
 const START_MS = 30_000
 
 /** One agent, ready to serve: the wiring of the process. */
@@ -58,16 +65,24 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
   const id = await loadAgentId(dir.agentFile, config.agent_id)
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
+  const layers = new Layers(dir.layers)
   const host: Host = {
     dir,
     qemu,
     cgroups: await Cgroups.detect(),
-    preload: needsPreload(qemu) ? dir.preload : null,
+    machines: new Machines(),
+    layers,
+    checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
+    snapshots: await Snapshots.open(dir.snapshots),
     events: await EventLog.open(dir.events, id),
     slots: new Slots(),
     sandboxes: new Map(),
     log,
-    gates: { admission: new Admission(), restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING_RESTORES) },
+    gates: {
+      admission: new Admission(),
+      restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING),
+      captures: new Turns(CAPTURES_AT_ONCE, MAX_WAITING),
+    },
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }
   return { id, host, images }
@@ -89,7 +104,7 @@ export async function prepareTemplates(
   progress: (what: string) => void,
 ): Promise<Prepared> {
   const { dir, qemu } = host
-  if (host.preload !== null) await copyPreload(images.preload, dir.preload)
+  await copyPreload(images.preload, dir.preload)
   const { usable, broken } = await images.templates(config.templates)
   const smallest = usable.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
   if (!smallest) throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
@@ -98,9 +113,9 @@ export async function prepareTemplates(
     progress('trying whether a guest boots under KVM')
     return bootsUnderKvm(qemu.path, images, smallest.name)
   })
-  const machineOf = (image: TemplateImage) => ({ accelerator, tscKhz, vcpus: image.cpu, memoryMib: image.memory_mb })
-  const confinement = { uid: uidOfBakes(), preload: null }
-  const bakes = new Bakes({ folder: dir.bakes, images, qemu, confinement, machineOf })
+  host.machines.choose(accelerator, tscKhz)
+  const confinement = { uid: uidOfBakes() }
+  const bakes = new Bakes({ folder: dir.bakes, images, qemu, confinement, machineOf: host.machines.of })
   const templates = new Map<string, BakedTemplate>()
   for (const image of usable) {
     try {
@@ -111,7 +126,10 @@ export async function prepareTemplates(
       broken.set(image.name, error)
     }
   }
-  const used = [...host.sandboxes.values()].map(({ manifest }) => manifest.bake)
+  const used = [
+    ...[...host.sandboxes.values()].map(({ manifest }) => manifest.bake),
+    ...host.snapshots.all.map(({ bake }) => bake),
+  ]
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
   await bakes.removeAllBut(new Set([...used, ...current]))
   return { accelerator, templates, broken }
@@ -120,6 +138,7 @@ export async function prepareTemplates(
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
   const { id, host, images } = await openHost(config, log)
   await recover(host, 'adopt')
+  await recoverSnapshots(host)
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
   const sshProbes = new SshProbes(host, stopping)
@@ -156,12 +175,6 @@ async function prepareOrExplain(config: AgentConfig, place: { host: Host; images
 function isolationOf({ cgroups }: Host): Isolation {
   if (process.getuid?.() !== 0) return 'process'
   return cgroups === null ? 'user-nolimits' : 'user'
-}
-
-/** QEMU before 8.2 opens a memory file read-write even for a private mapping; see native/readonly-memory.c. */
-function needsPreload({ version }: Qemu): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major < 8 || (major === 8 && minor < 2)
 }
 
 /** Renamed into place: a QEMU that is just starting reads the old file or the new. */

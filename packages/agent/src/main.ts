@@ -7,6 +7,8 @@ import { forbidCoreDumps } from './host/forbid-core-dumps.ts'
 import { buildServer } from './http/server.ts'
 import { loadConfig } from './load-config.ts'
 import { boundLogs } from './sandboxes/bound-logs.ts'
+import { IdleWatch } from './sandboxes/idle.ts'
+import { Reconciliation } from './sandboxes/reconcile.ts'
 
 /** Milliseconds to wait for a predecessor that is still ending. */
 const LOCK_MS = 5000
@@ -34,12 +36,14 @@ async function serve(): Promise<void> {
   const server = buildServer(agent, Buffer.from(config.secret, 'base64'))
   await server.listen(config.listen)
   const bounding = boundLogs(agent.host)
+  const watches = [new IdleWatch(agent.host), new Reconciliation(agent.host)]
   log.info({ agent_id: agent.id, accelerator: agent.accelerator, isolation: agent.isolation }, 'agent ready')
 
   const stop = async (signal: string) => {
     if (stopping.signal.aborted) return
     log.info({ signal }, 'agent ends; its VMs run on')
     clearInterval(bounding)
+    for (const watch of watches) watch.stop()
     stopping.abort()
     // What does not finish in time is undone or finished by the next start.
     setTimeout(() => process.exit(0), STOP_MS).unref()

@@ -65,6 +65,11 @@ export class SandboxEvents {
     return this.#recent.some(({ event }) => event.type === type)
   }
 
+  /** The newest event of these types that is still in memory. */
+  lastOf(types: ReadonlySet<EventType>): EventType | undefined {
+    return this.#recent.findLast(({ event }) => types.has(event.type))?.event.type
+  }
+
   /** Takes a record that is durable in the agent's log. */
   add(record: AgentRecord): void {
     this.#recent.push(record)

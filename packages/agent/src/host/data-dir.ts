@@ -14,6 +14,11 @@ export class DataDir {
   readonly events: string
   readonly bakes: string
   readonly sandboxes: string
+  readonly snapshots: string
+  /** Frozen layers of disks. */
+  readonly layers: string
+  /** Signs checkpoints; ours alone. */
+  readonly checkpointKey: string
   /** A copy of the image builder's: QEMU's users need not reach the images. */
   readonly preload: string
 
@@ -24,7 +29,10 @@ export class DataDir {
     this.events = join(root, 'events')
     this.bakes = join(root, 'bakes')
     this.sandboxes = join(root, 'sandboxes')
-    this.preload = join(root, 'readonly-memory.so')
+    this.snapshots = join(root, 'snapshots')
+    this.layers = join(root, 'layers')
+    this.checkpointKey = join(root, 'checkpoint.key')
+    this.preload = join(root, 'guest-memory.so')
   }
 
   /** Makes what is missing. QEMU's users pass through (0711) and read nothing. */
@@ -33,7 +41,7 @@ export class DataDir {
     // As the kernel names it: the working directories of live QEMUs are compared with it.
     const dir = new DataDir(await realpath(root))
     for (const folder of [dir.bakes, dir.sandboxes]) await mkdir(folder, { recursive: true, mode: 0o711 })
-    await mkdir(dir.events, { recursive: true, mode: 0o700 })
+    for (const folder of [dir.events, dir.snapshots, dir.layers]) await mkdir(folder, { recursive: true, mode: 0o700 })
     return dir
   }
 
@@ -47,6 +55,11 @@ export class DataDir {
    */
   vm(id: SandboxId): string {
     return join(this.sandbox(id), VM_FOLDER)
+  }
+
+  /** The checkpoint of a sandbox while it is hibernated. */
+  hibernation(id: SandboxId): string {
+    return join(this.sandbox(id), 'hibernation')
   }
 }
 

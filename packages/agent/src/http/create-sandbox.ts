@@ -1,9 +1,11 @@
-import { createOnAgentBody, type AgentSandbox } from '@offshoot/contract/agent-api'
+import { createOnAgentBody, type AgentSandbox, type CreateOnAgentBody } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
-import { parseSandboxId } from '@offshoot/contract/ids'
+import { parseSandboxId, parseSnapshotId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { createSandbox } from '../sandboxes/create.ts'
+import { type Seed, seedOfTemplate } from '../sandboxes/seed.ts'
+import { withSnapshot } from '../sandboxes/with-snapshot.ts'
 import { parseBody } from './parse-body.ts'
 
 /** `POST /v1/sandboxes`: answers when the guest has answered. A caller that leaves does not undo it: control deletes. */
@@ -14,14 +16,35 @@ export function postSandbox(server: FastifyInstance, agent: Agent): void {
     const body = parseBody(createOnAgentBody, request.body)
     const id = parseSandboxId(body.id)
     if (id === null) throw new ApiError('invalidField', { error: 'id must be a lower-case UUID' })
-    const baked = agent.templates.get(body.template)
-    if (!baked) throw missingTemplate(agent, body.template)
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
-    const sandbox = await createSandbox(agent.host, { id, workspaceId, baked, env: body.env })
+    const { persistent, idle_timeout_seconds, env } = body
+    const sandbox = await withSeed(agent, body, workspaceId, (seed) =>
+      createSandbox(agent.host, {
+        id,
+        workspaceId,
+        seed,
+        env: body.snapshot_id !== undefined && Object.keys(env).length === 0 ? 'keep' : env,
+        settings: { persistent, idle_timeout_seconds },
+        lineage: { parent_id: null, fork_tree_id: null },
+      }),
+    )
     agent.sshProbes.watch(sandbox)
     void reply.code(201)
     return sandbox.show(agent.host.events.position(id)?.seq ?? 0)
   })
+}
+
+/** What the sandbox is made from, for as long as it takes. */
+async function withSeed<T>(
+  agent: Agent,
+  { template, snapshot_id }: Pick<CreateOnAgentBody, 'template' | 'snapshot_id'>,
+  workspaceId: WorkspaceId,
+  create: (seed: Seed) => Promise<T>,
+): Promise<T> {
+  if (snapshot_id !== undefined) return withSnapshot(agent.host, parseSnapshotId(snapshot_id), workspaceId, create)
+  const baked = agent.templates.get(template)
+  if (!baked) throw missingTemplate(agent, template)
+  return create(seedOfTemplate(baked))
 }
 
 function missingTemplate({ broken }: Agent, template: string): ApiError {

@@ -18,7 +18,7 @@ import { lastEventId, parseQuery } from './parse-query.ts'
 
 /** `GET /v1/sandboxes/{id}/events`: the last ones, or those after `since`, as an array or going on as a stream. */
 export function getEvents(server: FastifyInstance, { id: agentId, host, stopping }: Agent): void {
-  server.get('/v1/sandboxes/:id/events', async (request, reply) => {
+  server.get('/v1/sandboxes/:id/events', { config: { isStatus: true } }, async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     const query = parseQuery(eventsQuery, request)

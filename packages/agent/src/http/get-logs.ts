@@ -11,7 +11,7 @@ import { lastEventId, parseQuery } from './parse-query.ts'
 
 /** `GET /v1/sandboxes/{id}/logs`: the kept lines as text or JSON, or going on as a stream. */
 export function getLogs(server: FastifyInstance, { host, stopping }: Agent): void {
-  server.get('/v1/sandboxes/:id/logs', async (request, reply) => {
+  server.get('/v1/sandboxes/:id/logs', { config: { isStatus: true } }, async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     const query = parseQuery(logsQuery, request)

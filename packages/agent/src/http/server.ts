@@ -2,6 +2,7 @@ import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { answerErrors } from './answer-errors.ts'
+import { countActivity } from './count-activity.ts'
 import { postSandbox } from './create-sandbox.ts'
 import { requireCredential } from './credential.ts'
 import { deleteRoute } from './delete-sandbox.ts'
@@ -17,10 +18,12 @@ import { getExecPty } from './get-exec-pty.ts'
 import { getExecWs } from './get-exec-ws.ts'
 import { fileRoutes } from './fs/routes.ts'
 import { healthz } from './healthz.ts'
+import { lifecycle } from './lifecycle.ts'
 import { listSandboxes } from './list-sandboxes.ts'
 import { metrics } from './metrics.ts'
 import { postExec } from './post-exec.ts'
 import { postExecStream } from './post-exec-stream.ts'
+import { snapshots } from './snapshots.ts'
 import { requestId } from './request-id.ts'
 import { logRequests } from './request-log.ts'
 
@@ -48,6 +51,7 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     void reply.header('x-request-id', request.id)
   })
   requireCredential(server, secret)
+  countActivity(server, agent)
   answerErrors(server)
   logRequests(server)
   for (const route of [
@@ -59,6 +63,8 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     postSandbox,
     getSandbox,
     deleteRoute,
+    lifecycle,
+    snapshots,
     postExec,
     getEvents,
     getLogs,

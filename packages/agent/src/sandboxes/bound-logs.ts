@@ -1,6 +1,6 @@
 import { constants, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { QEMU_LOG } from './create.ts'
+import { QEMU_LOG } from './boot-vm.ts'
 import type { Host } from './host.ts'
 
 const SWEEP_MS = 5000

@@ -1,16 +1,23 @@
+import { rm } from 'node:fs/promises'
+import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import { announce, type Host } from './host.ts'
 import { writeManifestQuickly } from './manifest.ts'
+import { isDiskFull } from './refusal.ts'
 import { removeTraces } from './remove-traces.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** Milliseconds for a killed QEMU to be gone. */
 const KILL_MS = 10_000
 
-/** Removes a sandbox for good. Callers at the same time share one removal; one that failed can be tried again. */
+/**
+ * Removes a sandbox for good, before whatever else waits to be done with it; what is being done is given up. Callers at
+ * the same time share one removal; one that failed can be tried again.
+ */
 export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
+  sandbox.leaving.abort(new ApiError('sandboxNotFound'))
   sandbox.removal ??= sandbox.transitions
-    .run(() => remove(host, sandbox))
+    .runNext(() => remove(host, sandbox))
     .catch((error: unknown) => {
       sandbox.removal = undefined
       throw error
@@ -19,10 +26,13 @@ export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
 }
 
 async function remove(host: Host, sandbox: Sandbox): Promise<void> {
-  // A create that failed while this waited has removed everything.
+  // A create that was given up while this waited has removed everything.
   if (host.sandboxes.get(sandbox.id) !== sandbox) return
   sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
-  await writeManifestQuickly(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  await writeManifestQuickly(host.dir.sandbox(sandbox.id), sandbox.manifest).catch((error: unknown) => {
+    // What makes room must not need any.
+    if (!isDiskFull(error)) throw error
+  })
   const { vm } = sandbox
   sandbox.vm = null
   await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
@@ -31,6 +41,10 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
 
 /** What is left to do once the VM is gone; also after a restart in the middle of it. */
 export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void> {
+  // First what is large: on a full disk the log's record needs the room.
+  const { dir } = host
+  for (const folder of [dir.vm(sandbox.id), dir.hibernation(sandbox.id)])
+    await rm(folder, { recursive: true, force: true })
   if (host.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
     const lifetimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(sandbox.manifest.created_at)) / 1000))
     await announce(host, sandbox, {

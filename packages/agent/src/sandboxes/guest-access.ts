@@ -94,7 +94,7 @@ export async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm
 }
 
 /** A QEMU that dies takes the guest's channel with it a moment before its own end is known. */
-async function endsSoon(vm: Vm): Promise<boolean> {
+export async function endsSoon(vm: Vm): Promise<boolean> {
   return Deadline.after(END_MS, 'end of the VM')
     .race(vm.ended)
     .then(

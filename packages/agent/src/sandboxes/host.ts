@@ -1,9 +1,13 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Logger } from 'pino'
+import type { Checkpoints } from '../checkpoints/checkpoints.ts'
+import type { Layers } from '../disks/layers.ts'
 import type { EventDraft, EventLog } from '../events/event-log.ts'
 import type { Cgroups } from '../host/cgroups.ts'
 import type { DataDir } from '../host/data-dir.ts'
 import type { Qemu } from '../host/qemu.ts'
+import type { Snapshots } from '../snapshots/snapshots.ts'
+import type { Machines } from '../vm/machines.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Slots } from './slots.ts'
@@ -15,8 +19,10 @@ export interface Host {
   readonly qemu: Qemu
   /** `null` where the host gives none. */
   readonly cgroups: Cgroups | null
-  /** See `Confinement.preload`. */
-  readonly preload: string | null
+  readonly machines: Machines
+  readonly layers: Layers
+  readonly checkpoints: Checkpoints
+  readonly snapshots: Snapshots
   readonly events: EventLog
   readonly slots: Slots
   readonly sandboxes: Map<SandboxId, Sandbox>
@@ -31,6 +37,8 @@ export interface Gates {
   readonly admission: Admission
   /** VMs being restored. */
   readonly restores: Turns
+  /** Checkpoints being written. */
+  readonly captures: Turns
 }
 
 /** Writes an event about a sandbox to the agent's log, durably; then those who read the sandbox's own hear of it. */

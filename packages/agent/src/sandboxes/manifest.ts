@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { bootMode } from '@offshoot/contract/sandbox'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import { layerId } from '../checkpoints/checkpoint.ts'
 
 /** The file in a sandbox's folder that says what the folder is; ours alone, QEMU's user cannot read it. */
 export const MANIFEST = 'manifest.json'
@@ -42,6 +43,8 @@ const manifest = z.object({
   /** Hibernates after so many seconds without activity. */
   persistent: z.boolean(),
   idle_timeout_seconds: z.int(),
+  /** Frozen layers of its disk, the lowest first, for a start that is still to come: while `creating` and `hibernated`. */
+  layers: z.array(layerId),
   qemu: z.object({ pid: z.int(), startTicks: z.int() }).nullable(),
 })
 export type Manifest = z.infer<typeof manifest>

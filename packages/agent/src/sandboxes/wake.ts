@@ -1,13 +1,84 @@
-import { ApiError } from '@offshoot/contract/errors'
+import { rm } from 'node:fs/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { releaseGuest } from '../vm/hold.ts'
+import { wokenDraft } from './announce-state.ts'
+import { takeUpBackground } from './background-watch.ts'
+import { bootVm } from './boot-vm.ts'
+import { commitChange } from './commit-change.ts'
 import type { Host } from './host.ts'
+import type { Manifest } from './manifest.ts'
+import { refusal } from './refusal.ts'
 import type { Sandbox } from './sandbox.ts'
+import { vmIn } from './stopping.ts'
+import { watchVm } from './watch-vm.ts'
 
-/** Wakes a hibernated sandbox; all who ask at the same time share one wake, and none who leaves ends it for the others. */
-export function wakeSandbox(_host: Host, sandbox: Sandbox): Promise<void> {
+const RESTORE_MS = 30_000
+const KILL_MS = 10_000
+
+/**
+ * Brings a hibernated sandbox back; all who ask at the same time share one wake, and none who leaves ends it for the
+ * others. Nothing happens to one that runs. One that cannot be woken stays hibernated, whole.
+ * @throws ApiError 404, 409 paused, 507 no memory for it
+ */
+export function wakeSandbox(host: Host, sandbox: Sandbox): Promise<void> {
   sandbox.waking ??= sandbox
-    .change(async () => {
-      throw new ApiError('sandboxStopped')
-    })
+    .change((cancelled) => wake(host, sandbox, cancelled))
     .finally(() => (sandbox.waking = undefined))
   return sandbox.waking
+}
+
+async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promise<void> {
+  const startedAt = performance.now()
+  if (sandbox.manifest.status !== 'hibernated') return void vmIn(sandbox, 'running')
+  try {
+    const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
+    try {
+      await host.gates.restores.run(() => restoreHibernated(host, sandbox, startedAt, cancelled), cancelled)
+    } catch (error) {
+      await forgetVm(host, sandbox)
+      throw error
+    } finally {
+      release()
+    }
+  } catch (error) {
+    throw await refusal(host, sandbox, 'sandbox could not be woken', error)
+  }
+  takeUpBackground(sandbox).catch((error: unknown) =>
+    host.log.warn({ err: error, sandbox_id: sandbox.id }, 'background commands not taken up'),
+  )
+}
+
+async function restoreHibernated(
+  host: Host,
+  sandbox: Sandbox,
+  startedAt: number,
+  cancelled: AbortSignal,
+): Promise<void> {
+  const { id } = sandbox
+  const deadline = Deadline.after(RESTORE_MS, `wake of ${id}`, cancelled)
+  const folder = host.dir.hibernation(id)
+  const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
+  await rm(host.dir.vm(id), { recursive: true, force: true })
+  const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
+  const vm = await bootVm(host, sandbox, { checkpoint, greet: releaseGuest }, deadline)
+  sandbox.vm = vm
+  try {
+    const manifest: Manifest = { ...sandbox.manifest, status: 'running', layers: [], qemu: vm.process }
+    const wokenMs = Math.round(performance.now() - startedAt)
+    await commitChange(host, sandbox, manifest, wokenDraft(wokenMs), 'power-cut')
+  } catch (error) {
+    sandbox.vm = null
+    await vm.kill(Deadline.after(KILL_MS, `end of ${id}`))
+    throw error
+  }
+  sandbox.activity.touch()
+  watchVm(host, sandbox, vm)
+  // Only now: until here it could have been tried again. What is mapped of it stays until the VM ends.
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** What a wake that failed has begun; what it wrote to the disk goes with its layer. */
+async function forgetVm(host: Host, sandbox: Sandbox): Promise<void> {
+  await host.cgroups?.remove(sandbox.id)
+  await rm(host.dir.vm(sandbox.id), { recursive: true, force: true })
 }

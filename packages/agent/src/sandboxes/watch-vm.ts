@@ -6,7 +6,7 @@ import type { Sandbox } from './sandbox.ts'
 /** Makes a sandbox `failed` when its VM ends without having been told to. */
 export function watchVm(host: Host, sandbox: Sandbox, vm: Vm): void {
   void vm.ended
-    .then((end) => sandbox.transitions.run(() => fail(host, sandbox, vm, end.exitCode, end.signal)))
+    .then((end) => sandbox.transitions.runNext(() => fail(host, sandbox, vm, end.exitCode, end.signal)))
     .catch((error: unknown) => host.log.error({ err: error, sandbox_id: sandbox.id }, 'end of VM not recorded'))
 }
 
@@ -17,8 +17,8 @@ async function fail(
   exitCode: number | null,
   signal: string | null,
 ): Promise<void> {
-  // A removal has taken its VM away before it ends it.
-  if (sandbox.vm !== vm || sandbox.manifest.status !== 'running') return
+  // What ends a VM on purpose has taken it away from its sandbox before.
+  if (sandbox.vm !== vm) return
   sandbox.vm = null
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   await vm.detach()

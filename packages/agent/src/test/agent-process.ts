@@ -185,6 +185,18 @@ export class AgentProcess {
     return this.call('POST', `/v1/sandboxes/${id}/exec`, options)
   }
 
+  /** A change of state, or another operation with a body. */
+  act<Body = AgentSandbox>(id: string, what: string, body?: unknown): Promise<Answer<Body>> {
+    return this.call('POST', `/v1/sandboxes/${id}/${what}`, body === undefined ? {} : { body })
+  }
+
+  /** What a command prints, trimmed. @throws when it could not run */
+  async sh(id: string, cmd: string): Promise<string> {
+    const { status, body } = await this.exec(id, { cmd })
+    if (status !== 200) throw new Error(`exec answered ${status}: ${JSON.stringify(body)}\n${this.#log.slice(-4000)}`)
+    return body.stdout.trim()
+  }
+
   delete(id: string): Promise<Answer<unknown>> {
     return this.call('DELETE', `/v1/sandboxes/${id}`)
   }

@@ -10,11 +10,12 @@ export interface GuestIdentity {
   readonly hostname: string
   readonly machineId: string
   readonly entropy: Uint8Array
-  readonly env: Readonly<Record<string, string>>
+  /** `keep`: what the guest had where it is restored from. */
+  readonly env: Readonly<Record<string, string>> | 'keep'
 }
 
 /** @param env goes to the guest only: never to disk or log */
-export function guestIdentity(id: SandboxId, env: Readonly<Record<string, string>>): GuestIdentity {
+export function guestIdentity(id: SandboxId, env: GuestIdentity['env']): GuestIdentity {
   return {
     time: new Date(),
     hostname: `sbx-${id.slice(0, 8)}`,

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { Activity } from './activity.ts'
+
+describe('Activity', () => {
+  it('begins with the idleness it is given', () => {
+    expect(new Activity(5000).idleMs).toBeGreaterThanOrEqual(5000)
+  })
+
+  it('is not idle while anything is under way, whatever else has ended', () => {
+    const activity = new Activity(5000)
+    const first = activity.begin()
+    const second = activity.begin()
+    first()
+    first()
+    expect(activity.idleMs).toBe(0)
+    second()
+    expect(activity.idleMs).toBeLessThan(5000)
+    activity.begin()
+    expect(activity.idleMs).toBe(0)
+  })
+
+  it('counts from what happened last', () => {
+    const activity = new Activity(5000)
+    activity.touch()
+    expect(activity.idleMs).toBeLessThan(5000)
+  })
+})

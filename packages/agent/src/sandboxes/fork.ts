@@ -1,0 +1,115 @@
+import type { AgentFork, ForkOnAgentBody } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
+import type { SandboxId, SnapshotId } from '@offshoot/contract/ids'
+import type { Captured } from '../checkpoints/capture.ts'
+import { showSnapshot, type SnapshotRecord } from '../snapshots/snapshot-record.ts'
+import { createSandbox } from './create.ts'
+import { announce, type Host } from './host.ts'
+import type { Sandbox } from './sandbox.ts'
+import { seedOfSnapshot } from './seed.ts'
+import { stageSnapshot } from './stage-snapshot.ts'
+import { sealSnapshot, snapshotOf } from './take-snapshot.ts'
+
+type Child = ForkOnAgentBody['children'][number]
+type ChildError = AgentFork['errors'][number]
+
+interface Staged {
+  readonly captured: Captured
+  readonly record: SnapshotRecord
+}
+
+/**
+ * Makes children of a sandbox, which goes on as what it is: running, paused or hibernated. They share its memory and disk
+ * until they write, are started beside one another, and one that fails is no matter of the others.
+ *
+ * The checkpoint is made durable after the children run: a host that loses power loses them too.
+ * @throws ApiError 404, 409 id taken, 507 no room on the disk: there is neither snapshot nor child then
+ */
+export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgentBody): Promise<AgentFork> {
+  const { staged, seal } = await stageFork(host, parent, body)
+  const outcomes = await Promise.all(
+    body.children.map((child) => forkChild(host, parent, staged, body, child)),
+  ).finally(seal)
+  const children = outcomes.flatMap((outcome) => ('sandbox' in outcome ? [outcome.sandbox] : []))
+  const errors = outcomes.flatMap((outcome) => ('sandbox' in outcome ? [] : [outcome]))
+  if (body.tree_id !== undefined) {
+    await tell(host, parent, {
+      type: 'fork_tree.completed',
+      message: `${children.length} of ${outcomes.length} children are running`,
+      metadata: { tree_id: body.tree_id, completed: children.length, failed: errors.length },
+    })
+  }
+  return {
+    snapshot: showSnapshot(staged.record),
+    children: children.map((child) => child.show(host.events.position(child.id)?.seq ?? 0)),
+    errors,
+  }
+}
+
+/** What children can be restored from, and what makes it a whole snapshot, which is not waited for. */
+async function stageFork(
+  host: Host,
+  parent: Sandbox,
+  { snapshot_id, children }: ForkOnAgentBody,
+): Promise<{ staged: Staged; seal: () => void }> {
+  const staged = Promise.withResolvers<Staged>()
+  const childrenDone = Promise.withResolvers<void>()
+  const id = snapshot_id as SnapshotId
+  host.snapshots
+    .make(id, async (folder, draft) => {
+      const captured = await stageSnapshot(host, parent, folder, ({ layers, pausedMs }) => {
+        draft.layers = layers
+        const message = `captured for ${children.length} children`
+        const metadata = { snapshot_id, pause_ms: Math.round(pausedMs), count: children.length }
+        void tell(host, parent, { type: 'fork.staged', message, metadata })
+      })
+      const record = snapshotOf(parent, captured, id, 'fork')
+      draft.shown = record
+      staged.resolve({ captured, record })
+      await childrenDone.promise
+      return sealSnapshot(host, parent, captured, record)
+    })
+    .catch((error: unknown) => {
+      staged.reject(error)
+      host.log.warn({ err: error, sandbox_id: parent.id, snapshot_id }, 'snapshot of a fork not kept')
+    })
+  return { staged: await staged.promise, seal: childrenDone.resolve }
+}
+
+async function forkChild(
+  host: Host,
+  parent: Sandbox,
+  { captured, record }: Staged,
+  { tree_id }: ForkOnAgentBody,
+  { id, index }: Child,
+): Promise<{ sandbox: Sandbox } | ChildError> {
+  const { persistent, idle_timeout_seconds } = parent.manifest
+  try {
+    const sandbox = await createSandbox(host, {
+      id: id as SandboxId,
+      workspaceId: parent.workspaceId,
+      seed: seedOfSnapshot(record, captured.folder, 'fork'),
+      env: 'keep',
+      settings: { persistent, idle_timeout_seconds },
+      lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },
+    })
+    await Promise.all([
+      tell(host, parent, { type: 'sandbox.forked', message: 'sandbox has a child', metadata: { child_id: id } }),
+      tell(host, parent, { type: 'fork.completed', message: 'child is running', metadata: { child_id: id } }),
+    ])
+    return { sandbox }
+  } catch (cause) {
+    const { status, body } = cause instanceof ApiError ? cause : new ApiError('internal', {}, { cause })
+    const { error } = body
+    await tell(host, parent, { type: 'fork.child_failed', message: error, metadata: { index, error } })
+    return { index, id, error, status }
+  }
+}
+
+/** An event of the parent, unless it is being deleted: nothing follows its end. What cannot be said undoes no fork. */
+async function tell(host: Host, parent: Sandbox, draft: Parameters<typeof announce>[2]): Promise<void> {
+  if (parent.leaving.signal.aborted || host.sandboxes.get(parent.id) !== parent) return
+  await announce(host, parent, draft).catch((error: unknown) =>
+    host.log.error({ err: error, sandbox_id: parent.id, type: draft.type }, 'event not logged'),
+  )
+}

@@ -1,0 +1,104 @@
+import { rm } from 'node:fs/promises'
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { endVmProcesses } from '../host/end-vm-processes.ts'
+import type { VmProcess } from '../host/find-vm-processes.ts'
+import { Vm } from '../vm/vm.ts'
+import { Activity } from './activity.ts'
+import { readIdleMs } from './activity-file.ts'
+import { announceState } from './announce-state.ts'
+import { finishRemoval } from './delete.ts'
+import { announce, type Host } from './host.ts'
+import { limitVm } from './limit-vm.ts'
+import { writeManifest, type Manifest } from './manifest.ts'
+import { removeTraces } from './remove-traces.ts'
+import { Sandbox } from './sandbox.ts'
+import { settleVm } from './settle-vm.ts'
+import { announceDeath, watchVm } from './watch-vm.ts'
+
+/** `adopt`: running VMs are taken over. `end`: every VM is ended, for an agent that is to leave nothing running. */
+export type RecoverMode = 'adopt' | 'end'
+
+/** Milliseconds for a monitor to answer; generous, because a VM that does not is ended. */
+const ADOPT_MS = 60_000
+
+/** What there is of a sandbox at its agent's start. */
+export interface Found {
+  readonly manifest: Manifest
+  /** Records of the agent's log that the sandbox's own file lacks. */
+  readonly records: readonly AgentRecord[]
+  readonly processes: readonly VmProcess[]
+}
+
+/** See the table of `recover`. */
+export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
+  const { manifest, processes } = found
+  const sandbox = new Sandbox(manifest, host)
+  await sandbox.events.load(found.records)
+  host.slots.reserve(manifest.slot)
+  host.sandboxes.set(sandbox.id, sandbox)
+  const logged = host.events.position(sandbox.id)?.type
+  if (manifest.status === 'deleting' || logged === 'sandbox.deleted') {
+    await endVmProcesses(processes)
+    return finishRemoval(host, sandbox)
+  }
+  // A log that has announced a sandbox outweighs a folder that a power cut left behind it.
+  if (manifest.status === 'creating' && logged === undefined) {
+    await endVmProcesses(processes)
+    return removeTraces(host, sandbox)
+  }
+  const folder = host.dir.sandbox(sandbox.id)
+  sandbox.activity = new Activity(await readIdleMs(folder))
+  if (manifest.status === 'hibernated') return keepHibernated(host, sandbox, processes)
+  const own = processes.find(({ process }) => isSame(process, manifest.qemu))
+  await endVmProcesses(processes.filter((other) => other !== own))
+  if (manifest.status === 'failed') return endVmProcesses(processes)
+  if (own && mode === 'adopt' && (await adopt(host, sandbox, own))) {
+    // Of a hibernation that was begun and of one that is over.
+    return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true })
+  }
+  await endVmProcesses(processes)
+  await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')
+}
+
+/** A QEMU that is still there was to end, or belongs to a wake that nobody was answered for. */
+async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly VmProcess[]): Promise<void> {
+  await endVmProcesses(processes)
+  await host.cgroups?.remove(sandbox.id)
+  await announceState(host, sandbox)
+}
+
+async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Promise<boolean> {
+  const deadline = Deadline.after(ADOPT_MS, `adoption of ${sandbox.id}`)
+  try {
+    const vm = await Vm.adopt(host.dir.vm(sandbox.id), process, deadline)
+    await settleVm(host, sandbox, vm, deadline)
+    await announceState(host, sandbox)
+    sandbox.vm = vm
+    limitVm(host, sandbox, vm) // its agent may not have come to it
+    watchVm(host, sandbox, vm)
+    host.log.info({ sandbox_id: sandbox.id, pid: process.pid }, 'VM adopted')
+    return true
+  } catch (error) {
+    host.log.error({ err: error, sandbox_id: sandbox.id }, 'VM cannot be adopted')
+    return false
+  }
+}
+
+async function fail(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
+  sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
+  if (host.events.position(sandbox.id)?.type !== 'vm.died') {
+    if (why === 'ended') await announceDeath(host, sandbox, null, 'SIGKILL')
+    else {
+      const message = 'the VM was gone when its agent started'
+      await announce(host, sandbox, { type: 'recover.orphaned', message, metadata: {} })
+    }
+  }
+  await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  await host.cgroups?.remove(sandbox.id)
+}
+
+function isSame(process: ProcessIdentity, noted: ProcessIdentity | null): boolean {
+  return noted !== null && process.pid === noted.pid && process.startTicks === noted.startTicks
+}

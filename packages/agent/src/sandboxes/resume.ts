@@ -1,0 +1,28 @@
+import { Deadline } from '@offshoot/kit/deadline'
+import { continueReleased } from '../vm/hold.ts'
+import { resumedDraft } from './announce-state.ts'
+import { commitChange } from './commit-change.ts'
+import type { Host } from './host.ts'
+import { stopVm } from './pause.ts'
+import { refusal } from './refusal.ts'
+import type { Sandbox } from './sandbox.ts'
+import { vmIn } from './stopping.ts'
+
+const CONTINUE_MS = 10_000
+
+/** Lets a paused sandbox run on. Nothing happens to one that runs. @throws ApiError 404, 409 hibernated */
+export async function resumeSandbox(host: Host, sandbox: Sandbox): Promise<void> {
+  await sandbox.change(async (cancelled) => {
+    if (sandbox.manifest.status === 'running') return
+    const vm = vmIn(sandbox, 'paused')
+    const deadline = Deadline.after(CONTINUE_MS, `resume of ${sandbox.id}`, cancelled)
+    try {
+      await continueReleased(vm, deadline)
+      await commitChange(host, sandbox, { ...sandbox.manifest, status: 'running' }, resumedDraft, 'crash')
+      sandbox.activity.touch()
+    } catch (error) {
+      if (!vm.hasEnded) await stopVm(vm, Deadline.after(CONTINUE_MS, `resume of ${sandbox.id} taken back`, cancelled))
+      throw await refusal(host, sandbox, 'sandbox could not be resumed', error)
+    }
+  })
+}

@@ -1,0 +1,35 @@
+import type { BootMode } from '@offshoot/contract/sandbox'
+import type { SnapshotRecord } from '../snapshots/snapshot-record.ts'
+import type { BakedTemplate } from '../vm/bakes.ts'
+import type { Restore } from '../vm/restore.ts'
+import type { Manifest } from './manifest.ts'
+
+/** What a new sandbox begins as. */
+export interface Seed {
+  readonly manifest: Pick<Manifest, 'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot'>
+  readonly guestIp: string | null
+  readonly bootMode: BootMode
+  readonly checkpoint: Restore['checkpoint']
+}
+
+export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
+  const bake = `${image.name}/${manifest.fingerprint}`
+  const { cpu, memory_mb } = image
+  return {
+    manifest: { template: image.name, bake, cpu, memory_mb, layers: [], from_snapshot: null },
+    guestIp: manifest.guest_ip,
+    bootMode: 'snapshot',
+    checkpoint: null,
+  }
+}
+
+/** @param folder of the snapshot's checkpoint, whole or just captured */
+export function seedOfSnapshot(record: SnapshotRecord, folder: string, bootMode: 'snapshot' | 'fork'): Seed {
+  const { id, template, bake, cpu, memory_mb, layers, guest_ip } = record
+  return {
+    manifest: { template, bake, cpu, memory_mb, layers, from_snapshot: id },
+    guestIp: guest_ip,
+    bootMode,
+    checkpoint: { folder, layers },
+  }
+}

@@ -16,7 +16,7 @@ import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
 export const RECORD_TIMEOUT_MS = 5_000
 export const PATCH_TIMEOUT_MS = 30_000
 /** Milliseconds for a VM's whole memory to go to disk or to come back, the queue before it included. */
-export const MEMORY_TIMEOUT_MS = 120_000
+export const MEMORY_TIMEOUT_MS = 310_000
 
 export type Transition = 'pause' | 'resume' | 'hibernate' | 'wake'
 

@@ -7,7 +7,9 @@ import {
 import type { AgentClient } from './agent-client.ts'
 import { MEMORY_TIMEOUT_MS, RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
 
-/** @param of the sandbox; @param snapshotId chosen by us, its row is there */
+const REMOVE_TIMEOUT_MS = 60_000
+
+/** @param snapshotId chosen by us; its row is there */
 export async function takeSnapshot(client: AgentClient, of: Subject, snapshotId: string): Promise<AgentSnapshot> {
   const { id, workspaceId, requestId } = of
   const body = JSON.stringify({ id: snapshotId })
@@ -25,5 +27,5 @@ export async function listSnapshots(client: AgentClient, requestId: string): Pro
 /** Idempotent. What others still depend on stays on the agent's disk until they are gone. */
 export async function removeFromAgent(client: AgentClient, { id, workspaceId, requestId }: Subject): Promise<void> {
   const path = `/v1/snapshots/${id}`
-  await client.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: MEMORY_TIMEOUT_MS })
+  await client.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: REMOVE_TIMEOUT_MS })
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { type AgentClient, CREATE_TIMEOUT_MS } from '../agents/agent-client.ts'
+import type { AgentClient } from '../agents/agent-client.ts'
+import { MEMORY_TIMEOUT_MS } from '../agents/sandbox-calls.ts'
 import { listSnapshots, removeFromAgent } from '../agents/snapshot-calls.ts'
 import {
   removeCreatingSnapshot,
@@ -27,7 +28,7 @@ export async function reconcileSnapshots(
   { pool, client, agentId, log }: ReconcileSnapshotsOptions,
   requestId: string,
 ): Promise<void> {
-  const readRows = () => snapshotRowsOfAgent(pool, agentId, CREATE_TIMEOUT_MS / 1000)
+  const readRows = () => snapshotRowsOfAgent(pool, agentId, MEMORY_TIMEOUT_MS / 1000)
   const before = await readRows()
   const { snapshots } = await listSnapshots(client, requestId)
   const listed = new Set(snapshots.map(({ id }) => id))

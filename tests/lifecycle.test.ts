@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
+
+const STOPPED = 'sandbox not running (paused or hibernated) — resume/wake it first'
+
+let offshoot: Offshoot
+beforeAll(async () => {
+  offshoot = await Offshoot.start('lifecycle')
+})
+afterAll(async () => {
+  await offshoot?.destroy()
+})
+
+const get = (id: string) => offshoot.request('GET', `/v1/sandboxes/${id}`)
+const lifecycle = (id: string) => offshoot.request('GET', `/v1/sandboxes/${id}/lifecycle`)
+const patch = (id: string, body: object) => offshoot.request('PATCH', `/v1/sandboxes/${id}/lifecycle`, { body })
+const move = (id: string, transition: string) => offshoot.request('POST', `/v1/sandboxes/${id}/${transition}`)
+const hasVm = async (id: string) => (await offshoot.virtualMachines()).some(({ sandboxId }) => sandboxId === id)
+const eventTypes = async (id: string): Promise<string[]> =>
+  (await offshoot.request('GET', `/v1/sandboxes/${id}/events?since=0`)).body
+    .map(({ type }: { type: string }) => type)
+    .filter((type: string) => type !== 'sandbox.ssh_ready')
+
+async function moved(id: string, transition: string, status: string): Promise<void> {
+  const answer = await move(id, transition)
+  expect(answer).toMatchObject({ status: 200 })
+  expect(answer.body).toMatchObject({ id, status })
+  expect((await get(id)).body).toEqual(answer.body)
+}
+
+/** A process that counts in its own memory, and says how far it is when asked. */
+const COUNTER = `n=0; trap 'echo $n > /tmp/told' USR1; while :; do n=$((n+1)); sleep 0.02 & wait $!; done`
+
+async function startCounter(id: string): Promise<string> {
+  const { stdout } = await offshoot.exec(id, `(${COUNTER}) </dev/null >/dev/null 2>&1 & echo $!`)
+  return stdout.trim()
+}
+
+async function countOf(id: string, pid: string): Promise<number> {
+  const ask = `rm -f /tmp/told; kill -USR1 ${pid} && while [ ! -s /tmp/told ]; do sleep 0.02; done; cat /tmp/told`
+  const { stdout, stderr } = await offshoot.exec(id, ask)
+  expect(stderr).toBe('')
+  return Number(stdout)
+}
+
+describe('a sandbox', () => {
+  it('is paused and resumed, and in between nothing runs in it', async () => {
+    const { id } = await offshoot.create()
+    const counter = await startCounter(id)
+    await countOf(id, counter)
+    await moved(id, 'pause', 'paused')
+    await moved(id, 'pause', 'paused')
+    for (const [method, path, body] of [
+      ['POST', 'exec', { cmd: 'true' }],
+      ['POST', 'exec/stream', { cmd: 'true' }],
+      ['GET', 'fs?path=/etc/hostname', undefined],
+      ['GET', 'execs', undefined],
+    ] as const) {
+      const answer = await offshoot.request(method, `/v1/sandboxes/${id}/${path}`, { body })
+      expect(answer).toMatchObject({ status: 409, body: { error: STOPPED } })
+    }
+    for (const impossible of ['hibernate', 'wake']) {
+      expect(await move(id, impossible)).toMatchObject({ status: 409, body: { error: STOPPED } })
+    }
+    await moved(id, 'resume', 'running')
+    await moved(id, 'resume', 'running')
+    expect(await countOf(id, counter)).toBeGreaterThan(0)
+    await offshoot.delete(id)
+  })
+
+  it('is hibernated and woken with its memory, processes and files', async () => {
+    const { id, ...before } = await offshoot.create({ template: 'minimal', env: { COLOUR: 'green' } })
+    const counter = await startCounter(id)
+    await offshoot.exec(id, 'echo kept > /root/file')
+    const counted = await countOf(id, counter)
+    await moved(id, 'hibernate', 'hibernated')
+    expect(await hasVm(id)).toBe(false)
+    expect((await move(id, 'pause')).status).toBe(409)
+    await moved(id, 'wake', 'running')
+    expect(await countOf(id, counter)).toBeGreaterThanOrEqual(counted)
+    expect((await offshoot.exec(id, 'cat /root/file; echo $COLOUR')).stdout).toBe('kept\ngreen\n')
+    const clock = Number((await offshoot.exec(id, 'date +%s')).stdout)
+    expect(Math.abs(clock - Date.now() / 1000)).toBeLessThan(5)
+    expect((await get(id)).body).toMatchObject({ created_at: before['created_at'], expires_at: before['expires_at'] })
+    expect(await eventTypes(id)).toEqual(['sandbox.running', 'sandbox.hibernated', 'sandbox.woken'])
+    await offshoot.delete(id)
+  })
+
+  it('that sleeps wakes for whoever needs it: once, for all of them', async () => {
+    const { id } = await offshoot.create()
+    await moved(id, 'hibernate', 'hibernated')
+    expect((await lifecycle(id)).status).toBe(200)
+    expect((await get(id)).body.status).toBe('hibernated')
+    const outputs = await Promise.all(Array.from({ length: 8 }, (_, n) => offshoot.exec(id, `echo ${n}`)))
+    expect(outputs.map(({ stdout }) => stdout)).toEqual(outputs.map((_, n) => `${n}\n`))
+    expect((await eventTypes(id)).filter((type) => type === 'sandbox.woken')).toHaveLength(1)
+    await until('the row to say so', async () => (await get(id)).body.status === 'running')
+    await offshoot.delete(id)
+  })
+
+  it('stays hibernated over a kill -9 of agent and control, and wakes then', async () => {
+    const { id } = await offshoot.create()
+    await offshoot.exec(id, 'echo here > /tmp/memory')
+    await moved(id, 'hibernate', 'hibernated')
+    await Promise.all([offshoot.killService('agent'), offshoot.killService('control')])
+    expect((await get(id)).body.status).toBe('hibernated')
+    expect(await hasVm(id)).toBe(false)
+    expect((await offshoot.exec(id, 'cat /tmp/memory')).stdout).toBe('here\n')
+    await offshoot.delete(id)
+  })
+
+  it.each(['paused', 'hibernated'])('that is %s is deleted, several times at once', async (status) => {
+    const { id } = await offshoot.create()
+    await moved(id, status === 'paused' ? 'pause' : 'hibernate', status)
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => offshoot.request('DELETE', `/v1/sandboxes/${id}`)),
+    )
+    for (const answer of answers) expect([204, 404]).toContain(answer.status)
+    expect((await get(id)).status).toBe(404)
+    expect(await hasVm(id)).toBe(false)
+    expect(await offshoot.folders()).not.toContain(id)
+  })
+})
+
+describe('its time to live', () => {
+  it('ends it by the clock: not before, and a few seconds later at most', async () => {
+    const { id, expires_at: expiresAt } = await offshoot.create({ template: 'minimal', ttl_seconds: 2 })
+    const endsAtMs = Date.parse(String(expiresAt))
+    let seenAtMs = Date.now()
+    await until('its end', async () => {
+      const { status } = await get(id)
+      if (status === 404) return true
+      seenAtMs = Date.now()
+      return false
+    })
+    // It was still there, or this look at it had begun, when its time was up.
+    expect(Date.now()).toBeGreaterThanOrEqual(endsAtMs)
+    expect(seenAtMs - endsAtMs).toBeLessThan(10_000)
+    expect(await hasVm(id)).toBe(false)
+    expect(await offshoot.folders()).not.toContain(id)
+  })
+
+  it('is changed by PATCH, and is none while it is persistent', async () => {
+    const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300 })
+    expect((await lifecycle(id)).body).toMatchObject({
+      ttl_seconds: 300,
+      persistent: false,
+      idle_timeout_seconds: 600,
+      idle_seconds: expect.any(Number),
+    })
+    expect((await patch(id, { persistent: true, idle_timeout_seconds: 60 })).body).toMatchObject({
+      persistent: true,
+      expires_at: null,
+      idle_timeout_seconds: 60,
+    })
+    expect(await patch(id, { idle_timeout_seconds: 59 })).toMatchObject({
+      status: 400,
+      body: { error: 'idle_timeout_seconds must be >= 60' },
+    })
+    await patch(id, { ttl_seconds: 1 })
+    expect((await get(id)).body).toMatchObject({ persistent: true, expires_at: null })
+    const { body } = await patch(id, { persistent: false, ttl_seconds: 1 })
+    expect(body).toMatchObject({ persistent: false, ttl_seconds: 1 })
+    await until('its end', async () => (await get(id)).status === 404)
+  })
+
+  it('ends while control is dead, and is then made up for, also of one that is hibernated', async () => {
+    const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300 })
+    await moved(id, 'hibernate', 'hibernated')
+    expect((await patch(id, { ttl_seconds: 1 })).status).toBe(200)
+    await offshoot.killService('control')
+    await until('its end', async () => (await get(id)).status === 404)
+    await until('its folder gone', async () => !(await offshoot.folders()).includes(id))
+  })
+})

@@ -139,6 +139,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   const { id, host, images } = await openHost(config, log)
   await recover(host, 'adopt')
   await recoverSnapshots(host)
+  host.checkpoints.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
   const sshProbes = new SshProbes(host, stopping)

@@ -6,6 +6,7 @@ import type { LogChunk } from '@offshoot/guest-link/log-output'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { attachBackground, findBackground } from '../sandboxes/background.ts'
+import { whyGone } from '../sandboxes/guest-access.ts'
 import { exitCodeOf } from '../sandboxes/streamed-command.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { Utf8Chunks } from '../sandboxes/utf8-chunks.ts'
@@ -100,6 +101,6 @@ async function writeEnd(
     stream.write('exit', { exit_code: exitCodeOf(exit), duration_ms: durationMs })
   } catch (error) {
     const isRemoved = error instanceof GuestRequestError || error instanceof ApiError
-    stream.write('error', { error: isRemoved ? 'the command was deleted' : 'the guest is gone' })
+    stream.write('error', { error: isRemoved ? 'the command was deleted' : whyGone(sandbox) })
   }
 }

@@ -23,7 +23,7 @@ export function getExecPty(server: FastifyInstance, { host, stopping }: Agent): 
     const socket = AcceptedSocket.accept(reply)
     const stop = () => socket.close(RESTARTING, 'shutting down')
     stopping.addEventListener('abort', stop, { once: true })
-    await serveTerminal(terminal, socket)
+    await serveTerminal(sandbox, terminal, socket)
     stopping.removeEventListener('abort', stop)
     return reply
   })

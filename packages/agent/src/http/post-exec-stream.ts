@@ -3,6 +3,7 @@ import { execBody } from '@offshoot/contract/exec'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { type CommandOutcome, failureOf, StreamedCommand } from '../sandboxes/streamed-command.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { ownSandbox } from './credential.ts'
 import { PushedEvents } from './pushed-events.ts'
 import { parseBody } from './parse-body.ts'
@@ -30,16 +31,16 @@ export function postExecStream(server: FastifyInstance, { host, stopping }: Agen
     stopping.addEventListener('abort', abandon, { once: true })
     const outcome = await command.ended
     stopping.removeEventListener('abort', abandon)
-    writeOutcome(stream, outcome, stopping.aborted)
+    writeOutcome(stream, outcome, sandbox, stopping.aborted)
     stream.end()
     return reply
   })
 }
 
-function writeOutcome(stream: PushedEvents, outcome: CommandOutcome, isStopping: boolean): void {
+function writeOutcome(stream: PushedEvents, outcome: CommandOutcome, sandbox: Sandbox, isStopping: boolean): void {
   if (outcome.kind === 'exit') {
     stream.write('exit', { exit_code: outcome.exitCode, duration_ms: outcome.durationMs })
   } else {
-    stream.write('error', { error: isStopping ? 'the command was stopped' : failureOf(outcome) })
+    stream.write('error', { error: isStopping ? 'the command was stopped' : failureOf(outcome, sandbox) })
   }
 }

@@ -103,7 +103,7 @@ export class ExecSocket {
     const outcome = await command.ended
     this.#commands.delete(id)
     if (outcome.kind === 'exit') this.#socket.sendJson({ id, exit: outcome.exitCode, duration_ms: outcome.durationMs })
-    else this.#refuse(id, failureOf(outcome))
+    else this.#refuse(id, failureOf(outcome, this.#sandbox))
   }
 
   #instruct(id: string, fields: Fields, bytes: number): void {

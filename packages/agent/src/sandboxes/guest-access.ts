@@ -93,6 +93,11 @@ export async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm
   return error
 }
 
+/** Why the channel to a guest was lost, for those whose command or stream ended with it. */
+export function whyGone({ manifest }: Sandbox): string {
+  return manifest.status === 'hibernated' ? 'the sandbox was hibernated' : 'the guest is gone'
+}
+
 /** A QEMU that dies takes the guest's channel with it a moment before its own end is known. */
 export async function endsSoon(vm: Vm): Promise<boolean> {
   return Deadline.after(END_MS, 'end of the VM')

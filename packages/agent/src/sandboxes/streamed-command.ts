@@ -12,7 +12,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { ExecBody } from '@offshoot/contract/exec'
 import type { GuestExit, GuestProcess } from '@offshoot/guest-link/guest-process'
 import type { CommandLog } from '../logs/command-log.ts'
-import { shellCommand, withGuest } from './guest-access.ts'
+import { shellCommand, whyGone, withGuest } from './guest-access.ts'
 import type { Sandbox } from './sandbox.ts'
 import { Utf8Chunks } from './utf8-chunks.ts'
 
@@ -137,6 +137,6 @@ export function exitCodeOf({ exitCode, signal }: GuestExit): number {
 }
 
 /** Why a command has no exit code, as callers are told. */
-export function failureOf(outcome: Exclude<CommandOutcome, { kind: 'exit' }>): string {
-  return outcome.kind === 'timeout' ? `command timeout after ${outcome.seconds}s` : 'the guest is gone'
+export function failureOf(outcome: Exclude<CommandOutcome, { kind: 'exit' }>, sandbox: Sandbox): string {
+  return outcome.kind === 'timeout' ? `command timeout after ${outcome.seconds}s` : whyGone(sandbox)
 }

@@ -1,5 +1,7 @@
 import { terminalFrame } from '@offshoot/contract/terminal'
 import type { AcceptedSocket } from '../http/web-socket.ts'
+import { whyGone } from './guest-access.ts'
+import type { Sandbox } from './sandbox.ts'
 import { exitCodeOf } from './streamed-command.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -9,7 +11,7 @@ const NORMAL = 1000
  * One terminal on one WebSocket: bytes in binary frames both ways, everything else in text frames. Resolves when the
  * program has ended, or the caller has gone. A wrong text frame is answered with an error, and the terminal goes on.
  */
-export async function serveTerminal(terminal: Terminal, socket: AcceptedSocket): Promise<void> {
+export async function serveTerminal(sandbox: Sandbox, terminal: Terminal, socket: AcceptedSocket): Promise<void> {
   terminal.input.on('error', () => undefined)
   socket.listen({
     onMessage: (data, isBinary) => {
@@ -24,7 +26,7 @@ export async function serveTerminal(terminal: Terminal, socket: AcceptedSocket):
     if (socket.isFull) terminal.output.pause()
   })
   terminal.output.once('close', shown.resolve)
-  const ended = endOf(terminal, shown.promise)
+  const ended = endOf(sandbox, terminal, shown.promise)
   const last = await Promise.race([ended, socket.closed])
   if (last !== undefined) {
     socket.sendJson(last)
@@ -34,13 +36,17 @@ export async function serveTerminal(terminal: Terminal, socket: AcceptedSocket):
 }
 
 /** The last frame. */
-async function endOf({ exited }: Terminal, shown: Promise<void>): Promise<{ exit: number } | { error: string }> {
+async function endOf(
+  sandbox: Sandbox,
+  { exited }: Terminal,
+  shown: Promise<void>,
+): Promise<{ exit: number } | { error: string }> {
   try {
     const exit = await exited
     await shown
     return exit === undefined ? { error: 'the session was left' } : { exit: exitCodeOf(exit) }
   } catch {
-    return { error: 'the guest is gone' }
+    return { error: whyGone(sandbox) }
   }
 }
 

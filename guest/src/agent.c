@@ -101,6 +101,8 @@ static void on_refresh(struct agent *agent)
 
 static void on_hold(struct agent *agent, const struct frame *frame)
 {
+	// While it is held, a machine reads nothing from its disk: threads of the kernel take part in that.
+	refresh_prepare(&agent->setup->refresh);
 	int error = hold_take();
 	if (error == 0)
 		channel_send(&agent->channel, FRAME_HELD, 0, frame->stream, NULL, 0);

@@ -6,17 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -25,6 +22,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "interface.h"
 
 enum {
 	DEVICE_DEADLINE_MS = 20000,
@@ -190,17 +188,9 @@ static void mount_system(void)
 
 static void bring_loopback_up(void)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq interface = {.ifr_name = "lo"};
-	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &interface) != 0) {
-		say("loopback", errno);
-	} else {
-		interface.ifr_flags |= IFF_UP;
-		if (ioctl(fd, SIOCSIFFLAGS, &interface) != 0)
-			say("loopback", errno);
-	}
-	if (fd >= 0)
-		close(fd);
+	int error = interface_bring_up("lo");
+	if (error != 0)
+		say("loopback", error);
 }
 
 static void set_hostname(void)

@@ -81,6 +81,11 @@ enum run_option {
 	RUN_BUILTIN = 4,  // the program is a name of builtins.h
 };
 
+enum refresh_option { REFRESH_KEEP_ENV = 1 };
+
+// What a REFRESH may hold besides.
+enum refresh_field { REFRESH_MAC = 1 };
+
 // What a CREDIT frame speaks of.
 enum credit_target { CREDIT_STDIN = 0, CREDIT_STDOUT = 1, CREDIT_STDERR = 2 };
 

@@ -12,64 +12,12 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "connections.h"
 #include "environment.h"
 #include "file.h"
+#include "interface.h"
 #include "protocol.h"
-
-struct request {
-	uint64_t time_ns;
-	char hostname[HOSTNAME_MAX_BYTES + 1];
-	char machine_id[MACHINE_ID_BYTES + 1];
-	const uint8_t *entropy;
-	size_t entropy_bytes;
-	const char *env;
-	size_t env_bytes;
-	size_t env_count;
-};
-
-static bool is_hostname(const char *text)
-{
-	return text[0] != '\0' && text[0] != '-' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text);
-}
-
-static bool is_machine_id(const char *text)
-{
-	return strlen(text) == MACHINE_ID_BYTES && strspn(text, "0123456789abcdef") == MACHINE_ID_BYTES;
-}
-
-// u64 time, u16 host name bytes, u16 entropy bytes, u16 variables; host name, machine id, entropy, variables.
-static bool parse(struct request *request, uint8_t *message, size_t message_bytes)
-{
-	enum { FIXED_BYTES = 14 };
-	if (message_bytes < FIXED_BYTES)
-		return false;
-	size_t hostname_bytes = read_u16(message + 8);
-	request->time_ns = read_u64(message);
-	request->entropy_bytes = read_u16(message + 10);
-	request->env_count = read_u16(message + 12);
-	if (hostname_bytes > HOSTNAME_MAX_BYTES || request->entropy_bytes < ENTROPY_MIN_BYTES ||
-	    request->entropy_bytes > ENTROPY_MAX_BYTES || request->env_count > ENVIRONMENT_MAX_ENTRIES ||
-	    message_bytes < FIXED_BYTES + hostname_bytes + MACHINE_ID_BYTES + request->entropy_bytes)
-		return false;
-
-	uint8_t *at = message + FIXED_BYTES;
-	memcpy(request->hostname, at, hostname_bytes);
-	request->hostname[hostname_bytes] = '\0';
-	at += hostname_bytes;
-	memcpy(request->machine_id, at, MACHINE_ID_BYTES);
-	request->machine_id[MACHINE_ID_BYTES] = '\0';
-	at += MACHINE_ID_BYTES;
-	request->entropy = at;
-	at += request->entropy_bytes;
-
-	request->env = (const char *)at;
-	request->env_bytes = (size_t)(message + message_bytes - at);
-	size_t nuls = 0;
-	for (size_t i = 0; i < request->env_bytes; i++)
-		nuls += at[i] == 0;
-	bool whole = request->env_bytes == 0 || at[request->env_bytes - 1] == 0;
-	return whole && nuls == request->env_count && is_hostname(request->hostname) && is_machine_id(request->machine_id);
-}
+#include "refresh-request.h"
 
 static int set_clock(uint64_t time_ns)
 {
@@ -171,7 +119,7 @@ static int remove_host_keys(const char *root)
 	return 0;
 }
 
-static struct refreshed refresh_system(const struct request *request)
+static struct refreshed refresh_system(const struct refresh_request *request)
 {
 	int error = set_clock(request->time_ns);
 	if (error != 0)
@@ -179,10 +127,14 @@ static struct refreshed refresh_system(const struct request *request)
 	if (sethostname(request->hostname, strlen(request->hostname)) != 0)
 		return (struct refreshed){errno, "hostname"};
 	error = add_entropy(request->entropy, request->entropy_bytes);
-	return (struct refreshed){error, "entropy"};
+	if (error != 0)
+		return (struct refreshed){error, "entropy"};
+	if (request->has_mac && (error = interface_set_mac("eth0", request->mac)) != 0)
+		return (struct refreshed){error, "mac"};
+	return (struct refreshed){connections_reset(), "connections"};
 }
 
-static struct refreshed refresh_files(const char *root, const struct request *request)
+static struct refreshed refresh_files(const char *root, const struct refresh_request *request)
 {
 	int error = write_machine_id(root, request->machine_id);
 	if (error != 0)
@@ -222,17 +174,17 @@ void refresh_prepare(const struct refresh_target *target)
 		access(under(target->root, host_keys[i]), F_OK);
 }
 
-struct refreshed refresh(const struct refresh_target *target, uint8_t *message, size_t message_bytes)
+struct refreshed refresh(const struct refresh_target *target, const uint8_t *message, size_t message_bytes)
 {
-	struct request request;
-	if (!parse(&request, message, message_bytes))
+	struct refresh_request request;
+	if (!refresh_request_parse(&request, message, message_bytes))
 		return (struct refreshed){EINVAL, "request"};
 	struct refreshed done = {0, NULL};
 	if (target->is_system)
 		done = refresh_system(&request);
 	if (done.error == 0 && target->root != NULL)
 		done = refresh_files(target->root, &request);
-	if (done.error == 0 && !environment_set(request.env, request.env_bytes, request.env_count))
+	if (done.error == 0 && !request.keeps_env && !environment_set(request.env, request.env_bytes, request.env_count))
 		done = (struct refreshed){ENOMEM, "environment"};
 	return done;
 }

@@ -1,4 +1,4 @@
-// What a restored guest must change before it runs anything: clock, names, random state, variables of the sandbox.
+// What a restored guest must change before it runs anything: clock, names, random state, MAC address, connections, variables.
 #ifndef OFFSHOOT_REFRESH_H
 #define OFFSHOOT_REFRESH_H
 
@@ -22,6 +22,6 @@ void refresh_prepare(const struct refresh_target *target);
 // The clock and the random pool alone, for the machine that goes on.
 struct refreshed refresh_time(const struct refresh_target *target, const uint8_t *message, size_t message_bytes);
 
-struct refreshed refresh(const struct refresh_target *target, uint8_t *message, size_t message_bytes);
+struct refreshed refresh(const struct refresh_target *target, const uint8_t *message, size_t message_bytes);
 
 #endif

@@ -9,6 +9,7 @@
 #include "bytes.h"
 #include "decoder.h"
 #include "output-log.h"
+#include "refresh-request.h"
 #include "run-request.h"
 
 #undef NDEBUG
@@ -244,9 +245,74 @@ static void check_tar(void)
 	assert(tar_parse_pax((const uint8_t *)"6 a=b\n11 path=xy\n", 17, &extra) && strcmp(extra.name, "xy") == 0);
 }
 
+enum { REFRESH_BYTES = 18 + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES + 8 + 4 };
+
+// Host name "box", 32 bytes of entropy, a MAC field, one variable "A=b".
+static void make_refresh(uint8_t message[REFRESH_BYTES])
+{
+	static const uint8_t mac[] = {REFRESH_MAC, MAC_BYTES, 2, 0, 0, 0, 0, 9};
+	memset(message, 0, REFRESH_BYTES);
+	write_u64(message, 1234567890123456789u);
+	write_u16(message + 10, 3);
+	write_u16(message + 12, ENTROPY_MIN_BYTES);
+	write_u16(message + 14, 1);
+	write_u16(message + 16, sizeof mac);
+	uint8_t *at = message + 18;
+	memcpy(at, "box", 3);
+	memset(at + 3, 'a', MACHINE_ID_BYTES);
+	memset(at + 3 + MACHINE_ID_BYTES, 7, ENTROPY_MIN_BYTES);
+	memcpy(at + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES, mac, sizeof mac);
+	memcpy(message + REFRESH_BYTES - 4, "A=b", 4);
+}
+
+// Each message in memory of its own size.
+static bool parses(const uint8_t *message, size_t count, struct refresh_request *request)
+{
+	uint8_t *exact = malloc(count == 0 ? 1 : count);
+	memcpy(exact, message, count);
+	bool is_good = refresh_request_parse(request, exact, count);
+	free(exact);
+	return is_good;
+}
+
+static void check_refresh_request(void)
+{
+	static struct refresh_request request;
+	uint8_t message[REFRESH_BYTES];
+	make_refresh(message);
+	assert(refresh_request_parse(&request, message, sizeof message));
+	assert(request.time_ns == 1234567890123456789u && strcmp(request.hostname, "box") == 0);
+	assert(request.has_mac && request.mac[5] == 9 && !request.keeps_env);
+	assert(request.entropy_bytes == ENTROPY_MIN_BYTES && request.entropy[0] == 7);
+	assert(request.env_count == 1 && request.env_bytes == 4 && memcmp(request.env, "A=b", 4) == 0);
+	for (size_t count = 0; count < sizeof message; count++)
+		assert(!parses(message, count, &request));
+
+	write_u16(message + 8, REFRESH_KEEP_ENV);
+	assert(!parses(message, sizeof message, &request)); // keeps them and brings some
+	write_u16(message + 14, 0);
+	assert(parses(message, sizeof message - 4, &request) && request.keeps_env);
+	write_u16(message + 8, 2);
+	assert(!parses(message, sizeof message - 4, &request)); // an option of some later version
+
+	size_t field_at = 18 + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES;
+	make_refresh(message);
+	message[field_at] = 99; // a field of some later version
+	assert(!parses(message, sizeof message, &request));
+	make_refresh(message);
+	message[field_at + 1] = MAC_BYTES - 1;
+	assert(!parses(message, sizeof message, &request));
+	message[field_at + 1] = 255;
+	assert(!parses(message, sizeof message, &request));
+	make_refresh(message);
+	message[18] = '-';
+	assert(!parses(message, sizeof message, &request));
+}
+
 int main(void)
 {
 	check_every_cut();
+	check_refresh_request();
 	check_every_size();
 	check_cut_by_death();
 	check_lost();

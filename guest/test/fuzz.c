@@ -1,4 +1,4 @@
-// fuzz SECONDS SEED: correct frames, mutated, cut at random, fed to the decoder and the parsers of RUN and tar under sanitizers.
+// fuzz SECONDS SEED: correct frames, mutated, cut at random, fed to the decoder and the parsers of RUN, REFRESH and tar under sanitizers.
 // After each round a run of zeros must bring the decoder back to a boundary, whatever came before. The same seed gives
 // the same rounds.
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "builtins/tar-header.h"
 #include "bytes.h"
 #include "decoder.h"
+#include "refresh-request.h"
 #include "run-request.h"
 
 enum { INPUT_BYTES = 4 * FRAME_MAX_BYTES };
@@ -21,8 +22,30 @@ static uint32_t draw(uint32_t below)
 	return below == 0 ? 0 : (uint32_t)(state >> 33) % below;
 }
 
+// As REFRESH has it: fields and a variable, each sometimes of a wrong length.
+static size_t make_refresh(uint8_t *to)
+{
+	size_t hostname_bytes = 1 + draw(6), entropy_bytes = ENTROPY_MIN_BYTES + draw(8), fields_bytes = 8 * draw(3);
+	bool has_env = draw(2) == 0;
+	memset(to, 0, 18);
+	write_u16(to + 8, (uint16_t)(draw(4) == 0 ? draw(4) : !has_env));
+	write_u16(to + 10, (uint16_t)(hostname_bytes + (draw(8) == 0)));
+	write_u16(to + 12, (uint16_t)(entropy_bytes + (draw(8) == 0)));
+	write_u16(to + 14, has_env);
+	write_u16(to + 16, (uint16_t)(fields_bytes + (draw(8) == 0)));
+	size_t used = 18;
+	memset(to + used, 'a', hostname_bytes + MACHINE_ID_BYTES + entropy_bytes);
+	used += hostname_bytes + MACHINE_ID_BYTES + entropy_bytes;
+	for (size_t i = 0; i < fields_bytes; i++)
+		to[used++] = i % 8 == 0 ? REFRESH_MAC : i % 8 == 1 ? (uint8_t)(draw(4) == 0 ? draw(20) : MAC_BYTES) : 9;
+	memcpy(to + used, "A=b", 4);
+	return used + (has_env ? 4 : 0);
+}
+
 static size_t make_payload(uint8_t *to)
 {
+	if (draw(4) == 0)
+		return make_refresh(to);
 	static const char *const strings[] = {"", "sh", "-c", "true", "A=b", "/tmp", "user"};
 	if (draw(2) == 0) {
 		size_t count = draw(8) == 0 ? draw(FRAME_PAYLOAD_MAX_BYTES + 1) : draw(64);
@@ -104,6 +127,7 @@ static void take_tar(const uint8_t *payload, size_t count)
 static void take(const struct frame *frame)
 {
 	static struct run_request request;
+	static struct refresh_request refresh;
 	// In memory of its own size: a string that runs over its end is caught.
 	uint8_t *message = malloc(frame->payload_bytes + 1);
 	memcpy(message, frame->payload, frame->payload_bytes);
@@ -111,6 +135,7 @@ static void take(const struct frame *frame)
 		abort();
 	uint8_t *exact = realloc(message, frame->payload_bytes == 0 ? 1 : frame->payload_bytes);
 	run_request_parse(&request, exact, frame->payload_bytes);
+	refresh_request_parse(&refresh, exact, frame->payload_bytes);
 	take_tar(exact, frame->payload_bytes);
 	free(exact);
 }

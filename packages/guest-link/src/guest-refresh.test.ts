@@ -65,6 +65,8 @@ describe('requests', () => {
 
     const seen = await runToEnd(link, 'echo $COLOUR $SHAPE $HOME', { env: { SHAPE: 'flat' } })
     expect(seen.stdout.toString()).toBe('green flat /root\n')
+    await link.refresh({ ...refresh, env: 'keep' }, patience('refresh'))
+    expect((await runToEnd(link, 'echo $COLOUR')).stdout.toString()).toBe('green\n')
     await link.refresh({ ...refresh, env: {} }, patience('refresh'))
     expect((await runToEnd(link, 'echo [$COLOUR]')).stdout.toString()).toBe('[]\n')
   })
@@ -96,6 +98,7 @@ describe('requests', () => {
     const refresh = { time: 1n, hostname: 'box', machineId: 'a'.repeat(32), entropy: randomBytes(32), env: {} }
     await expect(link.refresh(refresh, patience('refresh'))).rejects.toThrow(/^refresh: machine id: No such file/)
     await expect(link.refresh({ ...refresh, hostname: 'a b' }, patience('refresh'))).rejects.toThrow(GuestRequestError)
+    await expect(link.refresh({ ...refresh, mac: '02:00:00' }, patience('refresh'))).rejects.toThrow('mac')
     await link.ping(patience('ping'))
   })
 })

@@ -1,5 +1,10 @@
 import { constants } from 'node:os'
-import { GUEST_ENVIRONMENT_MAX_ENTRIES, GUEST_MESSAGE_MAX_BYTES } from '@offshoot/contract/guest-frame'
+import {
+  GUEST_ENVIRONMENT_MAX_ENTRIES,
+  GUEST_MESSAGE_MAX_BYTES,
+  RefreshField,
+  RefreshOption,
+} from '@offshoot/contract/guest-frame'
 import { environmentStrings } from './guest-command.ts'
 import { GuestRequestError } from './guest-link-error.ts'
 
@@ -13,33 +18,44 @@ export interface GuestRefresh {
   readonly machineId: string
   /** 32 to 512 bytes from the host's random source, never used twice. */
   readonly entropy: Uint8Array
-  /** The sandbox's variables, in every command's environment from now on; replaces the earlier ones. */
-  readonly env: Readonly<Record<string, string>>
+  /** The sandbox's variables, in every command's environment from now on; `keep`: those it has. */
+  readonly env: Readonly<Record<string, string>> | 'keep'
+  /** For `eth0`, six lower-case hex pairs with colons; left as it is where absent. */
+  readonly mac?: string | undefined
 }
 
 /** @throws GuestRequestError E2BIG or EINVAL, for what the guest could only refuse. */
 export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
-  const env = environmentStrings(refresh.env)
+  const env = refresh.env === 'keep' ? [] : environmentStrings(refresh.env)
   if (!/^[0-9a-f]{32}$/.test(refresh.machineId)) throw invalid('machine id')
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(refresh.hostname)) throw invalid('host name')
   if (env.some((string) => string.includes('\0'))) throw invalid('env')
 
-  const head = Buffer.alloc(14)
+  const fields = refresh.mac === undefined ? [] : encodeMac(refresh.mac)
+  const head = Buffer.alloc(18)
   head.writeBigUInt64LE(guestTimeNs(refresh.time), 0)
-  head.writeUInt16LE(refresh.hostname.length, 8)
-  head.writeUInt16LE(refresh.entropy.length, 10)
-  head.writeUInt16LE(Math.min(env.length, 0xffff), 12)
+  head.writeUInt16LE(refresh.env === 'keep' ? RefreshOption.keepEnv : 0, 8)
+  head.writeUInt16LE(refresh.hostname.length, 10)
+  head.writeUInt16LE(refresh.entropy.length, 12)
+  head.writeUInt16LE(Math.min(env.length, 0xffff), 14)
+  head.writeUInt16LE(fields.length, 16)
   const names = Buffer.from(refresh.hostname + refresh.machineId)
   const message = Buffer.concat([
     head,
     names,
     guestEntropy(refresh.entropy),
+    Buffer.from(fields),
     Buffer.from(env.map((string) => `${string}\0`).join('')),
   ])
   if (env.length > GUEST_ENVIRONMENT_MAX_ENTRIES || message.length > GUEST_MESSAGE_MAX_BYTES) {
     throw new GuestRequestError(constants.errno.E2BIG, 'refresh: env is too long')
   }
   return message
+}
+
+function encodeMac(mac: string): readonly number[] {
+  if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(mac)) throw invalid('mac')
+  return [RefreshField.mac, 6, ...Buffer.from(mac.replaceAll(':', ''), 'hex')]
 }
 
 export function guestTimeNs(time: bigint | Date): bigint {

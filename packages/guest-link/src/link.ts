@@ -93,30 +93,32 @@ export class GuestLink {
 
   /** Gives a restored guest its own identity, before anything else. @throws GuestRequestError naming the failed step */
   async refresh(refresh: GuestRefresh, deadline: Deadline): Promise<void> {
-    await this.#ask(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline)
-    this.#holdGate.open()
+    await this.#askUrgently(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline)
+    this.#goOn()
   }
 
   /**
    * No process of the guest runs from here on until {@link release} or {@link refresh}, on this link or on a later one;
-   * also in what is restored from a checkpoint that is taken meanwhile. Commands that are started on this link wait.
+   * also in what is restored from a checkpoint that is taken meanwhile. Whatever is to be sent on this link waits.
    *
    * @throws GuestRequestError ETIMEDOUT, then nothing is held; DeadlineExceeded: it may be; GuestLinkLost
    */
   async hold(deadline: Deadline): Promise<void> {
     this.#holdGate.shut()
+    const held = this.#askUrgently(FrameType.hold, FrameType.held, new Uint8Array(0), deadline)
+    this.#writer?.keep()
     try {
-      await this.#ask(FrameType.hold, FrameType.held, new Uint8Array(0), deadline)
+      await held
     } catch (error) {
-      if (error instanceof GuestRequestError) this.#holdGate.open()
+      if (error instanceof GuestRequestError) this.#goOn()
       throw error
     }
   }
 
   /** Lets a held guest go on, in the present. One that is not held only takes clock and entropy. @throws as refresh */
   async release(release: GuestRelease, deadline: Deadline): Promise<void> {
-    await this.#ask(FrameType.release, FrameType.released, encodeRelease(release), deadline)
-    this.#holdGate.open()
+    await this.#askUrgently(FrameType.release, FrameType.released, encodeRelease(release), deadline)
+    this.#goOn()
   }
 
   /** Everything on disk and nothing cached that the disk has too: before a snapshot. @throws DeadlineExceeded, GuestLinkLost */
@@ -245,6 +247,21 @@ export class GuestLink {
     this.#streams.set(id, request)
     this.#send(encodeMessage(type, id, payload, flags))
     return deadline.race(request.answered)
+  }
+
+  /** What goes to a guest that is held, too. */
+  async #askUrgently(type: number, answerType: number, payload: Uint8Array, deadline: Deadline): Promise<Uint8Array> {
+    this.#throwIfClosed()
+    const request = new LinkRequest(answerType)
+    const id = this.#streams.takeId()
+    this.#streams.set(id, request)
+    this.#writer?.write(encodeMessage(type, id, payload, 0), true)
+    return deadline.race(request.answered)
+  }
+
+  #goOn(): void {
+    this.#holdGate.open()
+    this.#writer?.letGo()
   }
 
   #onBytes(bytes: Uint8Array): void {

@@ -14,6 +14,8 @@ const WANTED_MODULES = [
   'virtio_console',
   'overlay',
   'vmw_vsock_virtio_transport',
+  'tcp_diag',
+  'virtio_balloon',
 ] as const
 
 /** Count up when what this step makes from the same inputs changes. */

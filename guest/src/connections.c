@@ -1,0 +1,137 @@
+#include "connections.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+	ANSWER_MAX_BYTES = 32 * 1024,
+	ANSWER_DEADLINE_S = 1,
+	// Connections that end while they are listed may hide others. A list without any ends it.
+	LISTS_MAX = 16,
+	// A connection that is over but for its last packets (TIME_WAIT) has no owner any more, and cannot be ended.
+	STATES = 1 << TCP_ESTABLISHED | 1 << TCP_SYN_SENT | 1 << TCP_SYN_RECV | 1 << TCP_FIN_WAIT1 | 1 << TCP_FIN_WAIT2 |
+		 1 << TCP_CLOSE_WAIT | 1 << TCP_LAST_ACK | 1 << TCP_CLOSING,
+};
+
+static bool is_loopback(uint8_t family, const uint32_t address[4])
+{
+	static const uint32_t six[4] = {0, 0, 0, 1};
+	if (family == AF_INET)
+		return (ntohl(address[0]) >> 24) == 127;
+	uint32_t host[4];
+	for (int i = 0; i < 4; i++)
+		host[i] = ntohl(address[i]);
+	bool is_mapped = host[0] == 0 && host[1] == 0 && host[2] == 0xffff;
+	return memcmp(host, six, sizeof six) == 0 || (is_mapped && (host[3] >> 24) == 127);
+}
+
+static bool is_within(const struct inet_diag_msg *connection)
+{
+	const struct inet_diag_sockid *id = &connection->id;
+	size_t address_bytes = connection->idiag_family == AF_INET ? 4 : 16;
+	return is_loopback(connection->idiag_family, id->idiag_dst) || memcmp(id->idiag_src, id->idiag_dst, address_bytes) == 0;
+}
+
+static int ask(int fd, uint16_t type, uint16_t flags, uint8_t family, const struct inet_diag_sockid *id)
+{
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 request;
+	} message = {
+		.head = {.nlmsg_len = sizeof message, .nlmsg_type = type, .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags)},
+		.request = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = STATES},
+	};
+	if (id != NULL)
+		message.request.id = *id;
+	return send(fd, &message, sizeof message, 0) < 0 ? errno : 0;
+}
+
+// The kernel's answer of one message; that somebody else was faster is no failure.
+static int end_one(int fd, const struct inet_diag_msg *connection)
+{
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr error;
+	} answer;
+	int error = ask(fd, SOCK_DESTROY, NLM_F_ACK, connection->idiag_family, &connection->id);
+	if (error != 0)
+		return error;
+	if (recv(fd, &answer, sizeof answer, 0) < (ssize_t)sizeof answer)
+		return EPROTO;
+	return answer.error.error == -ENOENT ? 0 : -answer.error.error;
+}
+
+// One piece of a list.
+static int end_listed(int fd, const struct nlmsghdr *head, size_t bytes, bool *is_last, size_t *ended)
+{
+	int error = 0;
+	for (; NLMSG_OK(head, bytes) && error == 0; head = NLMSG_NEXT(head, bytes)) {
+		const struct inet_diag_msg *connection = NLMSG_DATA(head);
+		if (head->nlmsg_type == NLMSG_DONE)
+			*is_last = true;
+		else if (head->nlmsg_type == NLMSG_ERROR)
+			error = -((const struct nlmsgerr *)NLMSG_DATA(head))->error;
+		else if (!is_within(connection)) {
+			error = end_one(fd, connection);
+			*ended += 1;
+		}
+	}
+	return error;
+}
+
+static int end_once(int list_fd, int end_fd, uint8_t family, size_t *ended)
+{
+	static _Alignas(struct nlmsghdr) uint8_t answer[ANSWER_MAX_BYTES];
+	bool is_last = false;
+	int error = ask(list_fd, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, family, NULL);
+	while (error == 0 && !is_last) {
+		ssize_t got = recv(list_fd, answer, sizeof answer, 0);
+		if (got <= 0)
+			return got < 0 ? errno : EPROTO;
+		error = end_listed(end_fd, (struct nlmsghdr *)answer, (size_t)got, &is_last, ended);
+	}
+	return error;
+}
+
+static int end_family(int list_fd, int end_fd, uint8_t family)
+{
+	int error = 0;
+	size_t ended = 1;
+	for (int i = 0; i < LISTS_MAX && ended > 0 && error == 0; i++) {
+		ended = 0;
+		error = end_once(list_fd, end_fd, family, &ended);
+	}
+	return error;
+}
+
+static int open_diagnosis(void)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	struct timeval deadline = {.tv_sec = ANSWER_DEADLINE_S};
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof deadline);
+	return fd;
+}
+
+int connections_reset(void)
+{
+	int list_fd = open_diagnosis();
+	int end_fd = open_diagnosis();
+	int error = list_fd < 0 || end_fd < 0 ? errno : end_family(list_fd, end_fd, AF_INET);
+	if (error == 0)
+		error = end_family(list_fd, end_fd, AF_INET6);
+	close(list_fd);
+	close(end_fd);
+	return error;
+}

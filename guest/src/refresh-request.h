@@ -1,0 +1,29 @@
+// The content of REFRESH. Pure: fuzzed and tested by itself.
+#ifndef OFFSHOOT_REFRESH_REQUEST_H
+#define OFFSHOOT_REFRESH_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "interface.h"
+#include "protocol.h"
+
+struct refresh_request {
+	uint64_t time_ns;
+	bool keeps_env;
+	char hostname[HOSTNAME_MAX_BYTES + 1];
+	char machine_id[MACHINE_ID_BYTES + 1];
+	const uint8_t *entropy; // in the message, as `env`
+	size_t entropy_bytes;
+	bool has_mac;
+	uint8_t mac[MAC_BYTES];
+	const char *env; // strings, each ended by NUL
+	size_t env_bytes;
+	size_t env_count;
+};
+
+// False: not such a message, or it asks for what this guest does not know.
+bool refresh_request_parse(struct refresh_request *request, const uint8_t *message, size_t message_bytes);
+
+#endif

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { FrameType } from '@offshoot/contract/guest-frame'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
+import type { GuestLink } from './link.ts'
+import { HostGuest, patience } from './testing/host-guest.ts'
+import { RawHost } from './testing/raw-host.ts'
+import { runToEnd } from './testing/run-to-end.ts'
+
+const { EAGAIN, EINVAL } = constants.errno
+
+let guest: HostGuest
+let link: GuestLink
+
+const present = () => ({ time: new Date(), entropy: randomBytes(64) })
+const release = (of = link) => of.release(present(), patience('release'))
+const hold = (of = link) => of.hold(patience('hold'))
+
+beforeEach(async () => {
+  guest = await HostGuest.start()
+  link = await guest.connect()
+})
+
+afterEach(async () => {
+  await guest.stop()
+  link.close()
+})
+
+describe('a held guest', () => {
+  it('answers, twice too, and starts what waited once it is released', async () => {
+    await hold()
+    await hold()
+    await link.ping(patience('ping'))
+    let isRunning = false
+    const run = runToEnd(link, 'echo late').finally(() => {
+      isRunning = true
+    })
+    const kept = link.keep({ argv: ['true'], stdin: 'none' }, { id: 'later' }, patience('keep'))
+    expect(await link.kept(patience('list'))).toEqual([])
+    expect(isRunning).toBe(false)
+    await release()
+    expect((await run).stdout.toString()).toBe('late\n')
+    expect((await kept).pid).toBeGreaterThan(0)
+  })
+
+  it('gives up the wait of a command at its deadline', async () => {
+    await hold()
+    await expect(link.run({ argv: ['true'] }, patience('run').within(20, 'run'))).rejects.toThrow('run')
+  })
+
+  it('delivers what a command wrote meanwhile, after the release', async () => {
+    const child = await link.run({ argv: ['sh', '-c', 'read line; echo "got $line"'], stdin: 'pipe' })
+    await hold()
+    child.stdin.end('early\n')
+    await link.ping(patience('ping'))
+    await release()
+    expect((await child.stdout.toArray()).join('')).toBe('got early\n')
+  })
+
+  it('stays held when its host changes', async () => {
+    await hold()
+    const waiting = runToEnd(link, 'true')
+    link.close()
+    await expect(waiting).rejects.toThrow(GuestLinkLost)
+    link = await guest.connect()
+    const refused: unknown = await link.run({ argv: ['true'] }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(GuestRunError)
+    expect(refused).toMatchObject({ errno: EAGAIN })
+    await expect(link.quiesce(patience('quiesce'))).rejects.toMatchObject({ errno: EAGAIN })
+    await release()
+    expect((await runToEnd(link, 'echo on')).stdout.toString()).toBe('on\n')
+  })
+
+  it('is released by a refresh, but not by one that fails', async () => {
+    await hold()
+    const identity = { hostname: 'box', machineId: 'a'.repeat(32), env: 'keep' as const }
+    await expect(link.refresh({ ...present(), ...identity }, patience('refresh'))).rejects.toThrow('machine id')
+    const other = await RawHost.connect(guest.socketPath)
+    link.close()
+    await other.hello()
+    other.send(FrameType.quiesce, 7)
+    expect((await other.expect(FrameType.error)).stream).toBe(7)
+    await other.die()
+    link = await guest.connect()
+    await mkdir(join(guest.root, 'etc'))
+    await link.refresh({ ...present(), ...identity }, patience('refresh'))
+    expect((await runToEnd(link, 'echo on')).stdout.toString()).toBe('on\n')
+    expect(readFileSync(join(guest.root, 'etc/hostname'), 'utf8')).toBe('box\n')
+  })
+
+  it('is not released by a release of the wrong shape', async () => {
+    const host = await RawHost.connect(guest.socketPath)
+    link.close()
+    await host.hello()
+    host.send(FrameType.hold, 1)
+    await host.expect(FrameType.held)
+    for (const bytes of [0, 8, 39, 521]) host.send(FrameType.release, 2 + bytes, Buffer.alloc(bytes))
+    host.send(FrameType.quiesce, 1000)
+    host.send(FrameType.release, 1001, Buffer.alloc(8 + 512))
+    await host.expect(FrameType.released)
+    const errors = host.frames.filter(({ type }) => type === FrameType.error)
+    expect(errors.map(({ stream, payload }) => [stream, payload[0]])).toEqual([
+      ...[2, 10, 41, 523].map((stream) => [stream, EINVAL]),
+      [1000, EAGAIN],
+    ])
+    await host.die()
+  })
+})
+
+it('is released without having been held', async () => {
+  await release()
+  await expect(link.release({ time: 1n, entropy: randomBytes(31) }, patience('release'))).rejects.toThrow(
+    GuestRequestError,
+  )
+})

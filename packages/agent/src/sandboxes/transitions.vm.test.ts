@@ -26,6 +26,10 @@ async function announced(id: string): Promise<string[]> {
   return (await agent.events(id)).filter((type) => type !== 'sandbox.ssh_ready').slice(1)
 }
 
+async function lifecycle(id: string): Promise<AgentLifecycle> {
+  return (await agent.call<AgentLifecycle>('GET', `/v1/sandboxes/${id}/lifecycle`)).body
+}
+
 describe('a change of state', () => {
   let id: string
   beforeAll(async () => {
@@ -212,9 +216,6 @@ describe('a hibernated sandbox', () => {
 })
 
 describe('a persistent sandbox', () => {
-  const lifecycle = async (id: string) =>
-    (await agent.call<AgentLifecycle>('GET', `/v1/sandboxes/${id}/lifecycle`)).body
-
   it('hibernates when nothing has been under way for as long as it says, also under the next agent', async () => {
     const { id } = await agent.created()
     expect(await lifecycle(id)).toMatchObject({ persistent: false, idle_timeout_seconds: 600, idle_seconds: 0 })

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { AgentRecord, AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
+import type { AgentFork, AgentRecord, AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
 import { Deadline } from '@offshoot/kit/deadline'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../host/find-vm-processes.ts'
@@ -122,7 +122,8 @@ export class AgentProcess {
     const ended = await this.run('end-all.ts')
     if (ended.exitCode !== 0) throw new Error(`end-all: ${ended.output}`)
     if ((await this.vms()).length > 0) throw new Error('a QEMU is left')
-    for (const name of ['sandboxes', 'events']) await rm(join(this.dataDir, name), { recursive: true, force: true })
+    for (const name of ['sandboxes', 'events', 'snapshots', 'layers'])
+      await rm(join(this.dataDir, name), { recursive: true, force: true })
   }
 
   /** Ends everything and checks that nothing is left behind. */
@@ -197,6 +198,15 @@ export class AgentProcess {
     return body.stdout.trim()
   }
 
+  /** @throws when there is no such number of children */
+  async forked(id: string, count = 1, treeId?: string): Promise<AgentFork> {
+    const children = Array.from({ length: count }, (_unused, index) => ({ id: randomUUID(), index }))
+    const body = { snapshot_id: randomUUID(), children, ...(treeId === undefined ? {} : { tree_id: treeId }) }
+    const answer = await this.act<AgentFork>(id, 'fork', body)
+    if (answer.status === 201 && answer.body.children.length === count) return answer.body
+    throw new Error(`fork answered ${answer.status}: ${JSON.stringify(answer.body)}\n${this.#log.slice(-4000)}`)
+  }
+
   delete(id: string): Promise<Answer<unknown>> {
     return this.call('DELETE', `/v1/sandboxes/${id}`)
   }
@@ -229,6 +239,11 @@ export class AgentProcess {
 
   vms() {
     return findVmProcesses(this.dataDir)
+  }
+
+  /** Frozen layers of disks that are kept. */
+  layers(): Promise<string[]> {
+    return readdir(join(this.dataDir, 'layers'))
   }
 
   folders(): Promise<string[]> {

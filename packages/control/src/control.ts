@@ -10,9 +10,11 @@ import { type Accounts, createAccounts } from './identity/accounts.ts'
 import { accountsSecret } from './identity/accounts-secret.ts'
 import { JwtVerifier } from './identity/jwt-verifier.ts'
 import { KeyUsage } from './identity/key-usage.ts'
+import { KnownKeys } from './identity/known-keys.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
 import { unusedSnapshots } from './reaping/unused-snapshots.ts'
+import { SandboxPlaces } from './sandboxes/sandbox-places.ts'
 
 /** What a control process is made of; every route and job is given it. */
 export interface Control {
@@ -23,7 +25,8 @@ export interface Control {
   readonly fleet: Fleet
   readonly accounts: Accounts
   readonly jwt: JwtVerifier
-  readonly keyUsage: KeyUsage
+  readonly keys: KnownKeys
+  readonly places: SandboxPlaces
   readonly metrics: Metrics
   stop(): Promise<void>
 }
@@ -53,7 +56,9 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   }
   const jwt = new JwtVerifier(database.pool, config.public_url)
   const metrics = createMetrics(database, fleet)
-  return { config, log, database, lock, fleet, accounts, jwt, keyUsage, metrics, stop }
+  const keys = new KnownKeys(database.pool, keyUsage)
+  const places = new SandboxPlaces(database.pool)
+  return { config, log, database, lock, fleet, accounts, jwt, keys, places, metrics, stop }
 }
 
 function startReapers(remover: Remover, log: Logger) {

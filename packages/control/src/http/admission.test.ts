@@ -59,6 +59,28 @@ describe('admission', () => {
     expect(await list(`Bearer ${key}`)).toMatchObject(refusal('invalid api token'))
   })
 
+  it('takes a key that is revoked while in use as an unknown one within a second', async () => {
+    const { key, prefix, hash } = mintApiKey()
+    const columns = 'prefix, hash, workspace_id, name'
+    await harness.pool.query(`insert into api_keys (${columns}) values ($1, $2, $3, 'in use')`, [
+      prefix,
+      hash,
+      alice.workspaceId,
+    ])
+    expect((await list(`Bearer ${key}`)).status).toBe(200)
+    await harness.pool.query('update api_keys set revoked_at = now() where prefix = $1', [prefix])
+    const revokedAtMs = performance.now()
+    let passedAtMs = revokedAtMs
+    const isRefused = async () => {
+      const askedAtMs = performance.now()
+      const { status } = await list(`Bearer ${key}`)
+      if (status === 200) passedAtMs = askedAtMs
+      return status === 401
+    }
+    expect(await eventually(isRefused)).toBe(true)
+    expect(passedAtMs - revokedAtMs).toBeLessThan(1000)
+  })
+
   it('refuses before it reads a body', async () => {
     const answer = await call(control.url, 'POST', '/v1/sandboxes', { body: '{' })
     expect(answer).toMatchObject(refusal('missing bearer token'))

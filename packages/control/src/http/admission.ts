@@ -1,11 +1,10 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { parseSandboxId, type SandboxId, type WorkspaceId } from '@offshoot/contract/ids'
+import { parseSandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Control } from '../control.ts'
-import { apiKeyPrefix, matchesHash } from '../identity/api-key.ts'
-import { keyAndSandbox } from '../identity/api-key-statements.ts'
 import type { Caller } from '../identity/caller.ts'
 import { userCaller } from '../identity/user-caller.ts'
+import type { SandboxPlace } from '../sandboxes/sandbox-places.ts'
 import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
 import { sandboxOfWorkspace } from '../sandboxes/sandbox-statements.ts'
 
@@ -13,8 +12,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Which credentials open the route; none is needed where it is absent. */
     readonly credential?: 'key-or-jwt' | 'jwt'
-    /** The route's `:id` is a sandbox of the caller's workspace, loaded before the handler. */
-    readonly loads?: 'sandbox'
+    /** The route's `:id` is a sandbox of the caller's workspace: its row, or just where it is. */
+    readonly loads?: 'sandbox' | 'place'
     /** The credential may also come as `?access_token=`: browsers cannot set headers on streams and upgrades. */
     readonly takesQueryToken?: boolean
   }
@@ -26,6 +25,7 @@ declare module 'fastify' {
 interface Admitted {
   readonly caller: Caller
   readonly sandbox: SandboxRow | null
+  readonly place: SandboxPlace | null
 }
 
 /**
@@ -41,6 +41,10 @@ export function registerAdmission(app: FastifyInstance, control: Control): void 
     const { credential } = request.routeOptions.config
     if (credential !== undefined) request.admitted = await admit(control, request)
   })
+  // What was there is not: the next one is told by the database.
+  app.addHook('onResponse', async ({ admitted }, { statusCode }) => {
+    if (statusCode === 404 && admitted?.place) control.places.forget(admitted.place.id)
+  })
 }
 
 export function callerOf(request: FastifyRequest): Caller {
@@ -54,16 +58,28 @@ export function sandboxOf(request: FastifyRequest): SandboxRow {
   return sandbox
 }
 
+export function placeOf(request: FastifyRequest): SandboxPlace {
+  const place = request.admitted?.place
+  if (place === null || place === undefined) throw new Error('route loads no place, yet asks for it')
+  return place
+}
+
 async function admit(control: Control, request: FastifyRequest): Promise<Admitted> {
   const token = bearerToken(request)
   const { credential, loads } = request.routeOptions.config
-  const id = loads === 'sandbox' ? parseSandboxId((request.params as { id: string }).id) : null
-  const admitted = token.startsWith('ofs_')
-    ? await admitKey(control, token, id)
-    : await admitJwt(control, request, token, id)
-  if (credential === 'jwt' && admitted.caller.method === 'key') throw new ApiError('jwtRequired')
-  if (loads === 'sandbox' && admitted.sandbox === null) throw new ApiError('notFound')
-  return admitted
+  const caller = token.startsWith('ofs_') ? await admitKey(control, token) : await admitJwt(control, request, token)
+  if (credential === 'jwt' && caller.method === 'key') throw new ApiError('jwtRequired')
+  if (loads === undefined) return { caller, sandbox: null, place: null }
+  const id = parseSandboxId((request.params as { id: string }).id)
+  if (id === null) throw new ApiError('notFound')
+  if (loads === 'place') {
+    const place = await control.places.find(id, caller.workspaceId)
+    if (place === null) throw new ApiError('notFound')
+    return { caller, sandbox: null, place }
+  }
+  const [sandbox] = await sandboxOfWorkspace(control.database.pool, id, caller.workspaceId)
+  if (sandbox === undefined) throw new ApiError('notFound')
+  return { caller, sandbox, place: null }
 }
 
 /** @throws ApiError 401 when there is no `Authorization: Bearer …`, another scheme included */
@@ -76,28 +92,15 @@ function bearerToken({ headers, query, routeOptions }: FastifyRequest): string {
   return token
 }
 
-async function admitKey(control: Control, token: string, sandboxId: SandboxId | null): Promise<Admitted> {
-  const prefix = apiKeyPrefix(token)
-  const [row] = prefix === null ? [] : await keyAndSandbox(control.database.pool, prefix, sandboxId)
-  if (prefix === null || row === undefined || !matchesHash(token, row.key_hash)) throw new ApiError('invalidApiToken')
-  control.keyUsage.note(prefix, row.key_last_used_at)
-  return {
-    caller: { method: 'key', workspaceId: row.key_workspace_id as WorkspaceId, prefix },
-    sandbox: row.id === null ? null : row,
-  }
+async function admitKey({ keys }: Control, token: string): Promise<Caller> {
+  const key = await keys.find(token)
+  if (key === null) throw new ApiError('invalidApiToken')
+  return { method: 'key', ...key }
 }
 
-async function admitJwt(
-  control: Control,
-  request: FastifyRequest,
-  token: string,
-  sandboxId: SandboxId | null,
-): Promise<Admitted> {
+async function admitJwt(control: Control, { headers }: FastifyRequest, token: string): Promise<Caller> {
   const claims = await control.jwt.verify(token)
   if (claims === null) throw new ApiError('invalidApiToken')
-  const header = request.headers['x-offshoot-org']
-  const caller = await userCaller(control.database.pool, claims, typeof header === 'string' ? header : undefined)
-  const [sandbox] =
-    sandboxId === null ? [] : await sandboxOfWorkspace(control.database.pool, sandboxId, caller.workspaceId)
-  return { caller, sandbox: sandbox ?? null }
+  const header = headers['x-offshoot-org']
+  return userCaller(control.database.pool, claims, typeof header === 'string' ? header : undefined)
 }

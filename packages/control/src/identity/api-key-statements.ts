@@ -1,22 +1,16 @@
 import { statement } from '../db/statement.ts'
-import { sandboxColumns, type SandboxRow } from '../sandboxes/sandbox-row.ts'
 
-export type KeyAndSandboxRow = {
-  readonly key_hash: Buffer
-  readonly key_workspace_id: string
-  readonly key_last_used_at: Date | null
-} & ({ readonly [Column in keyof SandboxRow]: SandboxRow[Column] } | { readonly id: null })
+export interface LiveKeyRow {
+  readonly hash: Buffer
+  readonly workspace_id: string
+  readonly last_used_at: Date | null
+}
 
-/**
- * A live key by its public part and, in the same round trip, the sandbox the route names, if it is that workspace's:
- * this statement is the whole cost of admission on the hot routes.
- */
-export const keyAndSandbox = statement<KeyAndSandboxRow, [prefix: string, sandboxId: string | null]>(
-  'key-and-sandbox',
-  `select k.hash as key_hash, k.workspace_id as key_workspace_id, k.last_used_at as key_last_used_at,
-     ${sandboxColumns('s')}
-   from api_keys k left join sandboxes s on s.id = $2 and s.workspace_id = k.workspace_id
-   where k.prefix = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`,
+/** A key by its public part, unless it has expired or was revoked. */
+export const liveKey = statement<LiveKeyRow, [prefix: string]>(
+  'live-key',
+  `select hash, workspace_id, last_used_at from api_keys
+   where prefix = $1 and revoked_at is null and (expires_at is null or expires_at > now())`,
 )
 
 export const insertApiKey = statement<

@@ -21,6 +21,7 @@ export function deleteSandbox(app: FastifyInstance, control: Control): void {
       const row = sandboxOf(request)
       if (row.managed_by !== null) throw new ApiError('sandboxManaged')
       await removeSandbox(control, row, request.id)
+      control.places.forget(row.id)
       return reply.code(204).send()
     },
   })

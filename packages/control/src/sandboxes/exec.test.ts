@@ -108,9 +108,11 @@ describe('POST /v1/sandboxes/{id}/exec', () => {
   })
 
   it.each(['creating', 'failed'])('answers 404 for a sandbox that is %s', async (status) => {
-    await harness.pool.query('update sandboxes set status = $2 where id = $1', [id, status])
-    const answer = await exec({ cmd: 'true' })
-    await harness.pool.query(`update sandboxes set status = 'running' where id = $1`, [id])
+    const other = await harness.twinOf(id, status)
+    const answer = await call(control.url, 'POST', `/v1/sandboxes/${other}/exec`, {
+      token: tenant.key,
+      body: { cmd: 'true' },
+    })
     expect(answer).toMatchObject({ status: 404, body: { error: 'sandbox not found or not running' } })
     expect(ranOnAgent).toEqual([])
   })

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import type { Control } from '../control.ts'
-import { sandboxOf } from '../http/admission.ts'
+import { placeOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
 import { hangUpSignal } from '../http/hang-up.ts'
 import { refuseForwarded, unexpectedAnswer } from '../http/proxy/agent-of.ts'
@@ -22,7 +22,7 @@ export function postExec(app: FastifyInstance, control: Control): void {
     bodyLimit: BODY_LIMIT_BYTES,
     config: {
       credential: 'key-or-jwt',
-      loads: 'sandbox',
+      loads: 'place',
       docs: {
         summary: 'Run a command and wait for its end; 201 with its exec_id for a background command',
         tag: 'Sandboxes',
@@ -41,16 +41,16 @@ export function postExec(app: FastifyInstance, control: Control): void {
       },
     },
     handler: async (request, reply) => {
-      const row = sandboxOf(request)
+      const place = placeOf(request)
       parseBody(request, execBody)
-      if (row.status === 'creating' || row.status === 'failed') throw new ApiError('sandboxNotRunning')
-      const agent = control.fleet.byId(row.agent_id)
+      if (place.status === 'creating' || place.status === 'failed') throw new ApiError('sandboxNotRunning')
+      const agent = control.fleet.byId(place.agent_id)
       if (agent === undefined) throw new ApiError('agentUnreachable')
       const hangUp = hangUpSignal(request, reply)
       // The caller's own bytes go on: they have been checked, and writing them anew would change nothing but cost time.
       const body = request.body as Buffer
       const answer = await agent.client
-        .exec(row.id, row.workspace_id, request.id, body, hangUp)
+        .exec(place.id, place.workspace_id, request.id, body, hangUp)
         .catch((error: unknown) => refuseForwarded(error, hangUp))
       return passOn(request, reply, answer)
     },

@@ -71,9 +71,7 @@ describe.each(named)('$name', ({ route }) => {
   })
 
   it('is refused for a sandbox that has failed where it needs its guest', async () => {
-    await harness.pool.query(`update sandboxes set status = 'failed' where id = $1`, [id])
-    const { status, body } = await ask(route, pathOf(route, id), alice.key)
-    await harness.pool.query(`update sandboxes set status = 'running' where id = $1`, [id])
+    const { status, body } = await ask(route, pathOf(route, await harness.twinOf(id, 'failed')), alice.key)
     if (route.needs === 'record') expect(body).not.toContain('not running')
     else expect([status, JSON.parse(body)]).toEqual([404, { error: 'sandbox not found or not running' }])
   })

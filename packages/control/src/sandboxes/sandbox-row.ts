@@ -60,8 +60,8 @@ const COLUMNS = [
  * The select list of a {@link SandboxRow}. Never `*`: a newer process may add a column to the table while this one runs,
  * and PostgreSQL refuses a prepared statement whose result has changed.
  */
-export function sandboxColumns(table = 'sandboxes'): string {
-  return COLUMNS.map((column) => `${table}.${column}`).join(', ')
+export function sandboxColumns(): string {
+  return COLUMNS.map((column) => `sandboxes.${column}`).join(', ')
 }
 
 /** What callers see of a row. */

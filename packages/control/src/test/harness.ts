@@ -110,6 +110,19 @@ export class Harness {
     return { workspaceId: workspace.id, userId: user.id, key, jwt }
   }
 
+  /** A row like this sandbox's, of another status, that no agent knows of. */
+  async twinOf(id: string, status: string): Promise<string> {
+    const { rows } = await this.pool.query<{ id: string }>(
+      `insert into sandboxes
+       select (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'status', $2::text))).*
+       from sandboxes s where id = $1 returning id`,
+      [id, status],
+    )
+    const [twin] = rows
+    if (twin === undefined) throw new Error(`no sandbox ${id}`)
+    return twin.id
+  }
+
   async stop(): Promise<void> {
     await Promise.all([...this.#running].map((running) => running.stop()))
     await this.#cleanUp()

@@ -3,14 +3,14 @@ import type { FastifyRequest } from 'fastify'
 import type { AgentClient } from '../../agents/agent-client.ts'
 import { AgentUnreachable } from '../../agents/agent-failure.ts'
 import type { Control } from '../../control.ts'
-import { sandboxOf } from '../admission.ts'
+import { placeOf } from '../admission.ts'
 import { isRuledOut, type ProxiedRoute } from './proxied-route.ts'
 
 /** The agent of the request's sandbox. @throws ApiError 404, 502: refused before anything is forwarded */
 export function agentOf(control: Control, route: ProxiedRoute, request: FastifyRequest): AgentClient {
-  const row = sandboxOf(request)
-  if (isRuledOut(route, row)) throw new ApiError('sandboxNotRunning')
-  const agent = control.fleet.byId(row.agent_id)
+  const place = placeOf(request)
+  if (isRuledOut(route, place)) throw new ApiError('sandboxNotRunning')
+  const agent = control.fleet.byId(place.agent_id)
   if (agent === undefined) throw new ApiError('agentUnreachable')
   return agent.client
 }

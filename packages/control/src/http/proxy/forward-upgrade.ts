@@ -4,7 +4,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { UpgradeAnswer } from '../../agents/request-upgrade.ts'
-import { sandboxOf } from '../admission.ts'
+import { placeOf } from '../admission.ts'
 import { hangUpSignal } from '../hang-up.ts'
 import { REQUEST_ID } from '../request-id.ts'
 import { agentOf, refuseForwarded, unexpectedAnswer } from './agent-of.ts'
@@ -35,7 +35,7 @@ export async function forwardUpgrade(
   const answer = await client
     .upgrade({
       path: forwardedUrl(request.url),
-      workspaceId: sandboxOf(request).workspace_id,
+      workspaceId: placeOf(request).workspace_id,
       requestId: request.id,
       headers: forwardedUpgradeHeaders(request.headers),
       signal: hangUp,

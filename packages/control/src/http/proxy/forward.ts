@@ -3,7 +3,7 @@ import { drainRequest } from '@offshoot/kit/drain-request'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { EVENTS_SILENCE_MS } from '../../agents/agent-client.ts'
-import { sandboxOf } from '../admission.ts'
+import { placeOf } from '../admission.ts'
 import { hangUpSignal } from '../hang-up.ts'
 import { agentOf, refuseForwarded, unexpectedAnswer } from './agent-of.ts'
 import { EventStreamTail } from './event-stream-tail.ts'
@@ -26,14 +26,13 @@ export async function forward(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const client = agentOf(control, route, request)
-  const row = sandboxOf(request)
   const hangUp = hangUpSignal(request, reply)
   const body = bodyOf(request, reply)
   const answer = await client
     .forward({
       method: request.method,
       path: forwardedUrl(request.url),
-      workspaceId: row.workspace_id,
+      workspaceId: placeOf(request).workspace_id,
       requestId: request.id,
       headers: headersOf(route, request, body !== undefined),
       ...(body && { body }),

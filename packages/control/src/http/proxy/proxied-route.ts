@@ -1,4 +1,4 @@
-import type { SandboxRow } from '../../sandboxes/sandbox-row.ts'
+import type { SandboxPlace } from '../../sandboxes/sandbox-places.ts'
 import type { RouteDocs } from '../route-docs.ts'
 
 /** One operation that a sandbox's agent answers; a line of `sandboxes/proxied-routes.ts`. */
@@ -8,14 +8,14 @@ export interface ProxiedRoute {
   readonly url: `/v1/sandboxes/:id/${string}`
   /** `sse`: the answer may be an endless stream of events. `websocket`: the connection is upgraded. */
   readonly kind: 'plain' | 'sse' | 'websocket'
-  /** `guest`: refused while the row says that there is none. `record`: what outlives the VM, too. */
+  /** `guest`: refused while its row says that there is none. `record`: what outlives the VM, too. */
   readonly needs: 'guest' | 'record'
   readonly docs: RouteDocs
 }
 
-const WITHOUT_GUEST: ReadonlySet<SandboxRow['status']> = new Set(['creating', 'failed'])
+const WITHOUT_GUEST: ReadonlySet<SandboxPlace['status']> = new Set(['creating', 'failed'])
 
-/** The row may lag behind: what it does not rule out the agent decides. */
-export function isRuledOut({ needs }: ProxiedRoute, { status }: SandboxRow): boolean {
+/** What is known of it may lag behind: what that does not rule out the agent decides. */
+export function isRuledOut({ needs }: ProxiedRoute, { status }: SandboxPlace): boolean {
   return needs === 'guest' && WITHOUT_GUEST.has(status)
 }

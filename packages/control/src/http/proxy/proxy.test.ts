@@ -244,10 +244,12 @@ describe('refused before anything is forwarded', () => {
       status: 405,
       body: { error: 'method not allowed' },
     })
-    await harness.pool.query(`update sandboxes set status = 'failed' where id = $1`, [id])
-    const failed = await refusal(path(id), { method, headers })
-    await harness.pool.query(`update sandboxes set status = 'running' where id = $1`, [id])
-    expect(failed).toEqual({ status: 404, body: { error: 'sandbox not found or not running' }, ...rest })
+    const failed = await harness.twinOf(id, 'failed')
+    expect(await refusal(path(failed), { method, headers })).toEqual({
+      status: 404,
+      body: { error: 'sandbox not found or not running' },
+      ...rest,
+    })
     expect(agent.requests.slice(before).filter(({ path }) => path.includes(id))).toEqual([])
   })
 

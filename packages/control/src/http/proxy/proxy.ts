@@ -33,7 +33,7 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
     exposeHeadRoute: !isStream,
     config: {
       credential: 'key-or-jwt',
-      loads: 'sandbox',
+      loads: 'place',
       takesQueryToken: isStream && route.method === 'GET',
       docs: route.docs,
     },

@@ -2,7 +2,12 @@ import type { Deadline } from '@offshoot/kit/deadline'
 
 /** Commands wait here while the guest's processes are held: it would refuse them. */
 export class HoldGate {
+  readonly #onOpen: () => void
   #released: PromiseWithResolvers<void> | undefined
+
+  constructor(onOpen: () => void) {
+    this.#onOpen = onOpen
+  }
 
   shut(): void {
     this.#released ??= Promise.withResolvers()
@@ -11,6 +16,7 @@ export class HoldGate {
   open(): void {
     this.#released?.resolve()
     this.#released = undefined
+    this.#onOpen()
   }
 
   /** @throws DeadlineExceeded */

@@ -47,6 +47,20 @@ describe('a held guest', () => {
     expect((await kept).pid).toBeGreaterThan(0)
   })
 
+  it('hears nothing of a quiet link but what concerns the hold, and the rest afterwards', async () => {
+    link.quiet()
+    await hold()
+    let isAnswered = false
+    const answer = link.ping(patience('ping')).finally(() => {
+      isAnswered = true
+    })
+    await hold()
+    await hold()
+    expect(isAnswered).toBe(false)
+    await release()
+    await answer
+  })
+
   it('gives up the wait of a command at its deadline', async () => {
     await hold()
     await expect(link.run({ argv: ['true'] }, patience('run').within(20, 'run'))).rejects.toThrow('run')

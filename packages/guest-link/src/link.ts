@@ -50,7 +50,7 @@ export class GuestLink {
   readonly #greeted = Promise.withResolvers<void>()
   readonly #decoder = new FrameDecoder()
   readonly #streams = new LinkStreams()
-  readonly #holdGate = new HoldGate()
+  readonly #holdGate = new HoldGate(() => this.#writer?.letGo())
   #handshake: Handshake | undefined = new Handshake()
   #hello: GuestHello | undefined
   #socket: Socket | undefined
@@ -93,32 +93,34 @@ export class GuestLink {
 
   /** Gives a restored guest its own identity, before anything else. @throws GuestRequestError naming the failed step */
   async refresh(refresh: GuestRefresh, deadline: Deadline): Promise<void> {
-    await this.#askUrgently(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline)
-    this.#goOn()
+    await this.#ask(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline, { isUrgent: true })
+    this.#holdGate.open()
   }
 
   /**
    * No process of the guest runs from here on until {@link release} or {@link refresh}, on this link or on a later one;
-   * also in what is restored from a checkpoint that is taken meanwhile. Whatever is to be sent on this link waits.
-   *
+   * also in what is restored from a checkpoint that is taken meanwhile. Commands that are started on this link wait.
    * @throws GuestRequestError ETIMEDOUT, then nothing is held; DeadlineExceeded: it may be; GuestLinkLost
    */
   async hold(deadline: Deadline): Promise<void> {
     this.#holdGate.shut()
-    const held = this.#askUrgently(FrameType.hold, FrameType.held, new Uint8Array(0), deadline)
-    this.#writer?.keep()
     try {
-      await held
+      await this.#ask(FrameType.hold, FrameType.held, new Uint8Array(0), deadline, { isUrgent: true })
     } catch (error) {
-      if (error instanceof GuestRequestError) this.#goOn()
+      if (error instanceof GuestRequestError) this.#holdGate.open()
       throw error
     }
   }
 
+  /** Nothing leaves but hold, refresh and release until one of the latter has been answered (`frame-writer.ts` says why). */
+  quiet(): void {
+    this.#writer?.keep()
+  }
+
   /** Lets a held guest go on, in the present. One that is not held only takes clock and entropy. @throws as refresh */
   async release(release: GuestRelease, deadline: Deadline): Promise<void> {
-    await this.#askUrgently(FrameType.release, FrameType.released, encodeRelease(release), deadline)
-    this.#goOn()
+    await this.#ask(FrameType.release, FrameType.released, encodeRelease(release), deadline, { isUrgent: true })
+    this.#holdGate.open()
   }
 
   /** Everything on disk and nothing cached that the disk has too: before a snapshot. @throws DeadlineExceeded, GuestLinkLost */
@@ -149,7 +151,7 @@ export class GuestLink {
     const flags = command.stdin === 'none' ? FrameFlag.end : 0
     await this.#holdGate.pass(deadline)
     try {
-      const started = await this.#ask(FrameType.run, FrameType.started, message, deadline, flags)
+      const started = await this.#ask(FrameType.run, FrameType.started, message, deadline, { flags })
       return { pid: Buffer.from(started).readUInt32LE(0) }
     } catch (error) {
       throw error instanceof GuestRequestError ? new GuestRunError(error.errno, error.message) : error
@@ -239,29 +241,14 @@ export class GuestLink {
     answerType: number,
     payload: Uint8Array,
     deadline: Deadline,
-    flags = 0,
+    { flags = 0, isUrgent = false } = {},
   ): Promise<Uint8Array> {
     this.#throwIfClosed()
     const request = new LinkRequest(answerType)
     const id = this.#streams.takeId()
     this.#streams.set(id, request)
-    this.#send(encodeMessage(type, id, payload, flags))
+    this.#send(encodeMessage(type, id, payload, flags), isUrgent)
     return deadline.race(request.answered)
-  }
-
-  /** What goes to a guest that is held, too. */
-  async #askUrgently(type: number, answerType: number, payload: Uint8Array, deadline: Deadline): Promise<Uint8Array> {
-    this.#throwIfClosed()
-    const request = new LinkRequest(answerType)
-    const id = this.#streams.takeId()
-    this.#streams.set(id, request)
-    this.#writer?.write(encodeMessage(type, id, payload, 0), true)
-    return deadline.race(request.answered)
-  }
-
-  #goOn(): void {
-    this.#holdGate.open()
-    this.#writer?.letGo()
   }
 
   #onBytes(bytes: Uint8Array): void {
@@ -291,8 +278,8 @@ export class GuestLink {
     this.#streams.deliver(frame)
   }
 
-  #send(frame: Uint8Array): void {
-    if (this.#isClosed || this.#writer?.write(frame) !== false) return
+  #send(frame: Uint8Array, isUrgent = false): void {
+    if (this.#isClosed || this.#writer?.write(frame, isUrgent) !== false) return
     this.#close({ reason: 'protocol', message: 'the guest takes nothing any more' })
   }
 

@@ -1,10 +1,12 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { runProgram } from '../host/run-program.ts'
 import { encodeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 import { saveMemory } from './save-memory.ts'
 
@@ -87,9 +89,10 @@ function save(mapper: Mapper) {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'offshoot-memory-'))
+  const deadline = Deadline.after(60_000, 'compilation')
   const preload = ['-shared', '-fPIC', join(PACKAGE, 'native/guest-memory.c'), '-o', join(folder, 'guest-memory.so')]
-  execFileSync('cc', ['-O1', '-Wall', '-Wextra', '-Werror', ...preload])
-  execFileSync('cc', ['-O1', join(PACKAGE, 'src/test/map-memory.c'), '-o', join(folder, 'map-memory')])
+  await runProgram('cc', ['-O1', '-Wall', '-Wextra', '-Werror', ...preload], deadline)
+  await runProgram('cc', ['-O1', join(PACKAGE, 'src/test/map-memory.c'), '-o', join(folder, 'map-memory')], deadline)
   await writeFile(join(folder, 'memory'), Buffer.alloc(PAGES * PAGE_BYTES, 7), { mode: 0o444 })
 })
 afterEach(async () => {

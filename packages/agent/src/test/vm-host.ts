@@ -1,6 +1,6 @@
 import { chown, copyFile, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { capture, type Capture, type Captured } from '../checkpoints/capture.ts'
@@ -46,7 +46,8 @@ export class VmHost {
     const imagesDir = process.env['OFFSHOOT_IMAGES_DIR']
     if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
     const deadline = Deadline.after(LIFE_MS, 'a baked template')
-    const dir = await DataDir.open(await realpath(await mkdtemp(join(tmpdir(), 'offshoot-vms-'))))
+    const place = await realpath(await mkdtemp(join(tmpdir(), 'offshoot-vms-')))
+    const dir = await DataDir.open(join(place, 'agent'))
     const images = new Images(imagesDir)
     await copyFile(images.preload, dir.preload)
     const qemu = await findQemu(deadline)
@@ -137,6 +138,6 @@ export class VmHost {
 
   async close(): Promise<void> {
     for (const vm of this.#vms) await vm.kill(Deadline.after(LIFE_MS, 'end of a VM'))
-    await rm(this.dir.root, { recursive: true, force: true })
+    await rm(dirname(this.dir.root), { recursive: true, force: true })
   }
 }

@@ -9,6 +9,8 @@ import type { Vm } from './vm.ts'
  */
 export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
   const link = await vm.link(deadline)
+  // First: what was sent has then arrived when the guest has answered.
+  link.quiet()
   await link.hold(deadline)
   await vm.qmp.execute('stop', {}, deadline)
 }

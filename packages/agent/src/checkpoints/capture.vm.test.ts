@@ -18,11 +18,11 @@ async function busyVm() {
   const vm = await host.start()
   await host.sh(vm, 'mkdir -p /run/t && mount -t tmpfs none /run/t && head -c 16777216 /dev/urandom > /run/t/memory')
   await host.sh(vm, 'head -c 3000000 /dev/urandom > /root/file')
-  const write = (path: string) => `echo $i > ${path}.new; mv ${path}.new ${path}`
-  const counting = `i=0; while :; do i=$((i+1)); ${write('/run/t/count')}; ${write('/root/count')}; sleep 0.02; done`
+  const count =
+    'c() { echo $i > $1.new; mv $1.new $1; }; i=0; while :; do i=$((i+1)); c /run/t/count; c /root/count; sleep 0.02; done'
   await host.sh(
     vm,
-    `(${counting}) > /dev/null 2>&1 & echo $! > /run/t/pid; while ! test -e /root/count; do sleep 0.02; done`,
+    `(${count}) > /dev/null 2>&1 & echo $! > /run/t/pid; while ! test -e /root/count; do sleep 0.02; done`,
   )
   return { vm, sums: await host.sh(vm, SUMS) }
 }

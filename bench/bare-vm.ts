@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, open, readFile, readdir, rm } from 'node:fs/promises'
+import { copyFile, mkdir, open, readFile, readdir, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -8,24 +8,46 @@ import { Deadline } from '@offshoot/kit/deadline'
 /** What is needed to start the QEMU of a template by hand: read off one that the service runs. */
 export interface Recipe {
   readonly args: readonly string[]
-  readonly overlay: string
-  readonly state: string
+  /** Folder of the template's snapshot. */
+  readonly bake: string
+  /** The preload object, for a memory in several files. */
+  readonly preload: string
+  readonly memoryBytes: number
   /** Folder beside the service's sandboxes, so that the paths relative to a VM's folder hold there too. */
   readonly folder: string
 }
 
+/** What a fork by hand lays over the template's snapshot. */
+export interface Overlay {
+  readonly state: string
+  readonly pages: string
+  readonly runs: string
+  /** The frozen layer of the disk. */
+  readonly layer: string
+}
+
+/** The name of the disk's active layer in a command line, which is also its file's. */
+const ACTIVE = /node-name=(layer-[0-9a-f]+),file\.driver=file,file\.filename=([0-9a-f]+\.qcow2)/
+const MEMORY = /size=(\d+)M,mem-path=([^,]+)/
 const RESTORE_MS = 60_000
 let lastNumber = 0
 
 /** Takes the command line of a running VM of `template` and finds the snapshot that it came from. */
 export async function readRecipe(dataDir: string, template: string, pid: number): Promise<Recipe> {
   const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1)
-  const bakes = join(dataDir, 'agent/bakes', template)
-  const [bake] = await readdir(bakes)
-  if (bake === undefined) throw new Error(`no bake of ${template}`)
-  const folder = join(dataDir, 'agent/bench')
+  const agent = join(dataDir, 'agent')
+  const [name] = await readdir(join(agent, 'bakes', template))
+  if (name === undefined) throw new Error(`no bake of ${template}`)
+  const folder = join(agent, 'bench')
   await mkdir(folder, { recursive: true })
-  return { args, overlay: join(bakes, bake, 'overlay.qcow2'), state: join(bakes, bake, 'state'), folder }
+  const memoryBytes = Number(MEMORY.exec(args.join(' '))?.[1]) * 1024 * 1024
+  return {
+    args,
+    bake: join(agent, 'bakes', template, name),
+    preload: join(agent, 'guest-memory.so'),
+    memoryBytes,
+    folder,
+  }
 }
 
 /**
@@ -34,27 +56,43 @@ export async function readRecipe(dataDir: string, template: string, pid: number)
  */
 export class BareVm {
   readonly link: GuestLink
-  readonly #folder: string
+  readonly folder: string
+  /** The disk's active layer. */
+  readonly node: string
   readonly #qemu: ChildProcess
 
-  private constructor(folder: string, qemu: ChildProcess, link: GuestLink) {
-    this.#folder = folder
+  private constructor(folder: string, node: string, qemu: ChildProcess, link: GuestLink) {
+    this.folder = folder
+    this.node = node
     this.#qemu = qemu
     this.link = link
   }
 
-  static async restore({ args, overlay, state, folder }: Recipe): Promise<BareVm> {
+  static async restore(recipe: Recipe, overlay?: Overlay): Promise<BareVm> {
+    const { args, bake, preload, folder } = recipe
     // As deep below the agent's folder as a sandbox's own QEMU is (`sandboxes/ID/vm`).
     const own = join(folder, String(++lastNumber), 'vm')
     await mkdir(own, { recursive: true })
-    await copyFile(overlay, join(own, 'disk.qcow2'))
-    const stateFile = await open(state, 'r')
-    const [program = '', ...rest] = args
-    const qemu = spawn(program, rest, { cwd: own, stdio: ['ignore', 'ignore', 'ignore', 'pipe', stateFile.fd] })
+    const [, node = '', file = ''] = ACTIVE.exec(args.join(' ')) ?? []
+    await copyFile(join(bake, 'overlay.qcow2'), join(own, file))
+    const memory = join(bake, 'memory')
+    const [program = '', ...rest] = overlay ? overlaid(args, overlay) : args.map((arg) => withMemory(arg, memory))
+    const paths = overlay ? [overlay.state, memory, overlay.pages, overlay.runs] : [join(bake, 'state')]
+    const files: FileHandle[] = []
+    for (const path of paths) files.push(await open(path, 'r'))
+    const qemu = spawn(program, rest, {
+      cwd: own,
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', ...files.map(({ fd }) => fd)],
+      env: { ...process.env, ...(overlay ? memoryOf(args, preload) : {}) },
+    })
     await once(qemu, 'spawn')
-    await stateFile.close()
+    for (const opened of files) await opened.close()
     const link = await GuestLink.connect(join(own, 'guest.sock'), Deadline.after(RESTORE_MS, 'bare restore'))
-    return new BareVm(own, qemu, link)
+    return new BareVm(own, node, qemu, link)
+  }
+
+  get pid(): number {
+    return this.#qemu.pid ?? 0
   }
 
   /** SIGKILL and the wait for the end of it. */
@@ -63,6 +101,25 @@ export class BareVm {
     const ended = once(this.#qemu, 'exit')
     this.#qemu.kill('SIGKILL')
     await ended
-    await rm(this.#folder, { recursive: true })
+    await rm(this.folder, { recursive: true })
   }
+}
+
+function withMemory(arg: string, memory: string): string {
+  return arg.replace(MEMORY, (_all, size: string) => `size=${size}M,mem-path=${memory}`)
+}
+
+/** One more layer below the active one, and another name for that: the frozen one has it. */
+function overlaid(args: readonly string[], { layer }: Overlay): string[] {
+  const at = args.findIndex((arg) => ACTIVE.test(arg))
+  const frozen = `driver=qcow2,node-name=frozen,read-only=on,file.driver=file,file.filename=${layer},backing=bake`
+  const active = (args[at] ?? '').replace('backing=bake', 'backing=frozen')
+  return [...args.slice(0, at), frozen, '-blockdev', active, ...args.slice(at + 1)]
+}
+
+/** What native/guest-memory.c reads. */
+function memoryOf(args: readonly string[], preload: string): Record<string, string> {
+  const path = MEMORY.exec(args.join(' '))?.[2] ?? ''
+  const descriptors = { GUEST_MEMORY_FD: '5', GUEST_PAGES_FD: '6', GUEST_RUNS_FD: '7' }
+  return { LD_PRELOAD: preload, GUEST_MEMORY_PATH: path, ...descriptors }
 }

@@ -4,6 +4,7 @@
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
+import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
@@ -20,6 +21,10 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['exec_true'], run: execTrue },
   { names: ['memory_private_mib'], run: memoryPrivate },
   { names: ['burst50'], run: burst },
+  { names: ['fork', 'fork_parent_pause_ms'], run: fork },
+  { names: ['pause', 'resume', 'hibernate', 'wake'], run: lifecycle },
+  { names: ['snapshot'], run: snapshot },
+  { names: ['fork_tree_16', 'fork_tree_16_private_mib'], run: forkTree },
   { names: ['stream_first_byte'], run: streamFirstByte },
   { names: ['exec_throughput_mib_s'], run: execThroughput },
   { names: ['fs_write_100mib', 'fs_read_100mib'], run: fileThroughput },

@@ -79,7 +79,7 @@ async function isIdle(offshoot: Offshoot, id: string): Promise<boolean> {
 }
 
 /** What a process has for itself, in MiB: pages no other process maps (the rest is the snapshot's page cache). */
-async function privateMib(pid: number): Promise<number> {
+export async function privateMib(pid: number): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')
   const kib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1])
   return (kib('Private_Clean') + kib('Private_Dirty')) / 1024

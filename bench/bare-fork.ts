@@ -1,0 +1,66 @@
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { saveMemory } from '@offshoot/agent/checkpoints/save-memory'
+import { Deadline } from '@offshoot/kit/deadline'
+import { QmpClient } from '@offshoot/qmp/client'
+import { BareVm, type Overlay, type Recipe } from './bare-vm.ts'
+
+const FORK_MS = 60_000
+let lastNumber = 0
+
+/**
+ * The floor of a fork: what has to be done to a running VM, one step after the other and by nobody in particular. No
+ * hold, no record, no identity for the child; the guest's own pages, devices and disk of one instant, and a QEMU over them.
+ */
+export class BareFork {
+  readonly #recipe: Recipe
+  readonly #parent: BareVm
+  readonly #qmp: QmpClient
+  #node: string
+
+  private constructor(recipe: Recipe, parent: BareVm, qmp: QmpClient) {
+    this.#recipe = recipe
+    this.#parent = parent
+    this.#qmp = qmp
+    this.#node = parent.node
+  }
+
+  static async of(recipe: Recipe, parent: BareVm): Promise<BareFork> {
+    const deadline = Deadline.after(FORK_MS, 'monitor of a bare VM')
+    return new BareFork(recipe, parent, await QmpClient.connect(join(parent.folder, 'qmp.sock'), deadline))
+  }
+
+  /** One fork; only the first of a parent, so that the child's chain is as the recipe has it. */
+  async fork(): Promise<{ readonly child: BareVm; readonly pausedMs: number }> {
+    const { folder, pid } = this.#parent
+    const { bake, memoryBytes } = this.#recipe
+    const deadline = Deadline.after(FORK_MS, 'bare fork')
+    const name = `fork${++lastNumber}`
+    const path = (what: string) => join(folder, `${name}.${what}`)
+    const overlay: Overlay = {
+      state: path('state'),
+      pages: path('pages'),
+      runs: path('runs'),
+      layer: join(folder, /[0-9a-f]{24}/.exec(this.#node)?.[0] ?? '') + '.qcow2',
+    }
+    await copyFile(join(bake, 'overlay.qcow2'), path('qcow2'))
+    const file = { driver: 'file', filename: path('qcow2') } as const
+    const cache = { 'no-flush': true }
+    const node = { driver: 'qcow2', 'node-name': name, file, cache, backing: null } as const
+    await this.#qmp.execute('blockdev-add', node, deadline)
+    const stoppedAt = performance.now()
+    await this.#qmp.execute('stop', {}, deadline)
+    await this.#qmp.execute('xen-save-devices-state', { filename: overlay.state, live: false }, deadline)
+    const memory = { pid, bakeMemory: join(bake, 'memory'), memoryBytes }
+    saveMemory({ ...memory, pages: overlay.pages, runs: overlay.runs })
+    await this.#qmp.execute('blockdev-snapshot', { node: this.#node, overlay: name }, deadline)
+    await this.#qmp.execute('cont', {}, deadline)
+    const pausedMs = performance.now() - stoppedAt
+    this.#node = name
+    return { child: await BareVm.restore(this.#recipe, overlay), pausedMs }
+  }
+
+  close(): void {
+    this.#qmp.close()
+  }
+}

@@ -1,0 +1,101 @@
+import type { Fork, ForkTree } from '@offshoot/contract/fork'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { BareFork } from './bare-fork.ts'
+import { BareVm } from './bare-vm.ts'
+import { type Figure, Samples } from './measure.ts'
+import { inSandbox, privateMib, recipeOf } from './sandbox-benches.ts'
+
+type Figures = Record<string, Figure>
+
+/**
+ * A process in the guest that sleeps a millisecond and looks at the clock, over and over. When it is asked, by a file, it
+ * says in another what its longest gap was since the last time. The wall clock: any other stands still with the guest.
+ */
+const TICKER = `
+import os, time
+last = time.time_ns(); worst = 0
+while True:
+    time.sleep(0.001)
+    now = time.time_ns(); worst = max(worst, now - last); last = now
+    if os.path.exists('/tmp/ask'):
+        os.remove('/tmp/ask')
+        open('/tmp/gap.new', 'w').write(str(worst)); os.rename('/tmp/gap.new', '/tmp/gap'); worst = 0
+`
+
+/** Milliseconds of the longest gap since the last question. */
+async function worstGap(offshoot: Offshoot, id: string): Promise<number> {
+  const wait = 'rm -f /tmp/gap; touch /tmp/ask; while ! test -e /tmp/gap; do sleep 0.01; done; cat /tmp/gap'
+  return Number((await offshoot.exec(id, wait)).stdout) / 1e6
+}
+
+async function post<Body>(offshoot: Offshoot, path: string, status: number, body: object = {}): Promise<Body> {
+  const answer = await offshoot.request('POST', path, { body })
+  if (answer.status !== status) throw new Error(`${path} answered ${answer.status}: ${answer.text}`)
+  return answer.body as Body
+}
+
+/** POST to 201 with a child that has answered, beside the same by hand, each of a guest that has just been restored. */
+export async function fork(offshoot: Offshoot, n = 20): Promise<Figures> {
+  const recipe = await recipeOf(offshoot)
+  const [forked, pause, bare, barePause] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  for (let i = 0; i < n; i++) {
+    await inSandbox(offshoot, async (id) => {
+      await offshoot.exec(id, `python3 -c "${TICKER}" >/dev/null 2>&1 &`)
+      await worstGap(offshoot, id)
+      const child = await forked.time(async () => post<Fork>(offshoot, `/v1/sandboxes/${id}/fork`, 201))
+      pause.add(await worstGap(offshoot, id))
+      if (child) await offshoot.delete(child.id)
+    })
+    const parent = await BareVm.restore(recipe)
+    const byHand = await BareFork.of(recipe, parent)
+    const made = await bare.time(async () => byHand.fork())
+    if (made) barePause.add(made.pausedMs)
+    byHand.close()
+    for (const vm of [made?.child, parent]) await vm?.kill()
+  }
+  return { fork: forked.figure('ms', bare.p50), fork_parent_pause_ms: pause.figure('ms', barePause.p50) }
+}
+
+/** Each of the changes that a sandbox's owner asks for, from POST to its answer. */
+export async function lifecycle(offshoot: Offshoot, n = 20): Promise<Figures> {
+  const samples = new Map<string, Samples>()
+  await inSandbox(offshoot, async (id) => {
+    for (let i = 0; i < n; i++) {
+      for (const change of ['pause', 'resume', 'hibernate', 'wake']) {
+        const times = samples.get(change) ?? new Samples()
+        samples.set(change, times)
+        await times.time(async () => post(offshoot, `/v1/sandboxes/${id}/${change}`, 200))
+      }
+      await offshoot.exec(id, 'true')
+    }
+  })
+  return Object.fromEntries([...samples].map(([name, times]) => [name, times.figure('ms')]))
+}
+
+export async function snapshot(offshoot: Offshoot, n = 20): Promise<Figures> {
+  const taken = new Samples()
+  await inSandbox(offshoot, async (id) => {
+    for (let i = 0; i < n; i++) {
+      const made = await taken.time(async () => post<{ id: string }>(offshoot, `/v1/sandboxes/${id}/snapshots`, 201))
+      if (made) await offshoot.request('DELETE', `/v1/snapshots/${made.id}`)
+    }
+  })
+  return { snapshot: taken.figure('ms') }
+}
+
+/** Sixteen children of one parent: POST to the answer that has them all, and what each has of its own. */
+export async function forkTree(offshoot: Offshoot, n = 5): Promise<Figures> {
+  const [wall, memory] = [new Samples(), new Samples()]
+  await inSandbox(offshoot, async (id) => {
+    for (let i = 0; i < n; i++) {
+      const path = `/v1/sandboxes/${id}/fork-tree`
+      const tree = await wall.time(async () => post<ForkTree>(offshoot, path, 201, { count: 16 }))
+      const ids = new Set(tree?.children.map((child) => child.id))
+      for (const { pid, sandboxId } of await offshoot.virtualMachines()) {
+        if (ids.has(sandboxId)) memory.add(await privateMib(pid))
+      }
+      await Promise.all([...ids].map(async (child) => offshoot.delete(child)))
+    }
+  })
+  return { fork_tree_16: wall.figure('ms'), fork_tree_16_private_mib: memory.figure('MiB') }
+}

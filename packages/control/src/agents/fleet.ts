@@ -35,9 +35,9 @@ export class Fleet {
     return this.directory.byId(agentId)
   }
 
-  /** Ids of those that did not answer when last asked. */
-  get unreachable(): string[] {
-    return this.agents.flatMap(({ info, isReachable }) => (info === null || isReachable ? [] : [info.agent_id]))
+  /** Ids of those that answered when last asked. */
+  get reachable(): string[] {
+    return this.agents.flatMap(({ info, isReachable }) => (info !== null && isReachable ? [info.agent_id] : []))
   }
 
   /** @see Follower.reconcileSoon */

@@ -10,7 +10,7 @@ export function expiredSandboxes(remover: Remover): Reaping<SandboxRow> {
   return {
     what: 'expired sandbox',
     everyMs: 1_000,
-    claim: (limit) => claimExpired(database.pool, limit, fleet.unreachable, LEASE_SECONDS),
+    claim: (limit) => claimExpired(database.pool, limit, fleet.reachable, LEASE_SECONDS),
     remove: (row, requestId) => removeSandbox(remover, row, requestId),
     retry: (id, afterSeconds) => retryDeletion(database.pool, id, afterSeconds),
   }

@@ -105,7 +105,7 @@ describe('sandboxes whose time is up', () => {
     }
     const { port, state } = agent
     await agent.kill()
-    await eventually(() => controls.every(({ control }) => control.fleet.unreachable.length === 1))
+    await eventually(() => controls.every(({ control }) => control.fleet.reachable.length === 0))
     await set([id], `expires_at = ${PAST}`)
     const { onDelete } = agent
     agent = await FakeAgent.start({ port, state })

@@ -10,7 +10,7 @@ export function unusedSnapshots(remover: Remover): Reaping<SnapshotRow> {
   return {
     what: 'unused snapshot',
     everyMs: 5_000,
-    claim: (limit) => claimUnusedSnapshots(database.pool, limit, fleet.unreachable, LEASE_SECONDS),
+    claim: (limit) => claimUnusedSnapshots(database.pool, limit, fleet.reachable, LEASE_SECONDS),
     remove: (row, requestId) => removeSnapshot(remover, row, requestId),
     retry: (id, afterSeconds) => retrySnapshotDeletion(database.pool, id, afterSeconds),
   }

@@ -1,3 +1,4 @@
+import { REMOVABLE } from '../agents/removable.ts'
 import { statement } from '../db/statement.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
@@ -88,16 +89,13 @@ export const countByStatus = statement<{ status: string; count: number }, []>(
  * and has not come to an end. Whoever claims one deletes it; several processes never claim the same, and a lease runs
  * out when its holder dies. What a feature owns is that feature's to delete.
  *
- * @param exceptAgents those that cannot be reached
+ * @param agents those that can be reached
  */
-export const claimExpired = statement<
-  SandboxRow,
-  [limit: number, exceptAgents: readonly string[], leaseSeconds: number]
->(
+export const claimExpired = statement<SandboxRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
   'claim-expired',
   `with due as materialized (
      select id as due_id from sandboxes
-     where managed_by is null and agent_id <> all($2)
+     where managed_by is null and ${REMOVABLE}
        and (deletion_due_at <= now() or (deletion_due_at is null and expires_at <= now() and status <> 'creating'))
      order by coalesce(deletion_due_at, expires_at) limit $1 for update skip locked
    )

@@ -1,3 +1,4 @@
+import { REMOVABLE } from '../agents/removable.ts'
 import { isAbandoned } from '../db/abandoned.ts'
 import { statement } from '../db/statement.ts'
 import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
@@ -37,16 +38,16 @@ export const removeSnapshotRow = statement<{ id: string }, [id: string]>(
 /**
  * Claims, for `leaseSeconds`, fork snapshots that no sandbox was made from any more.
  *
- * @param exceptAgents those that cannot be reached
+ * @param agents those that can be reached
  */
 export const claimUnusedSnapshots = statement<
   SnapshotRow,
-  [limit: number, exceptAgents: readonly string[], leaseSeconds: number]
+  [limit: number, agents: readonly string[], leaseSeconds: number]
 >(
   'claim-unused-snapshots',
   `with unused as materialized (
      select s.id as unused_id from snapshots s
-     where s.origin = 'fork' and s.status = 'ready' and s.agent_id <> all($2)
+     where s.origin = 'fork' and s.status = 'ready' and ${REMOVABLE}
        and (s.deletion_due_at is null or s.deletion_due_at <= now())
        and not exists (select from sandboxes where from_snapshot = s.id::text)
      order by s.created_at limit $1 for update skip locked

@@ -11,6 +11,7 @@ import { refusal } from './refusal.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from './sandbox.ts'
 import type { Seed } from './seed.ts'
+import { sweepLayersSoon } from './sweep-layers.ts'
 import { watchVm } from './watch-vm.ts'
 
 /** Milliseconds from a restore's turn to a guest that answers; a hundred times the usual. */
@@ -47,6 +48,7 @@ export async function createSandbox(host: Host, request: CreateRequest): Promise
       return sandbox
     } catch (error) {
       await removeTraces(host, sandbox)
+      sweepLayersSoon(host)
       throw await refusal(host, sandbox, 'sandbox could not be started', error)
     }
   })

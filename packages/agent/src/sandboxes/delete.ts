@@ -6,6 +6,7 @@ import { writeManifestQuickly } from './manifest.ts'
 import { isDiskFull } from './refusal.ts'
 import { removeTraces } from './remove-traces.ts'
 import type { Sandbox } from './sandbox.ts'
+import { sweepLayersSoon } from './sweep-layers.ts'
 
 /** Milliseconds for a killed QEMU to be gone. */
 const KILL_MS = 10_000
@@ -37,6 +38,7 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   sandbox.vm = null
   await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   await finishRemoval(host, sandbox)
+  sweepLayersSoon(host)
 }
 
 /** What is left to do once the VM is gone; also after a restart in the middle of it. */

@@ -55,7 +55,7 @@ describe('children', () => {
       const own = [`sbx-${child.id.slice(0, 8)}`, child.id.replaceAll('-', '')]
       expect(said).toEqual(['written', 'remembered', 'blue', ...own, 'alive'])
       drawn.add(await agent.sh(child.id, 'head -c 32 /dev/urandom | od -An -tx1'))
-      const [count = ''] = [await agent.sh(child.id, 'wc -l < /run/count')]
+      const count = await agent.sh(child.id, 'wc -l < /run/count')
       await eventually('more', async () => Number(await agent.sh(child.id, 'wc -l < /run/count')) > Number(count))
       expect(Math.abs(Number(await agent.sh(child.id, 'date +%s')) - Date.now() / 1000)).toBeLessThan(2)
     }

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
-import { sweepLayersSoon } from './sweep-layers.ts'
 
 /** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
 export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
@@ -13,5 +12,4 @@ export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> 
   host.slots.release(sandbox.manifest.slot)
   host.events.forget(sandbox.id)
   host.sandboxes.delete(sandbox.id)
-  sweepLayersSoon(host)
 }

@@ -1,7 +1,10 @@
 import type { LayerId } from '../disks/layer-id.ts'
 import type { Host } from './host.ts'
 
-/** Removes every frozen layer of a disk that no VM, no sandbox and no snapshot needs any more. */
+/**
+ * Removes every frozen layer of a disk that no VM, no sandbox and no snapshot needs any more. Only once all of them are
+ * known: not before the recovery is over.
+ */
 export async function sweepLayers(host: Host): Promise<void> {
   await host.layers.removeAllBut(() => neededLayers(host))
 }

@@ -15,7 +15,6 @@ const WANTED_MODULES = [
   'overlay',
   'vmw_vsock_virtio_transport',
   'tcp_diag',
-  'virtio_balloon',
 ] as const
 
 /** Count up when what this step makes from the same inputs changes. */

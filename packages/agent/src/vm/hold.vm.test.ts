@@ -16,6 +16,7 @@ let folder: string
 let link: GuestLink
 
 const soon = (what: string) => Deadline.after(30_000, what)
+const sockets = (line: string) => `cat /proc/net/tcp /proc/net/tcp6 | grep ${line}`
 const present = () => ({ time: new Date(), entropy: randomBytes(64) })
 
 async function shell(script: string): Promise<string> {
@@ -82,12 +83,11 @@ it('ends connections to other machines, not its own', async () => {
   // Nobody has 10.0.2.77: the connection stays in the making for seconds. Addresses and ports are hexadecimal here.
   const outgoing = '4D02000A:0009'
   const listening = ':1B5F'
-  const lines = (what: string) => `cat /proc/net/tcp /proc/net/tcp6 | grep ${what}`
   await link.keep({ argv: ['sh', '-c', 'nc -l -p 7007 & exec nc 10.0.2.77 9'] }, { id: 'out' }, soon('out'))
-  await shell(`until ${lines(outgoing)} && ${lines(listening)}; do :; done`)
+  await shell(`until ${sockets(outgoing)} && ${sockets(listening)}; do :; done`)
   await link.refresh({ ...present(), hostname: 'x', machineId: 'c'.repeat(32), env: 'keep' }, soon('refresh'))
-  expect(await shell(lines(outgoing))).toBe('')
-  expect(await shell(lines(listening))).not.toBe('')
+  expect(await shell(sockets(outgoing))).toBe('')
+  expect(await shell(sockets(listening))).not.toBe('')
   await link.forget('out', soon('out'))
 })
 

@@ -3,6 +3,7 @@ import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { addActiveLayer } from '../disks/active-layer.ts'
+import { readDiskChain } from '../disks/disk-chain.ts'
 import { flatten, stopFlattening } from '../disks/flatten.ts'
 import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
@@ -59,51 +60,72 @@ export async function capture(vm: Vm, options: Capture, deadline: Deadline): Pro
   const next = newLayerId()
   try {
     await attachLayer(vm, next, options, deadline)
-    const { memory, pausedMs } = running
-      ? await whileStopped(vm, () => freeze(vm, next, options, deadline), options.leave, deadline)
-      : { memory: await freeze(vm, next, options, deadline), pausedMs: 0 }
+    const { memory, pausedMs } = await (running ? captureRunning : captureStopped)(vm, next, options, deadline)
     const { layers } = chainOf(vm)
     return { folder: options.folder, layers, memoryBytes: memory.pages * PAGE_BYTES, pausedMs }
   } catch (error) {
-    await undo(vm, next, options.folder)
+    // Whatever fails here as well, the first failure is the one to tell.
+    await undo(vm, next, options.folder).catch(() => undefined)
     throw error
   }
 }
 
-async function whileStopped(vm: Vm, work: () => Promise<SavedMemory>, leave: Capture['leave'], deadline: Deadline) {
+/**
+ * As few waits as can be while the guest stands still, because on a busy host each costs more than what is waited for:
+ * memory is copied while QEMU writes its state, and QEMU continues right after it has changed the disk.
+ */
+async function captureRunning(vm: Vm, next: LayerId, options: Capture, deadline: Deadline) {
   const startedAt = performance.now()
+  let isReleased = false
   try {
     await stopHeld(vm, deadline)
-    const memory = await work()
-    if (leave === 'as-before') await continueReleased(vm, deadline)
-    return { memory, pausedMs: performance.now() - startedAt }
+    const memory = await saveAll(vm, next, options, deadline)
+    const frozen = freezeDisk(vm, next, deadline)
+    frozen.catch(() => undefined)
+    if (options.leave === 'as-before') await continueReleased(vm, deadline)
+    isReleased = options.leave === 'as-before'
+    await frozen
+    const pausedMs = performance.now() - startedAt
+    await options.layers.adopt(vm.folder, chainOf(vm))
+    return { memory, pausedMs }
   } catch (error) {
-    if (!vm.hasEnded) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
+    if (!vm.hasEnded && !isReleased) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
     throw error
   }
 }
 
-/** Memory last but one: what it says of the guest's queues must not be older than what the devices say of them. */
-async function freeze(vm: Vm, next: LayerId, options: Capture, deadline: Deadline): Promise<SavedMemory> {
+async function captureStopped(vm: Vm, next: LayerId, options: Capture, deadline: Deadline) {
+  const memory = await saveAll(vm, next, options, deadline)
+  await freezeDisk(vm, next, deadline)
+  await options.layers.adopt(vm.folder, chainOf(vm))
+  return { memory, pausedMs: 0 }
+}
+
+async function saveAll(vm: Vm, next: LayerId, options: Capture, deadline: Deadline): Promise<SavedMemory> {
   const files = checkpointFiles(options.folder)
-  await saveState(vm, files, next, deadline)
-  const memory = await options.saving.ask(
-    'save',
-    {
-      pid: vm.process.pid,
-      bakeMemory: bakeFiles(options.bake).memory,
-      memoryBytes: options.memoryMib * 1024 * 1024,
-      pages: files.pages,
-      runs: files.runs,
-    },
-    deadline,
-  )
+  const memory = {
+    pid: vm.process.pid,
+    bakeMemory: bakeFiles(options.bake).memory,
+    memoryBytes: options.memoryMib * 1024 * 1024,
+    pages: files.pages,
+    runs: files.runs,
+  }
+  // Both end before either's failure is told: nobody must continue the VM while its memory is being read.
+  const [saved, state] = await Promise.allSettled([
+    options.saving.ask('save', memory, deadline),
+    saveState(vm, files, next, deadline),
+  ])
+  if (saved.status === 'rejected') throw saved.reason
+  if (state.status === 'rejected') throw state.reason
+  return saved.value
+}
+
+/** Changes the chain at once, in QEMU and here; the frozen layer is still in the VM's folder then. */
+async function freezeDisk(vm: Vm, next: LayerId, deadline: Deadline): Promise<void> {
   const { active, layers } = chainOf(vm)
   const nodes = { node: nodeOfLayer(active), overlay: nodeOfLayer(next) }
   await vm.qmp.execute('blockdev-snapshot', nodes, deadline)
   vm.disk = { active: next, layers: [...layers, active] }
-  await options.layers.adopt(vm.folder, vm.disk)
-  return memory
 }
 
 async function attachLayer(vm: Vm, id: LayerId, { bake, uid }: Capture, deadline: Deadline): Promise<void> {
@@ -140,8 +162,11 @@ async function saveState(vm: Vm, files: CheckpointFiles, id: LayerId, deadline: 
 
 async function undo(vm: Vm, next: LayerId, folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
-  if (vm.hasEnded || vm.disk?.active === next) return
+  if (vm.hasEnded) return
   const deadline = Deadline.after(UNDO_MS, 'removal of a layer')
+  // A freeze whose answer did not come in time may have happened; the layer is then adopted by the next capture.
+  vm.disk = await readDiskChain(vm.qmp, deadline)
+  if (vm.disk.active === next) return
   // It may not have come so far.
   await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(next) }, deadline).catch(() => undefined)
   await rm(join(vm.folder, fileOfLayer(next)), { force: true })

@@ -15,10 +15,13 @@ export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
   await vm.qmp.execute('stop', {}, deadline)
 }
 
-/** Lets a guest go on, with the time of now. One that runs already is only released. */
+/**
+ * Lets a guest go on, with the time of now. One that runs already is only released. Both are said at once: what the guest
+ * is told waits in its queue until its CPUs run.
+ */
 export async function continueReleased(vm: Vm, deadline: Deadline): Promise<void> {
-  await vm.qmp.execute('cont', {}, deadline)
-  await releaseGuest(await vm.link(deadline), deadline)
+  const link = vm.link(deadline)
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), link.then((opened) => releaseGuest(opened, deadline))])
 }
 
 /** Lets a restored guest go on as who it was. */

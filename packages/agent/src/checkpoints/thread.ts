@@ -33,6 +33,7 @@ export class Thread {
     asked: Work[Kind]['asked'],
     deadline: Deadline,
   ): Promise<Work[Kind]['answer']> {
+    deadline.throwIfOver()
     if (this.#waiting.size >= MAX_WAITING) throw new Error('too many checkpoints at once')
     this.#worker ??= this.#open()
     const id = ++this.#lastId

@@ -109,7 +109,7 @@ describe('snapshots', () => {
     it('lists the workspace’s own, newest first, in pages; those of one sandbox', async () => {
       const [a, b] = [await sandbox(), await sandbox()]
       const taken: string[] = []
-      for (const of of [a, b, a]) taken.unshift((await take(of)).id)
+      for (const each of [a, b, a]) taken.unshift((await take(each)).id)
       const ids = (answer: { body: { id: string }[] }) => answer.body.map(({ id }) => id)
       expect(ids(await ask('GET', '/v1/snapshots'))).toEqual(taken)
       expect(ids(await ask('GET', `/v1/snapshots?sandbox_id=${a}`))).toEqual([taken[0], taken[2]])

@@ -17,6 +17,8 @@ const LEAD_RETRY_MS = 1_000
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
 const RECONCILE_EVERY_MS = 60_000
+/** Milliseconds until another look, when rows were given up whose VM may only now be coming to be. */
+const RECONCILE_AGAIN_MS = 3_000
 
 export interface FollowerOptions {
   readonly agentId: string
@@ -64,7 +66,8 @@ export class Follower {
     const { agentId, client, database, log } = this.#options
     const { signal } = this.#stopped
     try {
-      await reconcile({ pool: database.pool, client, agentId, log, signal })
+      const givenUp = await reconcile({ pool: database.pool, client, agentId, log, signal })
+      if (givenUp > 0) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation put off')
     }

@@ -31,8 +31,10 @@ export interface ReconcileOptions {
  * The list is true at a numbered point of the log. The comparison waits until that point has been applied, and leaves
  * alone whatever changed after it; a row is there before its VM and is read after the list, so that no VM that
  * is just being made looks like one without a row.
+ *
+ * @returns how many rows in the making were given up: what they stood for may still come to be
  */
-export async function reconcile({ pool, client, agentId, log, signal }: ReconcileOptions): Promise<void> {
+export async function reconcile({ pool, client, agentId, log, signal }: ReconcileOptions): Promise<number> {
   const requestId = randomUUID()
   const list = await client.list(requestId)
   await untilApplied(pool, agentId, list.last_seq, signal)
@@ -46,9 +48,13 @@ export async function reconcile({ pool, client, agentId, log, signal }: Reconcil
       await adoptStatus(pool, vm.id, agentId, list.last_seq, vm.status, vm.last_seq)
     }
   }
-  for (const row of withoutVm(rows, list)) await settle(pool, agentId, list.last_seq, row, log)
-  await reconcileSnapshots({ pool, client, agentId, log }, requestId)
+  let givenUp = 0
+  for (const row of withoutVm(rows, list)) {
+    if (await settle(pool, agentId, list.last_seq, row, log)) givenUp += 1
+  }
+  givenUp += await reconcileSnapshots({ pool, client, agentId, log }, requestId)
   await retellLifecycles({ pool, client, agentId, log }, requestId)
+  return givenUp
 }
 
 async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancelled: AbortSignal): Promise<void> {
@@ -66,12 +72,21 @@ function withoutVm(rows: ReadonlyMap<string, ReconcileRow>, list: AgentSandboxLi
   return [...rows.values()].filter((row) => !vms.has(row.id))
 }
 
-async function settle(pool: pg.Pool, agentId: string, listSeq: number, row: ReconcileRow, log: Logger): Promise<void> {
+/** @returns whether a row in the making was given up */
+async function settle(
+  pool: pg.Pool,
+  agentId: string,
+  listSeq: number,
+  row: ReconcileRow,
+  log: Logger,
+): Promise<boolean> {
   if (row.status !== 'creating') {
     const [failed] = await failOrphan(pool, row.id, agentId, listSeq)
     if (failed) log.warn({ agent: agentId, sandbox: row.id, type: 'recover.orphaned' }, 'row without a VM: failed')
-  } else if (row.is_abandoned) {
-    await removeAbandoned(pool, row.id, agentId)
-    log.warn({ agent: agentId, sandbox: row.id }, 'create that nobody works on: removed')
+    return false
   }
+  if (!row.is_abandoned) return false
+  const [removed] = await removeAbandoned(pool, row.id, agentId)
+  if (removed) log.warn({ agent: agentId, sandbox: row.id }, 'create that nobody works on: removed')
+  return removed !== undefined
 }

@@ -136,6 +136,14 @@ describe('rows follow the agent', () => {
       ).toBe(true)
     })
 
+    it('deletes the VM that comes of a create which was given up', async () => {
+      const late = await insertRow('creating')
+      agent.cutStreams()
+      await eventually(async () => (await statusOf(late)) === undefined)
+      agent.addSandbox(late, tenant.workspaceId)
+      expect(await eventually(() => !agent.state.sandboxes.has(late))).toBe(true)
+    })
+
     it('leaves alone a create that somebody works on', async () => {
       const mine = await insertRow('creating', 'now()', control.control.lock.number)
       const gone = await insertRow('creating')

@@ -23,11 +23,13 @@ export interface ReconcileSnapshotsOptions {
  *
  * Rows are read on both sides of the list: a snapshot's row is there before it, so what has no row *after* the list is
  * nobody's; only what was whole *before* the list and is not in it has been lost.
+ *
+ * @returns how many rows in the making were given up
  */
 export async function reconcileSnapshots(
   { pool, client, agentId, log }: ReconcileSnapshotsOptions,
   requestId: string,
-): Promise<void> {
+): Promise<number> {
   const readRows = () => snapshotRowsOfAgent(pool, agentId, MEMORY_TIMEOUT_MS / 1000)
   const before = await readRows()
   const { snapshots } = await listSnapshots(client, requestId)
@@ -44,7 +46,8 @@ export async function reconcileSnapshots(
     const [removed] = await removeSnapshotRow(pool, id)
     if (removed) log.warn({ agent: agentId, snapshot: id }, 'row without a snapshot: removed')
   }
-  for (const { id, status, is_abandoned: isAbandoned } of after.values()) {
-    if (status === 'creating' && isAbandoned && !listed.has(id)) await removeCreatingSnapshot(pool, id)
-  }
+  const abandoned = [...after.values()].filter((row) => row.status === 'creating' && row.is_abandoned)
+  const givenUp = abandoned.filter(({ id }) => !listed.has(id))
+  for (const { id } of givenUp) await removeCreatingSnapshot(pool, id)
+  return givenUp.length
 }

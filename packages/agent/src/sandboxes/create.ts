@@ -3,6 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { guestIdentity, type GuestIdentity } from '../vm/guest-identity.ts'
+import { takeUpAllBackground } from './background-watch.ts'
 import { announceBirth } from './announce-state.ts'
 import { bootVm } from './boot-vm.ts'
 import type { Host } from './host.ts'
@@ -106,4 +107,5 @@ async function start(host: Host, sandbox: Sandbox, { seed, env }: CreateRequest,
   sandbox.manifest = running
   sandbox.vm = vm
   watchVm(host, sandbox, vm)
+  if (seed.checkpoint !== null) void takeUpAllBackground([sandbox], host.log)
 }

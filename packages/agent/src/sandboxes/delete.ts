@@ -17,6 +17,9 @@ const KILL_MS = 10_000
  */
 export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
   sandbox.leaving.abort(new ApiError('sandboxNotFound'))
+  // Whatever is being done with a guest, even one that hangs, has an end when its VM has.
+  if (sandbox.transitions.isBusy)
+    void sandbox.vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`)).catch(() => undefined)
   sandbox.removal ??= sandbox.transitions
     .runNext(() => remove(host, sandbox))
     .catch((error: unknown) => {

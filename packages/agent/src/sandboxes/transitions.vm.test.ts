@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { AgentLifecycle, AgentSandbox } from '@offshoot/contract/agent-api'
 import { WebSocket } from 'ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -209,8 +211,11 @@ describe('a hibernated sandbox', () => {
   it('lets what comes while it falls asleep wait, and wakes for it', async () => {
     const { id } = await agent.created()
     const sleeping = agent.act(id, 'hibernate')
-    const answers = [sleeping.then(() => 'asleep'), agent.sh(id, 'echo awake')]
-    expect(await Promise.all(answers)).toEqual(['asleep', 'awake'])
+    const folder = join(agent.dataDir, 'sandboxes', id)
+    await eventually('its beginning', async () => (await readdir(folder)).includes('hibernation'))
+    expect(await agent.sh(id, 'echo awake')).toBe('awake')
+    expect((await sleeping).status).toBe(200)
+    expect(await announced(id)).toEqual(['sandbox.hibernated', 'sandbox.woken'])
     await agent.delete(id)
   })
 })

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { releaseGuest } from '../vm/hold.ts'
 import { wokenDraft } from './announce-state.ts'
-import { takeUpBackground } from './background-watch.ts'
+import { takeUpAllBackground } from './background-watch.ts'
 import { bootVm } from './boot-vm.ts'
 import { commitChange } from './commit-change.ts'
 import type { Host } from './host.ts'
@@ -43,9 +43,7 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
   } catch (error) {
     throw await refusal(host, sandbox, 'sandbox could not be woken', error)
   }
-  takeUpBackground(sandbox).catch((error: unknown) =>
-    host.log.warn({ err: error, sandbox_id: sandbox.id }, 'background commands not taken up'),
-  )
+  void takeUpAllBackground([sandbox], host.log)
 }
 
 async function restoreHibernated(

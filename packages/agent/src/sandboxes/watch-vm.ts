@@ -18,7 +18,7 @@ async function fail(
   signal: string | null,
 ): Promise<void> {
   // What ends a VM on purpose has taken it away from its sandbox before.
-  if (sandbox.vm !== vm) return
+  if (sandbox.vm !== vm || sandbox.leaving.signal.aborted) return
   sandbox.vm = null
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   await vm.detach()

@@ -29,7 +29,7 @@ export default defineConfig({
       {
         test: {
           name: 'system',
-          include: ['tests/*.test.ts'],
+          include: ['tests/**/*.test.ts'],
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 240_000,

@@ -1,0 +1,124 @@
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Offshoot } from './offshoot.ts'
+import { until } from './until.ts'
+
+export interface Row {
+  readonly id: string
+  readonly status: string
+  readonly from_snapshot: string | null
+}
+
+/** The state that an event brings a sandbox to; the others bring it to none. */
+const STATE_AFTER: Record<string, string> = {
+  'sandbox.running': 'running',
+  'sandbox.resumed': 'running',
+  'sandbox.woken': 'running',
+  'sandbox.paused': 'paused',
+  'sandbox.hibernated': 'hibernated',
+  'vm.died': 'failed',
+  'recover.orphaned': 'failed',
+}
+
+export async function rowsOf(offshoot: Offshoot): Promise<Row[]> {
+  const answer = await offshoot.request('GET', '/v1/sandboxes?limit=1000')
+  if (answer.status !== 200) throw new Error(`list answered ${answer.status}: ${answer.text}`)
+  return answer.body
+}
+
+/** Waits until rows, folders, manifests, QEMUs, snapshots, layers and events tell the same story, and nothing is under way. */
+export async function everythingAgrees(offshoot: Offshoot, withinMs = 90_000): Promise<void> {
+  await offshoot.healthy()
+  let found: string[] = []
+  await until('everything agreeing', async () => (found = await disagreements(offshoot)).length === 0, withinMs).catch(
+    (error: Error) => {
+      throw new Error(`${error.message}\n${found.join('\n')}`)
+    },
+  )
+}
+
+/** What disagrees at this moment, which may still be under way. */
+async function disagreements(offshoot: Offshoot): Promise<string[]> {
+  const agent = join(offshoot.dataDir, 'agent')
+  const rows = await rowsOf(offshoot)
+  const machines = await offshoot.virtualMachines()
+  const told = rows.map(({ id, status }) => `${id} ${status}`)
+  const live = rows.filter(({ status }) => status === 'running' || status === 'paused')
+  return [
+    ...differences('row', told, 'manifest', await manifests(offshoot)),
+    ...differences(
+      'live row',
+      ids(live),
+      'QEMU',
+      machines.map(({ sandboxId }) => sandboxId),
+    ),
+    ...differences('row', told, 'last event', await Promise.all(rows.map(({ id }) => stateByEvents(offshoot, id)))),
+    ...(await snapshotDifferences(offshoot, rows)),
+    ...differences('named layer', await namedLayers(agent, machines), 'layer', await readdir(join(agent, 'layers'))),
+  ]
+}
+
+function differences(what: string, some: Iterable<string>, otherwise: string, others: readonly string[]): string[] {
+  const left = [...some]
+  return [
+    ...left.filter((each) => !others.includes(each)).map((each) => `${what} without a ${otherwise}: ${each}`),
+    ...others.filter((each) => !left.includes(each)).map((each) => `${otherwise} without a ${what}: ${each}`),
+    ...(others.length > new Set(others).size ? [`a ${otherwise} twice: ${others.join()}`] : []),
+  ]
+}
+
+async function manifests(offshoot: Offshoot): Promise<string[]> {
+  const folders = (await offshoot.folders()).map(async (id) => {
+    const path = join(offshoot.dataDir, 'agent/sandboxes', id, 'manifest.json')
+    const text = await readFile(path, 'utf8').catch(() => '{"status":"not written"}')
+    return `${id} ${(JSON.parse(text) as { status: string }).status}`
+  })
+  return Promise.all(folders)
+}
+
+async function stateByEvents(offshoot: Offshoot, id: string): Promise<string> {
+  const { body } = await offshoot.request('GET', `/v1/sandboxes/${id}/events?since=0`)
+  const types = Array.isArray(body) ? body.map(({ type }: { type: string }) => type) : []
+  return `${id} ${STATE_AFTER[types.findLast((type) => type in STATE_AFTER) ?? '']}`
+}
+
+/** Those of users have rows that can be read; those of forks are there as long as what was made from them. */
+async function snapshotDifferences(offshoot: Offshoot, rows: readonly Row[]): Promise<string[]> {
+  const listed = ids((await offshoot.request('GET', '/v1/snapshots?limit=1000')).body)
+  const folders = await readdir(join(offshoot.dataDir, 'agent/snapshots'))
+  const inUse = new Set([...listed, ...rows.map(({ from_snapshot: snapshot }) => snapshot)])
+  return [
+    ...listed.filter((id) => !folders.includes(id)).map((id) => `snapshot row without a folder: ${id}`),
+    ...folders.filter((id) => !inUse.has(id)).map((id) => `snapshot folder that nobody needs: ${id}`),
+  ]
+}
+
+/** File names of the layers that a checkpoint or a QEMU has. */
+async function namedLayers(agent: string, machines: readonly { pid: number }[]): Promise<Set<string>> {
+  const snapshots = (await readdir(join(agent, 'snapshots'))).map((id) => join(agent, 'snapshots', id))
+  const hibernations = (await readdir(join(agent, 'sandboxes'))).map((id) =>
+    join(agent, 'sandboxes', id, 'hibernation'),
+  )
+  const names = await Promise.all([
+    ...[...snapshots, ...hibernations].map(layersOfCheckpoint),
+    ...machines.map(async ({ pid }) => openLayers(pid, join(agent, 'layers'))),
+  ])
+  return new Set(names.flat())
+}
+
+async function layersOfCheckpoint(folder: string): Promise<string[]> {
+  const text = await readFile(join(folder, 'checkpoint.json'), 'utf8').catch(() => null)
+  if (text === null) return []
+  const { checkpoint } = JSON.parse(text) as { checkpoint: { layers: { id: string }[] } }
+  return checkpoint.layers.map(({ id }) => `${id}.qcow2`)
+}
+
+async function openLayers(pid: number, folder: string): Promise<string[]> {
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => [])
+  const links = await Promise.all(descriptors.map(async (fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')))
+  return links.filter((link) => link.startsWith(`${folder}/`)).map((link) => basename(link))
+}
+
+function ids(list: readonly { readonly id: string }[]): string[] {
+  return list.map(({ id }) => id)
+}

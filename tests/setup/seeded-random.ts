@@ -1,0 +1,35 @@
+/** The same draws for the same seed, so that what a run found can be run again (mulberry32, 32 bits of state). */
+export class SeededRandom {
+  readonly seed: number
+  #state: number
+
+  private constructor(seed: number) {
+    this.seed = seed
+    this.#state = seed
+  }
+
+  /** Seeded by OFFSHOOT_SEED, else by the clock. */
+  static fromEnvironment(): SeededRandom {
+    return new SeededRandom(Number(process.env['OFFSHOOT_SEED'] ?? Date.now() % 2 ** 31))
+  }
+
+  /** From 0 up to, and never, 1. */
+  fraction(): number {
+    this.#state = (this.#state + 0x6d_2b_79_f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  pick<T>(list: readonly T[]): T {
+    if (list.length === 0) throw new Error('nothing to pick from')
+    return list[Math.floor(this.fraction() * list.length)] as T
+  }
+
+  shuffled<T>(list: readonly T[]): T[] {
+    return list
+      .map((value) => ({ value, place: this.fraction() }))
+      .toSorted((one, other) => one.place - other.place)
+      .map(({ value }) => value)
+  }
+}

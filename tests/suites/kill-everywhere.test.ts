@@ -1,0 +1,112 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { everythingAgrees } from '../setup/agreement.ts'
+import { Offshoot } from '../setup/offshoot.ts'
+import { SeededRandom } from '../setup/seeded-random.ts'
+import { until } from '../setup/until.ts'
+import { OPERATIONS } from './operations.ts'
+import { Population } from './population.ts'
+
+/** OFFSHOOT_KILL_ROUNDS: how many; OFFSHOOT_SEED: which. */
+const ROUNDS = Number(process.env['OFFSHOOT_KILL_ROUNDS'] ?? 60)
+/** Milliseconds after the beginning of an operation; most kills come early, where operations are short. */
+const LATEST_KILL_MS = 300
+const VICTIMS = ['agent', 'control', 'postgres', 'qemu'] as const
+
+const random = SeededRandom.fromEnvironment()
+let offshoot: Offshoot
+let population: Population
+beforeAll(async () => {
+  offshoot = await Offshoot.start('kill-everywhere')
+  population = new Population(offshoot, random)
+})
+afterAll(async () => {
+  await offshoot?.destroy()
+})
+
+async function kill(victim: (typeof VICTIMS)[number], afterMs: number): Promise<void> {
+  await delay(afterMs)
+  if (victim !== 'qemu') return offshoot.killService(victim)
+  const machines = await offshoot.virtualMachines()
+  if (machines.length === 0) return
+  const { pid, sandboxId } = random.pick(machines)
+  population.shot.add(sandboxId)
+  // It may have ended by itself meanwhile.
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** @returns what it was, and what was lost */
+async function playRound(round: number): Promise<{ what: string; losses: string[] }> {
+  for (let few = population.members.size; few < 2; few++) population.add((await offshoot.create()).id, '')
+  const [name, prepare] = random.pick(Object.entries(OPERATIONS))
+  const victim = random.pick(VICTIMS)
+  const killMs = LATEST_KILL_MS * random.fraction() ** 3
+  const operation = await prepare({ offshoot, population, round })
+  const [answer] = await Promise.all([operation.begin().catch(() => null), kill(victim, killMs)])
+  const isAcknowledged = answer !== null && answer.status < 300
+  if (isAcknowledged) operation.acknowledged(answer)
+  else operation.interrupted()
+  const outcome = isAcknowledged
+    ? 'acknowledged'
+    : `interrupted (${answer ? `${answer.status} ${answer.text}` : 'no answer'})`
+  const what = `round ${round}: ${name}, ${victim} killed after ${killMs.toFixed()} ms: ${outcome}`
+  await everythingAgrees(offshoot).catch((error: Error) => {
+    throw new Error(`${what}: ${error.message}`)
+  })
+  const losses = await population.examine()
+  await population.thin()
+  return { what, losses }
+}
+
+/** Ids of every sandbox that the logs know: their control groups are told by them from those of other servers. */
+async function knownIds(): Promise<Set<string>> {
+  const logs = join(offshoot.dataDir, 'logs')
+  const texts = await Promise.all((await readdir(logs)).map(async (name) => readFile(join(logs, name), 'utf8')))
+  return new Set(texts.flatMap((text) => text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []))
+}
+
+async function leftovers(): Promise<string[]> {
+  const folders = await Promise.all(
+    ['sandboxes', 'snapshots', 'layers'].map(async (name) => readdir(join(offshoot.dataDir, 'agent', name))),
+  )
+  const known = await knownIds()
+  const groups = await Promise.all(
+    ['', 'memory', 'pids'].map(async (name) => readdir(join('/sys/fs/cgroup', name, 'offshoot')).catch(() => [])),
+  )
+  const machines = (await offshoot.virtualMachines()).map(({ sandboxId }) => `QEMU of ${sandboxId}`)
+  return [...folders.flat(), ...machines, ...groups.flat().filter((name) => known.has(name))]
+}
+
+it(
+  `${ROUNDS} operations, each with a kill -9 in the middle: what was acknowledged is there, and nothing else`,
+  async () => {
+    const losses: string[] = []
+    const tally = { acknowledged: 0, interrupted: 0 }
+    for (let round = 1; round <= ROUNDS; round++) {
+      const beganMs = performance.now()
+      const played = await playRound(round).catch((error: Error) => {
+        throw new Error(`seed ${random.seed}, ${error.message}`, { cause: error })
+      })
+      tally[played.what.includes(': acknowledged') ? 'acknowledged' : 'interrupted'] += 1
+      if (process.env['OFFSHOOT_KILL_ROUNDS'] !== undefined || played.losses.length > 0)
+        console.log(`${played.what} [${(performance.now() - beganMs).toFixed()} ms]`)
+      losses.push(...played.losses.map((loss) => `${played.what}: ${loss}`))
+    }
+    await population.clear()
+    await until('nothing left', async () => (await leftovers()).length === 0, 60_000).catch(async (error: Error) => {
+      losses.push(`${error.message}: ${(await leftovers()).join()}`)
+    })
+    const { acknowledged, interrupted } = tally
+    console.log(
+      `${ROUNDS} rounds, ${ROUNDS} faults (${acknowledged} operations acknowledged, ${interrupted} not), ${losses.length} losses, seed ${random.seed}`,
+    )
+    expect(losses).toEqual([])
+  },
+  60_000 + ROUNDS * 30_000,
+)

@@ -11,6 +11,12 @@ const logLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'si
 /** 32 random bytes in base64, shared by control and one agent: the HS256 key of the tokens between them. */
 const agentSecret = z.base64().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
 
+/** Bytes that one upload into a sandbox may have: a file, or an archive to unpack. Default 1 GiB. */
+const maxUploadBytes = z
+  .int()
+  .min(1)
+  .default(1024 ** 3)
+
 /** The configuration file of an agent, also that of its `prepare.ts` and `end-all.ts`. All paths are absolute. */
 export const agentConfig = z.strictObject({
   /** Chosen by the agent at its first start and kept in its data directory when absent. */
@@ -26,11 +32,8 @@ export const agentConfig = z.strictObject({
   templates: z.array(templateName).nullable(),
   /** Base address under which users reach the service, when it is known. */
   public_url: z.url().optional(),
-  /** Bytes that one upload into a sandbox may have: a file, or an archive to unpack. Default 1 GiB. */
-  max_upload_bytes: z
-    .int()
-    .min(1)
-    .default(1024 ** 3),
+  /** Counted as they come. */
+  max_upload_bytes: maxUploadBytes,
   log_level: logLevel,
 })
 
@@ -54,6 +57,8 @@ export const controlConfig = z.strictObject({
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
   /** Origins that browsers may call from (exact match, e.g. `https://app.example.com`); none by default. */
   cors_origins: z.array(z.string().min(1)),
+  /** As the agents have it: what is announced to be larger is refused before any of it is sent. */
+  max_upload_bytes: maxUploadBytes,
   /** Folder for control's own files (`DIR/control`); all its state is in the database. */
   data_dir: z.string().startsWith('/'),
   /** Commit of the running code as `/version` shows it; `unknown` outside a git checkout. */

@@ -26,6 +26,7 @@ import { BODY_LIMIT_BYTES, registerBodyParser } from './body.ts'
 import { answerBadRequest } from './bad-request.ts'
 import { registerCors } from './cors.ts'
 import { answerError, registerErrors } from './error-handling.ts'
+import { registerExpectContinue } from './expect-continue.ts'
 import { getHealthz } from './get-healthz.ts'
 import { getVersion } from './get-version.ts'
 import { watchMethods } from './method-not-allowed.ts'
@@ -71,6 +72,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   }) as unknown as FastifyInstance
   const refuseOtherMethods = watchMethods(app)
   registerErrors(app)
+  registerExpectContinue(app)
   registerBodyParser(app)
   registerRequestId(app)
   registerCors(app, control.config.cors_origins)

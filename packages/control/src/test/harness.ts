@@ -36,7 +36,7 @@ export interface RunningControl {
   stop(): Promise<void>
 }
 
-type Settings = Omit<ControlConfig, 'agents' | 'listen' | 'public_url' | 'log_level'>
+type Settings = Omit<ControlConfig, 'agents' | 'listen' | 'public_url' | 'max_upload_bytes' | 'log_level'>
 
 /** A PostgreSQL, a database on it and as many control processes' worth of control as a test starts. */
 export class Harness {

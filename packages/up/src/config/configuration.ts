@@ -44,6 +44,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     database: { host: HOST, port: ports.postgres, password: inputs.databasePassword, ...DATABASE },
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: inputs.agentSecret }],
     cors_origins: [],
+    ...(inputs.maxUploadBytes !== null && { max_upload_bytes: inputs.maxUploadBytes }),
     data_dir: layout.control,
     commit: inputs.commit,
     log_level: 'info',

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../../control.ts'
 import { forward } from './forward.ts'
@@ -37,7 +39,14 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
       takesQueryToken: isStream && route.method === 'GET',
       docs: route.docs,
     },
+    onRequest: async ({ headers }) => refuseTooLarge(route, proxy.control.config.max_upload_bytes, headers),
     handler: (request, reply) =>
       route.kind === 'websocket' ? forwardUpgrade(proxy, route, request, reply) : forward(proxy, route, request, reply),
   })
+}
+
+/** The agent counts what comes, but hears of an upload only with the first of its bytes. */
+function refuseTooLarge({ docs }: ProxiedRoute, maxBytes: number, headers: IncomingHttpHeaders): void {
+  if (docs.bodyType === undefined || Number(headers['content-length'] ?? 0) <= maxBytes) return
+  throw new ApiError('bodyTooLarge', { max_bytes: maxBytes })
 }

@@ -161,6 +161,33 @@ describe('an upload', () => {
     expect(answers).toContain('HTTP/1.1 200 OK')
   })
 
+  it.each([
+    ['of nobody', { authorization: 'Bearer ofs_no' }, 401],
+    ['announced to be too large', { 'content-length': String(1024 * MIB + 1) }, 413],
+  ])('that waits for 100 Continue is refused without it: %s', async (_kind, headers, status) => {
+    const request = put({ expect: '100-continue', 'content-length': '5', ...headers })
+    let isContinued = false
+    request.on('continue', () => (isContinued = true))
+    request.flushHeaders()
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    response.resume()
+    await once(response, 'close')
+    expect([response.statusCode, response.headers.connection, isContinued]).toEqual([status, 'close', false])
+  })
+
+  it('cut off because its agent ends is answered so, not as a fault', async () => {
+    agent.onOperation = (request, response) => {
+      request.once('data', () =>
+        response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"shutting down"}'),
+      )
+      return true
+    }
+    const request = put()
+    request.end('x')
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    expect([response.statusCode, await text(response)]).toEqual([503, '{"error":"shutting down"}'])
+  })
+
   it('that waits for 100 Continue gets it', async () => {
     const counted = countBytes()
     const request = put({ expect: '100-continue', 'content-length': '5' })

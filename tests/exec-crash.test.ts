@@ -107,3 +107,28 @@ it('ends every stream cleanly and soon; commands are gone, and what was to stay 
   expect(text.trimEnd().split('\n')).toEqual(wanted)
   expect((await logLines()).filter((line) => line.startsWith('line '))).toEqual(wanted)
 })
+
+it('ends what flows at full speed too, wherever its last frame was cut', async () => {
+  const flood = await stream('yes "$(head -c 3000 /dev/zero | tr "\\0" x)"')
+  const commands = await TestSocket.open(offshoot, at('exec/ws'))
+  commands.send({ id: 'a', cmd: 'yes' })
+  const own = await terminal('cmd=yes')
+  await first(flood)
+  await until('all to flow', () => commands.frames.length > 100 && own.bytes.length > 100_000)
+  const agent = await until('the agent', async () => offshoot.service('agent'))
+  let end: string | undefined
+  void flood.rest().then(
+    () => (end = 'between two frames'),
+    (error: Error) => (end = error.message),
+  )
+  process.kill(agent.pid, 'SIGKILL')
+  expect(await until('the stream to end', () => end, SOON_MS)).toMatch(/between two frames|in the middle of a frame/)
+  expect(flood.response.complete).toBe(true)
+  for (const socket of [commands, own]) {
+    const { code } = await until('the socket to be closed', () => socket.closed, SOON_MS)
+    // Where the last frame is not whole, there is no place for a close frame.
+    expect([1006, 1012]).toContain(code)
+  }
+  await succeeded(agent.pid)
+  expect((await offshoot.exec(id, 'echo again')).stdout).toBe('again\n')
+})

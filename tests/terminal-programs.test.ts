@@ -23,8 +23,31 @@ const CTRL_B = '\u0002'
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 const CTRL_Z = '\u001a'
+/** The cursor is shown again behind the lines that are not there: Vim reads what is typed. */
+const VIM_DRAWN = /~[^]*\[\?25h/
+/** Unlike Escape never the beginning of something longer, however fast one types. */
+const VIM_NORMAL_MODE = '\u001c\u000e'
+/** Something is drawn in this row. */
+const inRow = (row: number) => new RegExp(String.raw`\[${row};`)
 
 describe('a terminal', () => {
+  it('has vim, whose window grows with it', async () => {
+    const vim = await open(command('vim /tmp/note', '&rows=20&cols=60'))
+    await vim.shows(VIM_DRAWN)
+    type(vim, 'ihallo grüße ✓')
+    await vim.shows('hallo gr')
+    type(vim, VIM_NORMAL_MODE)
+    vim.send({ resize: { rows: 31, cols: 91 } })
+    await vim.shows(inRow(31))
+    type(vim, ':set lines? columns?\r')
+    await vim.shows('lines=31')
+    await vim.shows('columns=91')
+    type(vim, '\r:wq\r')
+    expect(await vim.hungUp()).toEqual({ code: 1000, reason: '' })
+    expect(vim.frames).toEqual([{ exit: 0 }])
+    expect(await output('cat /tmp/note')).toBe('hallo grüße ✓')
+  })
+
   it('has top, which goes on by itself', async () => {
     const top = await open(command('top -d 0.2', '&rows=30&cols=100'))
     await top.shows(/load average/)
@@ -117,5 +140,24 @@ describe('a session', () => {
     type(second, '\n')
     await second.hungUp()
     expect(second.frames).toEqual([{ exit: 0 }])
+  })
+
+  it('is one screen for two callers, of the size of whoever spoke last', async () => {
+    const one = await open('?session=pair&rows=24&cols=80')
+    type(one, 'exec vim /tmp/pair\n')
+    await one.shows(VIM_DRAWN)
+    const other = await open('?session=pair&rows=30&cols=100')
+    for (const each of [one, other]) await each.shows(inRow(30))
+    type(other, ':!stty size\r')
+    for (const each of [one, other]) await each.shows('30 100\r\n')
+    type(other, '\r')
+    one.send({ resize: { rows: 36, cols: 110 } })
+    for (const each of [one, other]) await each.shows(inRow(36))
+    type(one, ':!stty size\r')
+    for (const each of [one, other]) await each.shows('36 110\r\n')
+    other.socket.terminate()
+    type(one, '\r:q!\r')
+    await one.hungUp()
+    expect(one.frames).toEqual([{ exit: 0 }])
   })
 })

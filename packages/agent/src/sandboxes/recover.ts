@@ -7,6 +7,10 @@ import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
 import type { Host } from './host.ts'
 import { readManifest, type Manifest } from './manifest.ts'
 import { recoverSandbox, type RecoverMode } from './recover-sandbox.ts'
+import { Turns } from './turns.ts'
+
+/** Sandboxes that are looked at at the same time. */
+const AT_ONCE = 16
 
 /**
  * Brings folders, log and live QEMU processes into agreement, at the start of an agent; nobody else may work on them.
@@ -32,30 +36,36 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
     if (id === null || !known.has(id)) await endUnmanaged(host, id, process)
   }
   const missing = await missingRecords(host.events, lastNumbers)
-  for (const [id, manifest] of known) {
+  await beside([...known], async ([id, manifest]) => {
     const own = processes.filter(({ folder }) => sandboxOf(host, folder) === id)
     if (manifest === null) await removeUnfinished(host, id, own)
     else await recoverSandbox(host, mode, { manifest, records: missing.get(id) ?? [], processes: own })
-  }
+  })
+}
+
+/** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */
+async function beside<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const turns = new Turns(AT_ONCE, items.length)
+  await Promise.all(items.map((item) => turns.run(() => work(item))))
 }
 
 /** Also what number each sandbox's own file of events has come to. */
 async function loadFolders(host: Host) {
   const known = new Map<SandboxId, Manifest | null>()
   const lastNumbers = new Map<SandboxId, number>()
-  for (const name of await readdir(host.dir.sandboxes)) {
+  await beside(await readdir(host.dir.sandboxes), async (name) => {
     const id = parseSandboxId(name)
     if (id === null) {
       host.log.warn({ name }, 'no sandbox: left alone')
-      continue
+      return
     }
     known.set(id, await readManifest(host.dir.sandbox(id)))
     const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
     lastNumbers.set(id, last?.number ?? 0)
-    if (!last) continue
+    if (!last) return
     const { seq, number, event } = last
     host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
-  }
+  })
   return { known, lastNumbers }
 }
 

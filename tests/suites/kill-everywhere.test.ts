@@ -87,7 +87,7 @@ async function leftovers(): Promise<string[]> {
 }
 
 it(
-  `${ROUNDS} operations, each with a kill -9 in the middle: what was acknowledged is there, and nothing else`,
+  `up to ${ROUNDS} operations, each with a kill -9 in the middle: what was acknowledged is there, and nothing else`,
   async () => {
     const losses: string[] = []
     const tally = { acknowledged: 0, interrupted: 0 }

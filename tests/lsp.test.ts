@@ -5,8 +5,9 @@ import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
-/** Milliseconds; on an emulated processor a server starts slowly. */
-const ANSWER_MS = 90_000
+/** Milliseconds; on an emulated and busy processor a server starts slowly. */
+const ANSWER_MS = 240_000
+const TEST_MS = 2 * ANSWER_MS
 const LANGUAGES = ['python', 'typescript', 'javascript', 'json', 'html', 'css', 'bash']
 const WORKSPACE = '/home/user/workspace'
 
@@ -34,7 +35,7 @@ const initialize = (language: string) => ({
   params: { processId: null, rootUri: `file://${WORKSPACE}`, capabilities: {}, language },
 })
 
-describe('a language server', () => {
+describe('a language server', { timeout: TEST_MS }, () => {
   it('understands Python files: diagnostics, completion, definition', async () => {
     const [main, other] = [`${WORKSPACE}/main.py`, `${WORKSPACE}/shapes.py`]
     await write(other, 'class Circle:\n    def area(self) -> float:\n        return 3.14\n')
@@ -76,7 +77,8 @@ describe('a language server', () => {
     await noneRuns()
   })
 
-  it.each(LANGUAGES)('for %s answers one JSON message a frame', async (language) => {
+  // Python and TypeScript are above.
+  it.each(LANGUAGES.slice(2))('for %s answers one JSON message a frame', async (language) => {
     const socket = await TestSocket.open(offshoot, `${lsp(language)}?cwd=/tmp&user=user`)
     socket.send(initialize(language))
     const answered = () => socket.frames.find((frame) => frame.id === 1 && frame.method === undefined)
@@ -93,7 +95,7 @@ describe('a language server', () => {
   })
 })
 
-describe('a session', () => {
+describe('a session', { timeout: TEST_MS }, () => {
   it('may have base protocol in text frames, cut anywhere, and hears that the server has ended', async () => {
     const socket = await TestSocket.open(offshoot, lsp('json'))
     const text: string[] = []
@@ -151,6 +153,19 @@ describe('a session', () => {
       await until('no server left', async () => (await offshoot.exec(other, "pgrep -f '[s]leep 7301'")).stdout === '')
     })
 
+    it.each([
+      ['hello', 1007, 'not a header: "hello '],
+      ['Content-Length: 99999999999\r\n\r\n', 1009, 'message over'],
+      ['Content-Length: x\r\n\r\n', 1007, 'bad Content-Length'],
+    ])('is closed when the first frame is %j', async (frame, code, reason) => {
+      await install('exec sleep 7302')
+      const socket = await open()
+      socket.send(`${frame} `)
+      const closed = await socket.hungUp()
+      expect([closed.code, closed.reason.slice(0, reason.length)]).toEqual([code, reason])
+      await until('no server left', async () => (await offshoot.exec(other, "pgrep -f '[s]leep 7302'")).stdout === '')
+    })
+
     it('carries more than it holds, to a client that reads late', async () => {
       await install('exec cat')
       const socket = await open()
@@ -164,18 +179,6 @@ describe('a session', () => {
       expect(socket.frames).toEqual(messages)
       await socket.close()
     })
-  })
-
-  it.each([
-    ['hello', 1007, 'not a header: "hello '],
-    ['Content-Length: 99999999999\r\n\r\n', 1009, 'message over'],
-    ['Content-Length: x\r\n\r\n', 1007, 'bad Content-Length'],
-  ])('is closed when its first frame is %j', async (frame, code, reason) => {
-    const socket = await TestSocket.open(offshoot, lsp('bash'))
-    socket.send(`${frame} `)
-    const closed = await socket.hungUp()
-    expect([closed.code, closed.reason.slice(0, reason.length)]).toEqual([code, reason])
-    await noneRuns()
   })
 
   it('is refused before the upgrade when there is no such server, folder or upgrade', async () => {

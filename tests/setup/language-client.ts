@@ -18,7 +18,7 @@ import {
 import { until } from './until.ts'
 
 /** Milliseconds that a server on an emulated processor may take for one answer. */
-const ANSWER_MS = 90_000
+const ANSWER_MS = 240_000
 
 /** An editor's half of the language server protocol, over any pair of streams that carries it. */
 export class LanguageClient {

@@ -9,6 +9,8 @@ export interface GuestIdentity {
   readonly time: Date
   readonly hostname: string
   readonly machineId: string
+  /** Of its network interface. */
+  readonly mac: string
   readonly entropy: Uint8Array
   /** `keep`: what the guest had where it is restored from. */
   readonly env: Readonly<Record<string, string>> | 'keep'
@@ -20,9 +22,15 @@ export function guestIdentity(id: SandboxId, env: GuestIdentity['env']): GuestId
     time: new Date(),
     hostname: `sbx-${id.slice(0, 8)}`,
     machineId: id.replaceAll('-', ''),
+    mac: macOf(id),
     entropy: guestEntropy(),
     env,
   }
+}
+
+/** Locally administered (02): no maker of hardware has it. The id's first 40 bits are random. */
+function macOf(id: SandboxId): string {
+  return `02${id.replaceAll('-', '').slice(0, 10)}`.replaceAll(/(?<=..)(?=(..)+$)/g, ':')
 }
 
 export function guestEntropy(): Buffer {

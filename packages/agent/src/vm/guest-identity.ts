@@ -30,7 +30,7 @@ export function guestIdentity(id: SandboxId, env: GuestIdentity['env']): GuestId
 
 /** Locally administered (02): no maker of hardware has it. The id's first 40 bits are random. */
 function macOf(id: SandboxId): string {
-  return `02${id.replaceAll('-', '').slice(0, 10)}`.replaceAll(/(?<=..)(?=(..)+$)/g, ':')
+  return `02${id.replaceAll('-', '').slice(0, 10)}`.replaceAll(/..(?=.)/g, '$&:')
 }
 
 export function guestEntropy(): Buffer {

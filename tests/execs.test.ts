@@ -72,6 +72,10 @@ describe('background commands', () => {
     await offshoot.exec(id, 'touch /tmp/go')
     expect(textOf(await second.rest())).toBe('ä\n')
     expect(textOf(await (await follow(exec, '?offset=99999')).rest())).toBe('')
+    const early = await start('while [ ! -e /tmp/later ]; do sleep 0.02; done; echo 0123456789')
+    const ahead = await follow(early, '?offset=4')
+    await offshoot.exec(id, 'touch /tmp/later')
+    expect(textOf(await ahead.rest())).toBe('456789\n')
   })
 
   it('never wait for a reader; what is no longer kept shows as a gap', async () => {

@@ -144,7 +144,10 @@ describe('a fork tree', () => {
         },
         60_000,
       )
-      expect(await output(parent.id, 'echo runs')).toBe('runs\n')
+      await until('the parent to answer', async () => {
+        const { status } = await offshoot.request('POST', `/v1/sandboxes/${parent.id}/exec`, { body: { cmd: 'true' } })
+        return status === 200
+      })
     }
     for (const { id } of (await offshoot.request('GET', '/v1/sandboxes')).body) await offshoot.delete(id)
   })

@@ -103,7 +103,7 @@ describe('a terminal', () => {
   it('takes UTF-8 that is cut anywhere, and erases it by characters', async () => {
     const text = 'grüße 漢字 🎉 ende'
     const cat = await open(command('echo ready; exec cat'))
-    await cat.shows('ready')
+    await cat.shows('ready\r\n')
     for (const byte of Buffer.from(`${text}\n`)) cat.send(Buffer.of(byte))
     await cat.shows(`${text}\r\n${text}\r\n`)
     type(cat, 'aü漢\u007f\u007fb\n')

@@ -51,11 +51,13 @@ class Delivery {
   readonly #stream: PushedEvents
   readonly #attachment: GuestAttachment
   readonly #text = { stdout: new Utf8Chunks(), stderr: new Utf8Chunks() }
+  readonly #from: number
   #next: number
 
   constructor(stream: PushedEvents, attachment: GuestAttachment, from: number) {
     this.#stream = stream
     this.#attachment = attachment
+    this.#from = from
     this.#next = Math.min(from, attachment.offset)
   }
 
@@ -65,7 +67,9 @@ class Delivery {
     output.on('data', (chunk: LogChunk) => {
       this.#skip(chunk.offset)
       this.#next = chunk.offset + chunk.bytes.length
-      this.#write(chunk.stream, this.#text[chunk.stream].push(chunk.bytes))
+      // The offset may be one that the output had not come to.
+      const wanted = chunk.bytes.subarray(Math.max(0, this.#from - chunk.offset))
+      this.#write(chunk.stream, this.#text[chunk.stream].push(wanted))
       if (this.#stream.isFull) output.pause()
     })
     output.once('end', () => {

@@ -196,7 +196,7 @@ describe('a stream of events', () => {
   })
 
   it('keeps an agent’s own failures to itself', async () => {
-    for (const status of [401, 403, 500, 503]) {
+    for (const status of [401, 403, 500, 502]) {
       agent.onOperation = (request, response) => {
         request.resume()
         response.writeHead(status).end('inside')

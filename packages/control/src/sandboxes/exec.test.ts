@@ -87,7 +87,7 @@ describe('POST /v1/sandboxes/{id}/exec', () => {
     expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
   })
 
-  it.each([401, 403, 500, 503])('keeps the agent’s %d to itself', async (status) => {
+  it.each([401, 403, 500, 502])('keeps the agent’s %d to itself', async (status) => {
     agent.onExec = async () => ({ status, body: { error: 'inside' } })
     const answer = await exec({ cmd: 'true' })
     expect(answer.status).toBe(500)

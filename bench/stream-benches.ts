@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
 import { Readable, Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { finished, pipeline } from 'node:stream/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
@@ -59,11 +59,14 @@ export async function streamFirstByte(offshoot: Offshoot, n = 200): Promise<Reco
       await exec.time(async () => offshoot.exec(id, 'true'))
       const rest = await firstByte.time(async () => {
         const response = await stream(offshoot, id, 'echo x')
+        // Before the first byte is heard of: the last may come with it.
+        const ended = finished(response, { signal: AbortSignal.timeout(ANSWER_MS) })
+        ended.catch(() => undefined)
         const [first] = (await once(response, 'data')) as [Buffer]
         if (!first.toString().startsWith('event: stdout\n')) throw new Error(`began with ${first.toString()}`)
-        return response
+        return { ended }
       })
-      if (rest) await once(rest.resume(), 'end')
+      await rest?.ended
     }
   })
   return { stream_first_byte: firstByte.figure('ms', exec.p50) }

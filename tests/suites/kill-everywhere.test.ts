@@ -67,23 +67,22 @@ async function playRound(round: number): Promise<{ what: string; losses: string[
   return { what, losses }
 }
 
-/** Ids of every sandbox that the logs know: their control groups are told by them from those of other servers. */
-async function knownIds(): Promise<Set<string>> {
-  const logs = join(offshoot.dataDir, 'logs')
-  const texts = await Promise.all((await readdir(logs)).map(async (name) => readFile(join(logs, name), 'utf8')))
-  return new Set(texts.flatMap((text) => text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []))
+/** Its control groups bear its name; those of other servers are beside them. */
+async function agentId(): Promise<string> {
+  const { agent_id: id } = JSON.parse(await readFile(join(offshoot.dataDir, 'agent/agent.json'), 'utf8'))
+  return id
 }
 
 async function leftovers(): Promise<string[]> {
   const folders = await Promise.all(
     ['sandboxes', 'snapshots', 'layers'].map(async (name) => readdir(join(offshoot.dataDir, 'agent', name))),
   )
-  const known = await knownIds()
+  const ownGroup = `${await agentId()}-`
   const groups = await Promise.all(
     ['', 'memory', 'pids'].map(async (name) => readdir(join('/sys/fs/cgroup', name, 'offshoot')).catch(() => [])),
   )
   const machines = (await offshoot.virtualMachines()).map(({ sandboxId }) => `QEMU of ${sandboxId}`)
-  return [...folders.flat(), ...machines, ...groups.flat().filter((name) => known.has(name))]
+  return [...folders.flat(), ...machines, ...groups.flat().filter((name) => name.startsWith(ownGroup))]
 }
 
 it(

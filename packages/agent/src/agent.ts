@@ -69,7 +69,7 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
   const host: Host = {
     dir,
     qemu,
-    cgroups: await Cgroups.detect(),
+    cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
     checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
@@ -20,41 +20,64 @@ const GROUP = 'offshoot'
 const REMOVE_TRIES = 50
 const REMOVE_RETRY_MS = 4
 
-/** Memory and process limits of VMs, a group each: version 2 where the host has it, else version 1. */
+/**
+ * Memory and process limits of VMs, a group each: version 2 where the host has it, else version 1. A group is its slot's:
+ * whatever the VM there is called later, what it has used stays counted.
+ */
 export class Cgroups {
   readonly #hierarchies: readonly Hierarchy[]
+  /** Agents of one host share the hierarchies. */
+  readonly #prefix: string
 
-  private constructor(hierarchies: readonly Hierarchy[]) {
+  private constructor(hierarchies: readonly Hierarchy[], prefix: string) {
     this.#hierarchies = hierarchies
+    this.#prefix = prefix
   }
 
   /** `null` where this host gives us none: no root, no controllers, or read-only. */
-  static async detect(root = '/sys/fs/cgroup'): Promise<Cgroups | null> {
+  static async detect(agentId: string, root = '/sys/fs/cgroup'): Promise<Cgroups | null> {
     try {
       const isUnified = await exists(join(root, 'cgroup.controllers'))
-      return new Cgroups(isUnified ? await prepareUnified(root) : await prepareSplit(root))
+      return new Cgroups(isUnified ? await prepareUnified(root) : await prepareSplit(root), `${agentId}-`)
     } catch {
       return null
     }
   }
 
-  async create(name: string, limits: CgroupLimits): Promise<void> {
+  async create(slot: number, limits: CgroupLimits): Promise<void> {
     await Promise.all(
       this.#hierarchies.map(async (hierarchy) => {
-        const folder = join(hierarchy.folder, name)
+        const folder = join(hierarchy.folder, this.#nameOf(slot))
         await mkdir(folder, { recursive: true })
         for (const { file, value } of hierarchy.limits) await writeFile(join(folder, file), value(limits))
       }),
     )
   }
 
-  async attach(name: string, pid: number): Promise<void> {
-    await Promise.all(this.#hierarchies.map(({ folder }) => writeFile(join(folder, name, 'cgroup.procs'), String(pid))))
+  async attach(slot: number, pid: number): Promise<void> {
+    const files = this.#hierarchies.map(({ folder }) => join(folder, this.#nameOf(slot), 'cgroup.procs'))
+    await Promise.all(files.map((file) => writeFile(file, String(pid))))
   }
 
   /** Removes a group whose processes have ended; one that is not there is fine. */
-  async remove(name: string): Promise<void> {
-    await Promise.all(this.#hierarchies.map(({ folder }) => removeGroup(join(folder, name))))
+  async remove(slot: number): Promise<void> {
+    await Promise.all(this.#hierarchies.map(({ folder }) => removeGroup(join(folder, this.#nameOf(slot)))))
+  }
+
+  /** Removes the groups of every other slot of this agent, but for those in which something still runs. */
+  async removeAllBut(isTaken: (slot: number) => boolean): Promise<void> {
+    for (const { folder } of this.#hierarchies) {
+      for (const name of await readdir(folder)) {
+        if (!name.startsWith(this.#prefix) || isTaken(Number(name.slice(this.#prefix.length)))) continue
+        await rmdir(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EBUSY' && error.code !== 'ENOENT') throw error
+        })
+      }
+    }
+  }
+
+  #nameOf(slot: number): string {
+    return `${this.#prefix}${slot}`
   }
 }
 

@@ -32,7 +32,7 @@ export async function bootVm(
   await mkdir(folder, { mode: 0o700 })
   if (uid !== null) await chown(folder, uid, uid)
   const memoryMib = manifest.memory_mb + TRANSLATION_CACHE_MIB + QEMU_MIB
-  await host.cgroups?.create(id, { memoryMib, processes: MAX_PROCESSES })
+  await host.cgroups?.create(manifest.slot, { memoryMib, processes: MAX_PROCESSES })
   const vm = await restore(
     {
       qemu: host.qemu.path,

@@ -15,7 +15,6 @@ export async function endUnmanaged(host: Host, id: SandboxId | null, process: Pr
   host.log.warn({ sandbox_id: id, pid: process.pid }, 'QEMU without a sandbox ended')
   // A bake that its agent did not live to finish was never anybody's sandbox.
   if (id === null) return
-  await host.cgroups?.remove(id)
   const message = 'a VM without a sandbox was found and ended'
   await host.events.append({ type: 'recover.unmanaged', sandboxId: id, workspaceId: null, message, metadata: {} })
   host.events.forget(id)

@@ -58,5 +58,5 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   }
   sandbox.vm = null
   await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
-  await host.cgroups?.remove(sandbox.id)
+  await host.cgroups?.remove(sandbox.manifest.slot)
 }

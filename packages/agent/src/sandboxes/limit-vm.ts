@@ -15,7 +15,7 @@ const KILL_MS = 10_000
  */
 export function limitVm(host: Host, sandbox: Sandbox, vm: Vm): void {
   if (host.cgroups === null) return
-  vm.limits = host.cgroups.attach(sandbox.id, vm.process.pid).catch(async (error: unknown) => {
+  vm.limits = host.cgroups.attach(sandbox.manifest.slot, vm.process.pid).catch(async (error: unknown) => {
     if (vm.hasEnded) return
     host.log.error({ err: error, sandbox_id: sandbox.id }, 'VM cannot be limited')
     await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))

@@ -51,6 +51,7 @@ export class Reconciliation {
 export async function reconcile(host: Host): Promise<void> {
   await endStrayProcesses(host)
   await removeStrayFolders(host)
+  await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
   await host.snapshots.removeUnfinished()
   await flattenLongChains(host)
   await sweepLayers(host)
@@ -79,7 +80,6 @@ async function removeStrayFolders(host: Host): Promise<void> {
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
       host.log.warn({ sandbox_id: id }, 'folder without a sandbox removed')
-      await host.cgroups?.remove(id)
       await rm(host.dir.sandbox(id), { recursive: true, force: true })
       continue
     }

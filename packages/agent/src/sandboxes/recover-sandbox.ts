@@ -65,7 +65,7 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
 /** A QEMU that is still there was to end, or belongs to a wake that nobody was answered for. */
 async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly VmProcess[]): Promise<void> {
   await endVmProcesses(processes)
-  await host.cgroups?.remove(sandbox.id)
+  await host.cgroups?.remove(sandbox.manifest.slot)
   await announceState(host, sandbox)
 }
 
@@ -96,7 +96,7 @@ async function fail(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Pr
     }
   }
   await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
-  await host.cgroups?.remove(sandbox.id)
+  await host.cgroups?.remove(sandbox.manifest.slot)
 }
 
 function isSame(process: ProcessIdentity, noted: ProcessIdentity | null): boolean {

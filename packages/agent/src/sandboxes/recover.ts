@@ -41,6 +41,7 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
     if (manifest === null) await removeUnfinished(host, id, own)
     else await recoverSandbox(host, mode, { manifest, records: missing.get(id) ?? [], processes: own })
   })
+  await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
 }
 
 /** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */
@@ -71,6 +72,5 @@ async function loadFolders(host: Host) {
 
 async function removeUnfinished(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
   for (const { process } of processes) await endUnmanaged(host, id, process)
-  await host.cgroups?.remove(id)
   await rm(host.dir.sandbox(id), { recursive: true, force: true })
 }

@@ -4,7 +4,7 @@ import type { Sandbox } from './sandbox.ts'
 
 /** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
 export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
-  await host.cgroups?.remove(sandbox.id)
+  await host.cgroups?.remove(sandbox.manifest.slot)
   // Whoever still writes into the folder keeps it from being removed.
   await sandbox.log.close()
   await sandbox.events.close()

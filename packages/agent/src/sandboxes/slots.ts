@@ -22,6 +22,10 @@ export class Slots {
     this.#taken.add(slot)
   }
 
+  isTaken(slot: number): boolean {
+    return this.#taken.has(slot)
+  }
+
   release(slot: number): void {
     this.#taken.delete(slot)
   }

@@ -77,6 +77,6 @@ async function restoreHibernated(
 
 /** What a wake that failed has begun; what it wrote to the disk goes with its layer. */
 async function forgetVm(host: Host, sandbox: Sandbox): Promise<void> {
-  await host.cgroups?.remove(sandbox.id)
+  await host.cgroups?.remove(sandbox.manifest.slot)
   await rm(host.dir.vm(sandbox.id), { recursive: true, force: true })
 }

@@ -24,7 +24,7 @@ async function fail(
   await vm.detach()
   await announceDeath(host, sandbox, exitCode, signal)
   await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
-  await host.cgroups?.remove(sandbox.id)
+  await host.cgroups?.remove(sandbox.manifest.slot)
 }
 
 export async function announceDeath(

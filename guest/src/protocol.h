@@ -84,7 +84,7 @@ enum run_option {
 enum refresh_option { REFRESH_KEEP_ENV = 1 };
 
 // What a REFRESH may hold besides.
-enum refresh_field { REFRESH_MAC = 1 };
+enum refresh_field { REFRESH_MAC = 1, REFRESH_ADDRESS = 2 };
 
 // What a CREDIT frame speaks of.
 enum credit_target { CREDIT_STDIN = 0, CREDIT_STDOUT = 1, CREDIT_STDERR = 2 };

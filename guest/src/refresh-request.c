@@ -8,6 +8,10 @@ enum {
 	// u64 time, u16 options, u16 host name bytes, u16 entropy bytes, u16 variables, u16 fields bytes.
 	FIXED_BYTES = 18,
 	FIELD_HEADER_BYTES = 2,
+	// Address, prefix length, gateway, MTU.
+	ADDRESS_FIELD_BYTES = IPV4_BYTES + 1 + IPV4_BYTES + 2,
+	// What every host must be able to send whole (RFC 791), and the most that virtio-net takes.
+	MTU_MIN_BYTES = 576,
 };
 
 static bool is_hostname(const char *text)
@@ -27,13 +31,38 @@ static void take_text(char *to, const uint8_t **at, size_t count)
 	*at += count;
 }
 
-static bool take_field(struct refresh_request *request, uint8_t field, const uint8_t *value, size_t value_bytes)
+static bool take_mac(struct refresh_request *request, const uint8_t *value, size_t value_bytes)
 {
-	if (field != REFRESH_MAC || value_bytes != MAC_BYTES || request->has_mac)
+	if (value_bytes != MAC_BYTES || request->has_mac)
 		return false;
 	memcpy(request->mac, value, MAC_BYTES);
 	request->has_mac = true;
 	return true;
+}
+
+static bool take_address(struct refresh_request *request, const uint8_t *value, size_t value_bytes)
+{
+	struct interface_address *to = &request->address;
+	if (value_bytes != ADDRESS_FIELD_BYTES || request->has_address)
+		return false;
+	memcpy(to->address, value, IPV4_BYTES);
+	to->prefix_bits = value[IPV4_BYTES];
+	memcpy(to->gateway, value + IPV4_BYTES + 1, IPV4_BYTES);
+	to->mtu = read_u16(value + IPV4_BYTES + 1 + IPV4_BYTES);
+	request->has_address = true;
+	return to->prefix_bits >= 1 && to->prefix_bits <= 30 && to->mtu >= MTU_MIN_BYTES;
+}
+
+static bool take_field(struct refresh_request *request, uint8_t field, const uint8_t *value, size_t value_bytes)
+{
+	switch (field) {
+	case REFRESH_MAC:
+		return take_mac(request, value, value_bytes);
+	case REFRESH_ADDRESS:
+		return take_address(request, value, value_bytes);
+	default:
+		return false;
+	}
 }
 
 static bool take_fields(struct refresh_request *request, const uint8_t *at, size_t count)

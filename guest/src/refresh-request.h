@@ -18,6 +18,8 @@ struct refresh_request {
 	size_t entropy_bytes;
 	bool has_mac;
 	uint8_t mac[MAC_BYTES];
+	bool has_address;
+	struct interface_address address;
 	const char *env; // strings, each ended by NUL
 	size_t env_bytes;
 	size_t env_count;

@@ -111,12 +111,36 @@ static const char *const host_keys[] = {
 };
 enum { HOST_KEYS = sizeof host_keys / sizeof *host_keys };
 
+// The gateway answers for the names of the world.
+static int write_name_server(const char *root, const uint8_t gateway[IPV4_BYTES])
+{
+	char line[sizeof "nameserver 255.255.255.255\n"];
+	int line_bytes =
+	    snprintf(line, sizeof line, "nameserver %d.%d.%d.%d\n", gateway[0], gateway[1], gateway[2], gateway[3]);
+	return file_replace(under(root, "/etc/resolv.conf"), line, (size_t)line_bytes);
+}
+
 static int remove_host_keys(const char *root)
 {
 	for (size_t i = 0; i < HOST_KEYS; i++)
 		if (unlink(under(root, host_keys[i])) != 0 && errno != ENOENT && errno != ENOTDIR)
 			return errno;
 	return 0;
+}
+
+// Connections end where no packet of theirs finds a way: after the old address has gone and before the new route is there.
+static struct refreshed refresh_interface(const struct refresh_request *request)
+{
+	static const char name[] = "eth0";
+	int error = request->has_mac ? interface_set_mac(name, request->mac) : 0;
+	if (error != 0)
+		return (struct refreshed){error, "mac"};
+	if (request->has_address && (error = interface_set_address(name, &request->address)) != 0)
+		return (struct refreshed){error, "address"};
+	error = connections_reset();
+	if (error != 0 || !request->has_address)
+		return (struct refreshed){error, "connections"};
+	return (struct refreshed){interface_set_gateway(name, request->address.gateway), "route"};
 }
 
 static struct refreshed refresh_system(const struct refresh_request *request)
@@ -129,9 +153,7 @@ static struct refreshed refresh_system(const struct refresh_request *request)
 	error = add_entropy(request->entropy, request->entropy_bytes);
 	if (error != 0)
 		return (struct refreshed){error, "entropy"};
-	if (request->has_mac && (error = interface_set_mac("eth0", request->mac)) != 0)
-		return (struct refreshed){error, "mac"};
-	return (struct refreshed){connections_reset(), "connections"};
+	return refresh_interface(request);
 }
 
 static struct refreshed refresh_files(const char *root, const struct refresh_request *request)
@@ -145,6 +167,8 @@ static struct refreshed refresh_files(const char *root, const struct refresh_req
 	error = write_hostname(root, request->hostname);
 	if (error != 0)
 		return (struct refreshed){error, "hostname file"};
+	if (request->has_address && (error = write_name_server(root, request->address.gateway)) != 0)
+		return (struct refreshed){error, "name server"};
 	return (struct refreshed){remove_host_keys(root), "host keys"};
 }
 
@@ -164,7 +188,7 @@ struct refreshed refresh_time(const struct refresh_target *target, const uint8_t
 void refresh_prepare(const struct refresh_target *target)
 {
 	static const char *const files[] = {"/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/hosts", "/etc/hostname",
-					    "/etc/passwd", "/etc/group"};
+					    "/etc/resolv.conf", "/etc/passwd", "/etc/group"};
 	static char contents[64 * 1024];
 	if (target->root == NULL)
 		return;

@@ -245,23 +245,23 @@ static void check_tar(void)
 	assert(tar_parse_pax((const uint8_t *)"6 a=b\n11 path=xy\n", 17, &extra) && strcmp(extra.name, "xy") == 0);
 }
 
-enum { REFRESH_BYTES = 18 + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES + 8 + 4 };
+enum { REFRESH_BYTES = 18 + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES + 8 + 13 + 4 };
 
-// Host name "box", 32 bytes of entropy, a MAC field, one variable "A=b".
+// Host name "box", 32 bytes of entropy, a MAC and an address, one variable "A=b".
 static void make_refresh(uint8_t message[REFRESH_BYTES])
 {
-	static const uint8_t mac[] = {REFRESH_MAC, MAC_BYTES, 2, 0, 0, 0, 0, 9};
+	static const uint8_t fields[] = {REFRESH_MAC, MAC_BYTES, 2, 0, 0, 0, 0, 9, REFRESH_ADDRESS, 11, 10, 1, 2, 6, 30, 10, 1, 2, 5, 0x78, 0x05};
 	memset(message, 0, REFRESH_BYTES);
 	write_u64(message, 1234567890123456789u);
 	write_u16(message + 10, 3);
 	write_u16(message + 12, ENTROPY_MIN_BYTES);
 	write_u16(message + 14, 1);
-	write_u16(message + 16, sizeof mac);
+	write_u16(message + 16, sizeof fields);
 	uint8_t *at = message + 18;
 	memcpy(at, "box", 3);
 	memset(at + 3, 'a', MACHINE_ID_BYTES);
 	memset(at + 3 + MACHINE_ID_BYTES, 7, ENTROPY_MIN_BYTES);
-	memcpy(at + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES, mac, sizeof mac);
+	memcpy(at + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES, fields, sizeof fields);
 	memcpy(message + REFRESH_BYTES - 4, "A=b", 4);
 }
 
@@ -283,6 +283,8 @@ static void check_refresh_request(void)
 	assert(refresh_request_parse(&request, message, sizeof message));
 	assert(request.time_ns == 1234567890123456789u && strcmp(request.hostname, "box") == 0);
 	assert(request.has_mac && request.mac[5] == 9 && !request.keeps_env);
+	assert(request.has_address && request.address.address[3] == 6 && request.address.prefix_bits == 30);
+	assert(request.address.gateway[3] == 5 && request.address.mtu == 1400);
 	assert(request.entropy_bytes == ENTROPY_MIN_BYTES && request.entropy[0] == 7);
 	assert(request.env_count == 1 && request.env_bytes == 4 && memcmp(request.env, "A=b", 4) == 0);
 	for (size_t count = 0; count < sizeof message; count++)
@@ -304,6 +306,12 @@ static void check_refresh_request(void)
 	assert(!parses(message, sizeof message, &request));
 	message[field_at + 1] = 255;
 	assert(!parses(message, sizeof message, &request));
+	static const struct { uint8_t at, value; } bad_addresses[] = {{0, REFRESH_MAC}, {1, 10}, {1, 12}, {6, 0}, {6, 31}, {12, 1}};
+	for (size_t i = 0; i < sizeof bad_addresses / sizeof *bad_addresses; i++) {
+		make_refresh(message);
+		message[field_at + 8 + bad_addresses[i].at] = bad_addresses[i].value;
+		assert(!parses(message, sizeof message, &request));
+	}
 	make_refresh(message);
 	message[18] = '-';
 	assert(!parses(message, sizeof message, &request));

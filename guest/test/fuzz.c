@@ -25,7 +25,7 @@ static uint32_t draw(uint32_t below)
 // As REFRESH has it: fields and a variable, each sometimes of a wrong length.
 static size_t make_refresh(uint8_t *to)
 {
-	size_t hostname_bytes = 1 + draw(6), entropy_bytes = ENTROPY_MIN_BYTES + draw(8), fields_bytes = 8 * draw(3);
+	size_t hostname_bytes = 1 + draw(6), entropy_bytes = ENTROPY_MIN_BYTES + draw(8), fields_bytes = 8 * draw(3) + 13 * draw(2);
 	bool has_env = draw(2) == 0;
 	memset(to, 0, 18);
 	write_u16(to + 8, (uint16_t)(draw(4) == 0 ? draw(4) : !has_env));
@@ -38,6 +38,12 @@ static size_t make_refresh(uint8_t *to)
 	used += hostname_bytes + MACHINE_ID_BYTES + entropy_bytes;
 	for (size_t i = 0; i < fields_bytes; i++)
 		to[used++] = i % 8 == 0 ? REFRESH_MAC : i % 8 == 1 ? (uint8_t)(draw(4) == 0 ? draw(20) : MAC_BYTES) : 9;
+	if (fields_bytes % 8 == 5) {
+		uint8_t *field = to + used - 13;
+		field[0] = REFRESH_ADDRESS;
+		field[1] = (uint8_t)(draw(4) == 0 ? draw(20) : 11);
+		field[6] = (uint8_t)draw(33);
+	}
 	memcpy(to + used, "A=b", 4);
 	return used + (has_env ? 4 : 0);
 }

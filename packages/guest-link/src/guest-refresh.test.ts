@@ -71,6 +71,26 @@ describe('requests', () => {
     expect((await runToEnd(link, 'echo [$COLOUR]')).stdout.toString()).toBe('[]\n')
   })
 
+  it('names the gateway as the name server', async () => {
+    await mkdir(path('etc'))
+    const address = { ip: '10.213.0.6', prefixBits: 30, gateway: '10.213.0.5', mtu: 1400 }
+    const refresh = { time: 1n, hostname: 'b', machineId: 'b'.repeat(32), entropy: randomBytes(32), env: {} }
+    await link.refresh(refresh, patience('refresh'))
+    expect(existsSync(path('etc/resolv.conf'))).toBe(false)
+    await link.refresh({ ...refresh, address }, patience('refresh'))
+    expect(readFileSync(path('etc/resolv.conf'), 'utf8')).toBe('nameserver 10.213.0.5\n')
+    for (const [wrong, named] of [
+      [{ ip: '10.213.0' }, 'address'],
+      [{ gateway: 'fe80::1' }, 'address'],
+      [{ prefixBits: 31 }, 'prefix'],
+      [{ mtu: 100 }, 'mtu'],
+    ] as const) {
+      const refused = link.refresh({ ...refresh, address: { ...address, ...wrong } }, patience('refresh'))
+      await expect(refused).rejects.toThrow(`refresh: ${named}`)
+    }
+    await link.ping(patience('ping'))
+  })
+
   it('leaves nothing of longer contents, and does not follow a link', async () => {
     await mkdir(path('etc'))
     await writeFile(path('etc/hostname'), 'a-name-much-longer-than-the-new-one\n')

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import { constants } from 'node:os'
 import {
   GUEST_ENVIRONMENT_MAX_ENTRIES,
@@ -22,6 +23,18 @@ export interface GuestRefresh {
   readonly env: Readonly<Record<string, string>> | 'keep'
   /** For `eth0`, six lower-case hex pairs with colons; left as it is where absent. */
   readonly mac?: string | undefined
+  /** For `eth0`; what it has stays where absent. */
+  readonly address?: GuestAddress | undefined
+}
+
+/** Where a guest stands in its network: dotted addresses. The gateway is its name server too. */
+export interface GuestAddress {
+  readonly ip: string
+  /** 1 to 30. */
+  readonly prefixBits: number
+  readonly gateway: string
+  /** Bytes, 576 to 65535. */
+  readonly mtu: number
 }
 
 /** @throws GuestRequestError E2BIG or EINVAL, for what the guest could only refuse. */
@@ -31,7 +44,10 @@ export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(refresh.hostname)) throw invalid('host name')
   if (env.some((string) => string.includes('\0'))) throw invalid('env')
 
-  const fields = refresh.mac === undefined ? [] : encodeMac(refresh.mac)
+  const fields = [
+    ...(refresh.mac === undefined ? [] : encodeMac(refresh.mac)),
+    ...(refresh.address === undefined ? [] : encodeAddress(refresh.address)),
+  ]
   const head = Buffer.alloc(18)
   head.writeBigUInt64LE(guestTimeNs(refresh.time), 0)
   head.writeUInt16LE(refresh.env === 'keep' ? RefreshOption.keepEnv : 0, 8)
@@ -56,6 +72,18 @@ export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
 function encodeMac(mac: string): readonly number[] {
   if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(mac)) throw invalid('mac')
   return [RefreshField.mac, 6, ...Buffer.from(mac.replaceAll(':', ''), 'hex')]
+}
+
+function encodeAddress({ ip, prefixBits, gateway, mtu }: GuestAddress): readonly number[] {
+  if (!isIPv4(ip) || !isIPv4(gateway)) throw invalid('address')
+  if (!(prefixBits >= 1 && prefixBits <= 30)) throw invalid('prefix')
+  if (!(mtu >= 576 && mtu <= 0xffff)) throw invalid('mtu')
+  const value = [...bytesOf(ip), prefixBits, ...bytesOf(gateway), mtu & 0xff, mtu >> 8]
+  return [RefreshField.address, value.length, ...value]
+}
+
+function bytesOf(ip: string): readonly number[] {
+  return ip.split('.').map(Number)
 }
 
 export function guestTimeNs(time: bigint | Date): bigint {

@@ -16,7 +16,9 @@
 #include "commands.h"
 #include "file.h"
 #include "hold.h"
+#include "listeners.h"
 #include "sources.h"
+#include "tcp-streams.h"
 
 enum { EVENTS_AT_ONCE = 64 };
 
@@ -35,6 +37,7 @@ struct agent {
 	struct commands commands;
 	struct kept kept;
 	struct attachments attachments;
+	struct tcp_streams tcp_streams;
 	struct drains drains;
 };
 
@@ -44,6 +47,7 @@ static void forget_host(struct agent *agent)
 	agent->message_type = 0;
 	commands_end(&agent->commands);
 	attachments_end(&agent->attachments);
+	tcp_streams_end(&agent->tcp_streams);
 }
 
 // The host broke the protocol: what it says from here on has no meaning until its next HELLO.
@@ -118,7 +122,8 @@ static void on_release(struct agent *agent, const struct frame *frame)
 
 static bool is_live(struct agent *agent, uint32_t stream)
 {
-	return commands_have(&agent->commands, stream) || attachments_find(&agent->attachments, stream) != NULL;
+	return commands_have(&agent->commands, stream) || attachments_find(&agent->attachments, stream) != NULL ||
+	       tcp_streams_find(&agent->tcp_streams, stream) != NULL;
 }
 
 static void run_kept(struct agent *agent, uint32_t stream, bool has_stdin, const struct run_request *request)
@@ -233,10 +238,39 @@ static bool on_kept_order(struct agent *agent, const struct frame *frame)
 	return true;
 }
 
-// Frames of a live stream, which is a command's or follows a kept one; an id that is neither may just have ended.
+static bool on_dial(struct agent *agent, const struct frame *frame)
+{
+	if (frame->stream == 0 || is_live(agent, frame->stream))
+		return false;
+	if (!hold_is_taken())
+		return tcp_streams_dial(&agent->tcp_streams, frame);
+	// To connect is to have the server's socket locked, which a held process may have done.
+	channel_send_error(&agent->channel, FRAME_FAILED, frame->stream, EAGAIN, "the machine is held");
+	return true;
+}
+
+static void on_listeners(struct agent *agent, const struct frame *frame)
+{
+	static uint16_t ports[LISTENERS_MAX];
+	size_t count = 0;
+	int error = hold_is_taken() ? EAGAIN : listeners_list(ports, &count);
+	if (error != 0) {
+		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, error, "listeners: not listed");
+		return;
+	}
+	uint8_t *to = channel_begin(&agent->channel);
+	for (size_t i = 0; i < count; i++)
+		write_u16(to + 2 * i, ports[i]);
+	channel_commit(&agent->channel, FRAME_LISTENER_LIST, 0, frame->stream, 2 * count);
+}
+
+// Frames of a live stream: a command's, one that follows a kept one, a connection's; an id that is none may just have ended.
 static bool on_stream_frame(struct agent *agent, const struct frame *frame)
 {
 	struct attachment *attachment = frame->stream == 0 ? NULL : attachments_find(&agent->attachments, frame->stream);
+	struct tcp_stream *tcp = frame->stream == 0 ? NULL : tcp_streams_find(&agent->tcp_streams, frame->stream);
+	if (tcp != NULL)
+		return tcp_streams_take(&agent->tcp_streams, tcp, frame);
 	switch (frame->type) {
 	case FRAME_STDIN:
 		return attachment != NULL ? attachments_stdin(attachment, frame) : commands_stdin(&agent->commands, frame);
@@ -296,6 +330,12 @@ static void on_frame(struct agent *agent, const struct frame *frame)
 		break;
 	case FRAME_ATTACH:
 		is_good = !is_live(agent, frame->stream) && attachments_attach(&agent->attachments, frame);
+		break;
+	case FRAME_DIAL:
+		is_good = on_dial(agent, frame);
+		break;
+	case FRAME_LISTENERS:
+		on_listeners(agent, frame);
 		break;
 	case FRAME_KEPT:
 		on_kept(agent, frame);
@@ -402,6 +442,9 @@ static bool take_event(struct agent *agent, const struct epoll_event *event)
 	case SOURCE_KEPT_STDERR:
 		kept_wake(&agent->kept, source, index);
 		return false;
+	case SOURCE_TCP:
+		tcp_streams_wake(&agent->tcp_streams, index);
+		return false;
 	case SOURCE_DRAIN:
 		drains_wake(&agent->drains, index);
 		return false;
@@ -415,6 +458,7 @@ static bool pump(struct agent *agent)
 	bool progress = commands_pump(&agent->commands);
 	progress |= kept_pump(&agent->kept);
 	progress |= attachments_pump(&agent->attachments);
+	progress |= tcp_streams_pump(&agent->tcp_streams);
 	return progress;
 }
 
@@ -459,7 +503,7 @@ static void open_sources(struct agent *agent)
 	fill_wanted(&set);
 	agent->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	agent->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	agent->commands.poll_fd = agent->kept.poll_fd = agent->drains.poll_fd = agent->poll_fd;
+	agent->commands.poll_fd = agent->kept.poll_fd = agent->drains.poll_fd = agent->tcp_streams.poll_fd = agent->poll_fd;
 	source_watch(agent->poll_fd, EPOLL_CTL_ADD, agent->signal_fd, EPOLLIN, SOURCE_SIGNAL, 0);
 	if (agent->setup->listener_fd >= 0)
 		source_watch(agent->poll_fd, EPOLL_CTL_ADD, agent->setup->listener_fd, EPOLLIN, SOURCE_LISTENER, 0);
@@ -475,7 +519,7 @@ void agent_serve(const struct agent_setup *setup)
 	agent.channel.readable = agent.channel.writable = setup->channel_fd >= 0;
 	agent.commands.channel = &agent.channel;
 	agent.commands.drains = agent.kept.drains = &agent.drains;
-	agent.attachments.channel = &agent.channel;
+	agent.attachments.channel = agent.tcp_streams.channel = &agent.channel;
 	agent.attachments.kept = &agent.kept;
 	open_sources(&agent);
 	take_signals(&agent);

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
@@ -11,12 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
+#include "sock-diag.h"
+
 enum {
-	ANSWER_MAX_BYTES = 32 * 1024,
-	ANSWER_DEADLINE_S = 1,
 	// Connections that end while they are listed may hide others. A list without any ends it.
 	LISTS_MAX = 16,
 	// A connection that is over but for its last packets (TIME_WAIT) has no owner any more, and cannot be ended.
@@ -43,20 +41,6 @@ static bool is_within(const struct inet_diag_msg *connection)
 	return is_loopback(connection->idiag_family, id->idiag_dst) || memcmp(id->idiag_src, id->idiag_dst, address_bytes) == 0;
 }
 
-static int ask(int fd, uint16_t type, uint16_t flags, uint8_t family, const struct inet_diag_sockid *id)
-{
-	struct {
-		struct nlmsghdr head;
-		struct inet_diag_req_v2 request;
-	} message = {
-		.head = {.nlmsg_len = sizeof message, .nlmsg_type = type, .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags)},
-		.request = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = STATES},
-	};
-	if (id != NULL)
-		message.request.id = *id;
-	return send(fd, &message, sizeof message, 0) < 0 ? errno : 0;
-}
-
 // The kernel's answer of one message; that somebody else was faster is no failure.
 static int end_one(int fd, const struct inet_diag_msg *connection)
 {
@@ -64,7 +48,7 @@ static int end_one(int fd, const struct inet_diag_msg *connection)
 		struct nlmsghdr head;
 		struct nlmsgerr error;
 	} answer;
-	int error = ask(fd, SOCK_DESTROY, NLM_F_ACK, connection->idiag_family, &connection->id);
+	int error = sock_diag_ask(fd, SOCK_DESTROY, NLM_F_ACK, connection->idiag_family, STATES, &connection->id);
 	if (error != 0)
 		return error;
 	if (recv(fd, &answer, sizeof answer, 0) < (ssize_t)sizeof answer)
@@ -92,9 +76,9 @@ static int end_listed(int fd, const struct nlmsghdr *head, size_t bytes, bool *i
 
 static int end_once(int list_fd, int end_fd, uint8_t family, size_t *ended)
 {
-	static _Alignas(struct nlmsghdr) uint8_t answer[ANSWER_MAX_BYTES];
+	static _Alignas(struct nlmsghdr) uint8_t answer[SOCK_DIAG_ANSWER_MAX_BYTES];
 	bool is_last = false;
-	int error = ask(list_fd, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, family, NULL);
+	int error = sock_diag_ask(list_fd, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, family, STATES, NULL);
 	while (error == 0 && !is_last) {
 		ssize_t got = recv(list_fd, answer, sizeof answer, 0);
 		if (got <= 0)
@@ -115,19 +99,10 @@ static int end_family(int list_fd, int end_fd, uint8_t family)
 	return error;
 }
 
-static int open_diagnosis(void)
-{
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	struct timeval deadline = {.tv_sec = ANSWER_DEADLINE_S};
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof deadline);
-	return fd;
-}
-
 int connections_reset(void)
 {
-	int list_fd = open_diagnosis();
-	int end_fd = open_diagnosis();
+	int list_fd = sock_diag_open();
+	int end_fd = sock_diag_open();
 	int error = list_fd < 0 || end_fd < 0 ? errno : end_family(list_fd, end_fd, AF_INET);
 	if (error == 0)
 		error = end_family(list_fd, end_fd, AF_INET6);

@@ -79,7 +79,7 @@ static size_t make_input(uint8_t *to)
 	for (uint32_t frames = 1 + draw(4); frames > 0 && INPUT_BYTES - used >= FRAME_MAX_BYTES; frames--) {
 		uint8_t *frame = to + used;
 		size_t payload_bytes = make_payload(frame + FRAME_HEADER_BYTES);
-		frame[0] = (uint8_t)(1 + draw(40));
+		frame[0] = (uint8_t)(1 + draw(46));
 		frame[1] = (uint8_t)draw(4);
 		write_u16(frame + 2, (uint16_t)payload_bytes);
 		write_u32(frame + 4, draw(5));

@@ -1,4 +1,4 @@
-// File operations and connections that run as commands of the agent's own: a forked child without exec, under the user who asks. So the
+// File operations that run as commands of the agent's own: a forked child without exec, under the user who asks. So the
 // streams, credit and kill of commands carry them, and no file system, however it hangs, holds the agent.
 //
 // Results go to standard output. A failure at any time is one record on standard error (`errno u32, text`) and exit code
@@ -25,6 +25,5 @@ int builtin_move(char *const *argv);	// from, to, overwrite 0|1, parents 0|1
 int builtin_archive(char *const *argv); // path
 int builtin_unpack(char *const *argv);	// path
 int builtin_watch(char *const *argv);	// path, recursive 0|1
-int builtin_connect(char *const *argv); // port
 
 #endif

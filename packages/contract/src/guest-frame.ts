@@ -10,7 +10,7 @@
  */
 
 /** Spoken by this build; the guest answers with its own in HELLO_ACK. */
-export const GUEST_PROTOCOL_VERSION = 3
+export const GUEST_PROTOCOL_VERSION = 4
 
 export const FRAME_HEADER_BYTES = 8
 export const FRAME_PAYLOAD_MAX_BYTES = 16_384
@@ -72,6 +72,11 @@ export const FrameType = {
   signal: 34,
   forget: 35,
   done: 36,
+  dial: 40,
+  connected: 41,
+  closed: 42,
+  listeners: 43,
+  listenerList: 44,
 } as const
 
 /** How a RUN wants its command: on a terminal, kept beyond the connection, as a builtin of the guest. */

@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { constants } from 'node:os'
 import { buffer, text } from 'node:stream/consumers'
+import { FrameType } from '@offshoot/contract/guest-frame'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { GuestLink } from './link.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
+import { RawHost } from './testing/raw-host.ts'
+import { until } from './testing/until.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -23,7 +27,10 @@ afterEach(async () => {
 })
 
 async function listen(onConnection: (socket: Socket) => void, host = '127.0.0.1'): Promise<number> {
-  server = createServer({ allowHalfOpen: true }, onConnection).listen(0, host)
+  server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => undefined)
+    onConnection(socket)
+  }).listen(0, host)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }
@@ -32,20 +39,18 @@ const answer = async (socket: Socket) => socket.end(`${await text(socket)}, and 
 
 it.each(['127.0.0.1', '::1'])('reaches a server that listens on %s, and each half ends by itself', async (host) => {
   const port = await listen((socket) => void answer(socket), host)
-  const connection = await link.dial(port, patience('connection'))
-  connection.stderr.resume()
-  connection.stdin.end('a question')
-  expect(await text(connection.stdout)).toBe('a question, and the answer')
-  expect(await connection.exited).toEqual({ exitCode: 0, signal: null })
+  const connection = await link.ports.dial(port, patience('connection'))
+  connection.input.end('a question')
+  expect(await text(connection.output)).toBe('a question, and the answer')
+  await connection.closed
 })
 
 it('carries both directions whole at the same time, however slow one of them is', async () => {
   const port = await listen((socket) => void socket.pipe(socket))
-  const connection = await link.dial(port, patience('connection'))
-  connection.stderr.resume()
+  const connection = await link.ports.dial(port, patience('connection'))
   const sent = randomBytes(8 * 1024 * 1024)
-  connection.stdin.end(sent)
-  const received = await buffer(connection.stdout)
+  connection.input.end(sent)
+  const received = await buffer(connection.output)
   expect(received.equals(sent)).toBe(true)
 })
 
@@ -54,27 +59,140 @@ it('still brings the last words of a server that listens no more', async () => {
     socket.end('go away')
     socket.resume()
   })
-  const connection = await link.dial(port, patience('connection'))
-  connection.stderr.resume()
-  connection.stdin.on('error', () => undefined)
-  connection.stdin.write(randomBytes(100_000))
-  expect(await text(connection.stdout)).toBe('go away')
+  const connection = await link.ports.dial(port, patience('connection'))
+  connection.input.on('error', () => undefined)
+  connection.input.write(randomBytes(100_000))
+  expect(await text(connection.output)).toBe('go away')
+})
+
+it('lets the server end its half first, and hear the rest of ours', async () => {
+  const heard = Promise.withResolvers<string>()
+  const port = await listen((socket) => {
+    socket.end('no more from me')
+    heard.resolve(text(socket))
+  })
+  const connection = await link.ports.dial(port, patience('connection'))
+  expect(await text(connection.output)).toBe('no more from me')
+  connection.input.end('but from me')
+  expect(await patience('the rest').race(heard.promise)).toBe('but from me')
+  await connection.closed
 })
 
 it('is refused where nobody listens, and takes no port that is none', async () => {
   const port = await listen(() => undefined)
   server?.close()
-  for (const [asked, reason] of [
-    [port, 'Connection refused'],
-    [0, 'Invalid argument'],
-    [65_536, 'Invalid argument'],
-  ] as const) {
-    const connection = await link.dial(asked, patience('connection'))
-    const why = text(connection.stderr)
-    expect(await text(connection.stdout)).toBe('')
-    expect((await connection.exited).exitCode).toBe(1)
-    expect(await why).toContain(reason)
+  await expect(link.ports.dial(port, patience('connection'))).rejects.toMatchObject({
+    errno: constants.errno.ECONNREFUSED,
+  })
+  for (const wrong of [0, -1, 1.5, 65_536]) {
+    await expect(link.ports.dial(wrong, patience('connection'))).rejects.toThrow(RangeError)
   }
+})
+
+it('passes a reset on, to either side', async () => {
+  const servers: Socket[] = []
+  const port = await listen((socket) => {
+    servers.push(socket)
+  })
+  const reset = await link.ports.dial(port, patience('connection'))
+  await until('the first connection', () => servers.length === 1)
+  servers[0]?.resetAndDestroy()
+  await expect(patience('reset').race(reset.closed)).rejects.toMatchObject({ errno: constants.errno.ECONNRESET })
+  expect(reset.output.destroyed && reset.input.destroyed).toBe(true)
+
+  const given = await link.ports.dial(port, patience('connection'))
+  await until('the second connection', () => servers.length === 2)
+  const told = once(servers[1] as Socket, 'error') as Promise<[NodeJS.ErrnoException]>
+  given.abort()
+  given.abort()
+  expect((await patience('reset').race(told))[0].code).toBe('ECONNRESET')
+  await expect(given.closed).rejects.toMatchObject({ errno: constants.errno.ECONNABORTED })
+})
+
+it('holds back a server whose words nobody reads, and nobody else', async () => {
+  let written = 0
+  const port = await listen((socket) => {
+    const chunk = randomBytes(64 * 1024)
+    const write = () => {
+      while (socket.writableLength < 1024 * 1024) {
+        socket.write(chunk)
+        written += chunk.length
+      }
+    }
+    socket.on('drain', write)
+    write()
+  })
+  const slow = await link.ports.dial(port, patience('connection'))
+  slow.output.once('readable', () => undefined)
+  let before = -1
+  await until('the server to stand still', async () => {
+    const stands = written === before
+    before = written
+    for (let i = 0; i < 20; i++) await link.ping(patience('ping'))
+    return stands
+  })
+  const other = await link.ports.dial(port, patience('connection'))
+  expect(String(await once(other.output, 'data'))).not.toBe('')
+  for (const each of [slow, other]) each.abort()
+})
+
+it('is bounded: 512 at once, the next is refused, and welcome when one has ended', async () => {
+  const port = await listen(() => undefined)
+  const all = await Promise.all(Array.from({ length: 512 }, () => link.ports.dial(port, patience('connection'))))
+  await expect(link.ports.dial(port, patience('connection'))).rejects.toMatchObject({ errno: constants.errno.EAGAIN })
+  all[77]?.abort()
+  await link.ports.dial(port, patience('connection'))
+})
+
+it('waits while the machine is held', async () => {
+  const port = await listen((socket) => void answer(socket))
+  await link.hold(patience('hold'))
+  await expect(link.ports.listeners(patience('listeners'))).rejects.toMatchObject({ errno: constants.errno.EAGAIN })
+  const dialled = link.ports.dial(port, patience('connection'))
+  await link.release({ time: new Date(), entropy: randomBytes(64) }, patience('release'))
+  const connection = await dialled
+  connection.input.end('late')
+  expect(await text(connection.output)).toBe('late, and the answer')
+})
+
+it.each([
+  ['a DIAL without a port', FrameType.dial, 3, ''],
+  ['a DIAL on no stream', FrameType.dial, 0, '\x01\x02'],
+  ['a DIAL on a live stream', FrameType.dial, 1, '\x01\x02'],
+  ['a KILL of a connection', FrameType.kill, 1, '\x09'],
+  ['a RESIZE of a connection', FrameType.resize, 1, '\0\0\0\0'],
+  ['CREDIT beyond the window', FrameType.credit, 1, '\x01\xff\xff\xff\xff'],
+  ['CREDIT for what a connection has not', FrameType.credit, 1, '\x02\0\0\0\0'],
+])('%s breaks the protocol, and the guest serves the next', async (_what, type, stream, payload) => {
+  const port = await listen(() => undefined)
+  const raw = await RawHost.connect(guest.socketPath)
+  link.close()
+  await raw.hello()
+  raw.send(FrameType.dial, 1, Uint8Array.of(port & 255, port >> 8))
+  await raw.expect(FrameType.connected)
+  raw.send(type, stream, Buffer.from(payload, 'latin1'))
+  expect((await raw.expect(FrameType.reset)).stream).toBe(0)
+  await raw.die()
+  link = await guest.connect()
+  await link.ping(patience('ping'))
+})
+
+it('tells every port on which somebody listens at a loopback address', async () => {
+  const reachable = await listen(() => undefined)
+  const first = server
+  expect(await link.ports.listeners(patience('listeners'))).toContain(reachable)
+  const six = await listen(() => undefined, '::')
+  const elsewhere = createServer().listen(0, '127.0.0.2')
+  await once(elsewhere, 'listening')
+  const ports = await link.ports.listeners(patience('listeners'))
+  expect(ports).toContain(six)
+  expect(ports).toContain(reachable)
+  expect(ports).not.toContain((elsewhere.address() as AddressInfo).port)
+  expect(ports).toEqual(ports.toSorted((a, b) => a - b))
+  elsewhere.close()
+  first?.close()
+  await once(first as Server, 'close')
+  expect(await link.ports.listeners(patience('listeners'))).not.toContain(reachable)
 })
 
 it('ends with its link', async () => {
@@ -86,7 +204,7 @@ it('ends with its link', async () => {
         .resume()
         .on('end', () => socket.end()),
   )
-  await link.dial(port, patience('connection'))
+  await link.ports.dial(port, patience('connection'))
   link.close()
   link = await guest.connect()
   await patience('end of the connection').race(closed.promise)

@@ -124,7 +124,7 @@ describe('a host that breaks the protocol', () => {
   it('of another version is told ours, and nothing else', async () => {
     const raw = await RawHost.connect(guest.socketPath)
     const ack = await raw.hello(77)
-    expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(3)
+    expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(4)
     raw.send(FrameType.ping, 1)
     const reset = await raw.expect(FrameType.reset)
     expect(readErrorPayload(reset.payload).text).toBe('no HELLO of this protocol version')

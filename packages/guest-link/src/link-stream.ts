@@ -6,3 +6,7 @@ export interface LinkStream {
   onFrame(frame: Frame): boolean
   onLinkLost(error: Error): void
 }
+
+/** The first frame of a new stream, for the id it was given. */
+export type Opening = (id: number) => Uint8Array
+export type MakeStream<T extends LinkStream> = (id: number, send: (frame: Uint8Array) => void) => T

@@ -25,6 +25,7 @@ import { FrameWriter } from './frame-writer.ts'
 import { GuestFiles, type RunBuiltin } from './guest-files.ts'
 import type { GuestLinkClosed } from './guest-link-closed.ts'
 import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
+import { GuestPorts } from './guest-ports.ts'
 import type { GuestProcess } from './guest-process.ts'
 import { encodeRelease, type GuestRelease } from './guest-release.ts'
 import { encodeRefresh, type GuestRefresh } from './guest-refresh.ts'
@@ -33,6 +34,7 @@ import { Handshake, readHelloAck, type GuestHello } from './handshake.ts'
 import { decodeKeptList, type KeptCommand } from './kept-command.ts'
 import { completeKeepOptions, encodeAttach, encodeKeptId, encodeSignal, type KeepOptions } from './kept-payload.ts'
 import { LinkRequest } from './link-request.ts'
+import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
 import { LinkStreams } from './link-streams.ts'
 import { openSocket } from './open-socket.ts'
 import { RemoteAttachment } from './remote-attachment.ts'
@@ -45,6 +47,10 @@ export class GuestLink {
   readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
     this.#run(encodeBuiltin(name, argv, user), true, deadline)
   readonly files = new GuestFiles(this.#runBuiltin)
+  readonly ports = new GuestPorts({
+    open: (opening, make, deadline) => this.#holdGate.pass(deadline).then(() => this.#open(opening, make)),
+    listeners: (deadline) => this.#ask(FrameType.listeners, FrameType.listenerList, new Uint8Array(0), deadline),
+  })
 
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   readonly #greeted = Promise.withResolvers<void>()
@@ -169,12 +175,11 @@ export class GuestLink {
     options: { readonly fromOffset?: number | 'end' },
     deadline: Deadline,
   ): Promise<GuestAttachment> {
-    this.#throwIfClosed()
     const payload = encodeAttach(id, options.fromOffset ?? 0)
-    const stream = this.#streams.takeId()
-    const remote = new RemoteAttachment(stream, (frame) => this.#send(frame))
-    this.#streams.set(stream, remote)
-    this.#send(encodeFrame(FrameType.attach, stream, payload))
+    const remote = this.#open(
+      (stream) => encodeFrame(FrameType.attach, stream, payload),
+      (stream, send) => new RemoteAttachment(stream, send),
+    )
     try {
       await deadline.race(remote.attached)
     } catch (error) {
@@ -204,18 +209,12 @@ export class GuestLink {
     this.#close({ reason: 'closed', message: 'the link was closed' })
   }
 
-  /** A TCP connection to a server on the guest's loopback address; where nobody listens, the exit code is 1. @throws as run */
-  async dial(port: number, deadline?: Deadline): Promise<GuestProcess> {
-    return this.#runBuiltin('connect', [String(port)], { user: undefined, deadline })
-  }
-
   async #run(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {
     await this.#holdGate.pass(deadline)
-    this.#throwIfClosed()
-    const id = this.#streams.takeId()
-    const remote = new RemoteCommand(id, hasStdin, (frame) => this.#send(frame))
-    this.#streams.set(id, remote)
-    this.#send(encodeMessage(FrameType.run, id, message, hasStdin ? 0 : FrameFlag.end))
+    const remote = this.#open(
+      (id) => encodeMessage(FrameType.run, id, message, hasStdin ? 0 : FrameFlag.end),
+      (id, send) => new RemoteCommand(id, hasStdin, send),
+    )
     try {
       await (deadline === undefined ? remote.started : deadline.race(remote.started))
     } catch (error) {
@@ -223,6 +222,15 @@ export class GuestLink {
       throw error
     }
     return remote
+  }
+
+  #open<T extends LinkStream>(opening: Opening, make: MakeStream<T>, isUrgent = false): T {
+    if (this.#isClosed) throw new GuestLinkLost('guest link: already closed')
+    const id = this.#streams.takeId()
+    const stream = make(id, (frame) => this.#send(frame))
+    this.#streams.set(id, stream)
+    this.#send(opening(id), isUrgent)
+    return stream
   }
 
   #greet(socket: Socket): void {
@@ -243,12 +251,8 @@ export class GuestLink {
     deadline: Deadline,
     { flags = 0, isUrgent = false } = {},
   ): Promise<Uint8Array> {
-    this.#throwIfClosed()
-    const request = new LinkRequest(answerType)
-    const id = this.#streams.takeId()
-    this.#streams.set(id, request)
-    this.#send(encodeMessage(type, id, payload, flags), isUrgent)
-    return deadline.race(request.answered)
+    const opening: Opening = (id) => encodeMessage(type, id, payload, flags)
+    return deadline.race(this.#open(opening, () => new LinkRequest(answerType), isUrgent).answered)
   }
 
   #onBytes(bytes: Uint8Array): void {
@@ -292,9 +296,5 @@ export class GuestLink {
     this.#holdGate.open()
     this.#streams.lose(error)
     this.#closed.resolve(why)
-  }
-
-  #throwIfClosed(): void {
-    if (this.#isClosed) throw new GuestLinkLost('guest link: already closed')
   }
 }

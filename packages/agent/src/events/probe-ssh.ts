@@ -11,13 +11,11 @@ const BANNER_BYTES = 9
  * it: under emulation each one that runs costs a guest megabytes of translated code.
  */
 export async function answersSsh(link: GuestLink, deadline: Deadline): Promise<boolean> {
-  const connection = await link.dial(SSH_PORT, deadline)
-  connection.stderr.resume()
+  const connection = await link.ports.dial(SSH_PORT, deadline)
   try {
-    return BANNER.test(await deadline.race(firstBytes(connection.stdout)))
+    return BANNER.test(await deadline.race(firstBytes(connection.output)))
   } finally {
-    connection.kill('SIGKILL')
-    connection.stdout.destroy()
+    connection.abort()
   }
 }
 

@@ -1,0 +1,47 @@
+import { encodeFrame, FrameType } from '@offshoot/contract/guest-frame'
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { GuestConnection } from './guest-connection.ts'
+import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
+import { decodePorts, encodePort } from './port-payload.ts'
+import { RemoteConnection } from './remote-connection.ts'
+
+/** What the ports need of their link. */
+interface PortsLink {
+  /** A new stream, once processes may run. @throws DeadlineExceeded, GuestLinkLost */
+  open<T extends LinkStream>(opening: Opening, make: MakeStream<T>, deadline: Deadline): Promise<T>
+  listeners(deadline: Deadline): Promise<Uint8Array>
+}
+
+/** The TCP ports of a guest. */
+export class GuestPorts {
+  readonly #link: PortsLink
+
+  constructor(link: PortsLink) {
+    this.#link = link
+  }
+
+  /**
+   * A TCP connection to a server on the guest's loopback addresses, 127.0.0.1 first. One that is not made at the deadline is given up.
+   * @throws GuestRequestError ECONNREFUSED where nobody listens, EAGAIN over 512 of them; DeadlineExceeded; GuestLinkLost
+   */
+  async dial(port: number, deadline: Deadline): Promise<GuestConnection> {
+    const payload = encodePort(port)
+    const remote = await this.#link.open(
+      (id) => encodeFrame(FrameType.dial, id, payload),
+      (id, send) => new RemoteConnection(id, send),
+      deadline,
+    )
+    try {
+      await deadline.race(remote.connected)
+    } catch (error) {
+      remote.abort()
+      throw error
+    }
+    return remote
+  }
+
+  /** The TCP ports that {@link dial} would reach, in ascending order; 1024 at most. @throws DeadlineExceeded, GuestLinkLost */
+  async listeners(deadline: Deadline): Promise<number[]> {
+    return decodePorts(await this.#link.listeners(deadline))
+  }
+}

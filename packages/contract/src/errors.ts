@@ -9,6 +9,14 @@ const registry = {
   missingBearerToken: { status: 401, error: 'unauthorized', detail: 'missing bearer token' },
   invalidApiToken: { status: 401, error: 'unauthorized', detail: 'invalid api token' },
   jwtRequired: { status: 401, error: 'unauthorized', detail: 'jwt required' },
+  /** `detail` says whom to contact. */
+  accountSuspended: { status: 403, error: 'account suspended' },
+  /** The caller's role in the workspace does not allow it; `detail` names those that do. */
+  roleMissing: { status: 403, error: 'forbidden' },
+  /** The key was made with scopes, and this one is not among them; `detail` names it. */
+  scopeMissing: { status: 403, error: 'insufficient scope' },
+  /** The invitation was sent to another address than the caller's. */
+  invitationOfAnother: { status: 403, error: 'invitation is for another e-mail address' },
   notFound: { status: 404, error: 'not found' },
   /** In a sandbox. */
   fileNotFound: { status: 404, error: 'no such file or directory' },
@@ -21,8 +29,20 @@ const registry = {
     error: 'managed sandbox: delete it from the feature that owns it (Databases or Apps)',
   },
   notForkTreeChild: { status: 409, error: 'sandbox is not a child of a fork tree' },
+  slugTaken: { status: 409, error: 'slug already taken' },
+  alreadyMember: { status: 409, error: 'already a member' },
+  /** A workspace always has an owner. */
+  lastOwner: { status: 409, error: 'last owner: make another member an owner first, or delete the workspace' },
+  /** The header's key was used in the last 24 hours for another request. */
+  idempotencyMismatch: { status: 409, error: 'idempotency key was used for a different request' },
+  /** `detail` says whether to wait or to look for what was made. */
+  idempotencyUnfinished: { status: 409, error: 'the first request with this idempotency key has not finished' },
   /** The same change is under way for the same resource. */
   conflict: { status: 409, error: 'conflict' },
+  /** Of a workspace. */
+  tooManyTokens: { status: 429, error: 'max tokens reached', fields: ['max', 'active'] },
+  /** From one address; keys in use there still pass. */
+  tooManyFailures: { status: 429, error: 'too many failed attempts' },
   /** A sandbox holds 512 live commands, and 64 kept ones with 64 MiB of output. */
   tooManyCommands: { status: 429, error: 'too many commands in this sandbox' },
   bodyTooLarge: { status: 413, error: 'request body too large' },
@@ -34,15 +54,33 @@ const registry = {
   internal: { status: 500, error: 'internal error' },
   noComputeNode: { status: 502, error: 'no available compute node' },
   agentUnreachable: { status: 502, error: 'agent unreachable' },
+  /** Of a token of a foreign issuer: its keys cannot be had. */
+  issuerUnreachable: { status: 503, error: 'token issuer unreachable' },
   shuttingDown: { status: 503, error: 'shutting down' },
   /** `error` is replaced by `command timeout after <n>s`. */
   commandTimeout: { status: 504, error: 'command timeout' },
   /** The sandbox's own disk; what was to be replaced is as it was. */
   diskFull: { status: 507, error: 'no space left in the sandbox' },
   insufficientMemory: { status: 507, error: 'insufficient host memory for sandbox' },
-} as const satisfies Record<string, { status: number; error: string; detail?: string }>
+} as const satisfies Record<string, RegisteredError>
+
+/** What is always so of one kind of error. */
+export interface RegisteredError {
+  readonly status: number
+  readonly error: string
+  readonly detail?: string
+  /** Context that its body carries beside `error`, in `snake_case`. */
+  readonly fields?: readonly string[]
+}
 
 export type ErrorName = keyof typeof registry
+
+/** All of them, in the order of their statuses' first mention. */
+export const errorNames = Object.keys(registry) as readonly ErrorName[]
+
+export function registeredError(name: ErrorName): RegisteredError {
+  return registry[name]
+}
 
 /** The flat error body: `error`, perhaps `detail`, and context fields beside them; never nested. */
 export interface ErrorBody {
@@ -59,8 +97,8 @@ export class ApiError extends Error {
 
   /** @param fields replace or join the registry's body: `detail`, `error`, or context such as `max` and `active` */
   constructor(kind: ErrorName, fields: Partial<ErrorBody> = {}, options?: ErrorOptions) {
-    const { status, ...body } = registry[kind]
-    const merged: ErrorBody = { ...body, ...fields }
+    const { status, error, detail } = registeredError(kind)
+    const merged: ErrorBody = { error, ...(detail !== undefined && { detail }), ...fields }
     super(merged.error, options)
     this.status = status
     this.body = merged

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-
-export const workspaceRole = z.enum(['owner', 'admin', 'member'])
-export type WorkspaceRole = z.infer<typeof workspaceRole>
+import { optional, text } from './fields.ts'
+import { workspaceRole } from './role.ts'
 
 export const workspaceSummary = z.object({
   id: z.string(),
@@ -24,3 +23,12 @@ export const me = z.object({
   auth_method: z.literal('jwt'),
 })
 export type Me = z.infer<typeof me>
+
+/** Body of `POST /v1/me/current-org`: one of the two. */
+export const chooseOrgBody = z
+  .object({ org_id: optional(text('org_id', 64)), slug: optional(text('slug', 64)) })
+  .refine(({ org_id, slug }) => org_id !== undefined || slug !== undefined, 'org_id required')
+
+/** Answer of `POST /v1/me/current-org`. */
+export const chosenOrg = z.object({ org: workspaceSummary })
+export type ChosenOrg = z.infer<typeof chosenOrg>

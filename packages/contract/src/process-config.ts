@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { controlSettings } from './control-settings.ts'
 import { templateName } from './template-image.ts'
 
 const port = z.int().min(1).max(65_535)
@@ -61,6 +62,12 @@ export const controlConfig = z.strictObject({
   max_upload_bytes: maxUploadBytes,
   /** Folder for control's own files (`DIR/control`); all its state is in the database. */
   data_dir: z.string().startsWith('/'),
+  ...controlSettings.shape,
+  /** SHA-256, in hex, of the key that opens `/v1/admin`; without one nothing does. */
+  operator_key_sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
   /** Commit of the running code as `/version` shows it; `unknown` outside a git checkout. */
   commit: z.string().min(1),
   log_level: logLevel,

@@ -8,9 +8,11 @@ import { ProcessLock } from './db/process-lock.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
 import { type Accounts, createAccounts } from './identity/accounts.ts'
 import { accountsSecret } from './identity/accounts-secret.ts'
+import { FailedAttempts } from './identity/failed-attempts.ts'
 import { JwtVerifier } from './identity/jwt-verifier.ts'
 import { KeyUsage } from './identity/key-usage.ts'
 import { KnownKeys } from './identity/known-keys.ts'
+import { OperatorKey } from './operators/operator-key.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
 import { unusedSnapshots } from './reaping/unused-snapshots.ts'
@@ -26,6 +28,8 @@ export interface Control {
   readonly accounts: Accounts
   readonly jwt: JwtVerifier
   readonly keys: KnownKeys
+  readonly failures: FailedAttempts
+  readonly operatorKey: OperatorKey
   readonly places: SandboxPlaces
   readonly metrics: Metrics
   stop(): Promise<void>
@@ -58,7 +62,9 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const metrics = createMetrics(database, fleet)
   const keys = new KnownKeys(database.pool, keyUsage)
   const places = new SandboxPlaces(database.pool)
-  return { config, log, database, lock, fleet, accounts, jwt, keys, places, metrics, stop }
+  const failures = new FailedAttempts()
+  const operatorKey = new OperatorKey(config.operator_key_sha256)
+  return { config, log, database, lock, fleet, accounts, jwt, keys, failures, operatorKey, places, metrics, stop }
 }
 
 function startReapers(remover: Remover, log: Logger) {

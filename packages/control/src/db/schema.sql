@@ -44,12 +44,34 @@ create table "api_keys" (
   expires_at timestamp(3) with time zone,
   revoked_at timestamp(3) with time zone,
   last_used_at timestamp(3) with time zone,
+  scopes text[],
   constraint api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES "user"(id) ON DELETE SET NULL,
   constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
   constraint api_keys_pkey PRIMARY KEY (prefix)
 );
 
+CREATE INDEX api_keys_creator_idx ON public.api_keys USING btree (created_by);
+
 CREATE INDEX api_keys_workspace_idx ON public.api_keys USING btree (workspace_id);
+
+create table "audit_log" (
+  id uuid not null default gen_random_uuid(),
+  workspace_id uuid,
+  actor_type text not null,
+  actor_id text,
+  action text not null,
+  target text,
+  ip text,
+  request_id text,
+  details jsonb not null default '{}'::jsonb,
+  created_at timestamp(3) with time zone not null default clock_timestamp(),
+  constraint audit_log_actor_type_check CHECK ((actor_type = ANY (ARRAY['user'::text, 'key'::text, 'operator'::text, 'service'::text]))),
+  constraint audit_log_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX audit_log_age_idx ON public.audit_log USING btree (created_at);
+
+CREATE INDEX audit_log_newest_idx ON public.audit_log USING btree (workspace_id, created_at DESC, id DESC);
 
 create table "invitation" (
   id uuid not null default gen_random_uuid(),
@@ -69,6 +91,25 @@ CREATE INDEX "invitation_organizationId_idx" ON public.invitation USING btree ("
 
 CREATE INDEX invitation_email_idx ON public.invitation USING btree (email);
 
+create table "invitations" (
+  id uuid not null default gen_random_uuid(),
+  workspace_id uuid not null,
+  email text not null,
+  role text not null,
+  token_hash bytea not null,
+  invited_by uuid,
+  created_at timestamp(3) with time zone not null default now(),
+  expires_at timestamp(3) with time zone not null,
+  constraint invitations_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'member'::text]))),
+  constraint invitations_invited_by_fkey FOREIGN KEY (invited_by) REFERENCES "user"(id) ON DELETE SET NULL,
+  constraint invitations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitations_token_hash_key UNIQUE (token_hash),
+  constraint invitations_workspace_id_email_key UNIQUE (workspace_id, email)
+);
+
+CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
+
 create table "jwks" (
   id uuid not null default gen_random_uuid(),
   "publicKey" text not null,
@@ -79,6 +120,16 @@ create table "jwks" (
   crv text,
   constraint jwks_pkey PRIMARY KEY (id)
 );
+
+create table "mails" (
+  id uuid not null default gen_random_uuid(),
+  sealed bytea not null,
+  due_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  constraint mails_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX mails_due_idx ON public.mails USING btree (due_at);
 
 create table "member" (
   id uuid not null default gen_random_uuid(),
@@ -95,6 +146,8 @@ CREATE INDEX "member_organizationId_idx" ON public.member USING btree ("organiza
 
 CREATE INDEX "member_userId_idx" ON public.member USING btree ("userId");
 
+CREATE UNIQUE INDEX "member_organizationId_userId_uidx" ON public.member USING btree ("organizationId", "userId");
+
 create table "organization" (
   id uuid not null default gen_random_uuid(),
   name text not null,
@@ -102,9 +155,13 @@ create table "organization" (
   logo text,
   "createdAt" timestamp with time zone not null,
   metadata text,
+  suspended_at timestamp(3) with time zone,
+  deletion_due_at timestamp(3) with time zone,
   constraint organization_pkey PRIMARY KEY (id),
   constraint organization_slug_key UNIQUE (slug)
 );
+
+CREATE INDEX organization_deletion_idx ON public.organization USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
 
 create table "sandboxes" (
   id uuid not null,
@@ -221,6 +278,8 @@ create table "user" (
   image text,
   "createdAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
   "updatedAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
+  current_workspace_id uuid,
+  constraint user_current_workspace_id_fkey FOREIGN KEY (current_workspace_id) REFERENCES organization(id) ON DELETE SET NULL,
   constraint user_pkey PRIMARY KEY (id),
   constraint user_email_key UNIQUE (email)
 );

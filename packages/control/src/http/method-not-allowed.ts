@@ -29,6 +29,7 @@ function refuseOthers(app: FastifyInstance, url: string, methods: ReadonlySet<st
   app.route({
     method: others,
     url,
+    config: { isRefusal: true },
     handler: (_request, reply) => {
       reply.header('allow', allow)
       throw new ApiError('methodNotAllowed')

@@ -6,12 +6,16 @@ import type { RouteDocs } from './route-docs.ts'
 
 type Json = Record<string, unknown>
 
-/** Documents every route that has docs, at `GET /openapi.json` (OpenAPI 3.1). Call before the first route is added. */
+/** Documents every route under `/v1`, at `GET /openapi.json` (OpenAPI 3.1). Call before the first route is added. */
 export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
   const paths: Record<string, Json> = {}
   app.addHook('onRoute', (route) => {
     const { docs } = route.config ?? {}
-    if (docs === undefined || route.method === 'HEAD') return
+    if (route.method === 'HEAD' || route.config?.isRefusal === true) return
+    if (docs === undefined) {
+      if (route.url.startsWith('/v1/')) throw new Error(`${String(route.method)} ${route.url} has no docs`)
+      return
+    }
     const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs) }
   })

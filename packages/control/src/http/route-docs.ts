@@ -3,8 +3,10 @@ import type { z } from 'zod'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What `/openapi.json` says of the route; a route without is not in it. */
+    /** What `/openapi.json` says of the route; a route under `/v1` must have them. */
     readonly docs?: RouteDocs
+    /** The route is only there to refuse a method with 405. */
+    readonly isRefusal?: boolean
   }
 }
 

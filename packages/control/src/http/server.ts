@@ -1,11 +1,16 @@
 import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Control } from '../control.ts'
+import { getAudit } from '../audit/get-audit.ts'
 import { postFork } from '../forks/post-fork.ts'
 import { postForkTree } from '../forks/post-fork-tree.ts'
 import { postPromote } from '../forks/post-promote.ts'
 import { accountsRoutes } from '../identity/accounts-routes.ts'
+import { deleteToken } from '../identity/delete-token.ts'
 import { getMe } from '../identity/get-me.ts'
+import { getTokens } from '../identity/get-tokens.ts'
+import { postCurrentOrg } from '../identity/post-current-org.ts'
+import { postTokens } from '../identity/post-tokens.ts'
 import { lifecycleRoutes } from '../lifecycle/lifecycle-routes.ts'
 import { transitionRoutes } from '../lifecycle/transition-routes.ts'
 import { getLanguages } from '../lsp/get-languages.ts'
@@ -84,6 +89,11 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   getVersion(app, control)
   accountsRoutes(app, control)
   getMe(app)
+  postCurrentOrg(app, control)
+  postTokens(app, control)
+  getTokens(app, control)
+  deleteToken(app, control)
+  getAudit(app, control)
   postSandboxes(app, control)
   getSandboxes(app, control)
   getSandbox(app)

@@ -2,6 +2,7 @@ import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
 
 /** `ofs_` + 8 characters, public + `_` + 32 characters, secret (about 190 bits). */
 const API_KEY = /^(ofs_[0-9A-Za-z]{8})_[0-9A-Za-z]{32}$/
+const PREFIX = /^ofs_[0-9A-Za-z]{8}$/
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 export interface MintedApiKey {
@@ -21,6 +22,10 @@ export function mintApiKey(): MintedApiKey {
 /** The public part of what looks like an API key; `null` for anything else. */
 export function apiKeyPrefix(token: string): string | null {
   return API_KEY.exec(token)?.[1] ?? null
+}
+
+export function isApiKeyPrefix(text: string): boolean {
+  return PREFIX.test(text)
 }
 
 /** Takes the same time wherever the hashes differ. */

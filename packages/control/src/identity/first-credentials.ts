@@ -50,6 +50,6 @@ async function setPassword(accounts: Accounts, userId: string, password: string)
 
 async function makeKey(pool: pg.Pool, workspaceId: string, userId: string): Promise<string> {
   const { key, prefix, hash } = mintApiKey()
-  await insertApiKey(pool, prefix, hash, workspaceId, 'first key', userId)
+  await insertApiKey(pool, prefix, hash, workspaceId, 'first key', userId, null, null)
   return key
 }

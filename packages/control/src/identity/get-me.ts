@@ -1,6 +1,7 @@
 import { me, type Me } from '@offshoot/contract/identity'
 import type { FastifyInstance } from 'fastify'
-import { callerOf } from '../http/admission.ts'
+import { userOf } from '../http/admission.ts'
+import { presentWorkspace } from './present-workspace.ts'
 
 /** `GET /v1/me`, for users only: an API key speaks for a workspace, not for a person. */
 export function getMe(app: FastifyInstance): void {
@@ -10,11 +11,11 @@ export function getMe(app: FastifyInstance): void {
       docs: { summary: 'Who the token speaks for', tag: 'Identity', status: 200, answer: me },
     },
     handler: async (request): Promise<Me> => {
-      const caller = callerOf(request)
-      if (caller.method !== 'jwt') throw new Error('a key passed a route that takes tokens only')
-      const org = caller.workspaces.find(({ id }) => id === caller.workspaceId)
+      const { user, workspaces, workspaceId } = userOf(request)
+      const orgs = workspaces.map(presentWorkspace)
+      const org = orgs.find(({ id }) => id === workspaceId)
       if (org === undefined) throw new Error('the workspace acted in is not among the memberships')
-      return { user: caller.user, org, orgs: [...caller.workspaces], scopes: ['*'], auth_method: 'jwt' }
+      return { user, org, orgs, scopes: ['*'], auth_method: 'jwt' }
     },
   })
 }

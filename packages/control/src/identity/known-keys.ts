@@ -1,7 +1,7 @@
-import type { WorkspaceId } from '@offshoot/contract/ids'
 import type pg from 'pg'
 import { apiKeyPrefix, matchesHash } from './api-key.ts'
 import { type LiveKeyRow, liveKey } from './api-key-statements.ts'
+import type { Caller } from './caller.ts'
 import type { KeyUsage } from './key-usage.ts'
 
 /** Milliseconds for which a key is taken at the database's last word: so long a revoked one may still pass, in any process. */
@@ -12,10 +12,7 @@ const STALE_MS = 500
 const MAX_KEPT = 10_000
 
 /** A key that holds, without its secret. */
-export interface KnownKey {
-  readonly prefix: string
-  readonly workspaceId: WorkspaceId
-}
+type KnownKey = Extract<Caller, { method: 'key' }>
 
 interface Kept {
   readonly row: LiveKeyRow
@@ -40,7 +37,19 @@ export class KnownKeys {
     const row = prefix === null ? null : await this.#row(prefix)
     if (prefix === null || row === null || !matchesHash(token, row.hash)) return null
     this.#usage.note(prefix, row.last_used_at)
-    return { prefix, workspaceId: row.workspace_id as WorkspaceId }
+    const { workspace_id: workspaceId, scopes, role, is_suspended: isSuspended } = row
+    return { method: 'key', prefix, workspaceId, scopes, role, isSuspended }
+  }
+
+  /** Whether this was a live key when it was last looked up, without looking it up. */
+  hasSeen(token: string): boolean {
+    const kept = this.#kept.get(apiKeyPrefix(token) ?? '')
+    return kept !== undefined && matchesHash(token, kept.row.hash)
+  }
+
+  /** Asks the database again next time. */
+  forget(prefix: string): void {
+    this.#kept.delete(prefix)
   }
 
   async #row(prefix: string): Promise<LiveKeyRow | null> {

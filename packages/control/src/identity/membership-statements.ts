@@ -1,5 +1,5 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { WorkspaceRole } from '@offshoot/contract/identity'
+import type { WorkspaceRole } from '@offshoot/contract/role'
 import { statement } from '../db/statement.ts'
 
 export interface MembershipRow {
@@ -11,16 +11,27 @@ export interface MembershipRow {
   readonly slug: string
   readonly workspace_name: string
   readonly role: WorkspaceRole
+  readonly is_suspended: boolean
+  /** The user has chosen to act in it. */
+  readonly is_current: boolean
 }
 
-/** No row: no such user. Oldest membership first. */
+/** No row: no such user. Oldest membership first; a workspace that was deleted is gone, though it may not be empty yet. */
 export const membershipsOfUser = statement<MembershipRow, [userId: string]>(
   'memberships-of-user',
-  `select u.id as user_id, u.email, u.name as user_name, o.id as workspace_id, o.slug, o.name as workspace_name, m.role
+  `select u.id as user_id, u.email, u.name as user_name, o.id as workspace_id, o.slug, o.name as workspace_name, m.role,
+     o.suspended_at is not null as is_suspended, o.id = u.current_workspace_id as is_current
    from "user" u
-   left join member m on m."userId" = u.id
-   left join organization o on o.id = m."organizationId"
+   left join (member m join organization o on o.id = m."organizationId" and o.deletion_due_at is null)
+     on m."userId" = u.id
    where u.id = $1 order by m."createdAt", m.id`,
+)
+
+/** No row: not a member. */
+export const chooseWorkspace = statement<{ id: string }, [userId: string, workspaceId: string]>(
+  'choose-workspace',
+  `update "user" set current_workspace_id = $2
+   where id = $1 and exists (select from member where "userId" = $1 and "organizationId" = $2) returning id`,
 )
 
 /** Two first requests of one user at once make one workspace: the second waits here and then finds it. */

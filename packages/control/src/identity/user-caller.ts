@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
 import type pg from 'pg'
-import type { Caller } from './caller.ts'
+import type { Membership, UserCaller } from './caller.ts'
 import type { JwtClaims } from './jwt-verifier.ts'
 import { type MembershipRow, membershipsOfUser } from './membership-statements.ts'
 import { makePersonalWorkspace } from './personal-workspace.ts'
@@ -9,11 +9,11 @@ import { makePersonalWorkspace } from './personal-workspace.ts'
 /** The plan of every workspace until plans exist. */
 const PLAN = 'free'
 
-type UserCaller = Extract<Caller, { method: 'jwt' }>
-
 /**
- * The caller behind a verified token. Acts in the workspace that header `X-Offshoot-Org` names, else in the token's, else
- * in the oldest membership; a user without any gets a personal one.
+ * The caller behind a verified token. Acts in the workspace that header `X-Offshoot-Org` names, else in the one that the user
+ * has chosen, else in the token's, else in the oldest membership; a user without any gets a personal one.
+ *
+ * Asked of the database with each request: a choice, a suspension or a lost membership is in force at once, in every process.
  *
  * @throws ApiError 401 when the user is gone; 404 when the header names a workspace the user is not in
  */
@@ -25,23 +25,27 @@ export async function userCaller(pool: pg.Pool, claims: JwtClaims, header: strin
     await makePersonalWorkspace(pool, user.user_id, user.user_name)
     rows = await membershipsOfUser(pool, user.user_id)
   }
-  const workspaces = rows.flatMap(summary)
-  const current = choose(workspaces, claims, header)
+  const workspaces = rows.flatMap(membership)
+  const chosen = rows.find((row) => row.is_current)?.workspace_id ?? claims.workspaceId
+  const current = choose(workspaces, chosen, header)
   if (current === undefined) throw new ApiError('notFound')
   return {
     method: 'jwt',
     workspaceId: current.id,
+    role: current.role,
+    isSuspended: current.isSuspended,
     user: { id: user.user_id, email: user.email, name: user.user_name },
     workspaces,
   }
 }
 
-function choose(workspaces: UserCaller['workspaces'], claims: JwtClaims, header: string | undefined) {
+function choose(workspaces: readonly Membership[], chosen: string | null, header: string | undefined) {
   if (header !== undefined) return workspaces.find(({ id }) => id === header)
-  return workspaces.find(({ id }) => id === claims.workspaceId) ?? workspaces[0]
+  return workspaces.find(({ id }) => id === chosen) ?? workspaces[0]
 }
 
-function summary(row: MembershipRow): UserCaller['workspaces'][number][] {
+function membership(row: MembershipRow): Membership[] {
   if (row.workspace_id === null) return []
-  return [{ id: row.workspace_id, slug: row.slug, name: row.workspace_name, role: row.role, plan: PLAN }]
+  const { slug, workspace_name: name, role, is_suspended: isSuspended } = row
+  return [{ id: row.workspace_id, slug, name, role, plan: PLAN, isSuspended }]
 }

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { controlConfig, type ControlConfig } from '@offshoot/contract/process-config'
+import { controlConfig } from '@offshoot/contract/process-config'
 import type { FastifyInstance } from 'fastify'
 import { Pool } from 'pg'
 import { pino } from 'pino'
+import type { z } from 'zod'
 import { type Control, startControl } from '../control.ts'
 import { createServer } from '../http/server.ts'
 import { mintApiKey } from '../identity/api-key.ts'
@@ -36,7 +37,10 @@ export interface RunningControl {
   stop(): Promise<void>
 }
 
-type Settings = Omit<ControlConfig, 'agents' | 'listen' | 'public_url' | 'max_upload_bytes' | 'log_level'>
+type ConfigInput = z.input<typeof controlConfig>
+/** What a test may choose about a control process. */
+export type TestSettings = Partial<Omit<ConfigInput, 'agents' | 'listen' | 'public_url'>>
+type Settings = Pick<ConfigInput, 'database' | 'data_dir' | 'cors_origins' | 'commit'>
 
 /** A PostgreSQL, a database on it and as many control processes' worth of control as a test starts. */
 export class Harness {
@@ -67,12 +71,13 @@ export class Harness {
     })
   }
 
-  async control(agents: readonly FakeAgent[]): Promise<RunningControl> {
+  async control(agents: readonly FakeAgent[], chosen: TestSettings = {}): Promise<RunningControl> {
     const listen = { host: '127.0.0.1', port: await freePort() }
     const url = `http://127.0.0.1:${listen.port}`
     const config = controlConfig.parse({
       ...this.#config,
       log_level: 'silent',
+      ...chosen,
       listen,
       public_url: url,
       agents: agents.map((agent) => ({ url: agent.url, secret: agent.secret })),
@@ -92,6 +97,11 @@ export class Harness {
     return running
   }
 
+  /** Folder of the control processes' own files. */
+  get dataDir(): string {
+    return this.#config.data_dir
+  }
+
   /** A workspace with its owner, a key and a token. */
   async tenant({ control }: RunningControl, name: string): Promise<Tenant> {
     const { rows } = await this.pool.query<{ id: string }>(
@@ -103,7 +113,7 @@ export class Harness {
     if (user === undefined || workspace === undefined) throw new Error('insert gave no row')
     await insertMember(this.pool, workspace.id, user.id, 'owner')
     const { key, prefix, hash } = mintApiKey()
-    await insertApiKey(this.pool, prefix, hash, workspace.id, 'test', user.id)
+    await insertApiKey(this.pool, prefix, hash, workspace.id, 'test', user.id, null, null)
     const { token: jwt } = await control.accounts.api.signJWT({
       body: { payload: { sub: user.id, org: workspace.id } },
     })

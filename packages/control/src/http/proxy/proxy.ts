@@ -36,6 +36,7 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
     config: {
       credential: 'key-or-jwt',
       loads: 'place',
+      ...(route.kind === 'websocket' && { scope: 'sandboxes:write' as const }),
       takesQueryToken: isStream && route.method === 'GET',
       docs: route.docs,
     },

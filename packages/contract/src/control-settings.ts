@@ -1,0 +1,52 @@
+import { z } from 'zod'
+
+/** How the mails of a control process travel. */
+const mail = z.strictObject({
+  /** Sender of every mail, e.g. `Offshoot <noreply@example.com>`. */
+  from: z.string().min(3).max(320),
+  /** The server that takes them; without it each becomes a file in `DIR/control/mail`. */
+  smtp: z
+    .strictObject({
+      host: z.string().min(1),
+      port: z.int().min(1).max(65_535),
+      /** TLS from the first byte (port 465); else it is begun with STARTTLS where the server offers it. */
+      secure: z.boolean().default(false),
+      user: z.string().min(1).optional(),
+      password: z.string().min(1).optional(),
+    })
+    .optional(),
+})
+
+/** Whose tokens are taken beside our own: those with this `iss` and `aud`, signed by a key of that JWKS. */
+const issuer = z.strictObject({
+  issuer: z.string().min(1),
+  audience: z.string().min(1),
+  /** `https:`; plain `http:` only to this machine itself. */
+  jwks_url: z.url().refine(isPrivateOrTls, 'must be https'),
+  /**
+   * Whether its `email`, when it says `email_verified`, makes its user the same as ours of that address. Only for an issuer that
+   * is believed about every address there is; else an address that is taken stays its owner's, and the token is refused.
+   */
+  is_believed_about_email: z.boolean().default(false),
+})
+export type IssuerSettings = z.infer<typeof issuer>
+
+/**
+ * What an operator may choose, each with a default: `DIR/settings.json`, or the file that `bin/up --settings` names. It is part
+ * of control's configuration.
+ */
+export const controlSettings = z.strictObject({
+  /** Who may make an account: anybody, who has an invitation to a workspace by mail, or nobody. */
+  sign_up: z.enum(['open', 'invitation', 'closed']).default('open'),
+  /** Whether an account signs in only after its address was confirmed. */
+  require_verified_email: z.boolean().default(false),
+  jwt_issuers: z.array(issuer).max(16).default([]),
+  mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),
+  /** What a suspended workspace is told to contact. */
+  support: z.string().min(1).max(200).default('support'),
+})
+
+function isPrivateOrTls(text: string): boolean {
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
+}

@@ -1,0 +1,19 @@
+import type { FastifyRequest } from 'fastify'
+import type { AuditEntry } from '@offshoot/contract/audit'
+
+/** Who does something, as the audit log has it. */
+export interface Actor {
+  readonly type: AuditEntry['actor']['type']
+  readonly id: string | null
+  readonly ip: string | null
+  readonly requestId: string | null
+}
+
+export function actorOf(request: FastifyRequest): Actor {
+  const from = { ip: request.ip, requestId: request.id }
+  if (request.admitted === null) return { type: 'operator', id: null, ...from }
+  const { caller } = request.admitted
+  return caller.method === 'key'
+    ? { type: 'key', id: caller.prefix, ...from }
+    : { type: 'user', id: caller.user.id, ...from }
+}

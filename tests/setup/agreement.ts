@@ -26,7 +26,7 @@ export async function rowsOf(offshoot: Offshoot): Promise<Row[]> {
   return answer.body
 }
 
-/** Waits until rows, folders, manifests, QEMUs, snapshots, layers and events tell the same story, and nothing is under way. */
+/** Waits until rows, folders, manifests, QEMUs (those that wait for a sandbox too), snapshots, layers and events tell the same story, and nothing is under way. */
 export async function everythingAgrees(offshoot: Offshoot, withinMs = 90_000): Promise<void> {
   await offshoot.healthy()
   let found: string[] = []
@@ -42,6 +42,7 @@ async function disagreements(offshoot: Offshoot): Promise<string[]> {
   const agent = join(offshoot.dataDir, 'agent')
   const rows = await rowsOf(offshoot)
   const machines = await offshoot.virtualMachines()
+  const spares = (await offshoot.spareMachines()).map(({ name }) => name)
   const told = rows.map(({ id, status }) => `${id} ${status}`)
   const live = rows.filter(({ status }) => status === 'running' || status === 'paused')
   return [
@@ -52,6 +53,7 @@ async function disagreements(offshoot: Offshoot): Promise<string[]> {
       'QEMU',
       machines.map(({ sandboxId }) => sandboxId),
     ),
+    ...differences('QEMU that waits', spares, 'folder', await readdir(join(agent, 'spares'))),
     ...differences('row', told, 'last event', await Promise.all(rows.map(({ id }) => stateByEvents(offshoot, id)))),
     ...(await snapshotDifferences(offshoot, rows)),
     ...differences('named layer', await namedLayers(agent, machines), 'layer', await readdir(join(agent, 'layers'))),

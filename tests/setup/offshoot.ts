@@ -26,6 +26,7 @@ export interface StartOptions {
   /** Build images in the data directory instead of using the shared ones. */
   readonly ownImages?: boolean
   readonly port?: number
+  /** Without spare guests unless it says otherwise: making them would take time from what is tested. */
   readonly env?: Record<string, string>
 }
 
@@ -61,7 +62,12 @@ export class Offshoot {
       join(repository, 'bin/up'),
       ['--data-dir', this.dataDir, ...this.#imagesArguments, '--port', String(port), '--yes'],
       {
-        env: { ...process.env, ...(templates ? { OFFSHOOT_TEMPLATES: templates.join(',') } : {}), ...env },
+        env: {
+          ...process.env,
+          OFFSHOOT_POOL_MIB: '0',
+          ...(templates ? { OFFSHOOT_TEMPLATES: templates.join(',') } : {}),
+          ...env,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,
       },
@@ -165,13 +171,22 @@ export class Offshoot {
 
   /** QEMU processes of this data directory: those whose working directory is one of its sandbox folders. */
   async virtualMachines(): Promise<{ pid: number; sandboxId: string }[]> {
-    const sandboxes = join(this.dataDir, 'agent/sandboxes')
-    const found: { pid: number; sandboxId: string }[] = []
+    return (await this.#machinesIn('agent/sandboxes')).map(({ pid, name }) => ({ pid, sandboxId: name }))
+  }
+
+  /** QEMU processes that wait for a sandbox, with the names of their folders. */
+  async spareMachines(): Promise<{ pid: number; name: string }[]> {
+    return this.#machinesIn('agent/spares')
+  }
+
+  async #machinesIn(folder: string): Promise<{ pid: number; name: string }[]> {
+    const place = join(this.dataDir, folder)
+    const found: { pid: number; name: string }[] = []
     for (const entry of await readdir('/proc')) {
       if (!/^\d+$/.test(entry)) continue
       const cwd = await readlink(`/proc/${entry}/cwd`).catch(() => '')
-      if (!cwd.startsWith(`${sandboxes}/`)) continue
-      found.push({ pid: Number(entry), sandboxId: cwd.slice(sandboxes.length + 1).split(/[/ ]/)[0] ?? '' })
+      if (!cwd.startsWith(`${place}/`)) continue
+      found.push({ pid: Number(entry), name: cwd.slice(place.length + 1).split(/[/ ]/)[0] ?? '' })
     }
     return found
   }
@@ -202,7 +217,7 @@ export class Offshoot {
   /** Everything ended and removed; fails when a VM is left. */
   async destroy(): Promise<void> {
     await this.down()
-    const left = await this.virtualMachines()
+    const left = [...(await this.virtualMachines()), ...(await this.spareMachines())]
     if (left.length > 0) throw new Error(`VMs left behind: ${JSON.stringify(left)}`)
     await rm(this.dataDir, { recursive: true, force: true })
   }

@@ -22,7 +22,7 @@ const random = SeededRandom.fromEnvironment()
 let offshoot: Offshoot
 let population: Population
 beforeAll(async () => {
-  offshoot = await Offshoot.start('kill-everywhere')
+  offshoot = await Offshoot.start('kill-everywhere', { env: { OFFSHOOT_POOL_MIB: '128' } })
   population = new Population(offshoot, random)
 })
 afterAll(async () => {
@@ -75,14 +75,15 @@ async function agentId(): Promise<string> {
 
 async function leftovers(): Promise<string[]> {
   const folders = await Promise.all(
-    ['sandboxes', 'snapshots', 'layers'].map(async (name) => readdir(join(offshoot.dataDir, 'agent', name))),
+    ['sandboxes', 'spares', 'snapshots', 'layers'].map(async (name) => readdir(join(offshoot.dataDir, 'agent', name))),
   )
   const ownGroup = `${await agentId()}-`
   const groups = await Promise.all(
     ['', 'memory', 'pids'].map(async (name) => readdir(join('/sys/fs/cgroup', name, 'offshoot')).catch(() => [])),
   )
   const machines = (await offshoot.virtualMachines()).map(({ sandboxId }) => `QEMU of ${sandboxId}`)
-  return [...folders.flat(), ...machines, ...groups.flat().filter((name) => name.startsWith(ownGroup))]
+  const spares = (await offshoot.spareMachines()).map(({ name }) => `QEMU that waits in ${name}`)
+  return [...folders.flat(), ...machines, ...spares, ...groups.flat().filter((name) => name.startsWith(ownGroup))]
 }
 
 it(
@@ -102,6 +103,8 @@ it(
       losses.push(...played.losses.map((loss) => `${played.what}: ${loss}`))
     }
     await population.clear()
+    // An agent that was just started expects nobody: it has no guests that wait.
+    await offshoot.killService('agent')
     await until('nothing left', async () => (await leftovers()).length === 0, 60_000).catch(async (error: Error) => {
       losses.push(`${error.message}: ${(await leftovers()).join()}`)
     })

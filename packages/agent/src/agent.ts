@@ -15,8 +15,11 @@ import { loadAgentId } from './host/agent-id.ts'
 import { Cgroups } from './host/cgroups.ts'
 import { DataDir } from './host/data-dir.ts'
 import { findQemu } from './host/qemu.ts'
+import { Pool } from './pool/pool.ts'
+import { makeSpareInTurn, removeSpare } from './pool/spare.ts'
 import { Admission } from './sandboxes/admission.ts'
 import { takeUpAllBackground } from './sandboxes/background-watch.ts'
+import { guestsWithVms } from './sandboxes/guests-with-vms.ts'
 import type { Host } from './sandboxes/host.ts'
 import { recover } from './sandboxes/recover.ts'
 import { recoverSnapshots } from './sandboxes/recover-snapshots.ts'
@@ -76,10 +79,22 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
     snapshots: await Snapshots.open(dir.snapshots),
     events: await EventLog.open(dir.events, id),
     slots: new Slots(),
+    pool: new Pool({
+      memoryMib: config.pool_memory_mib,
+      make: (seed, cancelled) => makeSpareInTurn(host, seed, cancelled),
+      remove: (spare) => removeSpare(host, spare),
+      isBusy: () => host.gates.restores.isBusy,
+      isShort: () => host.gates.admission.isShort(),
+      log,
+    }),
     sandboxes: new Map(),
     log,
     gates: {
-      admission: new Admission(),
+      admission: new Admission({
+        commitLimitMib: config.commit_limit_mib,
+        guestsMib: () => guestsWithVms(host),
+        relieve: () => host.pool.giveUp(),
+      }),
       restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING),
       captures: new Turns(CAPTURES_AT_ONCE, MAX_WAITING),
     },
@@ -142,6 +157,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   host.checkpoints.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
+  host.pool.start()
   const sshProbes = new SshProbes(host, stopping)
   for (const sandbox of host.sandboxes.values()) sshProbes.watch(sandbox)
   return {

@@ -49,7 +49,7 @@ async function serve(): Promise<void> {
     setTimeout(() => process.exit(0), STOP_MS).unref()
     // A connection whose last answer was still being written when the closing began would stay open for the next one.
     const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
-    await server.close()
+    await Promise.all([server.close(), agent.host.pool.close()])
     clearInterval(sweep)
     const sandboxes = [...agent.host.sandboxes.values()]
     await Promise.all(sandboxes.map(async ({ vm }) => vm?.detach()))

@@ -37,11 +37,16 @@ export const agentInfo = z.object({
   isolation,
   qemu_version: z.string(),
   cpus: z.int(),
-  /** MiB. `available` is what the host could still give without swapping. */
-  memory_mib: z.object({ total: z.int(), available: z.int() }),
+  /**
+   * MiB. `available` is what the host could still give without swapping. `committed` is what all VMs may come to have, and
+   * `commit_limit` how much that may be.
+   */
+  memory_mib: z.object({ total: z.int(), available: z.int(), committed: z.int(), commit_limit: z.int() }),
   /** Baked and ready to be restored. */
   templates: z.array(template),
   sandboxes: z.int(),
+  /** Restored guests that wait for their sandbox. */
+  spares: z.int(),
   last_seq: z.int(),
 })
 export type AgentInfo = z.infer<typeof agentInfo>

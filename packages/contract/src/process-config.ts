@@ -35,6 +35,13 @@ export const agentConfig = z.strictObject({
   public_url: z.url().optional(),
   /** Counted as they come. */
   max_upload_bytes: maxUploadBytes,
+  /** MiB that guests may have which are restored before they are asked for; 0: every create restores its own. */
+  pool_memory_mib: z.int().min(0).default(512),
+  /**
+   * MiB that all VMs may have together, each counted with all that its control group allows it. Most are idle, so that this
+   * may be more than the host has: `null` is 8 times that. A create or wake beyond it is answered 507.
+   */
+  commit_limit_mib: z.int().min(1).nullable().default(null),
   log_level: logLevel,
 })
 

@@ -11,13 +11,16 @@ describe('parseArguments', () => {
       isYes: false,
       templates: null,
       maxUploadBytes: null,
+      poolMemoryMib: null,
+      commitLimitMib: null,
     })
   })
 
   it('resolves folders and reads the wanted templates', () => {
     const args = ['--data-dir', 'd', '--images-dir=/i', '--port', '0', '--yes', '--down']
     const env = { OFFSHOOT_TEMPLATES: 'minimal, base', OFFSHOOT_MAX_UPLOAD_MIB: '5120' }
-    expect(parseArguments(args, env, '/w')).toEqual({
+    const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_COMMIT_MIB: '4096' }
+    expect(parseArguments(args, { ...env, ...memory }, '/w')).toEqual({
       command: 'down',
       dataDir: '/w/d',
       imagesDir: '/i',
@@ -25,12 +28,21 @@ describe('parseArguments', () => {
       isYes: true,
       templates: ['minimal', 'base'],
       maxUploadBytes: 5 * 1024 ** 3,
+      poolMemoryMib: 0,
+      commitLimitMib: 4096,
     })
   })
 
   it.each(['0', 'x', '-1', '1.5'])('refuses an upload limit of %s', (mib) => {
     expect(() => parseArguments([], { OFFSHOOT_MAX_UPLOAD_MIB: mib }, '/')).toThrow(UsageError)
   })
+
+  it.each([{ OFFSHOOT_POOL_MIB: '-1' }, { OFFSHOOT_POOL_MIB: 'x' }, { OFFSHOOT_COMMIT_MIB: '0' }])(
+    'refuses %o',
+    (env) => {
+      expect(() => parseArguments([], env, '/')).toThrow(UsageError)
+    },
+  )
 
   it('counts an empty list of templates as none given', () => {
     expect(parseArguments([], { OFFSHOOT_TEMPLATES: '' }, '/').templates).toBeNull()

@@ -14,6 +14,8 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
   --help            this text
 
 OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
+OFFSHOOT_POOL_MIB=512             memory for guests that are restored before they are asked for (default 512; 0 for none)
+OFFSHOOT_COMMIT_MIB=65536         memory that all sandboxes together may come to use (default 8 times the machine's)
 OFFSHOOT_MAX_UPLOAD_MIB=5120     largest file or archive that one upload may bring (default 1024)
 `
 
@@ -30,6 +32,10 @@ export interface UpArguments {
   readonly templates: readonly string[] | null
   /** Bytes of one upload into a sandbox; `null` for the agent's default. */
   readonly maxUploadBytes: number | null
+  /** MiB of guests that wait for their sandbox; `null` for the agent's default. */
+  readonly poolMemoryMib: number | null
+  /** MiB that VMs may have together; `null` for the agent's default. */
+  readonly commitLimitMib: number | null
 }
 
 /** The command line cannot be understood; the message says why. */
@@ -51,7 +57,9 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     port,
     isYes: values.yes ?? false,
     templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),
-    maxUploadBytes: parseMaxUpload(env['OFFSHOOT_MAX_UPLOAD_MIB']),
+    maxUploadBytes: parseMaxUpload(env),
+    poolMemoryMib: parseMib(env, 'OFFSHOOT_POOL_MIB', 0),
+    commitLimitMib: parseMib(env, 'OFFSHOOT_COMMIT_MIB', 1),
   }
 }
 
@@ -86,8 +94,14 @@ function parseTemplates(list: string | undefined): readonly string[] | null {
   return given.length === 0 ? null : given
 }
 
-function parseMaxUpload(mib = ''): number | null {
+function parseMib(env: Readonly<NodeJS.ProcessEnv>, name: string, min: number): number | null {
+  const mib = env[name] ?? ''
   if (mib === '') return null
-  if (!/^[1-9]\d{0,8}$/.test(mib)) throw new UsageError(`OFFSHOOT_MAX_UPLOAD_MIB must be a number of MiB, not "${mib}"`)
-  return Number(mib) * 1024 ** 2
+  if (!/^\d{1,9}$/.test(mib) || Number(mib) < min) throw new UsageError(`${name} must be a number of MiB, not "${mib}"`)
+  return Number(mib)
+}
+
+function parseMaxUpload(env: Readonly<NodeJS.ProcessEnv>): number | null {
+  const mib = parseMib(env, 'OFFSHOOT_MAX_UPLOAD_MIB', 1)
+  return mib === null ? null : mib * 1024 ** 2
 }

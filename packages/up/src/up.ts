@@ -126,6 +126,8 @@ async function start(
     ports,
     templates: args.templates,
     maxUploadBytes: args.maxUploadBytes,
+    poolMemoryMib: args.poolMemoryMib,
+    commitLimitMib: args.commitLimitMib,
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
     databasePassword,
     commit: await readCommit(),

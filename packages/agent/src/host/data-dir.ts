@@ -4,7 +4,8 @@ import type { SandboxId } from '@offshoot/contract/ids'
 
 /** Bytes of a Unix socket's path, without its NUL (unix(7), sun_path). */
 const MAX_SOCKET_PATH_BYTES = 107
-const VM_FOLDER = 'vm'
+/** QEMU's own part of a VM's folder. */
+export const VM_FOLDER = 'vm'
 
 /** Where everything of one agent lies (ARCHITECTURE.md, "Files"). */
 export class DataDir {
@@ -14,6 +15,8 @@ export class DataDir {
   readonly events: string
   readonly bakes: string
   readonly sandboxes: string
+  /** Restored guests that are nobody's yet; as deep as the sandboxes, whose place they take. */
+  readonly spares: string
   readonly snapshots: string
   /** Frozen layers of disks. */
   readonly layers: string
@@ -29,6 +32,7 @@ export class DataDir {
     this.events = join(root, 'events')
     this.bakes = join(root, 'bakes')
     this.sandboxes = join(root, 'sandboxes')
+    this.spares = join(root, 'spares')
     this.snapshots = join(root, 'snapshots')
     this.layers = join(root, 'layers')
     this.checkpointKey = join(root, 'checkpoint.key')
@@ -40,7 +44,7 @@ export class DataDir {
     await mkdir(root, { recursive: true, mode: 0o711 })
     // As the kernel names it: the working directories of live QEMUs are compared with it.
     const dir = new DataDir(await realpath(root))
-    for (const folder of [dir.bakes, dir.sandboxes]) await mkdir(folder, { recursive: true, mode: 0o711 })
+    for (const folder of [dir.bakes, dir.sandboxes, dir.spares]) await mkdir(folder, { recursive: true, mode: 0o711 })
     for (const folder of [dir.events, dir.snapshots, dir.layers]) await mkdir(folder, { recursive: true, mode: 0o700 })
     return dir
   }

@@ -12,6 +12,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/agent', async (request): Promise<AgentInfo> => {
     requireControl(request)
     const { totalMib, availableMib } = await readHostMemory()
+    const { committedMib, commitLimitMib } = await agent.host.gates.admission.usage()
     return {
       agent_id: agent.id,
       version: agent.version,
@@ -19,9 +20,10 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       isolation: agent.isolation,
       qemu_version: agent.host.qemu.version,
       cpus: cpus().length,
-      memory_mib: { total: totalMib, available: availableMib },
+      memory_mib: { total: totalMib, available: availableMib, committed: committedMib, commit_limit: commitLimitMib },
       templates: await Promise.all([...agent.templates.values()].map((baked) => describe(agent, baked))),
       sandboxes: agent.host.sandboxes.size,
+      spares: agent.host.pool.spares.length,
       last_seq: agent.host.events.lastSeq,
     }
   })

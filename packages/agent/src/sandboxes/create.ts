@@ -1,22 +1,19 @@
-import { mkdir } from 'node:fs/promises'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
-import { guestIdentity, type GuestIdentity } from '../vm/guest-identity.ts'
+import type { GuestIdentity } from '../vm/guest-identity.ts'
 import { takeUpAllBackground } from './background-watch.ts'
 import { announceBirth } from './announce-state.ts'
-import { bootVm } from './boot-vm.ts'
 import type { Host } from './host.ts'
-import { writeManifest, writeManifestQuickly, type Manifest } from './manifest.ts'
+import { writeManifest, type Manifest } from './manifest.ts'
 import { refusal } from './refusal.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from './sandbox.ts'
 import type { Seed } from './seed.ts'
+import { startVm, type StartedVm } from './start-vm.ts'
 import { sweepLayersSoon } from './sweep-layers.ts'
 import { watchVm } from './watch-vm.ts'
 
-/** Milliseconds from a restore's turn to a guest that answers; a hundred times the usual. */
-const RESTORE_MS = 30_000
 const KILL_MS = 10_000
 
 export interface CreateRequest {
@@ -40,12 +37,8 @@ export async function createSandbox(host: Host, request: CreateRequest): Promise
   const sandbox = register(host, request)
   return sandbox.change(async (cancelled) => {
     try {
-      const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
-      try {
-        await host.gates.restores.run(() => start(host, sandbox, request, acceptedAt), cancelled)
-      } finally {
-        release()
-      }
+      const started = await startVm(host, sandbox, request, cancelled)
+      await keepRunning(host, sandbox, started, { seed: request.seed, acceptedAt })
       return sandbox
     } catch (error) {
       await removeTraces(host, sandbox)
@@ -78,30 +71,27 @@ function register(host: Host, { id, workspaceId, seed, settings, lineage }: Crea
   return sandbox
 }
 
-async function start(host: Host, sandbox: Sandbox, { seed, env }: CreateRequest, acceptedAt: number): Promise<void> {
-  const { id, manifest, leaving } = sandbox
-  const folder = host.dir.sandbox(id)
-  await mkdir(folder, { mode: 0o711 })
-  await writeManifestQuickly(folder, manifest)
-  const from = {
-    checkpoint: seed.checkpoint,
-    greet: (link, deadline) => link.refresh(guestIdentity(id, env), deadline),
-  } satisfies Parameters<typeof bootVm>[2]
-  const vm = await bootVm(host, sandbox, from, Deadline.after(RESTORE_MS, `restore of ${id}`, leaving.signal))
+/** Says that it runs, in the manifest and in the log; when either fails its VM ends. */
+async function keepRunning(
+  host: Host,
+  sandbox: Sandbox,
+  { vm, bootMode }: StartedVm,
+  { seed, acceptedAt }: { readonly seed: Seed; readonly acceptedAt: number },
+): Promise<void> {
   const running: Manifest = {
-    ...manifest,
+    ...sandbox.manifest,
     status: 'running',
     layers: [],
     guest_ip: seed.guestIp,
     boot_ms: Math.round(performance.now() - acceptedAt),
-    boot_mode: seed.bootMode,
+    boot_mode: bootMode,
     qemu: vm.process,
   }
   try {
-    await writeManifest(folder, running)
+    await writeManifest(host.dir.sandbox(sandbox.id), running)
     await announceBirth(host, sandbox, running)
   } catch (error) {
-    await vm.kill(Deadline.after(KILL_MS, `end of ${id}`))
+    await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
     throw error
   }
   sandbox.manifest = running

@@ -7,6 +7,7 @@ import type { Cgroups } from '../host/cgroups.ts'
 import type { DataDir } from '../host/data-dir.ts'
 import type { Qemu } from '../host/qemu.ts'
 import type { Snapshots } from '../snapshots/snapshots.ts'
+import type { Pool } from '../pool/pool.ts'
 import type { Machines } from '../vm/machines.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -25,6 +26,7 @@ export interface Host {
   readonly snapshots: Snapshots
   readonly events: EventLog
   readonly slots: Slots
+  readonly pool: Pool
   readonly sandboxes: Map<SandboxId, Sandbox>
   readonly log: Logger
   readonly gates: Gates

@@ -70,13 +70,14 @@ async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly 
 }
 
 async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Promise<boolean> {
+  const { manifest } = sandbox
   const deadline = Deadline.after(ADOPT_MS, `adoption of ${sandbox.id}`)
   try {
     const vm = await Vm.adopt(host.dir.vm(sandbox.id), process, deadline)
     await settleVm(host, sandbox, vm, deadline)
     await announceState(host, sandbox)
     sandbox.vm = vm
-    limitVm(host, sandbox, vm) // its agent may not have come to it
+    limitVm(host, manifest.slot, vm) // its agent may not have come to it
     watchVm(host, sandbox, vm)
     host.log.info({ sandbox_id: sandbox.id, pid: process.pid }, 'VM adopted')
     return true

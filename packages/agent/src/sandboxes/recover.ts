@@ -4,6 +4,7 @@ import { missingRecords } from '../events/missing-records.ts'
 import { SandboxEventFile } from '../events/sandbox-event-file.ts'
 import { findVmProcesses, type VmProcess } from '../host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
+import { endLeftSpares } from '../pool/end-left-spares.ts'
 import type { Host } from './host.ts'
 import { readManifest, type Manifest } from './manifest.ts'
 import { recoverSandbox, type RecoverMode } from './recover-sandbox.ts'
@@ -26,9 +27,11 @@ const AT_ONCE = 16
  * | failed      | any  | stays until it is deleted                                          |
  * | no manifest | yes  | removed, `recover.unmanaged`                                       |
  * | no manifest | no   | removed                                                            |
+ *
+ * Guests that waited for a sandbox are ended: the demand they were made for is forgotten.
  */
 export async function recover(host: Host, mode: RecoverMode): Promise<void> {
-  const processes = await findVmProcesses(host.dir.root)
+  const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
   const { known, lastNumbers } = await loadFolders(host)
   host.events.forgetAllBut(new Set(known.keys()))
   for (const { process, folder } of processes) {

@@ -58,7 +58,12 @@ async function restoreHibernated(
   const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
   await rm(host.dir.vm(id), { recursive: true, force: true })
   const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
-  const vm = await bootVm(host, sandbox, { checkpoint, greet: releaseGuest }, deadline)
+  const vm = await bootVm(
+    host,
+    { ...sandbox.manifest, folder: host.dir.sandbox(id) },
+    { checkpoint, greet: releaseGuest },
+    deadline,
+  )
   sandbox.vm = vm
   try {
     const manifest: Manifest = { ...sandbox.manifest, status: 'running', layers: [], qemu: vm.process }

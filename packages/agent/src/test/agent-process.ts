@@ -50,8 +50,14 @@ export class AgentProcess {
     this.#base = `http://127.0.0.1:${port}`
   }
 
-  /** @param folder to share with another agent; a new one when absent */
-  static async create(folder?: string): Promise<AgentProcess> {
+  /**
+   * @param folder to share with another agent; a new one when absent
+   * @param options without spare guests unless they say otherwise: every VM is then a sandbox's
+   */
+  static async create(
+    folder?: string,
+    options: { readonly pool_memory_mib?: number; readonly commit_limit_mib?: number } = {},
+  ): Promise<AgentProcess> {
     const imagesDir = process.env['OFFSHOOT_IMAGES_DIR']
     if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
     const place = folder ?? (await realpath(await mkdtemp(join(tmpdir(), 'offshoot-agent-'))))
@@ -65,6 +71,8 @@ export class AgentProcess {
       secret: secret.toString('base64'),
       templates: ['minimal'],
       log_level: 'debug',
+      pool_memory_mib: 0,
+      ...options,
     }
     await writeFile(agent.#config, JSON.stringify(config))
     return agent
@@ -122,7 +130,7 @@ export class AgentProcess {
     const ended = await this.run('end-all.ts')
     if (ended.exitCode !== 0) throw new Error(`end-all: ${ended.output}`)
     if ((await this.vms()).length > 0) throw new Error('a QEMU is left')
-    for (const name of ['sandboxes', 'events', 'snapshots', 'layers'])
+    for (const name of ['sandboxes', 'spares', 'events', 'snapshots', 'layers'])
       await rm(join(this.dataDir, name), { recursive: true, force: true })
   }
 

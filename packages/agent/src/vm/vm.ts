@@ -23,8 +23,7 @@ export class Vm {
   disk: DiskChain | null
   /** A flattening of the disk that is under way (`disks/flatten.ts`). */
   flattening: Promise<void> | null = null
-  /** QEMU's working directory. */
-  readonly folder: string
+  #folder: string
   #link: Promise<GuestLink> | undefined
   #hasEnded = false
 
@@ -32,7 +31,7 @@ export class Vm {
     this.disk = disk
     this.process = process
     this.qmp = qmp
-    this.folder = folder
+    this.#folder = folder
     this.ended = ended.then((end) => {
       this.#hasEnded = true
       this.qmp.close()
@@ -48,6 +47,16 @@ export class Vm {
       return { exitCode: null, signal: null }
     })
     return new Vm(folder, { process, qmp, ended }, await readDiskChain(qmp, deadline))
+  }
+
+  /** QEMU's working directory. */
+  get folder(): string {
+    return this.#folder
+  }
+
+  /** After QEMU's working directory was renamed: what is open stays open, and relative paths hold at the same depth. */
+  moved(folder: string): void {
+    this.#folder = folder
   }
 
   get hasEnded(): boolean {

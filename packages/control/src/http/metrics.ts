@@ -43,6 +43,19 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
       for (const { status, count } of rows) sandboxes.set({ status }, count)
     },
   })
+  const memory = new Gauge({
+    name: 'offshoot_agent_memory_mib',
+    help: 'Memory of each agent when it was last looked at (`GET /v1/agent` says what each kind is)',
+    labelNames: ['agent_id', 'kind'],
+    registers,
+    collect() {
+      memory.reset()
+      for (const { info } of fleet.agents) {
+        for (const [kind, mib] of Object.entries(info?.memory_mib ?? {}))
+          memory.set({ agent_id: info?.agent_id ?? '', kind }, mib)
+      }
+    },
+  })
   return {
     registry,
     creates: new Counter({ name: 'offshoot_sandboxes_created_total', help: 'Sandboxes created here', registers }),

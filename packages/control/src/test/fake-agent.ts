@@ -232,7 +232,12 @@ export class FakeAgent {
       isolation: 'user',
       qemu_version: '7.2.0',
       cpus: 2,
-      memory_mib: { total: 4096, available: 4096 - 512 * this.state.sandboxes.size },
+      memory_mib: {
+        total: 4096,
+        available: 4096 - 512 * this.state.sandboxes.size,
+        committed: 832 * this.state.sandboxes.size,
+        commit_limit: 32_768,
+      },
       templates: this.#templates.map((name) => ({
         name,
         rootfs_path: `templates/${name}/rootfs.ext4`,
@@ -242,6 +247,7 @@ export class FakeAgent {
         is_global: true,
       })),
       sandboxes: this.state.sandboxes.size,
+      spares: 0,
       last_seq: this.state.records.length,
     }
   }

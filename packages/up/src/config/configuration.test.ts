@@ -7,6 +7,8 @@ const inputs = {
   ports: { control: 1, agent: 2, postgres: 3 },
   templates: ['minimal'],
   maxUploadBytes: 5,
+  poolMemoryMib: 0,
+  commitLimitMib: 6,
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   databasePassword: 'pw',
   commit: 'abc',
@@ -20,8 +22,15 @@ describe('configuration', () => {
       listen: { host: '127.0.0.1', port: 2 },
       templates: ['minimal'],
       max_upload_bytes: 5,
+      pool_memory_mib: 0,
+      commit_limit_mib: 6,
     })
-    expect(agentConfiguration({ ...inputs, maxUploadBytes: null }).max_upload_bytes).toBe(1024 ** 3)
+    const unsaid = { maxUploadBytes: null, poolMemoryMib: null, commitLimitMib: null }
+    expect(agentConfiguration({ ...inputs, ...unsaid })).toMatchObject({
+      max_upload_bytes: 1024 ** 3,
+      pool_memory_mib: 512,
+      commit_limit_mib: null,
+    })
   })
 
   it('gives control and agent the same secret and address', () => {

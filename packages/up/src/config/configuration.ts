@@ -9,6 +9,8 @@ export interface ConfigurationInputs {
   readonly ports: Ports
   readonly templates: readonly string[] | null
   readonly maxUploadBytes: number | null
+  readonly poolMemoryMib: number | null
+  readonly commitLimitMib: number | null
   /** base64 */
   readonly agentSecret: string
   readonly databasePassword: string
@@ -23,7 +25,7 @@ export function baseUrl(ports: Ports): string {
 }
 
 export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
-  const { layout, ports, templates, maxUploadBytes, agentSecret } = inputs
+  const { layout, ports, templates, maxUploadBytes, poolMemoryMib, commitLimitMib, agentSecret } = inputs
   return agentConfig.parse({
     data_dir: layout.agent,
     images_dir: layout.imagesDir,
@@ -32,6 +34,8 @@ export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
     templates,
     public_url: baseUrl(ports),
     ...(maxUploadBytes !== null && { max_upload_bytes: maxUploadBytes }),
+    ...(poolMemoryMib !== null && { pool_memory_mib: poolMemoryMib }),
+    ...(commitLimitMib !== null && { commit_limit_mib: commitLimitMib }),
     log_level: 'info',
   })
 }

@@ -1,0 +1,27 @@
+import { rename } from 'node:fs/promises'
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { Host } from '../sandboxes/host.ts'
+import { writeManifestQuickly } from '../sandboxes/manifest.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import type { Restore } from '../vm/restore.ts'
+import type { Spare } from './spare.ts'
+
+/**
+ * Makes a spare guest that of a sandbox, whose slot it has. Its folder is the sandbox's from the moment on in which it has
+ * the name, and is there with a manifest from the first: an agent killed before that ends a spare, one killed after it
+ * removes a sandbox that is still `creating`.
+ */
+export async function giveSpare(
+  host: Host,
+  { id, manifest }: Sandbox,
+  { folder, vm }: Spare,
+  greet: NonNullable<Restore['greet']>,
+  deadline: Deadline,
+): Promise<void> {
+  await writeManifestQuickly(folder, manifest)
+  await rename(folder, host.dir.sandbox(id))
+  vm.moved(host.dir.vm(id))
+  const link = await vm.link(deadline)
+  // At once: what the guest is told waits in its queue until its CPUs run.
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(link, deadline)])
+}

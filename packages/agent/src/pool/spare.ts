@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SandboxId } from '@offshoot/contract/ids'
+import { Deadline } from '@offshoot/kit/deadline'
+import { ownMemoryMib } from '../host/own-memory.ts'
+import { bootVm } from '../sandboxes/boot-vm.ts'
+import type { Host } from '../sandboxes/host.ts'
+import type { Seed } from '../sandboxes/seed.ts'
+import { guestIdentity } from '../vm/guest-identity.ts'
+import { stopHeld } from '../vm/hold.ts'
+import type { Vm } from '../vm/vm.ts'
+
+const RESTORE_MS = 30_000
+const KILL_MS = 10_000
+
+/**
+ * A guest restored from its template before anybody asked for it. It stands still, its processes held: no instruction but
+ * those of our own guest program runs before it has its identity. Nobody's command was ever run in it.
+ */
+export interface Spare {
+  readonly seed: Seed
+  readonly slot: number
+  /** `spares/ID`; becomes `sandboxes/ID`. */
+  readonly folder: string
+  readonly vm: Vm
+  /** MiB that it has of its own. */
+  readonly memoryMib: number
+}
+
+/** A spare guest, made in its turn; `null` when the host has no memory for one. */
+export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
+  const { admission, restores } = host.gates
+  const release = await admission.admitSpare(seed.manifest.memory_mb)
+  if (release === null) return null
+  try {
+    return await restores.run(() => makeSpare(host, seed, cancelled), cancelled)
+  } finally {
+    release()
+  }
+}
+
+/**
+ * Restores a template's guest, which takes an identity once, so that what it takes when it is given away is at hand, and
+ * is stopped. Whatever fails, nothing is left.
+ */
+async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare> {
+  const slot = host.slots.take()
+  if (slot === null) throw new Error('no slot is free')
+  const id = randomUUID() as SandboxId
+  const folder = join(host.dir.spares, id)
+  const deadline = Deadline.after(RESTORE_MS, 'restore of a spare guest', cancelled)
+  let vm: Vm | null = null
+  try {
+    await mkdir(folder, { mode: 0o711 })
+    vm = await bootVm(
+      host,
+      { ...seed.manifest, slot, folder },
+      { checkpoint: null, greet: (link) => link.refresh(guestIdentity(id, {}), deadline) },
+      deadline,
+    )
+    await stopHeld(vm, deadline)
+    return { seed, slot, folder, vm, memoryMib: await ownMemoryMib(vm.process.pid) }
+  } catch (error) {
+    await removeSpare(host, { slot, folder, vm })
+    throw error
+  }
+}
+
+/** Ends a spare guest that nobody has got, and gives its slot back. */
+export async function removeSpare(
+  host: Host,
+  spare: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
+): Promise<void> {
+  await endSpare(host, spare)
+  host.slots.release(spare.slot)
+}
+
+/** Removes all that a spare guest has but its slot. */
+export async function endSpare(
+  host: Host,
+  { slot, folder, vm }: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
+): Promise<void> {
+  await vm?.kill(Deadline.after(KILL_MS, 'end of a spare guest'))
+  await host.cgroups?.remove(slot)
+  await rm(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,76 @@
+import { mkdir, rm } from 'node:fs/promises'
+import type { BootMode } from '@offshoot/contract/sandbox'
+import { Deadline } from '@offshoot/kit/deadline'
+import { giveSpare } from '../pool/give-spare.ts'
+import { endSpare, type Spare } from '../pool/spare.ts'
+import { guestIdentity, type GuestIdentity } from '../vm/guest-identity.ts'
+import type { Restore } from '../vm/restore.ts'
+import type { Vm } from '../vm/vm.ts'
+import { bootVm } from './boot-vm.ts'
+import type { Host } from './host.ts'
+import { writeManifestQuickly } from './manifest.ts'
+import type { Sandbox } from './sandbox.ts'
+import type { Seed } from './seed.ts'
+
+/** Milliseconds from a restore's turn to a guest that answers; a hundred times the usual. */
+const RESTORE_MS = 30_000
+/** Milliseconds for a spare guest to take its identity; another is restored in its place after that. */
+const GIVE_MS = 3000
+
+export interface StartedVm {
+  readonly vm: Vm
+  readonly bootMode: BootMode
+}
+
+interface Start {
+  readonly seed: Seed
+  readonly env: GuestIdentity['env']
+}
+
+/**
+ * A VM for a sandbox that has none, with the sandbox's identity: a spare guest where one is at hand, else a restored one,
+ * which waits for memory and its turn. Its folder is there then, with a manifest `creating`.
+ * @throws ApiError 507
+ */
+export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<StartedVm> {
+  const spare = host.pool.take(start.seed)
+  if (spare !== null && (await takeSpare(host, sandbox, spare, start))) return { vm: spare.vm, bootMode: 'pool' }
+  const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
+  try {
+    const vm = await host.gates.restores.run(() => restoreVm(host, sandbox, start), cancelled)
+    return { vm, bootMode: start.seed.bootMode }
+  } finally {
+    release()
+  }
+}
+
+/** False when it failed: nothing is left of it but its slot, which is the sandbox's. */
+async function takeSpare(host: Host, sandbox: Sandbox, spare: Spare, { env }: Start): Promise<boolean> {
+  const { id, manifest, leaving } = sandbox
+  host.slots.release(manifest.slot)
+  sandbox.manifest = { ...manifest, slot: spare.slot }
+  try {
+    const deadline = Deadline.after(GIVE_MS, `identity of ${id}`, leaving.signal)
+    await giveSpare(host, sandbox, spare, identityOf(sandbox, env), deadline)
+    return true
+  } catch (error) {
+    await endSpare(host, spare)
+    await rm(host.dir.sandbox(id), { recursive: true, force: true })
+    leaving.signal.throwIfAborted()
+    host.log.warn({ err: error, sandbox_id: id }, 'spare guest could not be used')
+    return false
+  }
+}
+
+async function restoreVm(host: Host, sandbox: Sandbox, { seed, env }: Start): Promise<Vm> {
+  const { id, manifest, leaving } = sandbox
+  const folder = host.dir.sandbox(id)
+  await mkdir(folder, { mode: 0o711 })
+  await writeManifestQuickly(folder, manifest)
+  const from = { checkpoint: seed.checkpoint, greet: identityOf(sandbox, env) }
+  return bootVm(host, { ...manifest, folder }, from, Deadline.after(RESTORE_MS, `restore of ${id}`, leaving.signal))
+}
+
+function identityOf({ id }: Sandbox, env: GuestIdentity['env']): NonNullable<Restore['greet']> {
+  return (link, deadline) => link.refresh(guestIdentity(id, env), deadline)
+}

@@ -18,6 +18,7 @@ import { buildImages } from './images/build-images.ts'
 import { imageSteps } from './images/image-steps.ts'
 import { isAnyMissing } from './images/run-steps.ts'
 import type { Step } from './images/step.ts'
+import { NODE_OPTIONS } from './node-options.ts'
 import { prepareAgent } from './prepare-agent.ts'
 import { Progress } from './progress.ts'
 import { readyLines } from './ready-lines.ts'
@@ -146,7 +147,8 @@ async function start(
 }
 
 function nodeService(name: 'agent' | 'control', config: string): Service {
-  return { name, file: process.execPath, args: [`${repositoryRoot}/packages/${name}/src/main.ts`, config], cwd: '/' }
+  const entry = `${repositoryRoot}/packages/${name}/src/main.ts`
+  return { name, file: process.execPath, args: [...NODE_OPTIONS, entry, config], cwd: '/' }
 }
 
 /** Waits for both, also when one fails: nothing of it goes on behind the back of whoever cleans up. */

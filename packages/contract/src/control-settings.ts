@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { planName } from './plan.ts'
 
 /** How the mails of a control process travel. */
 const mail = z.strictObject({
@@ -31,6 +32,16 @@ const issuer = z.strictObject({
 })
 export type IssuerSettings = z.infer<typeof issuer>
 
+/** What a workspace may have that nobody gave anything else. */
+const limits = z.strictObject({
+  /** Of workspaces made after the first start, which is on `self-hosted`. */
+  default_plan: planName.default('free'),
+  /** Requests a workspace may send at once after a pause. Default 50. */
+  rate_burst: z.int().min(1).max(1_000_000).default(50),
+  /** Requests a second a workspace may go on sending. Default 25. */
+  rate_per_second: z.int().min(1).max(1_000_000).default(25),
+})
+
 /**
  * What an operator may choose, each with a default: `DIR/settings.json`, or the file that `bin/up --settings` names. It is part
  * of control's configuration.
@@ -41,6 +52,7 @@ export const controlSettings = z.strictObject({
   /** Whether an account signs in only after its address was confirmed. */
   require_verified_email: z.boolean().default(false),
   jwt_issuers: z.array(issuer).max(16).default([]),
+  limits: limits.prefault({}),
   mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),
   /** What a suspended workspace is told to contact. */
   support: z.string().min(1).max(200).default('support'),

@@ -17,6 +17,20 @@ const registry = {
   scopeMissing: { status: 403, error: 'insufficient scope' },
   /** The invitation was sent to another address than the caller's. */
   invitationOfAnother: { status: 403, error: 'invitation is for another e-mail address' },
+  /** The workspace's free credit is spent; `detail` says what that means. */
+  freeQuotaExceeded: {
+    status: 402,
+    error: 'free quota exceeded',
+    detail:
+      'the free credit of this month is spent: running sandboxes are paused and nothing is deleted; upgrade the plan, or wait for the first of the month (UTC)',
+  },
+  /** The same, from the compute node itself. */
+  creditExhausted: { status: 402, error: 'monthly free credit exhausted', fields: ['credit_usd', 'cost_usd_used'] },
+  subscriptionNotActive: { status: 402, error: 'subscription not active', fields: ['subscription_status'] },
+  /** `error` is replaced by `org limit reached: your <tier> plan allows <n> org(s). Upgrade to create more.` */
+  orgLimitReached: { status: 402, error: 'org limit reached' },
+  /** `error` is replaced by `seat limit reached: your <tier> plan allows <n> member(s). Upgrade to invite more.` */
+  seatLimitReached: { status: 402, error: 'seat limit reached' },
   notFound: { status: 404, error: 'not found' },
   /** In a sandbox. */
   fileNotFound: { status: 404, error: 'no such file or directory' },
@@ -43,6 +57,19 @@ const registry = {
   tooManyTokens: { status: 429, error: 'max tokens reached', fields: ['max', 'active'] },
   /** From one address; keys in use there still pass. */
   tooManyFailures: { status: 429, error: 'too many failed attempts' },
+  /** With header `Retry-After: 1`. */
+  rateLimited: { status: 429, error: 'rate limit: 50 req/burst, 25/sec sustained per workspace' },
+  hourlyCreateLimit: { status: 429, error: 'hourly create limit exceeded', fields: ['limit_per_hr', 'used_last_hr'] },
+  maxSandboxes: { status: 429, error: 'max sandboxes reached', fields: ['max', 'active'] },
+  resourceQuota: {
+    status: 429,
+    error: 'workspace resource quota exceeded',
+    fields: ['cpu_used', 'cpu_max', 'memory_mb_used', 'memory_mb_max'],
+  },
+  monthlyCpuSeconds: { status: 429, error: 'monthly cpu-seconds quota exceeded' },
+  monthlyBudget: { status: 429, error: 'monthly budget exceeded' },
+  /** The plan's number of volumes, or the size of one; with `max` and `active`, or `max_size_mb`. */
+  volumeQuota: { status: 429, error: 'volume quota exceeded' },
   /** A sandbox holds 512 live commands, and 64 kept ones with 64 MiB of output. */
   tooManyCommands: { status: 429, error: 'too many commands in this sandbox' },
   bodyTooLarge: { status: 413, error: 'request body too large' },
@@ -92,6 +119,7 @@ export interface ErrorBody {
 /** Thrown anywhere below a route; the route's error handler answers it as it stands. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
+  readonly kind: ErrorName
   readonly status: number
   readonly body: ErrorBody
 
@@ -100,6 +128,7 @@ export class ApiError extends Error {
     const { status, error, detail } = registeredError(kind)
     const merged: ErrorBody = { error, ...(detail !== undefined && { detail }), ...fields }
     super(merged.error, options)
+    this.kind = kind
     this.status = status
     this.body = merged
   }

@@ -12,6 +12,8 @@ import { FailedAttempts } from './identity/failed-attempts.ts'
 import { JwtVerifier } from './identity/jwt-verifier.ts'
 import { KeyUsage } from './identity/key-usage.ts'
 import { KnownKeys } from './identity/known-keys.ts'
+import { RateLimiter } from './limits/rate-limiter.ts'
+import { TurnsByWorkspace } from './limits/turns-by-workspace.ts'
 import { OperatorKey } from './operators/operator-key.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
@@ -32,6 +34,9 @@ export interface Control {
   readonly operatorKey: OperatorKey
   readonly places: SandboxPlaces
   readonly metrics: Metrics
+  readonly rate: RateLimiter
+  /** Admissions of new sandboxes. */
+  readonly creates: TurnsByWorkspace
   stop(): Promise<void>
 }
 
@@ -64,7 +69,26 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const places = new SandboxPlaces(database.pool)
   const failures = new FailedAttempts()
   const operatorKey = new OperatorKey(config.operator_key_sha256)
-  return { config, log, database, lock, fleet, accounts, jwt, keys, failures, operatorKey, places, metrics, stop }
+  const { rate_burst: burst, rate_per_second: perSecond } = config.limits
+  const rate = new RateLimiter(database.pool, { burst, perSecond })
+  const creates = new TurnsByWorkspace()
+  return {
+    config,
+    log,
+    database,
+    lock,
+    fleet,
+    accounts,
+    jwt,
+    keys,
+    failures,
+    operatorKey,
+    places,
+    metrics,
+    rate,
+    creates,
+    stop,
+  }
 }
 
 function startReapers(remover: Remover, log: Logger) {

@@ -13,13 +13,19 @@ describe('parseArguments', () => {
       maxUploadBytes: null,
       poolMemoryMib: null,
       commitLimitMib: null,
+      limits: {},
     })
   })
 
   it('resolves folders and reads the wanted templates', () => {
     const args = ['--data-dir', 'd', '--images-dir=/i', '--port', '0', '--yes', '--down']
-    const env = { OFFSHOOT_TEMPLATES: 'minimal, base', OFFSHOOT_MAX_UPLOAD_MIB: '5120' }
     const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_COMMIT_MIB: '4096' }
+    const env = {
+      OFFSHOOT_TEMPLATES: 'minimal, base',
+      OFFSHOOT_MAX_UPLOAD_MIB: '5120',
+      OFFSHOOT_RATE_LIMIT: '100/5',
+      OFFSHOOT_DEFAULT_PLAN: 'pro',
+    }
     expect(parseArguments(args, { ...env, ...memory }, '/w')).toEqual({
       command: 'down',
       dataDir: '/w/d',
@@ -30,6 +36,7 @@ describe('parseArguments', () => {
       maxUploadBytes: 5 * 1024 ** 3,
       poolMemoryMib: 0,
       commitLimitMib: 4096,
+      limits: { rate_burst: 100, rate_per_second: 5, default_plan: 'pro' },
     })
   })
 
@@ -43,6 +50,13 @@ describe('parseArguments', () => {
       expect(() => parseArguments([], env, '/')).toThrow(UsageError)
     },
   )
+  it.each(['50', '0/25', '50/0', '50/x', '1000001/1', '50/25/1'])('refuses a rate limit of %s', (rate) => {
+    expect(() => parseArguments([], { OFFSHOOT_RATE_LIMIT: rate }, '/')).toThrow(UsageError)
+  })
+
+  it('refuses a plan that there is none of', () => {
+    expect(() => parseArguments([], { OFFSHOOT_DEFAULT_PLAN: 'gold' }, '/')).toThrow(UsageError)
+  })
 
   it('counts an empty list of templates as none given', () => {
     expect(parseArguments([], { OFFSHOOT_TEMPLATES: '' }, '/').templates).toBeNull()

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type PlanName, planName } from '@offshoot/contract/plan'
 
 export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--images-dir DIR] [--yes] [--prepare | --down] [--help]
 
@@ -15,8 +16,10 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
 
 OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
 OFFSHOOT_POOL_MIB=512             memory for guests that are restored before they are asked for (default 512; 0 for none)
-OFFSHOOT_COMMIT_MIB=65536         memory that all sandboxes together may come to use (default 8 times the machine's)
+OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
 OFFSHOOT_MAX_UPLOAD_MIB=5120     largest file or archive that one upload may bring (default 1024)
+OFFSHOOT_RATE_LIMIT=50/25        requests a workspace may send at once / a second (this is the default)
+OFFSHOOT_DEFAULT_PLAN=free       plan of every workspace but the first (this is the default)
 `
 
 export interface UpArguments {
@@ -36,6 +39,14 @@ export interface UpArguments {
   readonly poolMemoryMib: number | null
   /** MiB that VMs may have together; `null` for the agent's default. */
   readonly commitLimitMib: number | null
+  /** What workspaces may have; absent is the default. */
+  readonly limits: LimitSettings
+}
+
+export interface LimitSettings {
+  readonly rate_burst?: number
+  readonly rate_per_second?: number
+  readonly default_plan?: PlanName
 }
 
 /** The command line cannot be understood; the message says why. */
@@ -60,6 +71,7 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     maxUploadBytes: parseMaxUpload(env),
     poolMemoryMib: parseMib(env, 'OFFSHOOT_POOL_MIB', 0),
     commitLimitMib: parseMib(env, 'OFFSHOOT_COMMIT_MIB', 1),
+    limits: { ...parseRate(env['OFFSHOOT_RATE_LIMIT']), ...parsePlan(env['OFFSHOOT_DEFAULT_PLAN']) },
   }
 }
 
@@ -104,4 +116,20 @@ function parseMib(env: Readonly<NodeJS.ProcessEnv>, name: string, min: number): 
 function parseMaxUpload(env: Readonly<NodeJS.ProcessEnv>): number | null {
   const mib = parseMib(env, 'OFFSHOOT_MAX_UPLOAD_MIB', 1)
   return mib === null ? null : mib * 1024 ** 2
+}
+
+function parseRate(rate = ''): LimitSettings {
+  if (rate === '') return {}
+  const [, burst, perSecond] = /^([1-9]\d{0,6})\/([1-9]\d{0,6})$/.exec(rate) ?? []
+  if (burst === undefined || perSecond === undefined || Math.max(Number(burst), Number(perSecond)) > 1_000_000) {
+    throw new UsageError(`OFFSHOOT_RATE_LIMIT must be BURST/PER_SECOND, each from 1 to 1000000, not "${rate}"`)
+  }
+  return { rate_burst: Number(burst), rate_per_second: Number(perSecond) }
+}
+
+function parsePlan(plan = ''): LimitSettings {
+  if (plan === '') return {}
+  const parsed = planName.safeParse(plan)
+  if (parsed.success) return { default_plan: parsed.data }
+  throw new UsageError(`OFFSHOOT_DEFAULT_PLAN must be one of ${planName.options.join(', ')}, not "${plan}"`)
 }

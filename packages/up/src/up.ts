@@ -129,6 +129,7 @@ async function start(
     maxUploadBytes: args.maxUploadBytes,
     poolMemoryMib: args.poolMemoryMib,
     commitLimitMib: args.commitLimitMib,
+    limits: args.limits,
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
     databasePassword,
     commit: await readCommit(),

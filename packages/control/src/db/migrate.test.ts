@@ -38,6 +38,7 @@ describe('migrate', () => {
       '0003-retired-agents',
       '0004-lifecycle',
       '0007-people',
+      '0009-limits',
     ])
   })
 

@@ -5,6 +5,7 @@ import * as sandboxes from './migrations/0002-sandboxes.ts'
 import * as retiredAgents from './migrations/0003-retired-agents.ts'
 import * as lifecycle from './migrations/0004-lifecycle.ts'
 import * as people from './migrations/0007-people.ts'
+import * as limits from './migrations/0009-limits.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -13,6 +14,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0003-retired-agents': retiredAgents,
   '0004-lifecycle': lifecycle,
   '0007-people': people,
+  '0009-limits': limits,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

@@ -73,6 +73,19 @@ CREATE INDEX audit_log_age_idx ON public.audit_log USING btree (created_at);
 
 CREATE INDEX audit_log_newest_idx ON public.audit_log USING btree (workspace_id, created_at DESC, id DESC);
 
+create table "credit_grants" (
+  id uuid not null default gen_random_uuid(),
+  workspace_id uuid not null,
+  micro_usd bigint not null,
+  reason text not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint credit_grants_micro_usd_check CHECK ((micro_usd > 0)),
+  constraint credit_grants_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint credit_grants_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX credit_grants_workspace_idx ON public.credit_grants USING btree (workspace_id, created_at);
+
 create table "invitation" (
   id uuid not null default gen_random_uuid(),
   "organizationId" uuid not null,
@@ -163,6 +176,24 @@ create table "organization" (
 
 CREATE INDEX organization_deletion_idx ON public.organization USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
 
+create table "rate_buckets" (
+  workspace_id uuid not null,
+  tokens double precision not null,
+  granted integer not null,
+  refilled_at timestamp with time zone not null,
+  constraint rate_buckets_pkey PRIMARY KEY (workspace_id)
+);
+
+create table "sandbox_creates" (
+  sandbox_id uuid not null,
+  workspace_id uuid not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint sandbox_creates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint sandbox_creates_pkey PRIMARY KEY (sandbox_id)
+);
+
+CREATE INDEX sandbox_creates_recent_idx ON public.sandbox_creates USING btree (workspace_id, created_at);
+
 create table "sandboxes" (
   id uuid not null,
   workspace_id uuid not null,
@@ -189,6 +220,9 @@ create table "sandboxes" (
   created_at timestamp(3) with time zone not null default now(),
   deletion_due_at timestamp(3) with time zone,
   lifecycle_unsettled_at timestamp(3) with time zone,
+  managed_id uuid,
+  credit_paused_at timestamp(3) with time zone,
+  credit_due_at timestamp(3) with time zone,
   constraint sandboxes_boot_mode_check CHECK ((boot_mode = ANY (ARRAY['cold'::text, 'snapshot'::text, 'pool'::text, 'fork'::text]))),
   constraint sandboxes_check CHECK ((persistent = (expires_at IS NULL))),
   constraint sandboxes_managed_by_check CHECK ((managed_by = ANY (ARRAY['app'::text, 'database'::text]))),
@@ -199,6 +233,8 @@ create table "sandboxes" (
 );
 
 CREATE INDEX sandboxes_agent_idx ON public.sandboxes USING btree (agent_id);
+
+CREATE INDEX sandboxes_credit_idx ON public.sandboxes USING btree (workspace_id) WHERE (credit_paused_at IS NOT NULL);
 
 CREATE INDEX sandboxes_deletion_idx ON public.sandboxes USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
 
@@ -295,5 +331,28 @@ create table "verification" (
 );
 
 CREATE INDEX verification_identifier_idx ON public.verification USING btree (identifier);
+
+create table "workspace_accounts" (
+  workspace_id uuid not null,
+  plan text not null,
+  plan_source text not null,
+  rate_burst integer,
+  rate_per_second integer,
+  exhausted_until timestamp(3) with time zone,
+  customer_id text,
+  subscription_id text,
+  subscription_status text,
+  synced_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint workspace_accounts_plan_source_check CHECK ((plan_source = ANY (ARRAY['default'::text, 'operator'::text, 'subscription'::text]))),
+  constraint workspace_accounts_rate_burst_check CHECK ((rate_burst > 0)),
+  constraint workspace_accounts_rate_per_second_check CHECK ((rate_per_second > 0)),
+  constraint workspace_accounts_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint workspace_accounts_pkey PRIMARY KEY (workspace_id),
+  constraint workspace_accounts_customer_id_key UNIQUE (customer_id),
+  constraint workspace_accounts_subscription_id_key UNIQUE (subscription_id)
+);
+
+CREATE INDEX workspace_accounts_exhausted_idx ON public.workspace_accounts USING btree (exhausted_until) WHERE (exhausted_until IS NOT NULL);
 
 create sequence control_process_numbers as integer;

@@ -1,4 +1,5 @@
 import type { ErrorName } from '@offshoot/contract/errors'
+import { CREATE_REFUSALS } from '../limits/create-refusals.ts'
 
 /** What a fork, of one child or of many, may be refused with. */
 export const FORK_ERRORS: readonly ErrorName[] = [
@@ -8,4 +9,5 @@ export const FORK_ERRORS: readonly ErrorName[] = [
   'conflict',
   'agentUnreachable',
   'insufficientMemory',
+  ...CREATE_REFUSALS,
 ]

@@ -3,6 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { AgentUnreachable, refusalOf } from '../agents/agent-failure.ts'
 import { fork } from '../agents/sandbox-calls.ts'
 import type { Control } from '../control.ts'
+import { admitSandboxes } from '../limits/admit-sandboxes.ts'
 import { liveAgent, subjectOf } from '../sandboxes/live-agent.ts'
 import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
 import { removeCreating } from '../sandboxes/sandbox-statements.ts'
@@ -36,7 +37,10 @@ export async function forkSandbox(control: Control, request: ForkRequest, reques
   const { pool } = control.database
   const { children: planned, ...plan } = planFork(request)
   const { snapshotId, treeId } = plan
-  const staged = await stageFork(pool, parent.id, snapshotId, treeId, control.lock.number, JSON.stringify(planned))
+  const wanted = { ids: idsOf(planned), cpu: parent.cpu, memoryMib: parent.memory_mb }
+  const staged = await admitSandboxes(control, parent.workspace_id, wanted, (on) =>
+    stageFork(on, parent.id, snapshotId, treeId, control.lock.number, JSON.stringify(planned)),
+  )
   if (staged.length === 0) throw new ApiError('sandboxNotFound')
   const body: ForkOnAgentBody = {
     snapshot_id: snapshotId,

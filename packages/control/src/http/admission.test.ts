@@ -132,7 +132,7 @@ describe('admission', () => {
       expect(await call(control.url, 'GET', '/v1/me', { token: alice.key })).toMatchObject(refusal('jwt required'))
       expect(await call(control.url, 'GET', '/v1/me')).toMatchObject(refusal('missing bearer token'))
       const { status, body } = await call(control.url, 'GET', '/v1/me', { token: alice.jwt })
-      const org = { id: alice.workspaceId, slug: 'alice', name: 'alice', role: 'owner', plan: 'free' }
+      const org = { id: alice.workspaceId, slug: 'alice', name: 'alice', role: 'owner', plan: 'self-hosted' }
       expect({ status, body }).toEqual({
         status: 200,
         body: {

@@ -42,7 +42,7 @@ interface Admitted {
  *
  * Runs before the body is read: who may not come in uploads nothing. What a route names is fetched by id *and*
  * workspace, so an unknown id, a malformed one and another workspace's are one and the same 404.
- * Limits and plans belong after the caller is known and before the handler: here, after `admit`.
+ * The rate limit counts whoever has a workspace, whatever the route then says.
  */
 export function registerAdmission(app: FastifyInstance, control: Control): void {
   app.decorateRequest('admitted', null)
@@ -95,6 +95,7 @@ async function admit(control: Control, request: FastifyRequest): Promise<Admitte
     ? await admitKey(control, request, token)
     : await admitJwt(control, request, token)
   if (credential === 'jwt' && caller.method === 'key') throw new ApiError('jwtRequired')
+  await control.rate.take(caller.workspaceId)
   const org = loads === 'org' ? orgNamed(request, caller) : null
   refuseUnlessAllowed(control, request, caller, org?.role ?? caller.role)
   const admitted = { caller, org, sandbox: null, place: null }
@@ -127,7 +128,7 @@ async function admitKey({ keys, failures }: Control, { ip }: FastifyRequest, tok
 }
 
 async function admitJwt(control: Control, { headers, ip }: FastifyRequest, token: string): Promise<Caller> {
-  const { failures, jwt, database } = control
+  const { failures, jwt, database, config } = control
   const claims = await jwt.verify(token)
   if (claims === null) {
     const isSpent = failures.isSpent(ip)
@@ -135,7 +136,8 @@ async function admitJwt(control: Control, { headers, ip }: FastifyRequest, token
     throw new ApiError(isSpent ? 'tooManyFailures' : 'invalidApiToken')
   }
   const header = headers['x-offshoot-org']
-  return userCaller(database.pool, claims, typeof header === 'string' ? header : undefined)
+  const named = typeof header === 'string' ? header : undefined
+  return userCaller(database.pool, claims, named, config.limits.default_plan)
 }
 
 /** @throws ApiError 401 for every credential but the operator's own */

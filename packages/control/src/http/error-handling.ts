@@ -16,6 +16,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const { status, body } = refusal
   if (status >= 500) request.log.error({ err: error, status }, 'request failed')
   if (status === 401) reply.header('www-authenticate', 'Bearer')
+  if (refusal.kind === 'rateLimited') reply.header('retry-after', '1')
   return reply.code(status).send(body)
 }
 

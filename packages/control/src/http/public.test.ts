@@ -77,7 +77,7 @@ describe('public routes', () => {
       )
       const received = responses['201'].content['application/json'].schema
       expect(received.required).toEqual(expect.arrayContaining(['id', 'status', 'expires_at']))
-      expect(Object.keys(responses).sort()).toEqual(['201', '400', '401', '404', '502', '507'])
+      expect(Object.keys(responses).sort()).toEqual(['201', '400', '401', '402', '404', '429', '502', '507'])
     })
   })
 

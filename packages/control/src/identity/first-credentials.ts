@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
+import { ensureAccount } from '../limits/account-statements.ts'
 import type { Accounts } from './accounts.ts'
 import { mintApiKey } from './api-key.ts'
 import { insertApiKey } from './api-key-statements.ts'
@@ -30,6 +31,8 @@ export async function firstCredentials(
   const [membership] = await membershipsOfUser(pool, userId)
   const workspaceId = membership?.workspace_id
   if (workspaceId === null || workspaceId === undefined) throw new Error('the first user has no workspace')
+  // Whoever runs the service is no customer of it.
+  await ensureAccount(pool, workspaceId, 'self-hosted', 'operator')
   const { token: jwt } = await accounts.api.signJWT({
     body: { payload: { sub: userId, email: EMAIL, org: workspaceId } },
   })

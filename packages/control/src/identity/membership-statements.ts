@@ -1,4 +1,5 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
+import type { PlanName } from '@offshoot/contract/plan'
 import type { WorkspaceRole } from '@offshoot/contract/role'
 import { statement } from '../db/statement.ts'
 
@@ -14,16 +15,19 @@ export interface MembershipRow {
   readonly is_suspended: boolean
   /** The user has chosen to act in it. */
   readonly is_current: boolean
+  /** `null` until the workspace is first acted in. */
+  readonly plan: PlanName | null
 }
 
 /** No row: no such user. Oldest membership first; a workspace that was deleted is gone, though it may not be empty yet. */
 export const membershipsOfUser = statement<MembershipRow, [userId: string]>(
   'memberships-of-user',
   `select u.id as user_id, u.email, u.name as user_name, o.id as workspace_id, o.slug, o.name as workspace_name, m.role,
-     o.suspended_at is not null as is_suspended, o.id = u.current_workspace_id as is_current
+     o.suspended_at is not null as is_suspended, o.id = u.current_workspace_id as is_current, a.plan
    from "user" u
    left join (member m join organization o on o.id = m."organizationId" and o.deletion_due_at is null)
      on m."userId" = u.id
+   left join workspace_accounts a on a.workspace_id = o.id
    where u.id = $1 order by m."createdAt", m.id`,
 )
 

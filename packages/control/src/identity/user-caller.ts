@@ -1,13 +1,11 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
+import type { PlanName } from '@offshoot/contract/plan'
 import type pg from 'pg'
 import type { Membership, UserCaller } from './caller.ts'
 import type { JwtClaims } from './jwt-verifier.ts'
 import { type MembershipRow, membershipsOfUser } from './membership-statements.ts'
 import { makePersonalWorkspace } from './personal-workspace.ts'
-
-/** The plan of every workspace until plans exist. */
-const PLAN = 'free'
 
 /**
  * The caller behind a verified token. Acts in the workspace that header `X-Offshoot-Org` names, else in the one that the user
@@ -17,7 +15,12 @@ const PLAN = 'free'
  *
  * @throws ApiError 401 when the user is gone; 404 when the header names a workspace the user is not in
  */
-export async function userCaller(pool: pg.Pool, claims: JwtClaims, header: string | undefined): Promise<UserCaller> {
+export async function userCaller(
+  pool: pg.Pool,
+  claims: JwtClaims,
+  header: string | undefined,
+  defaultPlan: PlanName,
+): Promise<UserCaller> {
   let rows = isUuid(claims.userId) ? await membershipsOfUser(pool, claims.userId) : []
   const [user] = rows
   if (user === undefined) throw new ApiError('invalidApiToken')
@@ -25,7 +28,7 @@ export async function userCaller(pool: pg.Pool, claims: JwtClaims, header: strin
     await makePersonalWorkspace(pool, user.user_id, user.user_name)
     rows = await membershipsOfUser(pool, user.user_id)
   }
-  const workspaces = rows.flatMap(membership)
+  const workspaces = rows.flatMap((row) => membership(row, defaultPlan))
   const chosen = rows.find((row) => row.is_current)?.workspace_id ?? claims.workspaceId
   const current = choose(workspaces, chosen, header)
   if (current === undefined) throw new ApiError('notFound')
@@ -44,8 +47,8 @@ function choose(workspaces: readonly Membership[], chosen: string | null, header
   return workspaces.find(({ id }) => id === chosen) ?? workspaces[0]
 }
 
-function membership(row: MembershipRow): Membership[] {
+function membership(row: MembershipRow, defaultPlan: PlanName): Membership[] {
   if (row.workspace_id === null) return []
-  const { slug, workspace_name: name, role, is_suspended: isSuspended } = row
-  return [{ id: row.workspace_id, slug, name, role, plan: PLAN, isSuspended }]
+  const { slug, workspace_name: name, role, plan, is_suspended: isSuspended } = row
+  return [{ id: row.workspace_id, slug, name, role, plan: plan ?? defaultPlan, isSuspended }]
 }

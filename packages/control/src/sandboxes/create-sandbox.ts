@@ -5,6 +5,7 @@ import { type CreateSandboxBody, DEFAULT_IDLE_TIMEOUT_SECONDS, DEFAULT_TTL_SECON
 import { refusalOf } from '../agents/agent-failure.ts'
 import type { CreateOutcome } from '../agents/create-outcome.ts'
 import type { Control } from '../control.ts'
+import { admitSandboxes } from '../limits/admit-sandboxes.ts'
 import type { Candidate } from '../scheduler/candidates.ts'
 import { place } from '../scheduler/place.ts'
 import { type BootSource, bootSource } from './boot-source.ts'
@@ -28,20 +29,23 @@ export async function createSandbox(control: Control, request: CreateRequest): P
   const source = await bootSource(control, workspaceId, body)
   const { template, nodes } = source
   const id = randomUUID() as SandboxId
-  await insertCreating(
-    control.database.pool,
-    id,
-    workspaceId,
-    nodes[0].info.agent_id,
-    control.lock.number,
-    template.name,
-    template.cpu,
-    template.memory_mb,
-    JSON.stringify(body.metadata ?? {}),
-    body.persistent ?? false,
-    body.ttl_seconds ?? DEFAULT_TTL_SECONDS,
-    body.idle_timeout_seconds ?? DEFAULT_IDLE_TIMEOUT_SECONDS,
-    source.snapshotId,
+  const wanted = { ids: [id], cpu: template.cpu, memoryMib: template.memory_mb }
+  await admitSandboxes(control, workspaceId, wanted, (on) =>
+    insertCreating(
+      on,
+      id,
+      workspaceId,
+      nodes[0].info.agent_id,
+      control.lock.number,
+      template.name,
+      template.cpu,
+      template.memory_mb,
+      JSON.stringify(body.metadata ?? {}),
+      body.persistent ?? false,
+      body.ttl_seconds ?? DEFAULT_TTL_SECONDS,
+      body.idle_timeout_seconds ?? DEFAULT_IDLE_TIMEOUT_SECONDS,
+      source.snapshotId,
+    ),
   )
   const { agentId, sandbox } = await place(nodes, template.memory_mb, (node) =>
     askNode(control, request, id, source, node),

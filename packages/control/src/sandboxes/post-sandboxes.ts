@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
 import { callerOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
+import { CREATE_REFUSALS } from '../limits/create-refusals.ts'
 import { createSandbox } from './create-sandbox.ts'
 import { presentSandbox } from './sandbox-row.ts'
 
@@ -21,7 +22,14 @@ export function postSandboxes(app: FastifyInstance, control: Control): void {
         body: createSandboxBody,
         status: 201,
         answer: sandbox,
-        errors: ['invalidField', 'notFound', 'noComputeNode', 'agentUnreachable', 'insufficientMemory'],
+        errors: [
+          'invalidField',
+          'notFound',
+          'noComputeNode',
+          'agentUnreachable',
+          'insufficientMemory',
+          ...CREATE_REFUSALS,
+        ],
       },
     },
     handler: async (request, reply) => {

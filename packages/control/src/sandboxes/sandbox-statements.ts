@@ -67,10 +67,12 @@ export const sandboxById = statement<SandboxRow, [id: string]>(
   `select ${sandboxColumns()} from sandboxes where id = $1`,
 )
 
-/** Creates that came to nothing. */
+/** Creates that came to nothing: they count for nothing either. */
 export const removeCreating = statement<{ id: string }, [ids: readonly string[]]>(
   'remove-creating',
-  `delete from sandboxes where id = any($1) and status = 'creating' returning id`,
+  `with removed as (delete from sandboxes where id = any($1) and status = 'creating' returning id),
+     uncounted as (delete from sandbox_creates using removed where sandbox_id = removed.id)
+   select id from removed`,
 )
 
 export const removeSandboxRow = statement<{ id: string }, [id: string]>(

@@ -42,6 +42,13 @@ type ConfigInput = z.input<typeof controlConfig>
 export type TestSettings = Partial<Omit<ConfigInput, 'agents' | 'listen' | 'public_url'>>
 type Settings = Pick<ConfigInput, 'database' | 'data_dir' | 'cors_origins' | 'commit'>
 
+/** No test but those of limits is about them. */
+const NO_LIMITS: ConfigInput['limits'] = {
+  default_plan: 'self-hosted',
+  rate_burst: 1_000_000,
+  rate_per_second: 1_000_000,
+}
+
 /** A PostgreSQL, a database on it and as many control processes' worth of control as a test starts. */
 export class Harness {
   readonly pool: Pool
@@ -77,6 +84,7 @@ export class Harness {
     const config = controlConfig.parse({
       ...this.#config,
       log_level: 'silent',
+      limits: NO_LIMITS,
       ...chosen,
       listen,
       public_url: url,

@@ -9,6 +9,7 @@ const inputs = {
   maxUploadBytes: 5,
   poolMemoryMib: 0,
   commitLimitMib: 6,
+  limits: {},
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   databasePassword: 'pw',
   commit: 'abc',

@@ -1,6 +1,7 @@
 import { agentConfig, controlConfig, type AgentConfig, type ControlConfig } from '@offshoot/contract/process-config'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../data-layout.ts'
+import type { LimitSettings } from '../arguments.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
 import type { Ports } from '../services/running-record.ts'
 
@@ -11,6 +12,7 @@ export interface ConfigurationInputs {
   readonly maxUploadBytes: number | null
   readonly poolMemoryMib: number | null
   readonly commitLimitMib: number | null
+  readonly limits: LimitSettings
   /** base64 */
   readonly agentSecret: string
   readonly databasePassword: string
@@ -49,6 +51,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: inputs.agentSecret }],
     cors_origins: [],
     ...(inputs.maxUploadBytes !== null && { max_upload_bytes: inputs.maxUploadBytes }),
+    limits: inputs.limits,
     data_dir: layout.control,
     commit: inputs.commit,
     log_level: 'info',

@@ -1,0 +1,76 @@
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { type Plan, PLANS } from '@offshoot/contract/plan'
+import type { Control } from '../control.ts'
+import type { Queryable } from '../db/statement.ts'
+import { transaction } from '../db/transaction.ts'
+import { type AccountRow, accountOf, ensureAccount, lockAccount } from './account-statements.ts'
+import { holdingsOf, noteCreates } from './quota-statements.ts'
+import { accountRefusal, planRefusal } from './refusal.ts'
+
+/** Sandboxes to be made, all of one size. */
+export interface Wanted {
+  readonly ids: readonly string[]
+  /** vCPUs of each. */
+  readonly cpu: number
+  /** MiB of each. */
+  readonly memoryMib: number
+}
+
+/**
+ * Inserts the rows of new sandboxes, if their workspace may have them. Whoever inserts for the same workspace at the same
+ * time waits for its account's row, and then counts what the others inserted: no cap is passed by one. A plan without
+ * caps waits for nobody.
+ *
+ * @throws ApiError 402, 429
+ */
+export async function admitSandboxes<T>(
+  { database: { pool }, config, creates }: Pick<Control, 'database' | 'config' | 'creates'>,
+  workspaceId: WorkspaceId,
+  wanted: Wanted,
+  insert: (on: Queryable) => Promise<T>,
+): Promise<T> {
+  const account = await accountOfWorkspace(pool, workspaceId, config.limits.default_plan)
+  throwIfRefused(account)
+  if (!hasCaps(PLANS[account.plan])) return insert(pool)
+  return creates.run(workspaceId, () =>
+    transaction(pool, async (client) => {
+      await throwIfOver(client, workspaceId, wanted)
+      await noteCreates(client, workspaceId, wanted.ids)
+      return insert(client)
+    }),
+  )
+}
+
+async function throwIfOver(on: Queryable, workspaceId: WorkspaceId, { ids, cpu, memoryMib }: Wanted): Promise<void> {
+  const [account] = await lockAccount(on, workspaceId)
+  if (account === undefined) throw new Error(`workspace ${workspaceId} has lost its account`)
+  throwIfRefused(account)
+  const [has] = await holdingsOf(on, workspaceId)
+  if (has === undefined) throw new Error('a count gave no row')
+  const demand = { count: ids.length, cpu: cpu * ids.length, memoryMib: memoryMib * ids.length }
+  const refusal = planRefusal(PLANS[account.plan], has, demand)
+  if (refusal !== null) throw refusal
+}
+
+/** The account, made on the configured plan where there is none yet. */
+export async function accountOfWorkspace(
+  on: Queryable,
+  workspaceId: WorkspaceId,
+  defaultPlan: AccountRow['plan'],
+): Promise<AccountRow> {
+  const [known] = await accountOf(on, workspaceId)
+  if (known !== undefined) return known
+  await ensureAccount(on, workspaceId, defaultPlan, 'default')
+  const [made] = await accountOf(on, workspaceId)
+  if (made === undefined) throw new Error(`workspace ${workspaceId} has no account`)
+  return made
+}
+
+function throwIfRefused(account: AccountRow): void {
+  const refusal = accountRefusal(account, new Date())
+  if (refusal !== null) throw refusal
+}
+
+function hasCaps({ volumes: _volumes, orgs: _orgs, seats: _seats, ...caps }: Plan): boolean {
+  return Object.values(caps).some((cap) => cap !== null)
+}

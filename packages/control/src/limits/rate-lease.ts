@@ -1,0 +1,28 @@
+import { statement } from '../db/statement.ts'
+
+/**
+ * Takes up to `want` tokens out of a workspace's bucket and gives `unused` of an earlier lease back, in one statement:
+ * however many processes ask at once, together they get no more than the bucket has. The bucket fills with time, up to
+ * its burst; an operator's rate for the workspace goes before the configured one.
+ */
+export const leaseTokens = statement<
+  { granted: number; burst: number; per_second: number },
+  [workspaceId: string, want: number, unused: number, burst: number, perSecond: number]
+>(
+  'lease-tokens',
+  `with rate as materialized (
+     select coalesce(a.rate_burst, $4::int) as burst, coalesce(a.rate_per_second, $5::int) as per_second
+     from (select $1::uuid as id) w left join workspace_accounts a on a.workspace_id = w.id
+   ), leased as (
+     insert into rate_buckets as b (workspace_id, tokens, granted, refilled_at)
+     select $1, burst - least(burst, $2::int), least(burst, $2::int), clock_timestamp() from rate
+     on conflict (workspace_id) do update set (tokens, granted, refilled_at) = (
+       select available - least(floor(available), $2::int), least(floor(available), $2::int), now.at
+       from rate, (select clock_timestamp() as at) now,
+         lateral (select least(burst, b.tokens + $3::int
+           + greatest(0, extract(epoch from now.at - b.refilled_at)) * per_second) as available) filled
+     )
+     returning b.granted
+   )
+   select granted, burst, per_second from leased, rate`,
+)

@@ -1,0 +1,21 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import type { PlanName } from '@offshoot/contract/plan'
+import type { Queryable } from '../db/statement.ts'
+import { type PlanSource, upsertPlan } from './account-statements.ts'
+
+/**
+ * Puts a workspace on a plan. What it has already stays, also where the new plan allows less; whether its credit is
+ * spent is looked at anew within seconds.
+ *
+ * @throws ApiError 404 when there is no such workspace
+ */
+export async function setPlan(
+  on: Queryable,
+  workspaceId: WorkspaceId,
+  plan: PlanName,
+  source: PlanSource = 'operator',
+): Promise<void> {
+  const [row] = await upsertPlan(on, workspaceId, plan, source)
+  if (row === undefined) throw new ApiError('notFound')
+}

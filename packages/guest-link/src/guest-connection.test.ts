@@ -144,15 +144,20 @@ it('is bounded: 512 at once, the next is refused, and welcome when one has ended
   await link.ports.dial(port, patience('connection'))
 })
 
-it('waits while the machine is held', async () => {
+it('waits while the machine is held, as does the list of ports', async () => {
   const port = await listen((socket) => void answer(socket))
   await link.hold(patience('hold'))
+  link.close()
+  link = await guest.connect()
   await expect(link.ports.listeners(patience('listeners'))).rejects.toMatchObject({ errno: constants.errno.EAGAIN })
+  await link.hold(patience('hold'))
   const dialled = link.ports.dial(port, patience('connection'))
+  const listed = link.ports.listeners(patience('listeners'))
   await link.release({ time: new Date(), entropy: randomBytes(64) }, patience('release'))
   const connection = await dialled
   connection.input.end('late')
   expect(await text(connection.output)).toBe('late, and the answer')
+  expect(await listed).toContain(port)
 })
 
 it.each([

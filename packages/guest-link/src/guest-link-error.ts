@@ -3,6 +3,11 @@ export class GuestLinkLost extends Error {
   override readonly name = 'GuestLinkLost'
 }
 
+/** The guest stands still, or is gone: nothing was sent, and what was to be asked may be asked again. */
+export class GuestNotAsked extends Error {
+  override readonly name = 'GuestNotAsked'
+}
+
 /** The guest could not do what a request asked; the link is whole and further requests are welcome. */
 export class GuestRequestError extends Error {
   override readonly name = 'GuestRequestError'

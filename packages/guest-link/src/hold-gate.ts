@@ -1,27 +1,77 @@
+import { encodeFrame, encodeMessage, FrameType } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { GuestNotAsked, GuestRequestError } from './guest-link-error.ts'
+import type { Opening } from './link-stream.ts'
 
-/** Commands wait here while the guest's processes are held: it would refuse them. */
+/** What a gate needs of its link. */
+export interface HoldLine {
+  /** One question that leaves at once. */
+  ask(opening: Opening, answerType: number): Promise<Uint8Array>
+  onOpen(): void
+}
+
+/**
+ * Holds a guest's processes, and whatever is asked of it meanwhile: it would refuse commands, and hears nothing else.
+ *
+ *     open ──hold──► shut ──refuse──► refusing
+ *       └◄────────────┴──── let go ─────┘
+ */
 export class HoldGate {
-  readonly #onOpen: () => void
-  #released: PromiseWithResolvers<void> | undefined
+  readonly #line: HoldLine
+  #opened: PromiseWithResolvers<void> | undefined
+  #holds = 0
 
-  constructor(onOpen: () => void) {
-    this.#onOpen = onOpen
+  constructor(line: HoldLine) {
+    this.#line = line
   }
 
-  shut(): void {
-    this.#released ??= Promise.withResolvers()
+  /** @throws GuestRequestError: nothing is held; DeadlineExceeded: it may be; GuestLinkLost */
+  async hold(deadline: Deadline): Promise<void> {
+    this.#opened ??= Promise.withResolvers()
+    this.#holds++
+    try {
+      await deadline.race(this.#line.ask((id) => encodeFrame(FrameType.hold, id), FrameType.held))
+    } catch (error) {
+      if (error instanceof GuestRequestError) this.open()
+      throw error
+    }
+  }
+
+  /** Nobody knows when it will open: who waits, and who comes until then, is turned away. */
+  refuse(): void {
+    this.#opened ??= Promise.withResolvers()
+    this.#opened.promise.catch(() => undefined)
+    this.#opened.reject(new GuestNotAsked('the guest stands still'))
+  }
+
+  /** An answer that comes after the deadline opens it as well, unless the guest has been held again since. */
+  async letGo(type: number, answerType: number, payload: Uint8Array, deadline: Deadline): Promise<void> {
+    const holds = this.#holds
+    const answered = this.#openWhen(
+      this.#line.ask((id) => encodeMessage(type, id, payload), answerType),
+      holds,
+    )
+    answered.catch(() => undefined)
+    await deadline.race(answered)
   }
 
   open(): void {
-    this.#released?.resolve()
-    this.#released = undefined
-    this.#onOpen()
+    this.#opened?.resolve()
+    this.#opened = undefined
+    this.#line.onOpen()
   }
 
-  /** @throws DeadlineExceeded */
-  async pass(deadline: Deadline | undefined): Promise<void> {
-    const released = this.#released?.promise
-    if (released !== undefined) await (deadline === undefined ? released : deadline.race(released))
+  /** Acts while it is open: in the same turn, before anybody can shut it again. @throws DeadlineExceeded, GuestNotAsked */
+  async pass<T>(act: () => T, deadline: Deadline | undefined): Promise<T> {
+    while (this.#opened !== undefined) {
+      const { promise } = this.#opened
+      await (deadline === undefined ? promise : deadline.race(promise))
+    }
+    return act()
+  }
+
+  async #openWhen(answered: Promise<unknown>, holds: number): Promise<void> {
+    await answered
+    if (holds === this.#holds) this.open()
   }
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { FrameType } from '@offshoot/contract/guest-frame'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
+import { GuestLinkLost, GuestNotAsked, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import type { GuestLink } from './link.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
 import { RawHost } from './testing/raw-host.ts'
@@ -40,11 +40,43 @@ describe('a held guest', () => {
       isRunning = true
     })
     const kept = link.keep({ argv: ['true'], stdin: 'none' }, { id: 'later' }, patience('keep'))
-    expect(await link.kept(patience('list'))).toEqual([])
+    const list = link.kept(patience('list'))
+    await link.ping(patience('ping'))
     expect(isRunning).toBe(false)
     await release()
     expect((await run).stdout.toString()).toBe('late\n')
     expect((await kept).pid).toBeGreaterThan(0)
+    expect((await list).map(({ id }) => id)).toEqual(['later'])
+  })
+
+  it('has answered and started what came before the hold', async () => {
+    const asked = [link.run({ argv: ['sleep', '60'] }), link.kept(patience('list'))]
+    let settled = 0
+    for (const each of asked) void each.then(() => settled++)
+    await hold()
+    expect(settled).toBe(asked.length)
+  })
+
+  it('turns away what waits and what comes, once it is known to stand still, until it is let go', async () => {
+    await hold()
+    const ask = () => [
+      link.run({ argv: ['touch', join(guest.root, 'ran')] }),
+      link.keep({ argv: ['true'], stdin: 'none' }, { id: 'a' }, patience('keep')),
+      link.kept(patience('list')),
+      link.attach('a', {}, patience('attach')),
+      link.signalKept('a', 'SIGKILL', patience('signal')),
+      link.files.stat('/'),
+    ]
+    const waiting = Promise.allSettled(ask())
+    link.refuse()
+    const coming = Promise.allSettled(ask())
+    for (const outcome of [...(await waiting), ...(await coming)]) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(GuestNotAsked) })
+    }
+    await release()
+    expect(await link.kept(patience('list'))).toEqual([])
+    expect(existsSync(join(guest.root, 'ran'))).toBe(false)
+    expect((await runToEnd(link, 'echo on')).stdout.toString()).toBe('on\n')
   })
 
   it('hears nothing of a quiet link but what concerns the hold, and the rest afterwards', async () => {

@@ -41,22 +41,25 @@ import { RemoteAttachment } from './remote-attachment.ts'
 import { RemoteCommand } from './remote-command.ts'
 
 export class GuestLink {
+  readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   /** Resolves when the link is no more, with the reason; never rejects. */
-  readonly closed: Promise<GuestLinkClosed>
+  readonly closed = this.#closed.promise
 
   readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
     this.#run(encodeBuiltin(name, argv, user), true, deadline)
   readonly files = new GuestFiles(this.#runBuiltin)
   readonly ports = new GuestPorts({
-    open: (opening, make, deadline) => this.#holdGate.pass(deadline).then(() => this.#open(opening, make)),
+    open: (opening, make, deadline) => this.#openInTurn(opening, make, deadline),
     listeners: (deadline) => this.#ask(FrameType.listeners, FrameType.listenerList, new Uint8Array(0), deadline),
   })
 
-  readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   readonly #greeted = Promise.withResolvers<void>()
   readonly #decoder = new FrameDecoder()
   readonly #streams = new LinkStreams()
-  readonly #holdGate = new HoldGate(() => this.#writer?.letGo())
+  readonly #holdGate = new HoldGate({
+    ask: (opening, answerType) => this.#open(opening, () => new LinkRequest(answerType), true).answered,
+    onOpen: () => this.#writer?.letGo(),
+  })
   #handshake: Handshake | undefined = new Handshake()
   #hello: GuestHello | undefined
   #socket: Socket | undefined
@@ -64,7 +67,6 @@ export class GuestLink {
   #writer: FrameWriter | undefined
 
   private constructor() {
-    this.closed = this.#closed.promise
     this.#greeted.promise.catch(() => {})
   }
 
@@ -92,30 +94,25 @@ export class GuestLink {
     return this.#hello
   }
 
-  /** One round trip, with an echo of up to 16384 bytes. @throws DeadlineExceeded, GuestLinkLost */
+  /** One round trip, with an echo of up to 16384 bytes; a held guest answers too. @throws DeadlineExceeded, GuestLinkLost */
   async ping(deadline: Deadline, payload: Uint8Array = new Uint8Array(0)): Promise<Uint8Array> {
-    return this.#ask(FrameType.ping, FrameType.pong, payload, deadline)
+    const opening: Opening = (id) => encodeMessage(FrameType.ping, id, payload)
+    return deadline.race(this.#open(opening, () => new LinkRequest(FrameType.pong)).answered)
   }
 
   /** Gives a restored guest its own identity, before anything else. @throws GuestRequestError naming the failed step */
   async refresh(refresh: GuestRefresh, deadline: Deadline): Promise<void> {
-    await this.#ask(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline, { isUrgent: true })
-    this.#holdGate.open()
+    await this.#holdGate.letGo(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline)
   }
 
   /**
    * No process of the guest runs from here on until {@link release} or {@link refresh}, on this link or on a later one;
-   * also in what is restored from a checkpoint that is taken meanwhile. Commands that are started on this link wait.
+   * also in what is restored from a checkpoint that is taken meanwhile. Whatever is asked from here on waits; what was
+   * asked before is answered when this returns.
    * @throws GuestRequestError ETIMEDOUT, then nothing is held; DeadlineExceeded: it may be; GuestLinkLost
    */
   async hold(deadline: Deadline): Promise<void> {
-    this.#holdGate.shut()
-    try {
-      await this.#ask(FrameType.hold, FrameType.held, new Uint8Array(0), deadline, { isUrgent: true })
-    } catch (error) {
-      if (error instanceof GuestRequestError) this.#holdGate.open()
-      throw error
-    }
+    await this.#holdGate.hold(deadline)
   }
 
   /** Nothing leaves but hold, refresh and release until one of the latter has been answered (`frame-writer.ts` says why). */
@@ -123,10 +120,14 @@ export class GuestLink {
     this.#writer?.keep()
   }
 
+  /** The guest will stand still for long: what waits for it, and comes until it is let go, fails with GuestNotAsked. */
+  refuse(): void {
+    this.#holdGate.refuse()
+  }
+
   /** Lets a held guest go on, in the present. One that is not held only takes clock and entropy. @throws as refresh */
   async release(release: GuestRelease, deadline: Deadline): Promise<void> {
-    await this.#ask(FrameType.release, FrameType.released, encodeRelease(release), deadline, { isUrgent: true })
-    this.#holdGate.open()
+    await this.#holdGate.letGo(FrameType.release, FrameType.released, encodeRelease(release), deadline)
   }
 
   /** Everything on disk and nothing cached that the disk has too: before a snapshot. @throws DeadlineExceeded, GuestLinkLost */
@@ -155,9 +156,8 @@ export class GuestLink {
   async keep(command: GuestCommand, options: KeepOptions, deadline: Deadline): Promise<{ readonly pid: number }> {
     const message = encodeCommand(command, completeKeepOptions(command, options))
     const flags = command.stdin === 'none' ? FrameFlag.end : 0
-    await this.#holdGate.pass(deadline)
     try {
-      const started = await this.#ask(FrameType.run, FrameType.started, message, deadline, { flags })
+      const started = await this.#ask(FrameType.run, FrameType.started, message, deadline, flags)
       return { pid: Buffer.from(started).readUInt32LE(0) }
     } catch (error) {
       throw error instanceof GuestRequestError ? new GuestRunError(error.errno, error.message) : error
@@ -176,9 +176,10 @@ export class GuestLink {
     deadline: Deadline,
   ): Promise<GuestAttachment> {
     const payload = encodeAttach(id, options.fromOffset ?? 0)
-    const remote = this.#open(
+    const remote = await this.#openInTurn(
       (stream) => encodeFrame(FrameType.attach, stream, payload),
       (stream, send) => new RemoteAttachment(stream, send),
+      deadline,
     )
     try {
       await deadline.race(remote.attached)
@@ -210,10 +211,10 @@ export class GuestLink {
   }
 
   async #run(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {
-    await this.#holdGate.pass(deadline)
-    const remote = this.#open(
+    const remote = await this.#openInTurn(
       (id) => encodeMessage(FrameType.run, id, message, hasStdin ? 0 : FrameFlag.end),
       (id, send) => new RemoteCommand(id, hasStdin, send),
+      deadline,
     )
     try {
       await (deadline === undefined ? remote.started : deadline.race(remote.started))
@@ -222,6 +223,10 @@ export class GuestLink {
       throw error
     }
     return remote
+  }
+
+  #openInTurn<T extends LinkStream>(opening: Opening, make: MakeStream<T>, deadline: Deadline | undefined) {
+    return this.#holdGate.pass(() => this.#open(opening, make), deadline)
   }
 
   #open<T extends LinkStream>(opening: Opening, make: MakeStream<T>, isUrgent = false): T {
@@ -244,15 +249,10 @@ export class GuestLink {
     else if (this.#handshake !== undefined) socket.write(this.#handshake.opening)
   }
 
-  async #ask(
-    type: number,
-    answerType: number,
-    payload: Uint8Array,
-    deadline: Deadline,
-    { flags = 0, isUrgent = false } = {},
-  ): Promise<Uint8Array> {
+  async #ask(type: number, answerType: number, payload: Uint8Array, deadline: Deadline, flags = 0) {
     const opening: Opening = (id) => encodeMessage(type, id, payload, flags)
-    return deadline.race(this.#open(opening, () => new LinkRequest(answerType), isUrgent).answered)
+    const request = await this.#openInTurn(opening, () => new LinkRequest(answerType), deadline)
+    return deadline.race(request.answered)
   }
 
   #onBytes(bytes: Uint8Array): void {

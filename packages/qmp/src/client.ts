@@ -6,6 +6,9 @@ import { LineTransport } from './line-transport.ts'
 import { parseMessage, type QmpEvent, type QmpMessage } from './message.ts'
 import { QmpConnectionError, QmpError } from './qmp-error.ts'
 
+/** Milliseconds for any answer: what takes long is a job in QEMU, which answers at once. */
+const ANSWER_MS = 60_000
+
 interface Waiting {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
@@ -74,7 +77,9 @@ export class QmpClient {
     deadline: Deadline,
   ): Promise<Commands[Name]['return']> {
     deadline.throwIfOver()
-    return (await deadline.race(this.#send(command, args))) as Commands[Name]['return']
+    return (await deadline
+      .within(ANSWER_MS, `QEMU answering ${command}`)
+      .race(this.#send(command, args))) as Commands[Name]['return']
   }
 
   /** Calls `listener` for every event from now on; the result stops that. */

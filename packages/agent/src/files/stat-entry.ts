@@ -5,6 +5,8 @@ import { presentEntry } from './present-entry.ts'
 
 /** The file at a path as callers see it. @throws ApiError */
 export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEntry> {
-  const deadline = guestDeadline(`a file of ${sandbox.id}`)
-  return presentEntry(path, await withGuest(sandbox, ({ files }) => files.stat(path, { deadline })))
+  return presentEntry(
+    path,
+    await withGuest(sandbox, ({ files }) => files.stat(path, { deadline: guestDeadline(`a file of ${sandbox.id}`) })),
+  )
 }

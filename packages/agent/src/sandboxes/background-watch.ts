@@ -92,8 +92,9 @@ function execIdOf(id: string): string {
 }
 
 function attach(sandbox: Sandbox, execId: string, fromOffset: number): Promise<GuestAttachment> {
-  const deadline = guestDeadline('look at a background command')
-  return withAwakeGuest(sandbox, (link) => link.attach(BACKGROUND_PREFIX + execId, { fromOffset }, deadline))
+  return withAwakeGuest(sandbox, (link) =>
+    link.attach(BACKGROUND_PREFIX + execId, { fromOffset }, guestDeadline('look at a background command')),
+  )
 }
 
 /** @param logged what the log has already: the streams share one count, and one may be behind the other */

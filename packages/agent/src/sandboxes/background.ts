@@ -27,8 +27,9 @@ export async function startBackground(sandbox: Sandbox, body: ExecBody): Promise
   const { watched } = sandbox.background
   watched.add(execId)
   try {
-    const deadline = guestDeadline('start of a background command')
-    const { pid } = await withGuest(sandbox, (link) => link.keep(command, options, deadline))
+    const { pid } = await withGuest(sandbox, (link) =>
+      link.keep(command, options, guestDeadline('start of a background command')),
+    )
     await watchStarted(sandbox, execId, timeoutAt, body.stdin)
     return { pid, exec_id: execId }
   } catch (error) {

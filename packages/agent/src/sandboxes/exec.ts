@@ -1,16 +1,20 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { MAX_OUTPUT_BYTES, type ExecBody, type ExecResult } from '@offshoot/contract/exec'
+import type { GuestLink } from '@offshoot/guest-link/link'
 import { runCommand, type CommandEnd } from '../vm/command.ts'
-import { explainGuestError, guestLink, runningVm, shellCommand } from './guest-access.ts'
+import { shellCommand, withGuest } from './guest-access.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /**
  * Runs a shell command in a sandbox to its end.
  * @param hangUp aborts when the caller has left; its process group is then killed
- * @throws ApiError 400, 404 not running, 504 timeout with the output so far
+ * @throws ApiError 400, 404 not running, 409 paused before it began, or hibernated under it, 504 timeout with the output so far
  */
-export async function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: AbortSignal): Promise<ExecResult> {
-  const vm = await runningVm(sandbox)
+export function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: AbortSignal): Promise<ExecResult> {
+  return withGuest(sandbox, (link) => exec(link, sandbox, body, hangUp))
+}
+
+async function exec(link: GuestLink, sandbox: Sandbox, body: ExecBody, hangUp: AbortSignal): Promise<ExecResult> {
   const startedAt = performance.now()
   const seconds = body.timeout_seconds ?? body.timeout
   const stop = new AbortController()
@@ -20,13 +24,10 @@ export async function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: Ab
   const log = sandbox.log.command()
   const timer = seconds === undefined ? undefined : setTimeout(() => stop.abort(), seconds * 1000)
   try {
-    const link = await guestLink(vm, sandbox)
     const options = { stdin: body.stdin, maxBytes: MAX_OUTPUT_BYTES, stop: stop.signal, log }
     const end = await runCommand(link, shellCommand(body), options)
     if (hangUp.aborted) throw new ApiError('shuttingDown', { error: 'the command was stopped' })
     return answer(end, Math.round(performance.now() - startedAt), seconds)
-  } catch (error) {
-    throw await explainGuestError(error, sandbox, vm)
   } finally {
     log.end()
     clearTimeout(timer)

@@ -2,14 +2,16 @@ import { constants } from 'node:os'
 import { ApiError } from '@offshoot/contract/errors'
 import type { ExecBody } from '@offshoot/contract/exec'
 import type { GuestCommand } from '@offshoot/guest-link/guest-command'
-import { GuestLinkLost, GuestRequestError, GuestRunError } from '@offshoot/guest-link/guest-link-error'
+import { GuestLinkLost, GuestNotAsked, GuestRequestError, GuestRunError } from '@offshoot/guest-link/guest-link-error'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import type { Vm } from '../vm/vm.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** Milliseconds in which a guest must answer a new connection, and a question that runs nothing. */
-const LINK_MS = 10_000
+const LINK_MS = 30_000
+/** How often a sandbox may be put to rest again just before what it was woken for, until that is given up. */
+const MAX_TRIES = 5
 /** Milliseconds between the loss of a channel and the end of its QEMU, where that is the reason. */
 const END_MS = 500
 
@@ -33,30 +35,34 @@ function awakeVm({ manifest: { status }, vm }: Sandbox): Vm {
   return vm
 }
 
-/** @throws DeadlineExceeded, GuestLinkLost: for {@link explainGuestError} */
-export function guestLink(vm: Vm, { id }: Sandbox): Promise<GuestLink> {
-  return vm.link(guestDeadline(`answer of ${id}`))
-}
-
 export function guestDeadline(what: string): Deadline {
   return Deadline.after(LINK_MS, what)
 }
 
 /** Asks the guest of a sandbox, which is woken for it. @throws ApiError for whatever goes wrong */
-export async function withGuest<T>(sandbox: Sandbox, ask: (link: GuestLink) => Promise<T>): Promise<T> {
-  return askGuest(sandbox, await runningVm(sandbox), ask)
+export function withGuest<T>(sandbox: Sandbox, ask: (link: GuestLink) => Promise<T>): Promise<T> {
+  return askGuest(sandbox, runningVm, ask)
 }
 
 /** Asks the guest of a sandbox that is awake. @throws ApiError as {@link withGuest}, 409 also when it is hibernated */
-export async function withAwakeGuest<T>(sandbox: Sandbox, ask: (link: GuestLink) => Promise<T>): Promise<T> {
-  return askGuest(sandbox, awakeVm(sandbox), ask)
+export function withAwakeGuest<T>(sandbox: Sandbox, ask: (link: GuestLink) => Promise<T>): Promise<T> {
+  return askGuest(sandbox, awakeVm, ask)
 }
 
-async function askGuest<T>(sandbox: Sandbox, vm: Vm, ask: (link: GuestLink) => Promise<T>): Promise<T> {
-  try {
-    return await ask(await guestLink(vm, sandbox))
-  } catch (error) {
-    throw await explainGuestError(error, sandbox, vm)
+/** What a pause or a hibernation turned away before anything of it was sent is asked again, of what became of the sandbox. */
+async function askGuest<T>(
+  sandbox: Sandbox,
+  vmOf: (sandbox: Sandbox) => Promise<Vm> | Vm,
+  ask: (link: GuestLink) => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    const vm = await vmOf(sandbox)
+    try {
+      return await ask(await vm.link(guestDeadline(`answer of ${sandbox.id}`)))
+    } catch (error) {
+      if (!(error instanceof GuestNotAsked) || tries === MAX_TRIES) throw await explainGuestError(error, sandbox, vm)
+      await sandbox.stopping
+    }
   }
 }
 
@@ -74,7 +80,7 @@ export function accountOf({ cwd, env, user }: Pick<ExecBody, 'cwd' | 'user'> & P
 }
 
 /** What went wrong with a guest, as callers are told. */
-export async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Promise<unknown> {
+async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Promise<unknown> {
   if (error instanceof GuestRunError) {
     const { EAGAIN, ENOMEM } = constants.errno
     if (error.errno === EAGAIN || error.errno === ENOMEM)
@@ -87,6 +93,7 @@ export async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm
     const isHibernated = sandbox.manifest.status === 'hibernated'
     return new ApiError(isHibernated ? 'sandboxStopped' : 'sandboxNotRunning', {}, { cause: error })
   }
+  if (error instanceof GuestNotAsked) return new ApiError('sandboxStopped', {}, { cause: error })
   if (error instanceof DeadlineExceeded || error instanceof GuestLinkLost) {
     return new ApiError('internal', { error: 'the guest does not answer' }, { cause: error })
   }

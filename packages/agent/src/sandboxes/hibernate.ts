@@ -57,6 +57,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     throw error
   }
   sandbox.vm = null
+  vm.refuse()
   await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   await host.cgroups?.remove(sandbox.manifest.slot)
 }

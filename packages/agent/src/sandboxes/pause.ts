@@ -42,4 +42,5 @@ export async function stopVm(vm: Vm, deadline: Deadline): Promise<void> {
   } catch {
     await vm.qmp.execute('stop', {}, deadline)
   }
+  vm.refuse()
 }

@@ -12,6 +12,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { ExecBody } from '@offshoot/contract/exec'
 import type { GuestExit, GuestProcess } from '@offshoot/guest-link/guest-process'
 import type { CommandLog } from '../logs/command-log.ts'
+import { startDeadline } from '../vm/command.ts'
 import { shellCommand, whyGone, withGuest } from './guest-access.ts'
 import type { Sandbox } from './sandbox.ts'
 import { Utf8Chunks } from './utf8-chunks.ts'
@@ -44,7 +45,7 @@ export class StreamedCommand {
     const startedAt = performance.now()
     const hasStdin = keepsStdin || body.stdin !== undefined
     const process = await withGuest(sandbox, (link) =>
-      link.run({ ...shellCommand(body), stdin: hasStdin ? 'pipe' : 'none' }),
+      link.run({ ...shellCommand(body), stdin: hasStdin ? 'pipe' : 'none' }, startDeadline()),
     )
     const command = new StreamedCommand(process, sandbox.log.command(), startedAt)
     if (body.stdin !== undefined) process.stdin.write(body.stdin)

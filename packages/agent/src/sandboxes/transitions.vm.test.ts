@@ -154,6 +154,36 @@ describe('what runs in a sandbox', () => {
     await agent.delete(id)
   })
 
+  it.each(['pause', 'hibernate'])('is whole, or never begun, when it comes just before a %s', async (change) => {
+    const { id } = await agent.created()
+    const commands = Array.from({ length: 20 }, (_unused, n) => `echo ${n} >> /root/begun; echo ${n}`)
+    const answering = commands.map(async (cmd) => agent.exec<{ stdout: string }>(id, { cmd }))
+    expect((await agent.act(id, change)).status).toBe(200)
+    // Those that were begun stand still in a pause, and their callers wait.
+    if (change === 'pause') await agent.act(id, 'resume')
+    const answers = await Promise.all(answering)
+    const begun = (await agent.sh(id, 'touch /root/begun; cat /root/begun')).split('\n').filter((line) => line !== '')
+    expect(begun).toHaveLength(new Set(begun).size)
+    for (const [n, { status, body }] of answers.entries()) {
+      if (status === 200)
+        expect({ body, isBegun: begun.includes(`${n}`) }).toMatchObject({ body: { stdout: `${n}\n` }, isBegun: true })
+      else expect({ status, body }).toEqual({ status: 409, body: STOPPED })
+    }
+    if (change === 'pause') expect(answers.filter(({ status }) => status === 200)).toHaveLength(begun.length)
+    await agent.delete(id)
+  })
+
+  it('is stopped at its time limit, also while the sandbox stands still', async () => {
+    const { id } = await agent.created()
+    const answer = agent.exec<unknown>(id, { cmd: 'touch /tmp/on; sleep 600', timeout_seconds: 3 })
+    await eventually('the command', async () => (await agent.exec(id, { cmd: 'test -e /tmp/on' })).body.exit_code === 0)
+    await agent.act(id, 'pause')
+    expect(await answer).toMatchObject({ status: 504, body: { error: 'command timeout after 3s' } })
+    await agent.act(id, 'resume')
+    await eventually('its end', async () => (await agent.sh(id, 'ps | grep -c "[s]leep 600" || true')) === '0')
+    await agent.delete(id)
+  })
+
   it('loses foreground commands to a hibernation, is told so, and keeps background ones', async () => {
     const { id } = await agent.created()
     const background = 'while :; do echo tick; sleep 0.05; done'

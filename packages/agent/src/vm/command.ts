@@ -3,6 +3,7 @@ import type { GuestCommand } from '@offshoot/guest-link/guest-command'
 import type { GuestProcess } from '@offshoot/guest-link/guest-process'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { LogStream } from '@offshoot/contract/log'
+import { Deadline } from '@offshoot/kit/deadline'
 import type { CommandLog } from '../logs/command-log.ts'
 
 /** One stream's kept bytes. */
@@ -18,6 +19,8 @@ export interface CommandEnd {
   readonly exitCode: number | null
 }
 
+/** Milliseconds for a guest to start a command, the while included for which it is held. */
+const START_MS = 60_000
 /** Grace for the last output of a process group that was killed. */
 const AFTER_KILL_MS = 2000
 
@@ -30,13 +33,21 @@ export interface CommandOptions {
   readonly log?: CommandLog
 }
 
+const NOTHING: Output = { bytes: Buffer.alloc(0), isTruncated: false }
+
+/** For the start of a command, not for its end. @param stop gives the start up */
+export function startDeadline(stop?: AbortSignal): Deadline {
+  return Deadline.after(START_MS, 'start of a command', stop)
+}
+
 /**
  * Runs one command to its end, or until `stop` aborts: its process group is then killed and what came so far is given.
  * Output past `maxBytes` of a stream is read and dropped, so that the command goes on.
- * @throws GuestRunError when it could not start
+ * @throws GuestRunError when it could not start, DeadlineExceeded when the guest did not say; nothing runs then
  */
 export async function runCommand(link: GuestLink, command: GuestCommand, options: CommandOptions): Promise<CommandEnd> {
-  const process = await link.run({ ...command, stdin: options.stdin === undefined ? 'none' : 'pipe' })
+  const process = await start(link, command, options)
+  if (process === null) return { stdout: NOTHING, stderr: NOTHING, exitCode: null }
   if (options.stdin !== undefined) {
     process.stdin.on('error', () => undefined) // a command may end without having read all its input
     process.stdin.end(options.stdin)
@@ -51,6 +62,17 @@ export async function runCommand(link: GuestLink, command: GuestCommand, options
   }
   await stopGroup(process, whole)
   return { stdout: stdout.output(), stderr: stderr.output(), exitCode: null }
+}
+
+/** `null` when `stop` aborts first. */
+async function start(link: GuestLink, command: GuestCommand, { stdin, stop }: CommandOptions) {
+  if (stop.aborted) return null
+  try {
+    return await link.run({ ...command, stdin: stdin === undefined ? 'none' : 'pipe' }, startDeadline(stop))
+  } catch (error) {
+    if (stop.aborted && error === stop.reason) return null
+    throw error
+  }
 }
 
 /** False when `stop` aborts first; a failure of `whole` is thrown. */

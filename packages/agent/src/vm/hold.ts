@@ -3,15 +3,19 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { guestEntropy } from './guest-identity.ts'
 import type { Vm } from './vm.ts'
 
+/** Milliseconds for a guest to hold its processes, and to let them go. */
+const ANSWER_MS = 30_000
+
 /**
  * Stops a running guest so that none of its processes runs an instruction before {@link continueReleased}, in this VM
  * and in whatever is restored from a checkpoint of it: a clock that is behind is seen by nobody.
  */
 export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
-  const link = await vm.link(deadline)
+  const answer = deadline.within(ANSWER_MS, 'hold of a guest')
+  const link = await vm.link(answer)
   // First: what was sent has then arrived when the guest has answered.
   link.quiet()
-  await link.hold(deadline)
+  await link.hold(answer)
   await vm.qmp.execute('stop', {}, deadline)
 }
 
@@ -20,8 +24,9 @@ export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
  * is told waits in its queue until its CPUs run.
  */
 export async function continueReleased(vm: Vm, deadline: Deadline): Promise<void> {
-  const link = vm.link(deadline)
-  await Promise.all([vm.qmp.execute('cont', {}, deadline), link.then((opened) => releaseGuest(opened, deadline))])
+  const answer = deadline.within(ANSWER_MS, 'release of a guest')
+  const link = vm.link(answer)
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), link.then((opened) => releaseGuest(opened, answer))])
 }
 
 /** Lets a restored guest go on as who it was. */

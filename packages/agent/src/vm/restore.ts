@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestLink } from '@offshoot/guest-link/link'
-import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
+import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
@@ -125,7 +125,7 @@ async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void
 
 /** A QEMU that dies takes its sockets with it; why it died is the better cause. */
 async function endedWith(vm: Vm, logPath: string, error: unknown): Promise<unknown> {
-  if (!(error instanceof QmpConnectionError || error instanceof GuestLinkLost)) return error
+  if (![QmpConnectionError, GuestLinkLost, GuestNotAsked].some((kind) => error instanceof kind)) return error
   const ended = Deadline.after(END_MS, 'end of QEMU').race(vm.ended)
   return ended.then(
     (end) => describeEnd(logPath, end),

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
 import { GuestLink } from '@offshoot/guest-link/link'
-import type { Deadline } from '@offshoot/kit/deadline'
+import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
 import { readDiskChain, type DiskChain } from '../disks/disk-chain.ts'
@@ -25,6 +26,8 @@ export class Vm {
   flattening: Promise<void> | null = null
   #folder: string
   #link: Promise<GuestLink> | undefined
+  /** Aborts when the process is gone. */
+  readonly #gone = new AbortController()
   #hasEnded = false
 
   constructor(folder: string, { process, qmp, ended }: LaunchedQemu, disk: DiskChain | null) {
@@ -34,6 +37,7 @@ export class Vm {
     this.#folder = folder
     this.ended = ended.then((end) => {
       this.#hasEnded = true
+      this.#gone.abort(new GuestNotAsked('the VM has ended'))
       this.qmp.close()
       return end
     })
@@ -65,12 +69,20 @@ export class Vm {
 
   /**
    * The channel to the guest, once the VM is limited; made anew when it broke. Concurrent callers share one attempt.
-   * @throws DeadlineExceeded when the guest does not answer
+   * @throws DeadlineExceeded when the guest does not answer, GuestNotAsked when the VM ends
    */
   async link(deadline: Deadline): Promise<GuestLink> {
     if (this.limits !== null) await deadline.race(this.limits)
     this.#link ??= this.#connect(deadline)
     return this.#link
+  }
+
+  /** The guest stands still from here on, for nobody knows how long: who waits for it is told. */
+  refuse(): void {
+    void this.#link?.then(
+      (link) => link.refuse(),
+      () => undefined,
+    )
   }
 
   /** Ends QEMU at once: nothing of a VM that is going away is worth flushing. */
@@ -92,7 +104,9 @@ export class Vm {
       this.#link = undefined
     }
     try {
-      const link = await GuestLink.connect(socketPath(this.folder, GUEST_SOCKET), deadline)
+      const cancelled = AbortSignal.any([deadline.signal, this.#gone.signal])
+      const inTime = Deadline.after(deadline.remainingMs, 'answer of a guest', cancelled)
+      const link = await GuestLink.connect(socketPath(this.folder, GUEST_SOCKET), inTime)
       void link.closed.then(forget)
       return link
     } catch (error) {

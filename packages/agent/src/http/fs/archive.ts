@@ -12,8 +12,9 @@ export function archive(server: FastifyInstance, agent: Agent): void {
   const { maxUploadBytes, stopping } = agent
   server.get('/v1/sandboxes/:id/fs/archive', { exposeHeadRoute: false }, async (request, reply) => {
     const { sandbox, path } = requestTarget(agent, request)
-    const deadline = guestDeadline(`a folder of ${sandbox.id}`)
-    const tar = await withGuest(sandbox, ({ files }) => files.archive(path, { deadline }))
+    const tar = await withGuest(sandbox, ({ files }) =>
+      files.archive(path, { deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
+    )
     return reply.type('application/x-tar').send(addAbortSignal(stopping, tar))
   })
   server.put('/v1/sandboxes/:id/fs/archive', async (request): Promise<ArchiveUnpacked> => {

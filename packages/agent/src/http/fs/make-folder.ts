@@ -11,8 +11,9 @@ export function makeFolder(server: FastifyInstance, agent: Agent): void {
   server.post('/v1/sandboxes/:id/fs/mkdir', async (request, reply): Promise<FileEntry> => {
     const { sandbox, path } = requestTarget(agent, request)
     const { mode, parents } = parseQuery(mkdirQuery, request)
-    const deadline = guestDeadline(`a folder of ${sandbox.id}`)
-    await withGuest(sandbox, ({ files }) => files.mkdir(path, { mode, parents, deadline }))
+    await withGuest(sandbox, ({ files }) =>
+      files.mkdir(path, { mode, parents, deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
+    )
     void reply.code(201)
     return statEntry(sandbox, path)
   })

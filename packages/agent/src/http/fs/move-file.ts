@@ -13,8 +13,9 @@ export function moveFile(server: FastifyInstance, agent: Agent): void {
     const { sandbox, path } = requestTarget(agent, request)
     const to = queryPath(request.raw.url ?? '', 'to')
     const { overwrite, parents } = parseQuery(moveQuery, request)
-    const deadline = guestDeadline(`a file of ${sandbox.id}`)
-    await withGuest(sandbox, ({ files }) => files.move(path, to, { overwrite, parents, deadline }))
+    await withGuest(sandbox, ({ files }) =>
+      files.move(path, to, { overwrite, parents, deadline: guestDeadline(`a file of ${sandbox.id}`) }),
+    )
     return statEntry(sandbox, to)
   })
 }

@@ -85,9 +85,8 @@ class FileAnswer {
   }
 
   async #open(part: Part): Promise<{ readonly stat: FileEntry; readonly stream: Readable }> {
-    const deadline = guestDeadline(`a file of ${this.#sandbox.id}`)
     const { stat, stream } = await withGuest(this.#sandbox, ({ files }) =>
-      files.read(this.#path, { ...part, deadline }),
+      files.read(this.#path, { ...part, deadline: guestDeadline(`a file of ${this.#sandbox.id}`) }),
     )
     return { stat, stream: addAbortSignal(this.#stopping, stream) }
   }

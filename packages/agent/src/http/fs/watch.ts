@@ -15,8 +15,9 @@ export function watch(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/watch', { exposeHeadRoute: false }, async (request, reply) => {
     const { sandbox, path } = requestTarget(agent, request)
     const { recursive } = parseQuery(recursiveQuery, request)
-    const deadline = guestDeadline(`a watch in ${sandbox.id}`)
-    const opened = await withGuest(sandbox, ({ files }) => files.watch(path, { recursive, deadline }))
+    const opened = await withGuest(sandbox, ({ files }) =>
+      files.watch(path, { recursive, deadline: guestDeadline(`a watch in ${sandbox.id}`) }),
+    )
     return sendEventStream(reply, agent.stopping, (signal) => frames(path, opened, signal))
   })
 }

@@ -20,6 +20,9 @@ export interface Call {
   readonly signal?: AbortSignal
 }
 
+/** Milliseconds without a byte of an answer; longer than whatever a test asks for takes on a busy machine. */
+const SILENCE_MS = 120_000
+
 const keepAlive = new Agent({ keepAlive: true, maxSockets: 64 })
 
 /** One HTTP/1.1 request, on a kept connection, with nothing added that the caller did not ask for but a JSON content type. */
@@ -37,7 +40,8 @@ export async function call(method: string, url: string, { headers = {}, body, si
     headers: { ...contentHeaders, ...headers },
     ...(signal ? { signal } : {}),
   })
-  request.on('response', resolve).on('error', reject).end(payload)
+  const silent = () => request.destroy(new Error(`no answer within ${SILENCE_MS} ms to ${method} ${url}`))
+  request.on('response', resolve).on('error', reject).setTimeout(SILENCE_MS, silent).end(payload)
   return readAnswer(await promise)
 }
 

@@ -19,6 +19,7 @@
 #include "listeners.h"
 #include "sources.h"
 #include "tcp-streams.h"
+#include "volumes.h"
 
 enum { EVENTS_AT_ONCE = 64 };
 
@@ -80,11 +81,15 @@ static void on_hello(struct agent *agent, const struct frame *frame)
 	channel_send(&agent->channel, FRAME_HELLO_ACK, 0, 0, answer, NONCE_BYTES + 4 + BOOT_ID_BYTES);
 }
 
-// The answer to what lets processes run again; one that failed leaves them held.
-static void end_hold(struct agent *agent, uint8_t answer, uint32_t stream, struct refreshed done)
+// The answer to what lets processes run again; one that failed leaves them held, but for what comes after that.
+static void end_hold(struct agent *agent, uint8_t answer, uint32_t stream, struct refreshed done, int volumes)
 {
 	if (done.error == 0) {
 		hold_release();
+		if (volumes != VOLUMES_AS_THEY_ARE)
+			done = (struct refreshed){volumes_set((uint8_t)volumes), "volumes"};
+	}
+	if (done.error == 0) {
 		channel_send(&agent->channel, answer, 0, stream, NULL, 0);
 		return;
 	}
@@ -99,8 +104,9 @@ static void on_refresh(struct agent *agent)
 		channel_send_error(&agent->channel, FRAME_ERROR, agent->message_stream, E2BIG, "refresh: too long");
 		return;
 	}
-	struct refreshed done = refresh(&agent->setup->refresh, agent->message, agent->message_bytes);
-	end_hold(agent, FRAME_REFRESHED, agent->message_stream, done);
+	int volumes;
+	struct refreshed done = refresh(&agent->setup->refresh, agent->message, agent->message_bytes, &volumes);
+	end_hold(agent, FRAME_REFRESHED, agent->message_stream, done, volumes);
 }
 
 static void on_hold(struct agent *agent, const struct frame *frame)
@@ -117,7 +123,7 @@ static void on_hold(struct agent *agent, const struct frame *frame)
 static void on_release(struct agent *agent, const struct frame *frame)
 {
 	struct refreshed done = refresh_time(&agent->setup->refresh, frame->payload, frame->payload_bytes);
-	end_hold(agent, FRAME_RELEASED, frame->stream, done);
+	end_hold(agent, FRAME_RELEASED, frame->stream, done, VOLUMES_AS_THEY_ARE);
 }
 
 static bool is_live(struct agent *agent, uint32_t stream)
@@ -204,6 +210,7 @@ static void on_quiesce(struct agent *agent, const struct frame *frame)
 	}
 	if (agent->setup->refresh.is_system) {
 		sync();
+		volumes_give_back();
 		file_write("/proc/sys/vm/drop_caches", "3");
 	}
 	refresh_prepare(&agent->setup->refresh);

@@ -28,6 +28,8 @@ enum {
 	HOSTNAME_MAX_BYTES = 63,
 	ENTROPY_MIN_BYTES = 32,
 	ENTROPY_MAX_BYTES = 512,
+	// Spare block devices of a machine.
+	VOLUMES_MAX = 8,
 };
 
 enum frame_flag {
@@ -90,7 +92,7 @@ enum run_option {
 enum refresh_option { REFRESH_KEEP_ENV = 1 };
 
 // What a REFRESH may hold besides.
-enum refresh_field { REFRESH_MAC = 1, REFRESH_ADDRESS = 2 };
+enum refresh_field { REFRESH_MAC = 1, REFRESH_ADDRESS = 2, REFRESH_VOLUMES = 3 };
 
 // What a CREDIT frame speaks of.
 enum credit_target { CREDIT_STDIN = 0, CREDIT_STDOUT = 1, CREDIT_STDERR = 2 };

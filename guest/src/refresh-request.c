@@ -53,6 +53,15 @@ static bool take_address(struct refresh_request *request, const uint8_t *value, 
 	return to->prefix_bits >= 1 && to->prefix_bits <= 30 && to->mtu >= MTU_MIN_BYTES;
 }
 
+static bool take_volumes(struct refresh_request *request, const uint8_t *value, size_t value_bytes)
+{
+	if (value_bytes != 1 || request->has_volumes)
+		return false;
+	request->volumes = value[0];
+	request->has_volumes = true;
+	return true;
+}
+
 static bool take_field(struct refresh_request *request, uint8_t field, const uint8_t *value, size_t value_bytes)
 {
 	switch (field) {
@@ -60,6 +69,8 @@ static bool take_field(struct refresh_request *request, uint8_t field, const uin
 		return take_mac(request, value, value_bytes);
 	case REFRESH_ADDRESS:
 		return take_address(request, value, value_bytes);
+	case REFRESH_VOLUMES:
+		return take_volumes(request, value, value_bytes);
 	default:
 		return false;
 	}

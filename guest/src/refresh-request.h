@@ -20,6 +20,8 @@ struct refresh_request {
 	uint8_t mac[MAC_BYTES];
 	bool has_address;
 	struct interface_address address;
+	bool has_volumes;
+	uint8_t volumes; // a bit for each spare block device
 	const char *env; // strings, each ended by NUL
 	size_t env_bytes;
 	size_t env_count;

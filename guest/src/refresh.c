@@ -198,12 +198,15 @@ void refresh_prepare(const struct refresh_target *target)
 		access(under(target->root, host_keys[i]), F_OK);
 }
 
-struct refreshed refresh(const struct refresh_target *target, const uint8_t *message, size_t message_bytes)
+struct refreshed refresh(const struct refresh_target *target, const uint8_t *message, size_t message_bytes, int *volumes)
 {
+	*volumes = VOLUMES_AS_THEY_ARE;
 	struct refresh_request request;
 	if (!refresh_request_parse(&request, message, message_bytes))
 		return (struct refreshed){EINVAL, "request"};
 	struct refreshed done = {0, NULL};
+	if (target->is_system && request.has_volumes)
+		*volumes = request.volumes;
 	if (target->is_system)
 		done = refresh_system(&request);
 	if (done.error == 0 && target->root != NULL)

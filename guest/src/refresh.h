@@ -22,6 +22,10 @@ void refresh_prepare(const struct refresh_target *target);
 // The clock and the random pool alone, for the machine that goes on.
 struct refreshed refresh_time(const struct refresh_target *target, const uint8_t *message, size_t message_bytes);
 
-struct refreshed refresh(const struct refresh_target *target, const uint8_t *message, size_t message_bytes);
+// Those of volumes_set, or that the message does not speak of them.
+enum { VOLUMES_AS_THEY_ARE = -1 };
+
+// Gives in `volumes` what is left to do about them once the machine is not held any more.
+struct refreshed refresh(const struct refresh_target *target, const uint8_t *message, size_t message_bytes, int *volumes);
 
 #endif

@@ -313,6 +313,15 @@ static void check_refresh_request(void)
 		assert(!parses(message, sizeof message, &request));
 	}
 	make_refresh(message);
+	uint8_t volumes[] = {REFRESH_VOLUMES, 1, 5, REFRESH_VOLUMES, 1, 0, 0, 0};
+	memcpy(message + field_at, volumes, sizeof volumes);
+	assert(!parses(message, sizeof message, &request)); // twice, and a field of nothing
+	write_u16(message + 16, 3);
+	write_u16(message + 14, 0);
+	assert(parses(message, field_at + 3, &request) && request.has_volumes && request.volumes == 5 && !request.has_mac);
+	message[field_at + 1] = 0;
+	assert(!parses(message, field_at + 3, &request));
+	make_refresh(message);
 	message[18] = '-';
 	assert(!parses(message, sizeof message, &request));
 }

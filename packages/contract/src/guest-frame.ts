@@ -85,7 +85,7 @@ export const RunOption = { terminal: 1, keep: 2, builtin: 4 } as const
 export const RefreshOption = { keepEnv: 1 } as const
 
 /** What a REFRESH may hold besides. */
-export const RefreshField = { mac: 1, address: 2 } as const
+export const RefreshField = { mac: 1, address: 2, volumes: 3 } as const
 
 /** What a CREDIT frame speaks of. */
 export const CreditTarget = { stdin: 0, stdout: 1, stderr: 2 } as const

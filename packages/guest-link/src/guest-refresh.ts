@@ -25,6 +25,8 @@ export interface GuestRefresh {
   readonly mac?: string | undefined
   /** For `eth0`; what it has stays where absent. */
   readonly address?: GuestAddress | undefined
+  /** A bit for each spare block device that holds a volume; left as they are where absent. */
+  readonly volumes?: number | undefined
 }
 
 /** Where a guest stands in its network: dotted addresses. The gateway is its name server too. */
@@ -47,6 +49,7 @@ export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
   const fields = [
     ...(refresh.mac === undefined ? [] : encodeMac(refresh.mac)),
     ...(refresh.address === undefined ? [] : encodeAddress(refresh.address)),
+    ...(refresh.volumes === undefined ? [] : [RefreshField.volumes, 1, refresh.volumes]),
   ]
   const head = Buffer.alloc(18)
   head.writeBigUInt64LE(guestTimeNs(refresh.time), 0)

@@ -43,6 +43,7 @@ export async function bootVm(
       machine: host.machines.of(place),
       bake: join(host.dir.bakes, place.bake),
       layers: host.layers,
+      volumes: [],
       folder,
       logPath: join(place.folder, QEMU_LOG),
       confinement: { uid },

@@ -71,8 +71,12 @@ export class VmHost {
   }
 
   /** A new VM, from the template or from a checkpoint of one. */
-  async start(checkpoint: Restore['checkpoint'] = null, greet: Restore['greet'] = releaseGuest): Promise<Vm> {
-    const vm = await restore({ ...(await this.restoreOptions()), checkpoint, greet }, this.deadline)
+  async start(
+    checkpoint: Restore['checkpoint'] = null,
+    greet: Restore['greet'] = releaseGuest,
+    volumes: Restore['volumes'] = [],
+  ): Promise<Vm> {
+    const vm = await restore({ ...(await this.restoreOptions()), checkpoint, greet, volumes }, this.deadline)
     this.#vms.add(vm)
     return vm
   }
@@ -88,6 +92,7 @@ export class VmHost {
       machine: this.baked.machine,
       bake: this.baked.folder,
       layers: this.layers,
+      volumes: [],
       folder,
       logPath: join(sandbox, 'qemu.log'),
       confinement: { uid: this.uid },

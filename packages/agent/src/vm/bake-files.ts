@@ -4,6 +4,8 @@ import { join } from 'node:path'
 export interface BakeFiles {
   readonly memory: string
   readonly state: string
+  /** What was cut out of `state` (`volume-devices.ts`). */
+  readonly volumesState: string
   /** A hard link (or copy) of the template's image, so that a rebuilt image cannot change under a running guest. */
   readonly rootfs: string
   /** What the guest wrote on its root disk before it was frozen. */
@@ -18,6 +20,7 @@ export function bakeFiles(folder: string): BakeFiles {
   return {
     memory: join(folder, 'memory'),
     state: join(folder, 'state'),
+    volumesState: join(folder, 'volumes.state'),
     rootfs: join(folder, 'rootfs.ext4'),
     disk: join(folder, 'disk.qcow2'),
     overlay: join(folder, 'overlay.qcow2'),

@@ -1,4 +1,4 @@
-import { chmod, chown, copyFile, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { chmod, chown, copyFile, lstat, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -22,6 +22,7 @@ import {
 } from './machine.ts'
 import { prepareGuest } from './prepare-guest.ts'
 import { Vm } from './vm.ts'
+import { cutVolumes, EMPTY_DEVICES } from './volume-devices.ts'
 import { warmGuest } from './warm-guest.ts'
 
 export interface Bake {
@@ -88,7 +89,7 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
   const launched = await launch({
     qemu: options.qemu,
     args: [
-      ...machineArguments(machine, { path: 'memory', isShared: true }, BOOT_DISK),
+      ...machineArguments(machine, { path: 'memory', isShared: true }, BOOT_DISK, EMPTY_DEVICES),
       ...bootArguments(machine, KERNEL, INITRAMFS),
     ],
     folder,
@@ -133,6 +134,9 @@ async function freeze(options: Bake, files: BakeFiles, deadline: Deadline): Prom
   for (const name of [KERNEL, INITRAMFS, CONSOLE, QMP_SOCKET, GUEST_SOCKET]) {
     await rm(join(folder, name), { force: true })
   }
+  const { state, volumes } = cutVolumes(await readFile(files.state))
+  await writeFile(files.state, state)
+  await writeFile(files.volumesState, volumes, { flag: 'wx', mode: 0o400 })
   // Pages of zeros become holes: less page cache for every guest that maps the file. Not every file system can.
   await runProgram('fallocate', ['--dig-holes', files.memory], deadline).catch(() => undefined)
   const { size } = await stat(files.rootfs)
@@ -144,7 +148,7 @@ async function freeze(options: Bake, files: BakeFiles, deadline: Deadline): Prom
   }
   for (const path of [files.disk, files.memory]) await chmod(path, 0o444)
   await chmod(files.state, 0o400)
-  for (const path of [files.disk, files.memory, files.state, files.overlay]) await sync(path)
+  for (const path of [files.disk, files.memory, files.state, files.volumesState, files.overlay]) await sync(path)
 }
 
 async function sync(path: string): Promise<void> {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Qemu } from '../host/qemu.ts'
 import { BOOT_DISK, bootArguments, LAYOUT_VERSION, machineArguments, type Machine } from './machine.ts'
+import { EMPTY_DEVICES } from './volume-devices.ts'
 
 export interface FingerprintInputs {
   readonly qemu: Qemu
@@ -26,7 +27,7 @@ async function machineParts({ qemu, machine }: Pick<FingerprintInputs, 'qemu' | 
   return {
     layout: LAYOUT_VERSION,
     qemu: [qemu.version, qemu.build],
-    machine: machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK),
+    machine: machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK, EMPTY_DEVICES),
     boot: bootArguments(machine, 'vmlinuz', 'initramfs'),
     // Under KVM the guest sees the host's own CPU.
     cpu: machine.accelerator === 'kvm' ? await hostCpu() : null,

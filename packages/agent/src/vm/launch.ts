@@ -22,11 +22,14 @@ export interface Launch {
   /** Where its standard error goes; outside of its folder. */
   readonly logPath: string
   readonly confinement: Confinement
-  /** Files it inherits, read-only and from FIRST_FILE_FD on: opened by us, so that its user need not reach them. */
-  readonly files: readonly string[]
+  /** Files it inherits, from FIRST_FILE_FD on: opened by us, so that its user need not reach them. */
+  readonly files: readonly InheritedFile[]
   /** A shared object to load into it, and the variables that this one reads. */
   readonly preload: { readonly path: string; readonly env: Readonly<Record<string, string>> } | null
 }
+
+/** A path alone is opened for reading. */
+export type InheritedFile = string | { readonly writable: string }
 
 export interface LaunchedQemu {
   readonly process: ProcessIdentity
@@ -49,8 +52,8 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
     const log = await open(logPath, 'a', 0o600)
     opened.push(log)
     const files: number[] = []
-    for (const path of options.files) {
-      const file = await open(path, 'r')
+    for (const inherited of options.files) {
+      const file = await (typeof inherited === 'string' ? open(inherited, 'r') : open(inherited.writable, 'r+'))
       opened.push(file)
       files.push(file.fd)
     }

@@ -1,4 +1,5 @@
 import type { Accelerator } from '@offshoot/contract/agent-api'
+import { volumeArguments, type VolumeDevice } from './volume-devices.ts'
 
 /**
  * The one place that knows QEMU's command line. Bake and restore share {@link machineArguments}: device state is only
@@ -13,7 +14,7 @@ export interface Machine {
 }
 
 /** Raise it with every change of what a guest is made of here: older bakes are then redone. */
-export const LAYOUT_VERSION = 4
+export const LAYOUT_VERSION = 5
 /** MiB of translated code a VM keeps at most; private memory that grows with what the guest runs. */
 export const TRANSLATION_CACHE_MIB = 128
 /**
@@ -62,7 +63,12 @@ export const BOOT_DISK: readonly DiskNode[] = [{ name: 'root', path: DISK, isRea
 export const BAKE_NODE = 'bake'
 
 /** @param disk from the lowest node to the one that the guest sees */
-export function machineArguments(machine: Machine, memory: MemoryFile, disk: readonly DiskNode[]): string[] {
+export function machineArguments(
+  machine: Machine,
+  memory: MemoryFile,
+  disk: readonly DiskNode[],
+  volumes: readonly VolumeDevice[] = [],
+): string[] {
   const { accelerator, vcpus, memoryMib } = machine
   const thread = vcpus > 1 ? 'multi' : 'single'
   return [
@@ -80,6 +86,7 @@ export function machineArguments(machine: Machine, memory: MemoryFile, disk: rea
     ['-netdev', 'user,id=net,restrict=on,ipv6=off', '-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
     ['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
     ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
+    ...volumeArguments(volumes),
     // Two monitors: one that we hold from before QEMU runs, and one by path for the agent that comes after us.
     ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
     ['-chardev', `socket,id=monitor,path=${QMP_SOCKET},server=on,wait=off`, '-mon', 'chardev=monitor,mode=control'],

@@ -1,4 +1,5 @@
-import { relative } from 'node:path'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestLink } from '@offshoot/guest-link/link'
@@ -11,7 +12,7 @@ import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../disks/lay
 import type { Layers } from '../disks/layers.ts'
 import { bakeFiles } from './bake-files.ts'
 import type { Confinement } from './confinement.ts'
-import { describeEnd, launch } from './launch.ts'
+import { describeEnd, launch, type InheritedFile } from './launch.ts'
 import {
   BAKE_NODE,
   descriptorArguments,
@@ -24,6 +25,7 @@ import {
   type Machine,
 } from './machine.ts'
 import { Vm } from './vm.ts'
+import { addVolumes, type VolumeDevice } from './volume-devices.ts'
 
 const KILL_MS = 5000
 /** Milliseconds between the loss of a socket and the end of QEMU, where that is the reason. */
@@ -41,6 +43,8 @@ export interface Restore {
   /** What to lay over the bake; `null`: nothing, it starts as the template does. */
   readonly checkpoint: { readonly folder: string; readonly layers: readonly LayerId[] } | null
   readonly layers: Pick<Layers, 'path'>
+  /** Those that the guest gets, and those that it had where the checkpoint was made. Paths are ours. */
+  readonly volumes: readonly VolumeDevice[]
   /** QEMU's working directory; it belongs to the VM's user already. */
   readonly folder: string
   readonly logPath: string
@@ -61,7 +65,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   const bake = bakeFiles(options.bake)
   const disk: DiskChain = { active: newLayerId(), layers: options.checkpoint?.layers ?? [] }
   await addActiveLayer(folder, disk.active, bake.overlay, confinement.uid)
-  const { args, files, env } = inheritance(options, disk)
+  const { args, files, env } = inheritance(options, disk, await stateFile(options))
   const launched = await launch({
     qemu: options.qemu,
     args: [...args, ...restoreArguments(), ...(greet === null ? ['-S'] : [])],
@@ -86,11 +90,21 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   }
 }
 
+/** The device state to load: as it was saved, but for devices that it does not know. */
+async function stateFile({ checkpoint, volumes, bake, folder }: Restore): Promise<string> {
+  const { state, volumesState } = bakeFiles(bake)
+  const saved = checkpoint === null ? state : checkpointFiles(checkpoint.folder).state
+  if (!volumes.some(({ isNew }) => isNew)) return saved
+  const path = join(folder, 'state')
+  await writeFile(path, addVolumes(await readFile(saved), await readFile(volumesState), volumes), { flag: 'wx' })
+  return path
+}
+
 /** The files that QEMU inherits, and the command line and variables that name their descriptors. */
-function inheritance({ machine, folder, checkpoint, layers, bake }: Restore, disk: DiskChain) {
-  const { state, memory, disk: bakeDisk } = bakeFiles(bake)
+function inheritance({ machine, folder, checkpoint, layers, volumes, bake }: Restore, disk: DiskChain, state: string) {
+  const { memory, disk: bakeDisk } = bakeFiles(bake)
   const own = checkpoint === null ? null : checkpointFiles(checkpoint.folder)
-  const files = [own?.state ?? state, memory, ...(own === null ? [] : [own.pages, own.runs])]
+  const files: InheritedFile[] = [state, memory, ...(own === null ? [] : [own.pages, own.runs])]
   const env = {
     GUEST_MEMORY_PATH: INHERITED_MEMORY,
     GUEST_MEMORY_FD: String(FIRST_FILE_FD + 1),
@@ -98,14 +112,21 @@ function inheritance({ machine, folder, checkpoint, layers, bake }: Restore, dis
   }
   const nodes: DiskNode[] = [{ name: BAKE_NODE, path: relative(folder, bakeDisk), isReadOnly: true, backing: null }]
   const descriptors: string[] = []
-  for (const id of disk.layers) {
-    const fd = FIRST_FILE_FD + files.push(layers.path(id)) - 1
+  const inherit = (file: InheritedFile): string => {
+    const fd = FIRST_FILE_FD + files.push(file) - 1
     descriptors.push(...descriptorArguments(fd))
-    nodes.push(layerNode(id, { path: descriptorPath(fd), isReadOnly: true }, nodes))
+    return descriptorPath(fd)
+  }
+  for (const id of disk.layers) {
+    nodes.push(layerNode(id, { path: inherit(layers.path(id)), isReadOnly: true }, nodes))
   }
   nodes.push(layerNode(disk.active, { path: fileOfLayer(disk.active), isReadOnly: false }, nodes))
-  const args = [...machineArguments(machine, { path: INHERITED_MEMORY, isShared: false }, nodes), ...descriptors]
-  return { args, files, env }
+  const devices = volumes.map(({ path, ...device }) => {
+    if (path === null) return { ...device, path }
+    return { ...device, path: inherit(device.isReadOnly ? path : { writable: path }) }
+  })
+  const memoryFile = { path: INHERITED_MEMORY, isShared: false }
+  return { args: [...machineArguments(machine, memoryFile, nodes, devices), ...descriptors], files, env }
 }
 
 function layerNode(id: LayerId, file: Pick<DiskNode, 'path' | 'isReadOnly'>, below: readonly DiskNode[]): DiskNode {

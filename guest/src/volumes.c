@@ -1,0 +1,138 @@
+#include "volumes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "protocol.h"
+
+enum { DEVICE_ROOM = 24, DISK_ROOM = 32, NUMBER_ROOM = 16, PATH_ROOM = 256 };
+
+#define DEVICES "/sys/bus/virtio/devices"
+#define DRIVER "/sys/bus/virtio/drivers/virtio_blk"
+
+// By their place; "" where the machine has none.
+static char spares[VOLUMES_MAX][DEVICE_ROOM];
+
+// The disk that the driver made of a device: "vdb".
+static bool find_disk(const char *device, char disk[DISK_ROOM])
+{
+	char path[PATH_ROOM];
+	snprintf(path, sizeof path, DEVICES "/%s/block", device);
+	DIR *listing = opendir(path);
+	if (listing == NULL)
+		return false;
+	bool found = false;
+	for (struct dirent *entry; !found && (entry = readdir(listing)) != NULL;) {
+		if (entry->d_name[0] == '.' || strlen(entry->d_name) >= DISK_ROOM)
+			continue;
+		strcpy(disk, entry->d_name);
+		found = true;
+	}
+	closedir(listing);
+	return found;
+}
+
+// Spares say what they are by their serial number: "vol0" to "vol7".
+static int place_of(const char *device)
+{
+	char disk[DISK_ROOM], path[PATH_ROOM], serial[32];
+	if (!find_disk(device, disk))
+		return -1;
+	snprintf(path, sizeof path, "/sys/block/%s/serial", disk);
+	if (file_read(path, serial, sizeof serial) < 4 || strncmp(serial, "vol", 3) != 0)
+		return -1;
+	int place = serial[3] - '0';
+	return place >= 0 && place < VOLUMES_MAX ? place : -1;
+}
+
+static void find_spares(void)
+{
+	DIR *listing = opendir(DRIVER);
+	if (listing == NULL)
+		return;
+	for (struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+		if (strncmp(entry->d_name, "virtio", 6) != 0 || strlen(entry->d_name) >= DEVICE_ROOM)
+			continue;
+		int place = place_of(entry->d_name);
+		if (place >= 0)
+			strcpy(spares[place], entry->d_name);
+	}
+	closedir(listing);
+}
+
+static bool is_bound(const char *device)
+{
+	char path[PATH_ROOM];
+	snprintf(path, sizeof path, DEVICES "/%s/driver", device);
+	return access(path, F_OK) == 0;
+}
+
+// mountinfo escapes what would end a field, as \040.
+static void unescape(char *text)
+{
+	char *to = text;
+	for (const char *from = text; *from != '\0'; to++) {
+		bool is_escaped = from[0] == '\\' && from[1] != '\0' && from[2] != '\0' && from[3] != '\0';
+		*to = is_escaped ? (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0')) : *from;
+		from += is_escaped ? 4 : 1;
+	}
+	*to = '\0';
+}
+
+// Lazily: what is open there goes on and fails at the device. A line begins with "id parent major:minor root where".
+static void unmount_all(const char *disk)
+{
+	static char mounts[64 * 1024];
+	char path[PATH_ROOM], number[NUMBER_ROOM];
+	snprintf(path, sizeof path, "/sys/block/%s/dev", disk);
+	if (file_read(path, number, sizeof number) < 0 || file_read("/proc/self/mountinfo", mounts, sizeof mounts) < 0)
+		return;
+	number[strcspn(number, "\n")] = '\0';
+	char *lines = mounts;
+	for (char *line; (line = strtok_r(lines, "\n", &lines)) != NULL;) {
+		char *fields[5] = {NULL};
+		for (size_t i = 0; i < 5; i++)
+			fields[i] = strtok_r(line, " ", &line);
+		if (fields[4] == NULL || strcmp(fields[2], number) != 0)
+			continue;
+		unescape(fields[4]);
+		umount2(fields[4], MNT_DETACH);
+	}
+}
+
+static int take_away(const char *device)
+{
+	char disk[DISK_ROOM];
+	if (find_disk(device, disk))
+		unmount_all(disk);
+	return file_write(DRIVER "/unbind", device);
+}
+
+void volumes_give_back(void)
+{
+	find_spares();
+	volumes_set(0);
+}
+
+int volumes_set(uint8_t wanted)
+{
+	int error = 0;
+	for (int place = 0; place < VOLUMES_MAX && error == 0; place++)
+		if (spares[place][0] != '\0' && (wanted & 1 << place) == 0 && is_bound(spares[place]))
+			error = take_away(spares[place]);
+	for (int place = 0; place < VOLUMES_MAX && error == 0; place++) {
+		if ((wanted & 1 << place) == 0)
+			continue;
+		if (spares[place][0] == '\0')
+			error = ENODEV;
+		else if (!is_bound(spares[place]))
+			error = file_write(DRIVER "/bind", spares[place]);
+	}
+	return error;
+}

@@ -75,7 +75,7 @@ bool attachments_credit(struct attachment *attachment, const struct frame *frame
 	if (frame->payload_bytes != 5 || frame->payload[0] != CREDIT_STDOUT)
 		return false;
 	uint32_t bytes = read_u32(frame->payload + 1);
-	if (bytes > WINDOW_BYTES - attachment->credit_bytes)
+	if (bytes > WINDOW_MAX_BYTES - attachment->credit_bytes)
 		return false;
 	attachment->credit_bytes += bytes;
 	return true;

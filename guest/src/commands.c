@@ -137,7 +137,7 @@ bool commands_credit(struct commands *commands, const struct frame *frame)
 	if (command == NULL)
 		return true;
 	struct command_output *out = &command->out[target == CREDIT_STDOUT ? 0 : 1];
-	if (bytes > WINDOW_BYTES - out->credit_bytes)
+	if (bytes > WINDOW_MAX_BYTES - out->credit_bytes)
 		return false;
 	out->credit_bytes += bytes;
 	return true;

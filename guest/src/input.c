@@ -7,18 +7,27 @@
 
 #include "bytes.h"
 
+enum {
+	// What a pipe holds, and more: whoever has taken this much reads it.
+	WIDEN_AFTER_BYTES = 2 * WINDOW_BYTES,
+	// Wide inputs at the same time: 8 MiB of memory.
+	WIDE_INPUTS_MAX = 32,
+};
+
+static unsigned wide_inputs;
+
 void input_open(struct input *input)
 {
-	*input = (struct input){.window_bytes = WINDOW_BYTES};
+	*input = (struct input){.window_bytes = WINDOW_BYTES, .size_bytes = WINDOW_BYTES};
 }
 
 static bool keep(struct input *input, const uint8_t *bytes, size_t count)
 {
 	if (input->waiting == NULL)
-		input->waiting = malloc(WINDOW_BYTES);
+		input->waiting = malloc(input->size_bytes);
 	if (input->waiting == NULL)
 		return false;
-	if (input->waiting_end + count > WINDOW_BYTES) {
+	if (input->waiting_end + count > input->size_bytes) {
 		memmove(input->waiting, input->waiting + input->waiting_start, input->waiting_end - input->waiting_start);
 		input->waiting_end -= input->waiting_start;
 		input->waiting_start = 0;
@@ -50,6 +59,8 @@ enum input_written input_write(struct input *input, int fd)
 		return errno == EAGAIN ? INPUT_BLOCKED : errno == EINTR ? INPUT_MOVED : INPUT_BROKEN;
 	input->waiting_start += (size_t)put;
 	input->taken_bytes += (uint32_t)put;
+	if (input->moved_bytes < WIDEN_AFTER_BYTES)
+		input->moved_bytes += (uint32_t)put;
 	if (input->waiting_start == input->waiting_end)
 		input->waiting_start = input->waiting_end = 0;
 	return INPUT_MOVED;
@@ -60,14 +71,31 @@ bool input_is_done(const struct input *input)
 	return input->end_wanted && input->waiting_end == 0;
 }
 
+// The bytes that a wider window adds; 0 where there is no need or no room for one.
+static uint32_t widen(struct input *input)
+{
+	if (input->moved_bytes < WIDEN_AFTER_BYTES || input->size_bytes == WINDOW_MAX_BYTES || input->waiting == NULL ||
+	    wide_inputs == WIDE_INPUTS_MAX)
+		return 0;
+	uint8_t *wider = realloc(input->waiting, WINDOW_MAX_BYTES);
+	if (wider == NULL)
+		return 0;
+	input->waiting = wider;
+	input->size_bytes = WINDOW_MAX_BYTES;
+	input->is_wide = true;
+	wide_inputs++;
+	return WINDOW_MAX_BYTES - WINDOW_BYTES;
+}
+
 bool input_answer(struct input *input, struct channel *channel, uint32_t stream)
 {
 	bool progress = false;
-	if (input->taken_bytes >= WINDOW_BYTES / 2 && channel_has_room_for_answer(channel)) {
+	if (input->taken_bytes >= input->size_bytes / 2 && channel_has_room_for_answer(channel)) {
 		uint8_t credit[5] = {CREDIT_STDIN};
-		write_u32(credit + 1, input->taken_bytes);
+		uint32_t granted = input->taken_bytes + widen(input);
+		write_u32(credit + 1, granted);
 		channel_send(channel, FRAME_CREDIT, 0, stream, credit, sizeof credit);
-		input->window_bytes += input->taken_bytes;
+		input->window_bytes += granted;
 		input->taken_bytes = 0;
 		progress = true;
 	}
@@ -81,6 +109,9 @@ bool input_answer(struct input *input, struct channel *channel, uint32_t stream)
 
 void input_close(struct input *input)
 {
+	if (input->is_wide)
+		wide_inputs--;
+	input->is_wide = false;
 	free(input->waiting);
 	input->waiting = NULL;
 	input->waiting_start = input->waiting_end = 0;

@@ -12,7 +12,10 @@ struct input {
 	bool closed_unsaid;    // the command closed its stdin and the host does not know
 	uint32_t window_bytes; // what the host may still send
 	uint32_t taken_bytes;  // written to the command, not yet granted again
-	uint8_t *waiting;      // WINDOW_BYTES, made when there is something to keep for the first time
+	uint32_t moved_bytes;  // written to the command in all, as far as it matters
+	bool is_wide;	       // counts as one of the few whose window is WINDOW_MAX_BYTES
+	size_t size_bytes;     // the whole window
+	uint8_t *waiting;      // of that size, made when there is something to keep for the first time
 	size_t waiting_start, waiting_end;
 };
 

@@ -3,7 +3,7 @@
 #define OFFSHOOT_PROTOCOL_H
 
 enum {
-	PROTOCOL_VERSION = 4,
+	PROTOCOL_VERSION = 5,
 
 	FRAME_HEADER_BYTES = 8,
 	FRAME_PAYLOAD_MAX_BYTES = 16384,
@@ -12,7 +12,9 @@ enum {
 
 	// RUN and REFRESH may span several frames; this is the most their parts may add up to.
 	MESSAGE_MAX_BYTES = 256 * 1024,
+	// What each direction of a stream starts with, and to what its receiver may widen it.
 	WINDOW_BYTES = 64 * 1024,
+	WINDOW_MAX_BYTES = 256 * 1024,
 	STREAMS_MAX = 512,
 	ENVIRONMENT_MAX_ENTRIES = 1024,
 	// Kept commands: how many, and the memory for the output of one and of all.

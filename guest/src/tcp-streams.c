@@ -122,7 +122,7 @@ static bool take_credit(struct tcp_stream *stream, const struct frame *frame)
 	if (frame->payload_bytes != 5 || frame->payload[0] != CREDIT_STDOUT)
 		return false;
 	uint32_t bytes = read_u32(frame->payload + 1);
-	if (bytes > WINDOW_BYTES - stream->credit_bytes)
+	if (bytes > WINDOW_MAX_BYTES - stream->credit_bytes)
 		return false;
 	stream->credit_bytes += bytes;
 	return true;

@@ -10,7 +10,7 @@
  */
 
 /** Spoken by this build; the guest answers with its own in HELLO_ACK. */
-export const GUEST_PROTOCOL_VERSION = 4
+export const GUEST_PROTOCOL_VERSION = 5
 
 export const FRAME_HEADER_BYTES = 8
 export const FRAME_PAYLOAD_MAX_BYTES = 16_384
@@ -19,8 +19,10 @@ export const FRAME_TRAILER = 0xa5
 
 /** RUN and REFRESH may span several frames; their parts add up to at most this. */
 export const GUEST_MESSAGE_MAX_BYTES = 256 * 1024
-/** Bytes in flight that each of stdin, stdout and stderr starts with and never exceeds. */
+/** Bytes in flight that each of stdin, stdout and stderr starts with. */
 export const GUEST_WINDOW_BYTES = 64 * 1024
+/** To what its receiver may widen that, and no further. */
+export const GUEST_WINDOW_MAX_BYTES = 256 * 1024
 /** Most variables of a sandbox, and of one command. */
 export const GUEST_ENVIRONMENT_MAX_ENTRIES = 1024
 /** Most arguments of one command. */
@@ -111,29 +113,43 @@ const empty = new Uint8Array(0)
 export function encodeFrame(type: number, stream: number, payload: Uint8Array = empty, flags = 0): Uint8Array {
   if (payload.length > FRAME_PAYLOAD_MAX_BYTES) throw new RangeError(`frame payload of ${payload.length} bytes`)
   const frame = new Uint8Array(FRAME_HEADER_BYTES + payload.length + 1)
-  const view = new DataView(frame.buffer)
-  frame[0] = type
-  frame[1] = flags
-  view.setUint16(2, payload.length, true)
-  view.setUint32(4, stream, true)
-  frame.set(payload, FRAME_HEADER_BYTES)
-  frame[frame.length - 1] = FRAME_TRAILER
+  writeFrame(frame, 0, { type, flags, stream, payload })
   return frame
 }
 
 /** One message as one or more frames, all but the last flagged as continued. */
 export function encodeMessage(type: number, stream: number, message: Uint8Array, flags = 0): Uint8Array {
-  if (message.length <= FRAME_PAYLOAD_MAX_BYTES) return encodeFrame(type, stream, message, flags)
-  const count = Math.ceil(message.length / FRAME_PAYLOAD_MAX_BYTES)
-  const frames = new Uint8Array(message.length + count * (FRAME_HEADER_BYTES + 1))
+  return encodeInFrames({ type, stream, payload: message, flags }, flags | FrameFlag.more)
+}
+
+/** Bytes of a stream in as many frames as they take, at least one; only the last has the flags. */
+export function encodeBytes(type: number, stream: number, bytes: Uint8Array, flags = 0): Uint8Array {
+  return encodeInFrames({ type, stream, payload: bytes, flags }, 0)
+}
+
+function encodeInFrames(whole: Frame, flagsBeforeLast: number): Uint8Array {
+  const { payload } = whole
+  const count = Math.max(1, Math.ceil(payload.length / FRAME_PAYLOAD_MAX_BYTES))
+  const frames = new Uint8Array(payload.length + count * (FRAME_HEADER_BYTES + 1))
   let at = 0
-  for (let i = 0; i < count; i++) {
-    const part = message.subarray(i * FRAME_PAYLOAD_MAX_BYTES, (i + 1) * FRAME_PAYLOAD_MAX_BYTES)
-    const frame = encodeFrame(type, stream, part, i === count - 1 ? flags : flags | FrameFlag.more)
-    frames.set(frame, at)
-    at += frame.length
+  for (let i = 1; i <= count; i++) {
+    const part = payload.subarray((i - 1) * FRAME_PAYLOAD_MAX_BYTES, i * FRAME_PAYLOAD_MAX_BYTES)
+    at = writeFrame(frames, at, { ...whole, payload: part, flags: i === count ? whole.flags : flagsBeforeLast })
   }
   return frames
+}
+
+/** Returns where the next one goes. */
+function writeFrame(to: Uint8Array, at: number, { type, flags, stream, payload }: Frame): number {
+  const view = new DataView(to.buffer, to.byteOffset + at, FRAME_HEADER_BYTES)
+  view.setUint8(0, type)
+  view.setUint8(1, flags)
+  view.setUint16(2, payload.length, true)
+  view.setUint32(4, stream, true)
+  to.set(payload, at + FRAME_HEADER_BYTES)
+  const end = at + FRAME_HEADER_BYTES + payload.length
+  to[end] = FRAME_TRAILER
+  return end + 1
 }
 
 /**

@@ -1,6 +1,12 @@
 import { Writable } from 'node:stream'
-import { FRAME_PAYLOAD_MAX_BYTES, GUEST_WINDOW_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
+import {
+  FRAME_PAYLOAD_MAX_BYTES,
+  GUEST_WINDOW_BYTES,
+  GUEST_WINDOW_MAX_BYTES,
+  GuestProtocolError,
+} from '@offshoot/contract/guest-frame'
 
+/** Not kept: what is sent is copied at once. */
 type Send = (payload: Uint8Array, isEnd: boolean) => void
 
 /** The command closed its stdin; what was written since is lost. As a pipe says it. */
@@ -27,7 +33,7 @@ export class CommandInput extends Writable {
 
   /** @throws GuestProtocolError when the guest grants more than the window. */
   grant(bytes: number): void {
-    if (bytes > GUEST_WINDOW_BYTES - this.#windowBytes) throw new GuestProtocolError('credit beyond the window')
+    if (bytes > GUEST_WINDOW_MAX_BYTES - this.#windowBytes) throw new GuestProtocolError('credit beyond the window')
     this.#windowBytes += bytes
     this.#drain()
   }
@@ -55,12 +61,10 @@ export class CommandInput extends Writable {
   #drain(): void {
     const waiting = this.#waiting
     if (waiting === undefined) return
-    while (this.#windowBytes > 0 && waiting.chunk.length > 0) {
-      const part = waiting.chunk.subarray(0, Math.min(this.#windowBytes, FRAME_PAYLOAD_MAX_BYTES))
-      this.#send(part, false)
-      this.#windowBytes -= part.length
-      waiting.chunk = waiting.chunk.subarray(part.length)
-    }
+    const part = waiting.chunk.subarray(0, this.#windowBytes)
+    if (part.length > 0) this.#send(part, false)
+    this.#windowBytes -= part.length
+    waiting.chunk = waiting.chunk.subarray(part.length)
     if (waiting.chunk.length > 0) return
     this.#waiting = undefined
     waiting.done()

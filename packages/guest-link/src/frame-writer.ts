@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
-/** Written and not yet taken by the guest; over this it hangs. All windows together are less. */
-const UNSENT_MAX_BYTES = 64 * 1024 * 1024
+/** Written and not yet taken by the guest; over this it hangs. All windows that a guest has together are less. */
+const UNSENT_MAX_BYTES = 128 * 1024 * 1024
 
 /** Frames of one turn of the event loop leave in one write. */
 export class FrameWriter {

@@ -28,7 +28,7 @@ export class GuestPorts {
     const payload = encodePort(port)
     const remote = await this.#link.open(
       (id) => encodeFrame(FrameType.dial, id, payload),
-      (id, send) => new RemoteConnection(id, send),
+      (id, send, wide) => new RemoteConnection(id, send, wide),
       deadline,
     )
     try {

@@ -7,7 +7,7 @@ import {
   FRAME_PAYLOAD_MAX_BYTES,
   FrameFlag,
   FrameType,
-  GUEST_WINDOW_BYTES,
+  GUEST_WINDOW_MAX_BYTES,
 } from '@offshoot/contract/guest-frame'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -124,7 +124,7 @@ describe('a host that breaks the protocol', () => {
   it('of another version is told ours, and nothing else', async () => {
     const raw = await RawHost.connect(guest.socketPath)
     const ack = await raw.hello(77)
-    expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(4)
+    expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(5)
     raw.send(FrameType.ping, 1)
     const reset = await raw.expect(FrameType.reset)
     expect(readErrorPayload(reset.payload).text).toBe('no HELLO of this protocol version')
@@ -149,7 +149,7 @@ describe('a host that breaks the protocol', () => {
       'stdin beyond its window',
       Array.from({ length: 12 }, () => encodeFrame(FrameType.stdin, 1, new Uint8Array(16_384))),
     ],
-    ['credit beyond the window', [encodeFrame(FrameType.credit, 1, credit(1, GUEST_WINDOW_BYTES + 1))]],
+    ['credit beyond the window', [encodeFrame(FrameType.credit, 1, credit(1, GUEST_WINDOW_MAX_BYTES + 1))]],
     ['credit for stdin', [encodeFrame(FrameType.credit, 1, credit(0, 1))]],
     ['a short CREDIT', [encodeFrame(FrameType.credit, 1, Uint8Array.of(1))]],
     ['a stream id in use', [run(1, 'true')]],

@@ -1,10 +1,12 @@
 import { GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
 import type { LinkStream } from './link-stream.ts'
+import { WideWindows } from './wide-windows.ts'
 
 const STREAM_ID_MAX = 0xffff_ffff
 
 /** The live streams of a link, each under an id of its own that is never used again. */
 export class LinkStreams {
+  readonly wide = new WideWindows()
   readonly #streams = new Map<number, LinkStream>()
   #lastId = 0
 

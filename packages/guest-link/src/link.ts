@@ -213,7 +213,7 @@ export class GuestLink {
   async #run(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {
     const remote = await this.#openInTurn(
       (id) => encodeMessage(FrameType.run, id, message, hasStdin ? 0 : FrameFlag.end),
-      (id, send) => new RemoteCommand(id, hasStdin, send),
+      (id, send, wide) => new RemoteCommand(id, hasStdin, send, wide),
       deadline,
     )
     try {
@@ -232,7 +232,7 @@ export class GuestLink {
   #open<T extends LinkStream>(opening: Opening, make: MakeStream<T>, isUrgent = false): T {
     if (this.#isClosed) throw new GuestLinkLost('guest link: already closed')
     const id = this.#streams.takeId()
-    const stream = make(id, (frame) => this.#send(frame))
+    const stream = make(id, (frame) => this.#send(frame), this.#streams.wide)
     this.#streams.set(id, stream)
     this.#send(opening(id), isUrgent)
     return stream

@@ -3,7 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 
 const RETRY_MS = 2
-const READ_BUFFER_BYTES = 64 * 1024
+/** Of all sockets, one after the other: each fills it just before its reader is called, and not again before that returns. */
+const readBuffer = Buffer.allocUnsafeSlow(256 * 1024)
 
 /** Whoever reads the socket. The bytes are only valid during the call. */
 export interface SocketReader {
@@ -31,14 +32,13 @@ export async function openSocket(path: string, reader: SocketReader, deadline: D
 }
 
 function connectOnce(path: string, reader: SocketReader): Socket {
-  const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
   return connect({
     path,
-    // One buffer for all reads: what is kept of a frame is copied out of it.
+    // What is kept of a frame is copied out of it.
     onread: {
-      buffer,
+      buffer: readBuffer,
       callback: (count) => {
-        reader.onBytes(buffer.subarray(0, count))
+        reader.onBytes(readBuffer.subarray(0, count))
         return true
       },
     },

@@ -1,13 +1,26 @@
-import { GUEST_WINDOW_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
+import { GUEST_WINDOW_BYTES, GUEST_WINDOW_MAX_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
+import type { WideWindows } from './wide-windows.ts'
 
-/** How many bytes the guest may still send on one stream; what has been read is granted anew, half a window at a time. */
+/** More than streams hold by themselves: whoever took this much reads. */
+const WIDEN_AFTER_BYTES = 2 * GUEST_WINDOW_BYTES
+
+/**
+ * How many bytes the guest may still send on one stream; what has been read is granted anew, half a window at a time.
+ * Once it is known that somebody reads, it is widened if it may be: a guest then writes on while its host is busy.
+ */
 export class ReceiveWindow {
   readonly #grant: (bytes: number) => void
+  readonly #wide: WideWindows | undefined
+  #windowBytes = GUEST_WINDOW_BYTES
   #leftBytes = GUEST_WINDOW_BYTES
   #consumedBytes = 0
+  #grantedBytes = 0
+  #isClosed = false
 
-  constructor(grant: (bytes: number) => void) {
+  /** @param wide without it, it stays narrow */
+  constructor(grant: (bytes: number) => void, wide?: WideWindows) {
     this.#grant = grant
+    this.#wide = wide
   }
 
   /** @throws GuestProtocolError when the guest sends more than it was granted; `what` names the stream */
@@ -18,9 +31,26 @@ export class ReceiveWindow {
 
   consume(bytes: number): void {
     this.#consumedBytes += bytes
-    if (this.#consumedBytes < GUEST_WINDOW_BYTES / 2) return
-    this.#leftBytes += this.#consumedBytes
-    this.#grant(this.#consumedBytes)
+    if (this.#consumedBytes < this.#windowBytes / 2) return
+    this.#grantedBytes += this.#consumedBytes
+    const granted = this.#consumedBytes + this.#widen()
+    this.#leftBytes += granted
     this.#consumedBytes = 0
+    this.#grant(granted)
+  }
+
+  /** Nothing waits here any more; what comes is granted anew, so that it goes on coming. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    if (this.#windowBytes > GUEST_WINDOW_BYTES) this.#wide?.give()
+  }
+
+  #widen(): number {
+    const isNarrow = this.#windowBytes === GUEST_WINDOW_BYTES
+    if (this.#isClosed || !isNarrow || this.#grantedBytes < WIDEN_AFTER_BYTES) return 0
+    if (this.#wide?.take() !== true) return 0
+    this.#windowBytes = GUEST_WINDOW_MAX_BYTES
+    return GUEST_WINDOW_MAX_BYTES - GUEST_WINDOW_BYTES
   }
 }

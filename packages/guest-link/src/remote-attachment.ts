@@ -6,6 +6,7 @@
  */
 import {
   CreditTarget,
+  encodeBytes,
   encodeFrame,
   FrameFlag,
   FrameType,
@@ -53,7 +54,7 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
     this.exited.catch(() => {})
     this.attached.catch(() => {})
     this.stdin = new CommandInput((payload, isEnd) => {
-      this.#sendLive(encodeFrame(FrameType.stdin, id, payload, isEnd ? FrameFlag.end : 0))
+      this.#sendLive(encodeBytes(FrameType.stdin, id, payload, isEnd ? FrameFlag.end : 0))
     })
     this.output = new LogOutput((bytes) => this.#sendLive(encodeCredit(id, CreditTarget.stdout, bytes)))
   }

@@ -6,6 +6,7 @@
  */
 import {
   CreditTarget,
+  encodeBytes,
   encodeFrame,
   FrameFlag,
   FrameType,
@@ -22,6 +23,7 @@ import type { GuestExit, GuestProcess } from './guest-process.ts'
 import type { LinkStream } from './link-stream.ts'
 import { signalNumber } from './signal-number.ts'
 import { encodeResize, type TerminalSize } from './terminal-size.ts'
+import type { WideWindows } from './wide-windows.ts'
 
 export class RemoteCommand implements GuestProcess, LinkStream {
   readonly stdin: CommandInput
@@ -38,7 +40,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
   #state: 'starting' | 'running' | 'over' = 'starting'
   #pid = 0
 
-  constructor(id: number, hasStdin: boolean, send: (frame: Uint8Array) => void) {
+  constructor(id: number, hasStdin: boolean, send: (frame: Uint8Array) => void, wide: WideWindows) {
     this.#id = id
     this.#send = send
     this.exited = this.#exited.promise
@@ -48,8 +50,8 @@ export class RemoteCommand implements GuestProcess, LinkStream {
     this.started.catch(() => {})
     this.stdin = new CommandInput((payload, isEnd) => this.#sendStdin(payload, isEnd))
     if (!hasStdin) this.stdin.destroy()
-    this.stdout = new CommandOutput((bytes) => this.#sendCredit(CreditTarget.stdout, bytes))
-    this.stderr = new CommandOutput((bytes) => this.#sendCredit(CreditTarget.stderr, bytes))
+    this.stdout = new CommandOutput((bytes) => this.#sendCredit(CreditTarget.stdout, bytes), wide)
+    this.stderr = new CommandOutput((bytes) => this.#sendCredit(CreditTarget.stderr, bytes), wide)
   }
 
   get pid(): number {
@@ -147,7 +149,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
   }
 
   #sendStdin(payload: Uint8Array, isEnd: boolean): void {
-    if (this.#state !== 'over') this.#send(encodeFrame(FrameType.stdin, this.#id, payload, isEnd ? FrameFlag.end : 0))
+    if (this.#state !== 'over') this.#send(encodeBytes(FrameType.stdin, this.#id, payload, isEnd ? FrameFlag.end : 0))
   }
 
   #sendCredit(target: number, bytes: number): void {

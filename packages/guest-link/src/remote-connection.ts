@@ -6,6 +6,7 @@
  */
 import {
   CreditTarget,
+  encodeBytes,
   encodeFrame,
   FrameFlag,
   FrameType,
@@ -19,6 +20,7 @@ import { readErrorPayload } from './error-payload.ts'
 import type { GuestConnection } from './guest-connection.ts'
 import { GuestRequestError } from './guest-link-error.ts'
 import type { LinkStream } from './link-stream.ts'
+import type { WideWindows } from './wide-windows.ts'
 
 export class RemoteConnection implements GuestConnection, LinkStream {
   readonly input: CommandInput
@@ -33,7 +35,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
   readonly #connected = Promise.withResolvers<void>()
   #state: 'connecting' | 'open' | 'over' = 'connecting'
 
-  constructor(id: number, send: (frame: Uint8Array) => void) {
+  constructor(id: number, send: (frame: Uint8Array) => void, wide: WideWindows) {
     this.#id = id
     this.#send = send
     this.closed = this.#closed.promise
@@ -42,9 +44,9 @@ export class RemoteConnection implements GuestConnection, LinkStream {
     this.closed.catch(() => {})
     this.connected.catch(() => {})
     this.input = new CommandInput((payload, isEnd) =>
-      this.#sendLive(encodeFrame(FrameType.stdin, id, payload, isEnd ? FrameFlag.end : 0)),
+      this.#sendLive(encodeBytes(FrameType.stdin, id, payload, isEnd ? FrameFlag.end : 0)),
     )
-    this.output = new CommandOutput((bytes) => this.#sendLive(encodeCredit(id, CreditTarget.stdout, bytes)))
+    this.output = new CommandOutput((bytes) => this.#sendLive(encodeCredit(id, CreditTarget.stdout, bytes)), wide)
   }
 
   abort(): void {

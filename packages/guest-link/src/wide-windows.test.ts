@@ -1,0 +1,108 @@
+/** Windows that grow: only for readers that read, at most 32 of a link, and nothing is lost of any stream. */
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { pipeline } from 'node:stream/promises'
+import { Readable } from 'node:stream'
+import { encodeBytes, encodeFrame, FrameType, GUEST_WINDOW_BYTES } from '@offshoot/contract/guest-frame'
+import { afterEach, expect, it } from 'vitest'
+import type { GuestProcess } from './guest-process.ts'
+import { GuestLink } from './link.ts'
+import { FakeGuest, helloAck, type Answer } from './testing/fake-guest.ts'
+import { HostGuest, patience } from './testing/host-guest.ts'
+import { until } from './testing/until.ts'
+
+const STREAMS = 40
+const WIDE = 32
+/** A stream that has been granted more has a wide window by then, if it ever will. */
+const ENOUGH_BYTES = 6 * GUEST_WINDOW_BYTES
+
+let fake: FakeGuest | undefined
+let guest: HostGuest | undefined
+
+afterEach(async () => {
+  await fake?.stop()
+  await guest?.stop()
+  fake = guest = undefined
+})
+
+interface Granted {
+  bytes: number
+  /** A window that is widened is granted more at once than a narrow one holds. */
+  isWide: boolean
+}
+
+/** Sends each command as much output as it is granted until that is {@link ENOUGH_BYTES}, and counts what it is granted. */
+async function generousGuest(): Promise<{ link: GuestLink; grants: Map<number, Granted> }> {
+  const grants = new Map<number, Granted>()
+  const answer: Answer = ({ type, stream, payload }, socket) => {
+    const send = (bytes: number) => socket.write(encodeBytes(FrameType.stdout, stream, new Uint8Array(bytes)))
+    if (type === FrameType.run) {
+      socket.write(encodeFrame(FrameType.started, stream, Uint8Array.of(1, 0, 0, 0)))
+      send(GUEST_WINDOW_BYTES)
+    } else if (type === FrameType.credit) {
+      const bytes = Buffer.from(payload).readUInt32LE(1)
+      const before = grants.get(stream) ?? { bytes: 0, isWide: false }
+      grants.set(stream, { bytes: before.bytes + bytes, isWide: before.isWide || bytes > GUEST_WINDOW_BYTES })
+      if (before.bytes < ENOUGH_BYTES) send(bytes)
+    } else if (type === FrameType.kill) {
+      socket.write(encodeFrame(FrameType.exit, stream, Uint8Array.of(0, 9)))
+    }
+  }
+  fake = await FakeGuest.start((frame, socket) => {
+    if (frame.type === FrameType.hello) socket.write(helloAck(frame))
+    else answer(frame, socket)
+  })
+  return { link: await GuestLink.connect(fake.socketPath, patience('fake guest')), grants }
+}
+
+async function startReading(link: GuestLink): Promise<GuestProcess> {
+  const child = await link.run({ argv: ['x'], stdin: 'none' })
+  child.stdout.resume()
+  return child
+}
+
+it('are wide for 32 streams that are read, narrow for the next, and for another once one has ended', async () => {
+  const { link, grants } = await generousGuest()
+  const all = (count: number) =>
+    grants.size === count && [...grants.values()].every(({ bytes }) => bytes >= ENOUGH_BYTES)
+  const wide = () => [...grants.values()].filter(({ isWide }) => isWide).length
+  const first = await startReading(link)
+  for (let i = 1; i < STREAMS; i++) await startReading(link)
+  await until('every stream to be granted enough', () => all(STREAMS))
+  expect(wide()).toBe(WIDE)
+
+  const ended = once(first.stdout, 'close')
+  first.kill('SIGKILL')
+  await patience('the end of a stream').race(ended)
+  await startReading(link)
+  await until('the new stream to be granted enough', () => all(STREAMS + 1))
+  expect(wide()).toBe(WIDE + 1)
+  link.close()
+})
+
+it('stay narrow for a stream that nobody reads', async () => {
+  const { link, grants } = await generousGuest()
+  const unread = await link.run({ argv: ['x'], stdin: 'none' })
+  await patience('output').race(once(unread.stdout, 'readable'))
+  await startReading(link)
+  await until('the other to be granted enough', () => (grants.get(2)?.bytes ?? 0) >= ENOUGH_BYTES)
+  expect(grants.get(1)?.isWide ?? false).toBe(false)
+  expect(grants.get(1)?.bytes ?? 0).toBeLessThanOrEqual(2 * GUEST_WINDOW_BYTES)
+  link.close()
+})
+
+it('carry more streams than there are wide ones, both ways at once, unchanged', async () => {
+  guest = await HostGuest.start()
+  const link = await guest.connect()
+  const sent = randomBytes(1024 * 1024)
+  const hash = createHash('sha1').update(sent).digest('hex')
+  const echoed = Array.from({ length: STREAMS }, async () => {
+    const child = await link.run({ argv: ['cat'] })
+    child.stderr.resume()
+    const seen = createHash('sha1')
+    await Promise.all([pipeline(Readable.from([sent]), child.stdin), pipeline(child.stdout, seen)])
+    return seen.digest('hex')
+  })
+  expect(await patience('echoes').race(Promise.all(echoed))).toEqual(Array.from({ length: STREAMS }, () => hash))
+  link.close()
+})

@@ -28,6 +28,7 @@ struct agent {
 	int poll_fd;
 	int signal_fd;
 	bool has_host;       // a HELLO of our version came and nothing went wrong since
+	bool is_nobody;      // a refresh came only half way: this machine is nobody, and stays held
 	bool has_next_host;  // on the listener, while one is still connected
 	uint8_t message_type; // of the message that is being put together; 0: none
 	uint32_t message_stream;
@@ -81,6 +82,8 @@ static void on_hello(struct agent *agent, const struct frame *frame)
 	channel_send(&agent->channel, FRAME_HELLO_ACK, 0, 0, answer, NONCE_BYTES + 4 + BOOT_ID_BYTES);
 }
 
+enum { VOLUMES_AS_THEY_ARE = -1 };
+
 // The answer to what lets processes run again; one that failed leaves them held, but for what comes after that.
 static void end_hold(struct agent *agent, uint8_t answer, uint32_t stream, struct refreshed done, int volumes)
 {
@@ -104,9 +107,22 @@ static void on_refresh(struct agent *agent)
 		channel_send_error(&agent->channel, FRAME_ERROR, agent->message_stream, E2BIG, "refresh: too long");
 		return;
 	}
-	int volumes;
-	struct refreshed done = refresh(&agent->setup->refresh, agent->message, agent->message_bytes, &volumes);
-	end_hold(agent, FRAME_REFRESHED, agent->message_stream, done, volumes);
+	const struct refresh_target *target = &agent->setup->refresh;
+	struct refresh_request request;
+	if (!refresh_request_parse(&request, agent->message, agent->message_bytes)) {
+		channel_send_error(&agent->channel, FRAME_ERROR, agent->message_stream, EINVAL, "refresh: request");
+		return;
+	}
+	struct refreshed done = refresh_begin(target, &request);
+	if (done.error == 0) {
+		// Early, so that the host's next steps and ours go on side by side. Its next frame waits for our end.
+		channel_send(&agent->channel, FRAME_REFRESHED, 0, agent->message_stream, NULL, 0);
+		channel_flush(&agent->channel);
+		done = refresh_finish(target, &request);
+	}
+	agent->is_nobody = done.error != 0;
+	end_hold(agent, FRAME_SETTLED, agent->message_stream, done,
+		 request.has_volumes && target->is_system ? request.volumes : VOLUMES_AS_THEY_ARE);
 }
 
 static void on_hold(struct agent *agent, const struct frame *frame)
@@ -122,7 +138,9 @@ static void on_hold(struct agent *agent, const struct frame *frame)
 
 static void on_release(struct agent *agent, const struct frame *frame)
 {
-	struct refreshed done = refresh_time(&agent->setup->refresh, frame->payload, frame->payload_bytes);
+	struct refreshed done = {EAGAIN, "not done yet"};
+	if (!agent->is_nobody)
+		done = refresh_time(&agent->setup->refresh, frame->payload, frame->payload_bytes);
 	end_hold(agent, FRAME_RELEASED, frame->stream, done, VOLUMES_AS_THEY_ARE);
 }
 

@@ -17,7 +17,6 @@
 #include "file.h"
 #include "interface.h"
 #include "protocol.h"
-#include "refresh-request.h"
 
 static int set_clock(uint64_t time_ns)
 {
@@ -150,10 +149,7 @@ static struct refreshed refresh_system(const struct refresh_request *request)
 		return (struct refreshed){error, "clock"};
 	if (sethostname(request->hostname, strlen(request->hostname)) != 0)
 		return (struct refreshed){errno, "hostname"};
-	error = add_entropy(request->entropy, request->entropy_bytes);
-	if (error != 0)
-		return (struct refreshed){error, "entropy"};
-	return refresh_interface(request);
+	return (struct refreshed){add_entropy(request->entropy, request->entropy_bytes), "entropy"};
 }
 
 static struct refreshed refresh_files(const char *root, const struct refresh_request *request)
@@ -198,20 +194,22 @@ void refresh_prepare(const struct refresh_target *target)
 		access(under(target->root, host_keys[i]), F_OK);
 }
 
-struct refreshed refresh(const struct refresh_target *target, const uint8_t *message, size_t message_bytes, int *volumes)
+struct refreshed refresh_begin(const struct refresh_target *target, const struct refresh_request *request)
 {
-	*volumes = VOLUMES_AS_THEY_ARE;
-	struct refresh_request request;
-	if (!refresh_request_parse(&request, message, message_bytes))
-		return (struct refreshed){EINVAL, "request"};
 	struct refreshed done = {0, NULL};
-	if (target->is_system && request.has_volumes)
-		*volumes = request.volumes;
 	if (target->is_system)
-		done = refresh_system(&request);
-	if (done.error == 0 && target->root != NULL)
-		done = refresh_files(target->root, &request);
-	if (done.error == 0 && !request.keeps_env && !environment_set(request.env, request.env_bytes, request.env_count))
+		done = refresh_system(request);
+	if (done.error == 0 && !request->keeps_env && !environment_set(request->env, request->env_bytes, request->env_count))
 		done = (struct refreshed){ENOMEM, "environment"};
+	return done;
+}
+
+struct refreshed refresh_finish(const struct refresh_target *target, const struct refresh_request *request)
+{
+	struct refreshed done = {0, NULL};
+	if (target->is_system)
+		done = refresh_interface(request);
+	if (done.error == 0 && target->root != NULL)
+		done = refresh_files(target->root, request);
 	return done;
 }

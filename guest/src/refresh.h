@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "refresh-request.h"
+
 struct refresh_target {
 	const char *root; // where the identity files are, without a final slash; NULL: they are left alone
 	bool is_system;   // also set the kernel's clock, host name and random pool
@@ -22,10 +24,10 @@ void refresh_prepare(const struct refresh_target *target);
 // The clock and the random pool alone, for the machine that goes on.
 struct refreshed refresh_time(const struct refresh_target *target, const uint8_t *message, size_t message_bytes);
 
-// Those of volumes_set, or that the message does not speak of them.
-enum { VOLUMES_AS_THEY_ARE = -1 };
+// What takes next to no time: clock, host name, random pool, variables.
+struct refreshed refresh_begin(const struct refresh_target *target, const struct refresh_request *request);
 
-// Gives in `volumes` what is left to do about them once the machine is not held any more.
-struct refreshed refresh(const struct refresh_target *target, const uint8_t *message, size_t message_bytes, int *volumes);
+// The rest, most of a refresh: MAC address, connections, files. Before it is done nobody may run.
+struct refreshed refresh_finish(const struct refresh_target *target, const struct refresh_request *request);
 
 #endif

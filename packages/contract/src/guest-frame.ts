@@ -54,6 +54,7 @@ export const FrameType = {
   held: 12,
   release: 13,
   released: 14,
+  settled: 15,
   run: 16,
   stdin: 17,
   credit: 18,

@@ -54,7 +54,7 @@ describe('requests', () => {
 
     const machineId = randomBytes(16).toString('hex')
     const refresh = { time: new Date(), hostname: 'box-7', machineId, entropy: randomBytes(64) }
-    await link.refresh({ ...refresh, env: { COLOUR: 'green', SHAPE: 'round' } }, patience('refresh'))
+    await link.refresh({ ...refresh, env: { COLOUR: 'green', SHAPE: 'round' } }, patience('refresh')).settled
 
     expect(readFileSync(path('etc/machine-id'), 'utf8')).toBe(`${machineId}\n`)
     expect(readFileSync(path('var/lib/dbus/machine-id'), 'utf8')).toBe(`${machineId}\n`)
@@ -65,9 +65,9 @@ describe('requests', () => {
 
     const seen = await runToEnd(link, 'echo $COLOUR $SHAPE $HOME', { env: { SHAPE: 'flat' } })
     expect(seen.stdout.toString()).toBe('green flat /root\n')
-    await link.refresh({ ...refresh, env: 'keep' }, patience('refresh'))
+    await link.refresh({ ...refresh, env: 'keep' }, patience('refresh')).settled
     expect((await runToEnd(link, 'echo $COLOUR')).stdout.toString()).toBe('green\n')
-    await link.refresh({ ...refresh, env: {} }, patience('refresh'))
+    await link.refresh({ ...refresh, env: {} }, patience('refresh')).settled
     expect((await runToEnd(link, 'echo [$COLOUR]')).stdout.toString()).toBe('[]\n')
   })
 
@@ -75,9 +75,9 @@ describe('requests', () => {
     await mkdir(path('etc'))
     const address = { ip: '10.213.0.6', prefixBits: 30, gateway: '10.213.0.5', mtu: 1400 }
     const refresh = { time: 1n, hostname: 'b', machineId: 'b'.repeat(32), entropy: randomBytes(32), env: {} }
-    await link.refresh(refresh, patience('refresh'))
+    await link.refresh(refresh, patience('refresh')).settled
     expect(existsSync(path('etc/resolv.conf'))).toBe(false)
-    await link.refresh({ ...refresh, address }, patience('refresh'))
+    await link.refresh({ ...refresh, address }, patience('refresh')).settled
     expect(readFileSync(path('etc/resolv.conf'), 'utf8')).toBe('nameserver 10.213.0.5\n')
     for (const [wrong, named] of [
       [{ ip: '10.213.0' }, 'address'],
@@ -85,7 +85,7 @@ describe('requests', () => {
       [{ prefixBits: 31 }, 'prefix'],
       [{ mtu: 100 }, 'mtu'],
     ] as const) {
-      const refused = link.refresh({ ...refresh, address: { ...address, ...wrong } }, patience('refresh'))
+      const refused = link.refresh({ ...refresh, address: { ...address, ...wrong } }, patience('refresh')).settled
       await expect(refused).rejects.toThrow(`refresh: ${named}`)
     }
     await link.ping(patience('ping'))
@@ -98,7 +98,7 @@ describe('requests', () => {
     await symlink(path('elsewhere'), path('etc/machine-id'))
     const machineId = randomBytes(16).toString('hex')
     const refresh = { time: 1n, hostname: 'b', machineId, entropy: randomBytes(32), env: {} }
-    await link.refresh(refresh, patience('refresh'))
+    await link.refresh(refresh, patience('refresh')).settled
     expect(readFileSync(path('etc/hostname'), 'utf8')).toBe('b\n')
     expect(readFileSync(path('etc/machine-id'), 'utf8')).toBe(`${machineId}\n`)
     expect(readFileSync(path('elsewhere'), 'utf8')).toBe('untouched')
@@ -110,15 +110,19 @@ describe('requests', () => {
     expect(made.exitCode).toBe(0)
     await link.quiesce(patience('quiesce'))
     const refresh = { time: 1n, hostname: 'b', machineId: 'b'.repeat(32), entropy: randomBytes(32), env: {} }
-    await link.refresh(refresh, patience('refresh'))
+    await link.refresh(refresh, patience('refresh')).settled
     expect(readFileSync(path('etc/hostname'), 'utf8')).toBe('b\n')
   })
 
   it('names the step of a refresh that fails, and goes on', async () => {
     const refresh = { time: 1n, hostname: 'box', machineId: 'a'.repeat(32), entropy: randomBytes(32), env: {} }
-    await expect(link.refresh(refresh, patience('refresh'))).rejects.toThrow(/^refresh: machine id: No such file/)
-    await expect(link.refresh({ ...refresh, hostname: 'a b' }, patience('refresh'))).rejects.toThrow(GuestRequestError)
-    await expect(link.refresh({ ...refresh, mac: '02:00:00' }, patience('refresh'))).rejects.toThrow('mac')
+    await expect(link.refresh(refresh, patience('refresh')).settled).rejects.toThrow(
+      /^refresh: machine id: No such file/,
+    )
+    await expect(link.refresh({ ...refresh, hostname: 'a b' }, patience('refresh')).settled).rejects.toThrow(
+      GuestRequestError,
+    )
+    await expect(link.refresh({ ...refresh, mac: '02:00:00' }, patience('refresh')).settled).rejects.toThrow('mac')
     await link.ping(patience('ping'))
   })
 })

@@ -39,6 +39,14 @@ export interface GuestAddress {
   readonly mtu: number
 }
 
+/** A refresh in two steps. Both reject with GuestRequestError naming the step that failed, DeadlineExceeded or GuestLinkLost. */
+export interface GuestRefreshing {
+  /** Clock, host name, random pool and variables are new: commands may be asked for, and will find all of it new. */
+  readonly begun: Promise<void>
+  /** All is new, and the guest's processes run. */
+  readonly settled: Promise<void>
+}
+
 /** @throws GuestRequestError E2BIG or EINVAL, for what the guest could only refuse. */
 export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
   const env = refresh.env === 'keep' ? [] : environmentStrings(refresh.env)

@@ -46,13 +46,18 @@ export class HoldGate {
 
   /** An answer that comes after the deadline opens it as well, unless the guest has been held again since. */
   async letGo(type: number, answerType: number, payload: Uint8Array, deadline: Deadline): Promise<void> {
-    const holds = this.#holds
-    const answered = this.#openWhen(
-      this.#line.ask((id) => encodeMessage(type, id, payload), answerType),
-      holds,
-    )
+    const opening = this.opening()
+    const answered = this.#line.ask((id) => encodeMessage(type, id, payload), answerType).then(opening)
     answered.catch(() => undefined)
     await deadline.race(answered)
+  }
+
+  /** What to call when the guest has been let go. It does nothing where the guest has been held again meanwhile. */
+  opening(): () => void {
+    const holds = this.#holds
+    return () => {
+      if (holds === this.#holds) this.open()
+    }
   }
 
   open(): void {
@@ -68,10 +73,5 @@ export class HoldGate {
       await (deadline === undefined ? promise : deadline.race(promise))
     }
     return act()
-  }
-
-  async #openWhen(answered: Promise<unknown>, holds: number): Promise<void> {
-    await answered
-    if (holds === this.#holds) this.open()
   }
 }

@@ -124,7 +124,10 @@ describe('a held guest', () => {
   it('is released by a refresh, but not by one that fails', async () => {
     await hold()
     const identity = { hostname: 'box', machineId: 'a'.repeat(32), env: 'keep' as const }
-    await expect(link.refresh({ ...present(), ...identity }, patience('refresh'))).rejects.toThrow('machine id')
+    const halfway = link.refresh({ ...present(), ...identity }, patience('refresh'))
+    await expect(halfway.settled).rejects.toThrow('machine id')
+    await expect(halfway.begun).resolves.toBeUndefined()
+    await expect(release()).rejects.toMatchObject({ errno: EAGAIN })
     const other = await RawHost.connect(guest.socketPath)
     link.close()
     await other.hello()
@@ -133,7 +136,7 @@ describe('a held guest', () => {
     await other.die()
     link = await guest.connect()
     await mkdir(join(guest.root, 'etc'))
-    await link.refresh({ ...present(), ...identity }, patience('refresh'))
+    await link.refresh({ ...present(), ...identity }, patience('refresh')).settled
     expect((await runToEnd(link, 'echo on')).stdout.toString()).toBe('on\n')
     expect(readFileSync(join(guest.root, 'etc/hostname'), 'utf8')).toBe('box\n')
   })

@@ -28,11 +28,12 @@ import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-er
 import { GuestPorts } from './guest-ports.ts'
 import type { GuestProcess } from './guest-process.ts'
 import { encodeRelease, type GuestRelease } from './guest-release.ts'
-import { encodeRefresh, type GuestRefresh } from './guest-refresh.ts'
+import type { GuestRefresh, GuestRefreshing } from './guest-refresh.ts'
 import { HoldGate } from './hold-gate.ts'
 import { Handshake, readHelloAck, type GuestHello } from './handshake.ts'
 import { decodeKeptList, type KeptCommand } from './kept-command.ts'
 import { completeKeepOptions, encodeAttach, encodeKeptId, encodeSignal, type KeepOptions } from './kept-payload.ts'
+import { LinkRefresh } from './link-refresh.ts'
 import { LinkRequest } from './link-request.ts'
 import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
 import { LinkStreams } from './link-streams.ts'
@@ -72,7 +73,6 @@ export class GuestLink {
 
   /**
    * Connects to the guest behind a Unix socket, which need not exist yet, and waits until it answers.
-   *
    * @throws DeadlineExceeded; GuestLinkLost when the other end hangs up; GuestProtocolError on another protocol version
    */
   static async connect(socketPath: string, deadline: Deadline): Promise<GuestLink> {
@@ -100,9 +100,10 @@ export class GuestLink {
     return deadline.race(this.#open(opening, () => new LinkRequest(FrameType.pong)).answered)
   }
 
-  /** Gives a restored guest its own identity, before anything else. @throws GuestRequestError naming the failed step */
-  async refresh(refresh: GuestRefresh, deadline: Deadline): Promise<void> {
-    await this.#holdGate.letGo(FrameType.refresh, FrameType.refreshed, encodeRefresh(refresh), deadline)
+  /** Gives a restored guest its own identity, before anything else; what is asked of it meanwhile it does when it is settled. */
+  refresh(refresh: GuestRefresh, deadline: Deadline): GuestRefreshing {
+    const opened = this.#holdGate.opening()
+    return LinkRefresh.ask(refresh, deadline, opened, (opening, make) => this.#open(opening, make, true))
   }
 
   /**
@@ -137,7 +138,6 @@ export class GuestLink {
 
   /**
    * Resolves when the program runs. A command that has not started at the deadline is killed.
-   *
    * @throws GuestRunError when it cannot start; DeadlineExceeded; GuestLinkLost
    */
   async run(command: GuestCommand, deadline?: Deadline): Promise<GuestProcess> {

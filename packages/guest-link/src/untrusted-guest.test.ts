@@ -31,7 +31,35 @@ const answerRun =
     if (frame.type === FrameType.run) socket.write(Buffer.concat(frames))
   }
 
+const answerRefresh =
+  (...types: number[]): Answer =>
+  (frame, socket) => {
+    greet(frame, socket)
+    if (frame.type !== FrameType.refresh) return
+    for (const type of types) socket.write(encodeFrame(type, frame.stream, new Uint8Array(0)))
+  }
+
 const started = encodeFrame(FrameType.started, 1, Uint8Array.of(1, 0, 0, 0))
+
+describe('a refresh', () => {
+  const asked = { time: 1n, hostname: 'b', machineId: 'b'.repeat(32), entropy: randomBytes(32), env: {} }
+  it('has begun before it is settled', async () => {
+    const link = await connectTo(answerRefresh(FrameType.refreshed))
+    const { begun, settled } = link.refresh(asked, patience('refresh'))
+    await expect(begun).resolves.toBeUndefined()
+    link.close()
+    await expect(settled).rejects.toThrow(GuestLinkLost)
+  })
+
+  it('is over at its deadline, and when the guest answers something else', async () => {
+    const silent = await connectTo(answerRefresh(FrameType.refreshed))
+    await expect(silent.refresh(asked, patience('refresh').within(20, 'settling')).settled).rejects.toThrow('settling')
+    silent.close()
+    const other = await connectTo(answerRefresh(FrameType.released))
+    await expect(other.refresh(asked, patience('refresh')).begun).rejects.toThrow(GuestLinkLost)
+    expect(await other.closed).toMatchObject({ reason: 'protocol' })
+  })
+})
 
 describe('the handshake', () => {
   it('finds HELLO_ACK behind whatever was meant for a predecessor', async () => {

@@ -3,7 +3,7 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import type { Host } from '../sandboxes/host.ts'
 import { writeManifestQuickly } from '../sandboxes/manifest.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import type { Restore } from '../vm/restore.ts'
+import type { Greet } from '../vm/restore.ts'
 import type { Spare } from './spare.ts'
 
 /**
@@ -15,13 +15,12 @@ export async function giveSpare(
   host: Host,
   { id, manifest }: Sandbox,
   { folder, vm }: Spare,
-  greet: NonNullable<Restore['greet']>,
+  greet: Greet,
   deadline: Deadline,
 ): Promise<void> {
   await writeManifestQuickly(folder, manifest)
   await rename(folder, host.dir.sandbox(id))
   vm.moved(host.dir.vm(id))
-  const link = await vm.link(deadline)
   // At once: what the guest is told waits in its queue until its CPUs run.
-  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(link, deadline)])
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
 }

@@ -56,7 +56,10 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
     vm = await bootVm(
       host,
       { ...seed.manifest, slot, folder },
-      { checkpoint: null, greet: (link) => link.refresh(guestIdentity(id, {}), deadline) },
+      {
+        checkpoint: null,
+        greet: async (restored) => (await restored.link(deadline)).refresh(guestIdentity(id, {}), deadline).settled,
+      },
       deadline,
     )
     await stopHeld(vm, deadline)

@@ -40,6 +40,19 @@ async function expectNothingKept() {
 }
 
 describe('children', () => {
+  it('that cannot become somebody else end before anything runs in them', async () => {
+    const { id } = await agent.created()
+    await agent.sh(id, 'rm /etc/machine-id; mkdir /etc/machine-id')
+    const { snapshot, children } = await agent.forked(id, 1)
+    const child = children[0]?.id ?? ''
+    await eventually('the end of it', async () => (await agent.events(child)).includes('vm.died'))
+    expect(agent.log).toContain('refresh: machine id')
+    expect(await agent.sh(id, 'echo on')).toBe('on')
+    for (const gone of [child, id]) expect((await agent.delete(gone)).status).toBe(204)
+    expect((await remove(snapshot.id)).status).toBe(204)
+    await expectNothingKept()
+  })
+
   it('are the parent of that instant, and somebody else', async () => {
     const { id } = await agent.created({ COLOUR: 'blue' })
     await agent.sh(id, 'echo written > /root/file; mkdir -p /run/shm; echo remembered > /run/memory')

@@ -1,14 +1,16 @@
 import { mkdir, rm } from 'node:fs/promises'
 import type { BootMode } from '@offshoot/contract/sandbox'
+import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
 import { Deadline } from '@offshoot/kit/deadline'
 import { giveSpare } from '../pool/give-spare.ts'
 import { endSpare, type Spare } from '../pool/spare.ts'
 import { guestIdentity, type GuestIdentity } from '../vm/guest-identity.ts'
-import type { Restore } from '../vm/restore.ts'
+import type { Greet } from '../vm/restore.ts'
 import type { Vm } from '../vm/vm.ts'
 import { bootVm } from './boot-vm.ts'
 import type { Host } from './host.ts'
 import { writeManifestQuickly } from './manifest.ts'
+import { openAfter } from './open-after.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Seed } from './seed.ts'
 
@@ -51,7 +53,7 @@ async function takeSpare(host: Host, sandbox: Sandbox, spare: Spare, { env }: St
   sandbox.manifest = { ...manifest, slot: spare.slot }
   try {
     const deadline = Deadline.after(GIVE_MS, `identity of ${id}`, leaving.signal)
-    await giveSpare(host, sandbox, spare, identityOf(sandbox, env), deadline)
+    await giveSpare(host, sandbox, spare, giveIdentity(host, sandbox, env), deadline)
     return true
   } catch (error) {
     await endSpare(host, spare)
@@ -67,10 +69,21 @@ async function restoreVm(host: Host, sandbox: Sandbox, { seed, env }: Start): Pr
   const folder = host.dir.sandbox(id)
   await mkdir(folder, { mode: 0o711 })
   await writeManifestQuickly(folder, manifest)
-  const from = { checkpoint: seed.checkpoint, greet: identityOf(sandbox, env) }
+  const from = { checkpoint: seed.checkpoint, greet: giveIdentity(host, sandbox, env) }
   return bootVm(host, { ...manifest, folder }, from, Deadline.after(RESTORE_MS, `restore of ${id}`, leaving.signal))
 }
 
-function identityOf({ id }: Sandbox, env: GuestIdentity['env']): NonNullable<Restore['greet']> {
-  return (link, deadline) => link.refresh(guestIdentity(id, env), deadline)
+/** The guest settles while we make it known; nobody is let through to it before. */
+function giveIdentity(host: Host, { id }: Sandbox, env: GuestIdentity['env']): Greet {
+  return async (vm, deadline) => {
+    const link = await vm.link(deadline)
+    const { begun, settled } = link.refresh(guestIdentity(id, env), deadline)
+    await begun
+    openAfter(host, vm, settled.catch(unlessLost), 'guest did not settle')
+  }
+}
+
+/** A guest settles without us too: its next link is served when it has, and one that failed at it runs nothing. */
+function unlessLost(error: unknown): void {
+  if (!(error instanceof GuestLinkLost)) throw error
 }

@@ -9,6 +9,7 @@ import { runProgram } from '../host/run-program.ts'
 import { bakeFiles, type BakeFiles } from './bake-files.ts'
 import { formatBakeManifest } from './bake-manifest.ts'
 import type { Confinement } from './confinement.ts'
+import { stopHeld } from './hold.ts'
 import type { Images } from './images.ts'
 import { describeEnd, launch } from './launch.ts'
 import {
@@ -116,7 +117,8 @@ async function save(vm: Vm, image: TemplateImage, deadline: Deadline): Promise<s
   const guestIp = await prepareGuest(link, image, deadline)
   await link.quiesce(deadline)
   await warmGuest(link, deadline)
-  await vm.qmp.execute('stop', {}, deadline)
+  // What the template has started goes on when the sandbox has its identity, not before.
+  await stopHeld(vm, deadline)
   await vm.qmp.execute('xen-save-devices-state', { filename: 'state', live: false }, deadline)
   // A clean end flushes the disk's layer.
   await vm.qmp.execute('quit', {}, deadline)

@@ -1,4 +1,3 @@
-import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { guestEntropy } from './guest-identity.ts'
 import type { Vm } from './vm.ts'
@@ -25,11 +24,11 @@ export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
  */
 export async function continueReleased(vm: Vm, deadline: Deadline): Promise<void> {
   const answer = deadline.within(ANSWER_MS, 'release of a guest')
-  const link = vm.link(answer)
-  await Promise.all([vm.qmp.execute('cont', {}, deadline), link.then((opened) => releaseGuest(opened, answer))])
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), releaseGuest(vm, answer)])
 }
 
 /** Lets a restored guest go on as who it was. */
-export async function releaseGuest(link: GuestLink, deadline: Deadline): Promise<void> {
+export async function releaseGuest(vm: Vm, deadline: Deadline): Promise<void> {
+  const link = await vm.link(deadline)
   await link.release({ time: new Date(), entropy: guestEntropy() }, deadline)
 }

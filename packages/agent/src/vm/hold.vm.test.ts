@@ -73,7 +73,7 @@ it('stays held when its host changes, and becomes another machine by a refresh',
   await expect(link.run({ argv: ['true'] })).rejects.toThrow('held')
   const mac = '02:00:00:00:00:17'
   const identity = { hostname: 'other', machineId: 'b'.repeat(32), env: 'keep' as const, mac }
-  await link.refresh({ ...present(), ...identity }, soon('refresh'))
+  await link.refresh({ ...present(), ...identity }, soon('refresh')).settled
   expect(await shell('hostname; cat /etc/machine-id')).toBe(`other\n${'b'.repeat(32)}`)
   const after = await shell('cat /sys/class/net/eth0/address; ip route; ip address show eth0 | grep inet')
   expect(after.split('\n')).toEqual([mac, ...before.split('\n').slice(1)])
@@ -85,7 +85,7 @@ it('ends connections to other machines, not its own', async () => {
   const listening = ':1B5F'
   await link.keep({ argv: ['sh', '-c', 'nc -l -p 7007 & exec nc 10.0.2.77 9'] }, { id: 'out' }, soon('out'))
   await shell(`until ${sockets(outgoing)} && ${sockets(listening)}; do :; done`)
-  await link.refresh({ ...present(), hostname: 'x', machineId: 'c'.repeat(32), env: 'keep' }, soon('refresh'))
+  await link.refresh({ ...present(), hostname: 'x', machineId: 'c'.repeat(32), env: 'keep' }, soon('refresh')).settled
   expect(await shell(sockets(outgoing))).toBe('')
   expect(await shell(sockets(listening))).not.toBe('')
   await link.forget('out', soon('out'))

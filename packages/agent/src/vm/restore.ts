@@ -2,7 +2,6 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import type { GuestLink } from '@offshoot/guest-link/link'
 import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
@@ -49,12 +48,12 @@ export interface Restore {
   readonly folder: string
   readonly logPath: string
   readonly confinement: Confinement
-  /**
-   * What must be said to the guest before anything else is let through: its new identity, or that it may go on.
-   * `null`: the guest is loaded and stands still.
-   */
-  readonly greet: ((link: GuestLink, deadline: Deadline) => Promise<void>) | null
+  /** `null`: the guest is loaded and stands still. */
+  readonly greet: Greet | null
 }
+
+/** Says to the guest what must be said before anything else is let through: its new identity, or that it may go on. */
+export type Greet = (vm: Vm, deadline: Deadline) => Promise<void>
 
 /**
  * The hot path: from a folder to a guest that answers as itself.
@@ -80,7 +79,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     // The monitor answers when QEMU has made its sockets, so that nothing polls for them.
     await vm.qmp.ready(deadline)
     if (greet === null) await untilLoaded(vm, deadline)
-    else await greet(await vm.link(deadline), deadline)
+    else await greet(vm, deadline)
     return vm
   } catch (error) {
     const cause = await endedWith(vm, logPath, error)

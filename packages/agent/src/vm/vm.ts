@@ -18,13 +18,12 @@ export class Vm {
   readonly qmp: QmpClient
   /** Resolves when the process is gone, however it went. */
   readonly ended: Promise<VmEnd>
-  /** Limits that are being put on the process; `null` once they are on. */
-  limits: Promise<void> | null = null
   /** What its disk consists of; `null` where nobody will ask: a bake, a probe. */
   disk: DiskChain | null
   /** A flattening of the disk that is under way (`disks/flatten.ts`). */
   flattening: Promise<void> | null = null
   #folder: string
+  readonly #shutBy = new Set<Promise<void>>()
   #link: Promise<GuestLink> | undefined
   /** Aborts when the process is gone. */
   readonly #gone = new AbortController()
@@ -68,13 +67,23 @@ export class Vm {
   }
 
   /**
-   * The channel to the guest, once the VM is limited; made anew when it broke. Concurrent callers share one attempt.
-   * @throws DeadlineExceeded when the guest does not answer, GuestNotAsked when the VM ends
+   * The channel to the guest, once nothing keeps it shut; made anew when it broke. Concurrent callers share one attempt.
+   * @throws DeadlineExceeded when the guest does not answer, GuestNotAsked when the VM ends; what a step threw that kept
+   *   it shut
    */
   async link(deadline: Deadline): Promise<GuestLink> {
-    if (this.limits !== null) await deadline.race(this.limits)
+    if (this.#shutBy.size > 0) await deadline.race(Promise.all(this.#shutBy))
     this.#link ??= this.#connect(deadline)
     return this.#link
+  }
+
+  /** Keeps the channel shut until the step is done; for ever when that fails. */
+  shutUntil(step: Promise<void>): void {
+    this.#shutBy.add(step)
+    step.then(
+      () => this.#shutBy.delete(step),
+      () => undefined,
+    )
   }
 
   /** The guest stands still from here on, for nobody knows how long: who waits for it is told. */

@@ -36,8 +36,10 @@ async function volume(sizeMib: number): Promise<string> {
 /** Has the guest of a new VM take the volumes that it is given. */
 function greetWith(volumes: readonly VolumeDevice[]): Restore['greet'] {
   const bits = volumes.filter(({ path }) => path !== null).reduce((mask, { place }) => mask | (1 << place), 0)
-  return (link, deadline) =>
-    link.refresh({ ...guestIdentity(randomUUID() as SandboxId, 'keep'), volumes: bits }, deadline)
+  return async (vm, deadline) => {
+    const link = await vm.link(deadline)
+    await link.refresh({ ...guestIdentity(randomUUID() as SandboxId, 'keep'), volumes: bits }, deadline).settled
+  }
 }
 
 const start = (volumes: readonly VolumeDevice[], checkpoint: Restore['checkpoint'] = null) =>

@@ -12,7 +12,7 @@ const MAX_OUTPUT_BYTES = 4096
  * the frozen memory, which all sandboxes share, instead of being read from disk by each.
  */
 export async function warmGuest(link: GuestLink, deadline: Deadline): Promise<void> {
-  await link.refresh(guestIdentity(NOBODY as SandboxId, {}), deadline)
+  await link.refresh(guestIdentity(NOBODY as SandboxId, {}), deadline).settled
   const options = { stdin: '', maxBytes: MAX_OUTPUT_BYTES, stop: deadline.signal }
   await runCommand(link, { argv: ['/bin/sh', '-c', 'cat; sync'] }, options)
   deadline.throwIfOver()

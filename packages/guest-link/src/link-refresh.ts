@@ -1,0 +1,73 @@
+import { encodeMessage, FrameType, GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { readErrorPayload } from './error-payload.ts'
+import { GuestRequestError } from './guest-link-error.ts'
+import { encodeRefresh, type GuestRefresh, type GuestRefreshing } from './guest-refresh.ts'
+import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
+
+/** REFRESH, answered by REFRESHED and then by SETTLED, or by an error in the place of either. */
+export class LinkRefresh implements LinkStream, GuestRefreshing {
+  readonly begun: Promise<void>
+  readonly settled: Promise<void>
+  readonly #onBegun: () => void
+  readonly #begun = Promise.withResolvers<void>()
+  readonly #settled = Promise.withResolvers<void>()
+
+  private constructor(deadline: Deadline, onBegun: () => void) {
+    this.#onBegun = onBegun
+    this.begun = deadline.race(this.#begun.promise)
+    this.settled = deadline.race(this.#settled.promise)
+    // Who asked may want to hear of one of the two only.
+    this.begun.catch(() => {})
+    this.settled.catch(() => {})
+  }
+
+  /**
+   * @param onBegun called in the turn in which the answer comes
+   * @param open makes it a stream of the link
+   */
+  static ask(
+    refresh: GuestRefresh,
+    deadline: Deadline,
+    onBegun: () => void,
+    open: (opening: Opening, make: MakeStream<LinkRefresh>) => void,
+  ): GuestRefreshing {
+    const refreshing = new LinkRefresh(deadline, onBegun)
+    try {
+      const message = encodeRefresh(refresh)
+      open(
+        (id) => encodeMessage(FrameType.refresh, id, message),
+        () => refreshing,
+      )
+    } catch (error) {
+      refreshing.#fail(error)
+    }
+    return refreshing
+  }
+
+  onFrame(frame: Frame): boolean {
+    if (frame.type === FrameType.refreshed) {
+      this.#onBegun()
+      this.#begun.resolve()
+      return false
+    }
+    if (frame.type === FrameType.settled) {
+      this.#settled.resolve()
+    } else if (frame.type === FrameType.error) {
+      const { errno, text } = readErrorPayload(frame.payload)
+      this.#fail(new GuestRequestError(errno, text))
+    } else {
+      throw new GuestProtocolError(`frame type ${frame.type} answers a refresh`)
+    }
+    return true
+  }
+
+  onLinkLost(error: Error): void {
+    this.#fail(error)
+  }
+
+  #fail(error: unknown): void {
+    this.#begun.reject(error)
+    this.#settled.reject(error)
+  }
+}

@@ -2,9 +2,11 @@ import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { Remover } from './agents/agent-or-retired.ts'
 import { Fleet } from './agents/fleet.ts'
+import { removeOldEntries } from './audit/audit-statements.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { ProcessLock } from './db/process-lock.ts'
+import { Sweeps } from './db/sweeps.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
 import { type Accounts, createAccounts } from './identity/accounts.ts'
 import { accountsSecret } from './identity/accounts-secret.ts'
@@ -14,6 +16,12 @@ import { KeyUsage } from './identity/key-usage.ts'
 import { KnownKeys } from './identity/known-keys.ts'
 import { RateLimiter } from './limits/rate-limiter.ts'
 import { TurnsByWorkspace } from './limits/turns-by-workspace.ts'
+import { Seal } from './identity/seal.ts'
+import { leavingMails } from './mail/leaving-mails.ts'
+import { mailCarrier } from './mail/mail-carrier.ts'
+import type { Mail } from './mail/mail.ts'
+import { removeUnsendable } from './mail/mail-statements.ts'
+import { Outbox } from './mail/outbox.ts'
 import { OperatorKey } from './operators/operator-key.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
@@ -28,6 +36,7 @@ export interface Control {
   readonly lock: ProcessLock
   readonly fleet: Fleet
   readonly accounts: Accounts
+  readonly outbox: Outbox
   readonly jwt: JwtVerifier
   readonly keys: KnownKeys
   readonly failures: FailedAttempts
@@ -43,22 +52,23 @@ export interface Control {
 export async function startControl(config: ControlConfig, log: Logger): Promise<Control> {
   const database = openDatabase(config.database, (error) => log.warn({ err: error }, 'idle database connection broke'))
   await migrate(database.db)
-  const accounts = createAccounts({
-    db: database.db,
-    publicUrl: config.public_url,
-    secret: await accountsSecret(config.data_dir),
-    corsOrigins: config.cors_origins,
-    log,
-  })
+  const secret = await accountsSecret(config.data_dir)
+  const outbox = new Outbox(new Seal(secret, 'mails'))
+  const sendMail = (mail: Mail) => outbox.put(database.pool, mail)
+  const accounts = await createAccounts({ database, config, secret, sendMail, log })
   const lock = await ProcessLock.take(config.database)
   const fleet = new Fleet({ agents: config.agents, database, lock, log })
   const keyUsage = new KeyUsage(database.pool, log)
   const reapers = startReapers({ fleet, database }, log)
+  const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
+  const sweeps = new Sweeps(database.pool, log, [removeOldEntries, removeUnsendable])
   const stop = async () => {
-    for (const reaper of reapers) reaper.stop()
+    for (const reaper of [...reapers, mails]) reaper.stop()
     await fleet.stop()
     // Their calls to agents have ended with the fleet.
     await Promise.all(reapers.map((reaper) => reaper.finished()))
+    await mails.finished()
+    await sweeps.stop()
     await keyUsage.stop()
     await lock.release()
     await database.close()
@@ -79,6 +89,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     lock,
     fleet,
     accounts,
+    outbox,
     jwt,
     keys,
     failures,

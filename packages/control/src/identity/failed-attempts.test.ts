@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { FailedAttempts } from './failed-attempts.ts'
 
-describe('failed attempts', () => {
-  const fail = (attempts: FailedAttempts, ip: string, times: number, atMs: number) => {
-    for (let i = 0; i < times; i++) attempts.note(ip, atMs)
-  }
+function fail(attempts: FailedAttempts, ip: string, times: number, atMs: number): void {
+  for (let i = 0; i < times; i++) attempts.note(ip, atMs)
+}
 
+describe('failed attempts', () => {
   it('are spent after a hundred at once, by that address alone, and come back with time', () => {
     const attempts = new FailedAttempts()
     fail(attempts, '192.0.2.1', 99, 0)

@@ -1,0 +1,36 @@
+import { createTransport } from 'nodemailer'
+import type { ControlConfig } from '@offshoot/contract/process-config'
+import type { Logger } from 'pino'
+import type { Mail } from './mail.ts'
+import { MailFolder } from './mail-folder.ts'
+
+/** Milliseconds for each of: the connection, the greeting, any silence after it. */
+const SERVER_TIMEOUT_MS = 20_000
+
+/** Takes mails to where they go; fulfilled when they are there. */
+export type MailCarrier = (mail: Mail) => Promise<void>
+
+/** By SMTP if a server is configured, else into a folder, of which the log tells. */
+export function mailCarrier({ mail: settings, data_dir }: ControlConfig, log: Logger): MailCarrier {
+  const { from, smtp } = settings
+  if (smtp === undefined) {
+    const folder = new MailFolder(`${data_dir}/mail`, from)
+    log.info({ folder: folder.path }, 'no mail server is configured: mails become files in this folder')
+    return async (mail) => log.info({ file: await folder.write(mail) }, 'mail written')
+  }
+  const { host, port, secure, user, password } = smtp
+  const transport = createTransport({
+    host,
+    port,
+    secure,
+    ...(user !== undefined && { auth: { user, pass: password ?? '' } }),
+    connectionTimeout: SERVER_TIMEOUT_MS,
+    greetingTimeout: SERVER_TIMEOUT_MS,
+    socketTimeout: SERVER_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return async (mail) => {
+    await transport.sendMail({ from, ...mail })
+  }
+}

@@ -1,0 +1,46 @@
+import { mkdir, readdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { createTransport } from 'nodemailer'
+import type { Mail } from './mail.ts'
+
+/** Mails kept; the oldest go first. */
+const MAX_KEPT = 1000
+
+/** Where mails go while no server is configured: a file each, as a mail program reads it, for the owner alone. */
+export class MailFolder {
+  readonly path: string
+  readonly #composer
+  readonly #from: string
+  #count = 0
+
+  constructor(path: string, from: string) {
+    this.path = path
+    this.#from = from
+    this.#composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+  }
+
+  /** The file's path. Its name begins with the time, so that names sort by it. */
+  async write(mail: Mail): Promise<string> {
+    const { message } = await this.#composer.sendMail({ from: this.#from, ...mail })
+    await mkdir(this.path, { recursive: true, mode: 0o700 })
+    this.#count += 1
+    const name = `${new Date().toISOString().replaceAll(':', '-')}-${process.pid}-${this.#count}.eml`
+    const file = join(this.path, name)
+    await writeFileDurably(file, message as Buffer)
+    await this.#removeOldest()
+    return file
+  }
+
+  async #removeOldest(): Promise<void> {
+    const names = (await readdir(this.path))
+      .filter((name) => name.endsWith('.eml'))
+      .toSorted((a, b) => (a < b ? -1 : 1))
+    for (const name of names.slice(0, -MAX_KEPT)) {
+      await unlink(join(this.path, name)).catch((error: NodeJS.ErrnoException) => {
+        // Another process has been at it.
+        if (error.code !== 'ENOENT') throw error
+      })
+    }
+  }
+}

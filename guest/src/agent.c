@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -16,10 +15,11 @@
 #include "commands.h"
 #include "file.h"
 #include "hold.h"
+#include "kept-requests.h"
 #include "listeners.h"
+#include "machine-requests.h"
 #include "sources.h"
 #include "tcp-streams.h"
-#include "volumes.h"
 
 enum { EVENTS_AT_ONCE = 64 };
 
@@ -28,13 +28,13 @@ struct agent {
 	int poll_fd;
 	int signal_fd;
 	bool has_host;       // a HELLO of our version came and nothing went wrong since
-	bool is_nobody;      // a refresh came only half way: this machine is nobody, and stays held
 	bool has_next_host;  // on the listener, while one is still connected
 	uint8_t message_type; // of the message that is being put together; 0: none
 	uint32_t message_stream;
 	size_t message_bytes;
 	bool message_too_long;
 	uint8_t message[MESSAGE_MAX_BYTES];
+	struct machine machine;
 	struct channel channel;
 	struct commands commands;
 	struct kept kept;
@@ -80,68 +80,6 @@ static void on_hello(struct agent *agent, const struct frame *frame)
 	memset(boot_id, '0', BOOT_ID_BYTES);
 	file_read("/proc/sys/kernel/random/boot_id", boot_id, BOOT_ID_BYTES + 1);
 	channel_send(&agent->channel, FRAME_HELLO_ACK, 0, 0, answer, NONCE_BYTES + 4 + BOOT_ID_BYTES);
-}
-
-enum { VOLUMES_AS_THEY_ARE = -1 };
-
-// The answer to what lets processes run again; one that failed leaves them held, but for what comes after that.
-static void end_hold(struct agent *agent, uint8_t answer, uint32_t stream, struct refreshed done, int volumes)
-{
-	if (done.error == 0) {
-		hold_release();
-		if (volumes != VOLUMES_AS_THEY_ARE)
-			done = (struct refreshed){volumes_set((uint8_t)volumes), "volumes"};
-	}
-	if (done.error == 0) {
-		channel_send(&agent->channel, answer, 0, stream, NULL, 0);
-		return;
-	}
-	char text[128];
-	snprintf(text, sizeof text, "refresh: %s: %s", done.step, strerror(done.error));
-	channel_send_error(&agent->channel, FRAME_ERROR, stream, done.error, text);
-}
-
-static void on_refresh(struct agent *agent)
-{
-	if (agent->message_too_long) {
-		channel_send_error(&agent->channel, FRAME_ERROR, agent->message_stream, E2BIG, "refresh: too long");
-		return;
-	}
-	const struct refresh_target *target = &agent->setup->refresh;
-	struct refresh_request request;
-	if (!refresh_request_parse(&request, agent->message, agent->message_bytes)) {
-		channel_send_error(&agent->channel, FRAME_ERROR, agent->message_stream, EINVAL, "refresh: request");
-		return;
-	}
-	struct refreshed done = refresh_begin(target, &request);
-	if (done.error == 0) {
-		// Early, so that the host's next steps and ours go on side by side. Its next frame waits for our end.
-		channel_send(&agent->channel, FRAME_REFRESHED, 0, agent->message_stream, NULL, 0);
-		channel_flush(&agent->channel);
-		done = refresh_finish(target, &request);
-	}
-	agent->is_nobody = done.error != 0;
-	end_hold(agent, FRAME_SETTLED, agent->message_stream, done,
-		 request.has_volumes && target->is_system ? request.volumes : VOLUMES_AS_THEY_ARE);
-}
-
-static void on_hold(struct agent *agent, const struct frame *frame)
-{
-	// While it is held, a machine reads nothing from its disk: threads of the kernel take part in that.
-	refresh_prepare(&agent->setup->refresh);
-	int error = hold_take();
-	if (error == 0)
-		channel_send(&agent->channel, FRAME_HELD, 0, frame->stream, NULL, 0);
-	else
-		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, error, "hold: not every CPU came");
-}
-
-static void on_release(struct agent *agent, const struct frame *frame)
-{
-	struct refreshed done = {EAGAIN, "not done yet"};
-	if (!agent->is_nobody)
-		done = refresh_time(&agent->setup->refresh, frame->payload, frame->payload_bytes);
-	end_hold(agent, FRAME_RELEASED, frame->stream, done, VOLUMES_AS_THEY_ARE);
 }
 
 static bool is_live(struct agent *agent, uint32_t stream)
@@ -212,55 +150,12 @@ static void on_message_part(struct agent *agent, const struct frame *frame)
 	if ((frame->flags & FLAG_MORE) != 0)
 		return;
 	agent->message_type = 0;
-	if (frame->type == FRAME_REFRESH)
-		on_refresh(agent);
-	else
+	if (frame->type == FRAME_RUN)
 		on_run(agent, (frame->flags & FLAG_END) == 0);
-}
-
-// Before a snapshot: everything on disk, nothing in memory that the disk has too, but for what is needed at once.
-static void on_quiesce(struct agent *agent, const struct frame *frame)
-{
-	// To sync is to wait for threads of the kernel.
-	if (hold_is_taken()) {
-		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, EAGAIN, "the machine is held");
-		return;
-	}
-	if (agent->setup->refresh.is_system) {
-		sync();
-		volumes_give_back();
-		file_write("/proc/sys/vm/drop_caches", "3");
-	}
-	refresh_prepare(&agent->setup->refresh);
-	channel_send(&agent->channel, FRAME_QUIESCED, 0, frame->stream, NULL, 0);
-}
-
-static void on_kept(struct agent *agent, const struct frame *frame)
-{
-	size_t list_bytes = kept_list(&agent->kept, channel_begin(&agent->channel));
-	channel_commit(&agent->channel, FRAME_KEPT_LIST, 0, frame->stream, list_bytes);
-}
-
-// SIGNAL: `signal u8, id`. FORGET: `id`.
-static bool on_kept_order(struct agent *agent, const struct frame *frame)
-{
-	size_t id_at = frame->type == FRAME_SIGNAL ? 1 : 0;
-	if (frame->payload_bytes <= id_at || frame->payload_bytes > id_at + KEPT_ID_MAX_BYTES ||
-	    (id_at == 1 && (frame->payload[0] < 1 || frame->payload[0] > 64)))
-		return false;
-	struct kept_command *command = kept_find(&agent->kept, frame->payload + id_at, frame->payload_bytes - id_at);
-	if (command == NULL) {
-		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, ENOENT, "no such kept command");
-		return true;
-	}
-	if (frame->type == FRAME_SIGNAL) {
-		kept_signal(command, frame->payload[0]);
-	} else {
-		attachments_lose(&agent->attachments, command);
-		kept_forget(&agent->kept, command);
-	}
-	channel_send(&agent->channel, FRAME_DONE, 0, frame->stream, NULL, 0);
-	return true;
+	else if (agent->message_too_long)
+		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, E2BIG, "refresh: too long");
+	else
+		machine_refresh(&agent->machine, &agent->channel, frame->stream, agent->message, agent->message_bytes);
 }
 
 static bool on_dial(struct agent *agent, const struct frame *frame)
@@ -338,13 +233,13 @@ static void on_frame(struct agent *agent, const struct frame *frame)
 		on_message_part(agent, frame);
 		break;
 	case FRAME_QUIESCE:
-		on_quiesce(agent, frame);
+		machine_quiesce(&agent->machine, &agent->channel, frame->stream);
 		break;
 	case FRAME_HOLD:
-		on_hold(agent, frame);
+		machine_hold(&agent->machine, &agent->channel, frame->stream);
 		break;
 	case FRAME_RELEASE:
-		on_release(agent, frame);
+		machine_release(&agent->machine, &agent->channel, frame);
 		break;
 	case FRAME_STDIN:
 	case FRAME_CREDIT:
@@ -363,11 +258,11 @@ static void on_frame(struct agent *agent, const struct frame *frame)
 		on_listeners(agent, frame);
 		break;
 	case FRAME_KEPT:
-		on_kept(agent, frame);
+		kept_answer_list(&agent->kept, &agent->channel, frame->stream);
 		break;
 	case FRAME_SIGNAL:
 	case FRAME_FORGET:
-		is_good = on_kept_order(agent, frame);
+		is_good = kept_answer_order(&agent->kept, &agent->attachments, &agent->channel, frame);
 		break;
 	default:
 		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, ENOSYS, "unsupported frame type");
@@ -540,6 +435,7 @@ void agent_serve(const struct agent_setup *setup)
 {
 	static struct agent agent;
 	agent.setup = setup;
+	agent.machine.target = &setup->refresh;
 	agent.channel.fd = setup->channel_fd;
 	agent.channel.readable = agent.channel.writable = setup->channel_fd >= 0;
 	agent.commands.channel = &agent.channel;

@@ -8,6 +8,7 @@ import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
+import { createFromPool } from './pool-benches.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
 import { sessions } from './session-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
@@ -18,6 +19,7 @@ const SETUP = ['fresh_setup_s', 'restart_s'] as const
 /** Which run gives which figures. */
 const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) => Promise<Record<string, Figure>> }[] = [
   { names: ['create', 'delete'], run: createAndDelete },
+  { names: ['create_pool'], run: createFromPool },
   { names: ['exec_true'], run: execTrue },
   { names: ['memory_private_mib'], run: memoryPrivate },
   { names: ['burst50'], run: burst },

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { QmpClient } from '@offshoot/qmp/client'
+import { Offshoot } from '../tests/setup/offshoot.ts'
+import { until } from '../tests/setup/until.ts'
+import { BareVm } from './bare-vm.ts'
+import { type Figure, Samples } from './measure.ts'
+import { recipeOf } from './sandbox-benches.ts'
+
+const TEMPLATE = 'base'
+const WITHIN_MS = 50_000
+
+/** Whether a guest waits for its sandbox. */
+async function isReady(offshoot: Offshoot): Promise<boolean> {
+  const config = await readFile(join(offshoot.dataDir, 'config/agent.json'), 'utf8')
+  const { listen } = JSON.parse(config) as { listen: { port: number } }
+  const text = await (await fetch(`http://127.0.0.1:${listen.port}/metrics`)).text()
+  return text.includes(`offshoot_agent_spares{template="${TEMPLATE}"}`)
+}
+
+/** A stopped guest that continues and answers. */
+async function continueByHand(vm: BareVm, qmp: QmpClient, samples: Samples): Promise<void> {
+  const deadline = Deadline.after(WITHIN_MS, 'floor of create_pool')
+  await qmp.execute('stop', {}, deadline)
+  await samples.time(async () => Promise.all([qmp.execute('cont', {}, deadline), vm.link.ping(deadline)]))
+}
+
+/**
+ * POST to 201 where a restored guest waits, on a server that has such: the others have none, so that nothing is made beside
+ * what they measure. Beside a stopped guest that continues and answers.
+ */
+export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<string, Figure>> {
+  const offshoot = Offshoot.prepare('bench-pool', { templates: [TEMPLATE], env: { OFFSHOOT_POOL_MIB: '512' } })
+  const [create, floor] = [new Samples(), new Samples()]
+  try {
+    await offshoot.up()
+    const bare = await BareVm.restore(await recipeOf(offshoot))
+    const deadline = Deadline.after(WITHIN_MS, 'create_pool')
+    const qmp = await QmpClient.connect(join(bare.folder, 'qmp.sock'), deadline)
+    for (let i = 0; i < n && deadline.remainingMs > 0; i++) {
+      await until('a guest that waits', async () => isReady(offshoot), WITHIN_MS)
+      const made = await create.time(async () => {
+        const sandbox = await offshoot.create({ template: TEMPLATE })
+        if (sandbox['boot_mode'] !== 'pool') throw new Error(`made by ${String(sandbox['boot_mode'])}`)
+        return sandbox
+      })
+      if (made) await offshoot.delete(made.id)
+      await continueByHand(bare, qmp, floor)
+    }
+    qmp.close()
+    await bare.kill()
+  } finally {
+    await offshoot.destroy()
+  }
+  return { create_pool: create.figure('ms', floor.p50) }
+}

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { ownMemoryMib } from '../host/own-memory.ts'
@@ -14,11 +13,6 @@ import type { Vm } from '../vm/vm.ts'
 
 const RESTORE_MS = 30_000
 const KILL_MS = 10_000
-/**
- * Milliseconds between a refresh and the hold. What it leaves to the kernel's workers is done by then: of a worker that is held
- * with a lock in its hands, whoever wants the lock waits until the hold loses patience (500 ms; 1 of 25 without this).
- */
-const SETTLE_MS = 100
 
 /**
  * A guest restored from its template before anybody asked for it. It stands still, its processes held: no instruction but
@@ -68,7 +62,6 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
       },
       deadline,
     )
-    await wait(SETTLE_MS, undefined, { signal: cancelled })
     await stopHeld(vm, deadline)
     return { seed, slot, folder, vm, memoryMib: await ownMemoryMib(vm.process.pid) }
   } catch (error) {

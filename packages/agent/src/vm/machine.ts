@@ -106,10 +106,13 @@ export function bootArguments(machine: Machine, kernel: string, initramfs: strin
 /**
  * What a restore adds. QEMU reads the device state from the inherited descriptor while it starts and then lets the
  * guest run by itself: no command, no round trip. The kernel is in the guest's memory, so it is not loaded again.
- * The state comes from `xen-save-devices-state`, which writes no configuration section.
+ * The state comes from `xen-save-devices-state`, which writes no configuration section. No announcements: for a second QEMU
+ * would have the guest tell its neighbours where it is now, five times, by a worker that a hold may interrupt with the lock of
+ * all interfaces in its hands.
  */
 export function restoreArguments(): string[] {
-  return ['-incoming', `fd:${FIRST_FILE_FD}`, '-global', 'migration.send-configuration=off']
+  const globals = ['migration.send-configuration=off', 'migration.announce-rounds=0']
+  return ['-incoming', `fd:${FIRST_FILE_FD}`, ...globals.flatMap((setting) => ['-global', setting])]
 }
 
 /** Makes an inherited descriptor a file that block nodes can name. */

@@ -22,6 +22,8 @@ import { mailCarrier } from './mail/mail-carrier.ts'
 import type { Mail } from './mail/mail.ts'
 import { removeUnsendable } from './mail/mail-statements.ts'
 import { Outbox } from './mail/outbox.ts'
+import { emptiedOrgs } from './orgs/emptied-orgs.ts'
+import { removeOldInvitations } from './orgs/invitation-statements.ts'
 import { OperatorKey } from './operators/operator-key.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
@@ -61,7 +63,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const keyUsage = new KeyUsage(database.pool, log)
   const reapers = startReapers({ fleet, database }, log)
   const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
-  const sweeps = new Sweeps(database.pool, log, [removeOldEntries, removeUnsendable])
+  const sweeps = new Sweeps(database.pool, log, [removeOldEntries, removeUnsendable, removeOldInvitations])
   const stop = async () => {
     for (const reaper of [...reapers, mails]) reaper.stop()
     await fleet.stop()
@@ -103,5 +105,9 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
 }
 
 function startReapers(remover: Remover, log: Logger) {
-  return [new Reaper(expiredSandboxes(remover), log), new Reaper(unusedSnapshots(remover), log)]
+  return [
+    new Reaper(expiredSandboxes(remover), log),
+    new Reaper(unusedSnapshots(remover), log),
+    new Reaper(emptiedOrgs(remover), log),
+  ]
 }

@@ -18,6 +18,7 @@ import { deleteSandbox } from '../sandboxes/delete-sandbox.ts'
 import { getSandbox } from '../sandboxes/get-sandbox.ts'
 import { getSandboxes } from '../sandboxes/get-sandboxes.ts'
 import { postExec } from '../sandboxes/post-exec.ts'
+import { orgRoutes } from '../orgs/org-routes.ts'
 import { proxiedRoutes } from '../sandboxes/proxied-routes.ts'
 import { postSandboxes } from '../sandboxes/post-sandboxes.ts'
 import { deleteSnapshot } from '../snapshots/delete-snapshot.ts'
@@ -94,6 +95,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   getTokens(app, control)
   deleteToken(app, control)
   getAudit(app, control)
+  orgRoutes(app, control)
   postSandboxes(app, control)
   getSandboxes(app, control)
   getSandbox(app)

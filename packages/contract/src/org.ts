@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { optional, requiredText, text } from './fields.ts'
+import { workspaceSummary } from './identity.ts'
+import { workspaceRole } from './role.ts'
+
+const MAX_NAME_CHARS = 100
+/** Days for which an invitation is open. */
+export const INVITATION_DAYS = 7
+
+/** One label of a host name, 3 to 40 characters. */
+const SLUG = /^[a-z0-9](?:[a-z0-9]|-(?!-)){1,38}[a-z0-9]$/
+
+/** Words that stand, or may come to stand, in places where a slug could. */
+const RESERVED = new Set(
+  `about account accounts admin administrator api app apps assets auth billing blog builds cdn control current
+   dashboard database databases docs events github gitprovider health healthz help host internal invite invites
+   legal localhost login logout mail members metrics new none null offshoot openapi operator org orgs owner
+   personal pricing privacy root sandbox sandboxes security settings signin signup snapshots static status
+   support system team templates terms tokens undefined usage user users version volumes webhooks www`.split(/\s+/),
+)
+/** Of the slugs that personal workspaces are given. */
+export const PERSONAL_SLUG_PREFIX = 'personal-'
+
+export function isSlug(slug: string): boolean {
+  return SLUG.test(slug) && !RESERVED.has(slug) && !slug.startsWith(PERSONAL_SLUG_PREFIX) && !/^[0-9-]+$/.test(slug)
+}
+
+const slug = text('slug', 64).refine(
+  isSlug,
+  'slug must be 3 to 40 of a-z, 0-9 and single hyphens between them, not all digits, and no reserved word',
+)
+
+/** What mails and logs show of it stays on one line. */
+const isOneLine = (value: string) => !/\p{Cc}/u.test(value) && value.isWellFormed()
+const ONE_LINE = 'name must not contain control characters or half a surrogate pair'
+
+/** Body of `POST /v1/orgs`. */
+export const createOrgBody = z.object({
+  name: requiredText('name', MAX_NAME_CHARS)
+    .refine((name) => name.trim() !== '', 'name is required')
+    .refine(isOneLine, ONE_LINE),
+  /** Part of addresses; made from the name without. */
+  slug: optional(slug),
+})
+export type CreateOrgBody = z.output<typeof createOrgBody>
+
+/** Body of `PATCH /v1/orgs/{id}`. */
+export const changeOrgBody = z.object({
+  name: optional(
+    text('name', MAX_NAME_CHARS)
+      .refine((name) => name.trim() !== '', 'name is required')
+      .refine(isOneLine, ONE_LINE),
+  ),
+  slug: optional(slug),
+})
+
+/** A workspace by its own route: with what a list does not tell. */
+export const org = workspaceSummary.extend({
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: z.string(),
+  /** How many there are. */
+  members: z.int(),
+  /** An operator has stopped what it computes. */
+  suspended: z.boolean(),
+})
+export type Org = z.infer<typeof org>
+
+export const member = z.object({
+  user_id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  role: workspaceRole,
+  /** RFC 3339, UTC, milliseconds. */
+  joined_at: z.string(),
+})
+export type Member = z.infer<typeof member>
+
+/** As the accounts know addresses: one `@`, no space, bracket, comma or quote, so that it is one recipient and no header. */
+const ADDRESS =
+  /^[^\s\p{Cc}<>()[\]\\,;:"@]{1,64}@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/iu
+
+/** Body of `POST /v1/orgs/{id}/members`. */
+export const inviteBody = z.object({
+  email: requiredText('email', 254)
+    .refine((email) => ADDRESS.test(email), 'email must be an e-mail address')
+    .transform((email) => email.toLowerCase()),
+  /** Default `member`. An owner is made of a member, not of an invitation. */
+  role: optional(z.enum(['admin', 'member'], { error: 'role must be admin or member' })),
+})
+
+/** Body of `PATCH /v1/orgs/{id}/members/{user_id}`. */
+export const changeMemberBody = z.object({
+  role: z.enum(workspaceRole.options, { error: 'role must be owner, admin or member' }),
+})
+
+/** An invitation that nobody has accepted yet. What accepts it is in the mail alone. */
+export const invitation = z.object({
+  id: z.string(),
+  email: z.string(),
+  role: z.enum(['admin', 'member']),
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: z.string(),
+  expires_at: z.string(),
+})
+export type Invitation = z.infer<typeof invitation>

@@ -51,6 +51,8 @@ export const controlSettings = z.strictObject({
   sign_up: z.enum(['open', 'invitation', 'closed']).default('open'),
   /** Whether an account signs in only after its address was confirmed. */
   require_verified_email: z.boolean().default(false),
+  /** Milliseconds in which some of a request's body must come, while it is taken; then 408. Default 60 000. */
+  body_silence_ms: z.int().min(100).max(3_600_000).default(60_000),
   jwt_issuers: z.array(issuer).max(16).default([]),
   limits: limits.prefault({}),
   mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),

@@ -16,6 +16,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   const { status, body } = refusal
   if (status >= 500) request.log.error({ err: error, status }, 'request failed')
   if (status === 401) reply.header('www-authenticate', 'Bearer')
+  // What else comes on this connection is the rest of the body, if anything (RFC 9110, 15.5.9).
+  if (status === 408) reply.header('connection', 'close')
   if (refusal.kind === 'rateLimited') reply.header('retry-after', '1')
   return reply.code(status).send(body)
 }

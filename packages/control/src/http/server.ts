@@ -39,6 +39,7 @@ import { watchMethods } from './method-not-allowed.ts'
 import { registerMetrics } from './metrics.ts'
 import { registerOpenApi } from './openapi.ts'
 import { registerProxy } from './proxy/proxy.ts'
+import { registerRequestBodies } from './request-body.ts'
 import { REQUEST_ID, registerRequestId, requestId } from './request-id.ts'
 import { registerRequestLog } from './request-log.ts'
 
@@ -79,6 +80,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   const refuseOtherMethods = watchMethods(app)
   registerErrors(app)
   registerExpectContinue(app)
+  registerRequestBodies(app, control.config.body_silence_ms)
   registerBodyParser(app)
   registerRequestId(app)
   registerCors(app, control.config.cors_origins)

@@ -26,7 +26,7 @@ const ERRORS: readonly ErrorName[] = [
   'tooManyCommands',
 ]
 const changing: readonly ErrorName[] = [...ERRORS, 'conflict', 'diskFull']
-const uploading: readonly ErrorName[] = [...changing, 'bodyTooLarge', 'shuttingDown']
+const uploading: readonly ErrorName[] = [...changing, 'bodyTooLarge', 'requestTimeout', 'shuttingDown']
 
 /** The part of `proxied-routes.ts` about files. */
 export const proxiedFileRoutes: readonly ProxiedRoute[] = [

@@ -1,5 +1,5 @@
-import { PassThrough, pipeline, type Readable } from 'node:stream'
-import { drainRequest } from '@offshoot/kit/drain-request'
+import { pipeline, Readable } from 'node:stream'
+import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { EVENTS_SILENCE_MS } from '../../agents/agent-client.ts'
@@ -27,7 +27,7 @@ export async function forward(
 ): Promise<FastifyReply> {
   const client = agentOf(control, route, request)
   const hangUp = hangUpSignal(request, reply)
-  const body = bodyOf(request, reply)
+  const body = request.body instanceof Readable ? request.body : undefined
   const answer = await client
     .forward({
       method: request.method,
@@ -40,7 +40,10 @@ export async function forward(
       silenceMs: route.kind === 'sse' ? EVENTS_SILENCE_MS : SILENCE_MS,
       signal: hangUp,
     })
-    .catch((error: unknown) => refuseForwarded(error, hangUp))
+    .catch((error: unknown) => {
+      if (body?.errored instanceof ApiError) throw body.errored
+      return refuseForwarded(error, hangUp)
+    })
   if (!PASSED_ON_STATUSES.has(answer.statusCode)) {
     throw unexpectedAnswer(request, answer.statusCode, await answer.body.text())
   }
@@ -57,18 +60,6 @@ function headersOf({ docs }: ProxiedRoute, { headers }: FastifyRequest, hasBody:
     ...(length !== undefined && { 'content-length': length }),
     ...(chosen !== undefined && { 'content-type': chosen }),
   }
-}
-
-/**
- * Not the request itself: the HTTP client destroys a body whose answer came before its end, and the caller's connection
- * with it.
- */
-function bodyOf({ method, headers, raw }: FastifyRequest, reply: FastifyReply): Readable | undefined {
-  if (method === 'GET' || method === 'HEAD') return undefined
-  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-  if (isEmpty) return undefined
-  reply.raw.once('finish', () => drainRequest(raw))
-  return raw.pipe(new PassThrough())
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { PassThrough, type Readable } from 'node:stream'
 import { ApiError } from '@offshoot/contract/errors'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Control } from '../../control.ts'
+import { isBodyEmpty } from '../request-body.ts'
 import { forward } from './forward.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
 import { OpenStreams } from './open-streams.ts'
@@ -22,9 +24,15 @@ export async function registerProxy(
   // A scope of its own, because in it bodies stay streams.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    scope.addContentTypeParser('*', (request, payload, done) => done(null, streamedBody(request, payload)))
     for (const route of routes) addRoute(scope, proxy, route)
   })
+}
+
+/** Never the request itself: the HTTP client destroys a body whose answer came before its end, and that would be the connection. */
+function streamedBody({ raw, headers }: FastifyRequest, payload: Readable): Readable | undefined {
+  if (isBodyEmpty(headers)) return undefined
+  return payload === raw ? payload.pipe(new PassThrough()) : payload
 }
 
 function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRoute): void {

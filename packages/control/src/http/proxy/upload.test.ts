@@ -13,6 +13,8 @@ const MIB = 1024 ** 2
 let harness: Harness
 let agent: FakeAgent
 let control: RunningControl
+/** Another process of the same service, which waits 300 ms for a body. */
+let impatient: RunningControl
 let alice: Tenant
 let path: string
 
@@ -20,6 +22,7 @@ beforeAll(async () => {
   agent = await FakeAgent.start()
   harness = await Harness.start()
   control = await harness.control([agent])
+  impatient = await harness.control([agent], { body_silence_ms: 300 })
   alice = await harness.tenant(control, 'alice')
   const created = await call(control.url, 'POST', '/v1/sandboxes', { token: alice.key, body: { template: 'base' } })
   path = `/v1/sandboxes/${created.body.id}/fs?path=/a%FF+b`
@@ -34,8 +37,8 @@ afterAll(async () => {
   await agent.kill()
 })
 
-function put(headers: Record<string, string> = {}) {
-  return httpRequest(control.url + path, {
+function put(url: string, headers: Record<string, string> = {}) {
+  return httpRequest(url + path, {
     method: 'PUT',
     agent: false,
     headers: { authorization: `Bearer ${alice.key}`, ...headers },
@@ -74,7 +77,7 @@ describe('an upload', () => {
     ['that calls itself a form', { 'content-type': 'multipart/form-data; boundary=x' }],
   ])('%s passes whole, with its path as it came', async (_kind, headers) => {
     const counted = countBytes()
-    const request = put(headers)
+    const request = put(control.url, headers)
     const answered = once(request, 'response')
     await pipeline(source(8).stream, request)
     const [response] = (await answered) as [IncomingMessage]
@@ -86,7 +89,7 @@ describe('an upload', () => {
 
   it('of nothing is an upload', async () => {
     const counted = countBytes()
-    const request = put({ 'content-length': '0' })
+    const request = put(control.url, { 'content-length': '0' })
     request.end()
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     response.resume()
@@ -101,7 +104,7 @@ describe('an upload', () => {
       return true
     }
     const { stream, taken } = source(256)
-    const request = put()
+    const request = put(control.url)
     const answered = once(request, 'response')
     const sent = pipeline(stream, request)
     const asked = await begun
@@ -128,7 +131,7 @@ describe('an upload', () => {
       request.once('close', () => resolve(request.complete))
       return true
     }
-    const request = put({ 'content-length': String(8 * MIB) })
+    const request = put(control.url, { 'content-length': String(8 * MIB) })
     request.on('error', () => undefined)
     request.write(Buffer.alloc(MIB))
     await begun
@@ -165,7 +168,7 @@ describe('an upload', () => {
     ['of nobody', { authorization: 'Bearer ofs_no' }, 401],
     ['announced to be too large', { 'content-length': String(1024 * MIB + 1) }, 413],
   ])('that waits for 100 Continue is refused without it: %s', async (_kind, headers, status) => {
-    const request = put({ expect: '100-continue', 'content-length': '5', ...headers })
+    const request = put(control.url, { expect: '100-continue', 'content-length': '5', ...headers })
     let isContinued = false
     request.on('continue', () => (isContinued = true))
     request.flushHeaders()
@@ -182,15 +185,68 @@ describe('an upload', () => {
       )
       return true
     }
-    const request = put()
+    const request = put(control.url)
     request.end('x')
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     expect([response.statusCode, await text(response)]).toEqual([503, '{"error":"shutting down"}'])
   })
 
+  it.each([
+    ['announced and not sent', 0],
+    ['that stops in the middle', 70_000],
+  ])('%s is answered 408, and the connection closed', async (_kind, bytes) => {
+    let isEnded = false
+    agent.onOperation = (request) => {
+      request.on('error', () => undefined).once('close', () => (isEnded = true))
+      request.resume()
+      return true
+    }
+    const request = put(impatient.url, { 'content-length': String(MIB) })
+    request.flushHeaders()
+    if (bytes > 0) request.write(Buffer.alloc(bytes))
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    request.on('error', () => undefined)
+    expect([response.statusCode, response.headers.connection]).toEqual([408, 'close'])
+    expect(JSON.parse(await text(response))).toEqual({ error: 'request body did not arrive in time' })
+    if (bytes > 0) await eventually(async () => isEnded)
+  })
+
+  it('of JSON that stops coming is no different', async () => {
+    const request = httpRequest(`${impatient.url}/v1/sandboxes`, {
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Bearer ${alice.key}`, 'content-length': '100' },
+    })
+    request.on('error', () => undefined).write('{"template"')
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    expect([response.resume().statusCode, response.headers.connection]).toEqual([408, 'close'])
+  })
+
+  it('that its agent takes slowly is no silence', async () => {
+    const { promise: begun, resolve } = Promise.withResolvers<IncomingMessage>()
+    agent.onOperation = (request, response) => {
+      resolve(request)
+      request.once('end', () => response.end('{}'))
+      return true
+    }
+    const request = put(impatient.url)
+    const answered = once(request, 'response')
+    const sent = pipeline(source(64).stream, request)
+    const asked = await begun
+    // Another one stands still beside it, for as long as is allowed, and is ended.
+    const silent = put(impatient.url, { 'content-length': '1' })
+    silent.on('error', () => undefined).flushHeaders()
+    const [refusal] = (await once(silent, 'response')) as [IncomingMessage]
+    expect(refusal.resume().statusCode).toBe(408)
+    asked.resume()
+    await sent
+    const [response] = (await answered) as [IncomingMessage]
+    expect(response.resume().statusCode).toBe(200)
+  })
+
   it('that waits for 100 Continue gets it', async () => {
     const counted = countBytes()
-    const request = put({ expect: '100-continue', 'content-length': '5' })
+    const request = put(control.url, { expect: '100-continue', 'content-length': '5' })
     request.flushHeaders()
     await once(request, 'continue')
     request.end('hello')

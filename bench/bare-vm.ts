@@ -60,12 +60,19 @@ export class BareVm {
   /** The disk's active layer. */
   readonly node: string
   readonly #qemu: ChildProcess
+  static readonly #running = new Set<BareVm>()
 
   private constructor(folder: string, node: string, qemu: ChildProcess, link: GuestLink) {
     this.folder = folder
     this.node = node
     this.#qemu = qemu
     this.link = link
+    BareVm.#running.add(this)
+  }
+
+  /** Those that a bench which failed has left. */
+  static async killAll(): Promise<void> {
+    for (const vm of BareVm.#running) await vm.kill()
   }
 
   static async restore(recipe: Recipe, overlay?: Overlay): Promise<BareVm> {
@@ -97,6 +104,7 @@ export class BareVm {
 
   /** SIGKILL and the wait for the end of it. */
   async kill(): Promise<void> {
+    BareVm.#running.delete(this)
     this.link.close()
     const ended = once(this.#qemu, 'exit')
     this.#qemu.kill('SIGKILL')

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { type EventStream, openEvents, type ServerEvent } from '../tests/setup/event-stream.ts'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
-import { type Figure, Samples } from './measure.ts'
+import { type Figure, rounds, Samples } from './measure.ts'
 
 type Figures = Record<string, Figure>
 
@@ -10,7 +10,7 @@ const FAN_OUT_FOLLOWERS = 1000
 const IDLE_FOLLOWERS = 2000
 /** Connections opened at a time. */
 const LOT = 100
-const READ_MS = 60_000
+const READ_MS = 20_000
 
 /** Every follower of one sandbox hears of every change: events delivered in a second, all followers together. */
 export async function eventsFanout(offshoot: Offshoot, changes = 60): Promise<Figures> {
@@ -22,11 +22,13 @@ export async function eventsFanout(offshoot: Offshoot, changes = 60): Promise<Fi
   })
   const delivered = () => counts.reduce((sum, count) => sum + count, 0)
   const startedAt = performance.now()
-  for (let i = 0; i < changes; i++) {
+  let made = 0
+  for (const i of rounds(changes)) {
+    made += 1
     const { status } = await offshoot.request('POST', `/v1/sandboxes/${id}/${i % 2 === 0 ? 'pause' : 'resume'}`)
     if (status !== 200) throw new Error(`a change of state answered ${status}`)
   }
-  const wanted = changes * FAN_OUT_FOLLOWERS
+  const wanted = made * FAN_OUT_FOLLOWERS
   await until('every event to arrive', () => delivered() >= wanted, READ_MS).catch((error: unknown) => {
     console.error(`${wanted - delivered()} of ${wanted} lost:`, error)
   })

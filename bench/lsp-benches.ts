@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { LanguageClient } from '../tests/setup/language-client.ts'
 import { openLanguageServer } from '../tests/setup/language-server.ts'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
-import { type Figure, Samples } from './measure.ts'
+import { type Figure, rounds, Samples } from './measure.ts'
 import { inSandbox } from './sandbox-benches.ts'
 
 const SERVERS = '/usr/local/lib/language-servers'
@@ -46,7 +46,7 @@ export async function languageServers(offshoot: Offshoot, n = 3): Promise<Record
     await writeFile(join(folder, 'main.py'), TEXT)
     await inSandbox(offshoot, async (id) => {
       await offshoot.exec(id, 'mkdir /root/work && cat > /root/work/main.py', { stdin: TEXT })
-      for (let i = 0; i < n; i++) {
+      for (const _ of rounds(n)) {
         await native.session(folder, async () => startNatively(program))
         await guest.session('/root/work', async () => (await openLanguageServer(offshoot, id, 'python')).client)
       }

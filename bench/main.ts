@@ -3,6 +3,8 @@
  * prints their figures and writes bench/results/latest.json.
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
+import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { BareVm } from './bare-vm.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
 import { languageServers } from './lsp-benches.ts'
@@ -13,6 +15,9 @@ import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-bench
 import { sessions } from './session-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
+
+/** Milliseconds after which a bench hangs: each limits its own rounds to less. */
+const BENCH_MS = 150_000
 
 const SETUP = ['fresh_setup_s', 'restart_s'] as const
 
@@ -45,6 +50,27 @@ async function seconds(operation: () => Promise<unknown>): Promise<Figure> {
   return { ...samples.figure('s'), p50: samples.p50 / 1000, p95: samples.p50 / 1000, p99: samples.p50 / 1000 }
 }
 
+type Bench = (typeof benches)[number]
+
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)))
+
+/** The others go on after one that fails; one that hangs is the last, because it still has what it holds. */
+async function runEach(chosen: readonly Bench[], offshoot: Offshoot, figures: Map<string, Figure>): Promise<void> {
+  for (const { names, run } of chosen) {
+    if (stop.signal.aborted) return
+    console.error(`bench: ${names.join(', ')}`)
+    try {
+      const measured = await Deadline.after(BENCH_MS, names.join(', '), stop.signal).race(run(offshoot))
+      for (const [name, figure] of Object.entries(measured)) figures.set(name, figure)
+    } catch (error) {
+      console.error(`failed: ${names.join(', ')}:`, error)
+      process.exitCode = 1
+      if (error instanceof DeadlineExceeded) return
+    }
+  }
+}
+
 async function main(wanted: ReadonlySet<string>): Promise<void> {
   const figures = new Map<string, Figure>()
   const isWanted = (name: string) => wanted.size === 0 || wanted.has(name)
@@ -58,12 +84,13 @@ async function main(wanted: ReadonlySet<string>): Promise<void> {
       await offshoot.stop()
       figures.set('restart_s', await seconds(async () => offshoot.up()))
     }
-    for (const { names, run } of benches) {
-      if (!names.some(isWanted)) continue
-      console.error(`bench: ${names.join(', ')}`)
-      for (const [name, figure] of Object.entries(await run(offshoot))) figures.set(name, figure)
-    }
+    await runEach(
+      benches.filter(({ names }) => names.some(isWanted)),
+      offshoot,
+      figures,
+    )
   } finally {
+    await BareVm.killAll()
     await offshoot.destroy()
   }
   console.log(table(figures))
@@ -77,4 +104,6 @@ if (unknown.length > 0) {
   process.exitCode = 2
 } else {
   await main(new Set(names))
+  // A bench that hung may still wait for something.
+  process.exit()
 }

@@ -13,6 +13,15 @@ export interface Figure {
   readonly ratio: number | null
 }
 
+/** Whether more is better: of what is done in a second, that is. */
+export const isMoreBetter = ({ unit }: Figure): boolean => unit.endsWith('/s')
+
+/** The rounds of a bench: as many as wanted, but none begins once this time has passed; always one. A busy machine gives fewer samples. */
+export function* rounds(most: number, withinMs = 40_000): Generator<number> {
+  const startedAt = performance.now()
+  for (let i = 0; i < most && (i === 0 || performance.now() - startedAt < withinMs); i++) yield i
+}
+
 /** Nearest-rank percentile; NaN for no samples. */
 export function percentile(samples: readonly number[], percent: number): number {
   const sorted = samples.toSorted((a, b) => a - b)

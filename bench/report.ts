@@ -1,6 +1,6 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Figure } from './measure.ts'
+import { type Figure, isMoreBetter } from './measure.ts'
 
 const results = join(import.meta.dirname, 'results')
 const columns = ['unit', 'n', 'p50', 'p95', 'p99', 'success', 'floor', 'ratio'] as const
@@ -8,11 +8,15 @@ const columns = ['unit', 'n', 'p50', 'p95', 'p99', 'success', 'floor', 'ratio'] 
 const cell = (value: string | number | null) =>
   value === null ? '-' : typeof value === 'string' || Number.isInteger(value) ? String(value) : value.toPrecision(4)
 
-/** The figures as a table of aligned columns. Less is better, but of what is counted per second. */
+/** The figures as a table of aligned columns; the last one says which way is better. */
 export function table(figures: ReadonlyMap<string, Figure>): string {
   const rows = [
-    ['name', ...columns],
-    ...[...figures].map(([name, figure]) => [name, ...columns.map((column) => cell(figure[column]))]),
+    ['name', ...columns, 'better'],
+    ...[...figures].map(([name, figure]) => [
+      name,
+      ...columns.map((column) => cell(figure[column])),
+      isMoreBetter(figure) ? 'higher' : 'lower',
+    ]),
   ]
   const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? []
   return rows

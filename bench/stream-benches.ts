@@ -6,7 +6,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { BareVm } from './bare-vm.ts'
-import { type Figure, inMibPerSecond, Samples } from './measure.ts'
+import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
 const MIB = 1024 * 1024
@@ -14,7 +14,7 @@ const OUTPUT_MIB = 256
 const FILE_MIB = 100
 const FILE = '/root/bench'
 const LINE = `${'a line of output that a program might write '.repeat(2).slice(0, 79)}\n`
-const ANSWER_MS = 100_000
+const ANSWER_MS = 40_000
 /** More than the last event. */
 const TAIL_BYTES = 256
 
@@ -55,14 +55,14 @@ async function stream(offshoot: Offshoot, id: string, cmd: string): Promise<Inco
 export async function streamFirstByte(offshoot: Offshoot, n = 200): Promise<Record<string, Figure>> {
   const [firstByte, exec] = [new Samples(), new Samples()]
   await inSandbox(offshoot, async (id) => {
-    for (let i = 0; i < n; i++) {
+    for (const _ of rounds(n)) {
       await exec.time(async () => offshoot.exec(id, 'true'))
       const rest = await firstByte.time(async () => {
         const response = await stream(offshoot, id, 'echo x')
         // Before the first byte is heard of: the last may come with it.
         const ended = finished(response, { signal: AbortSignal.timeout(ANSWER_MS) })
         ended.catch(() => undefined)
-        const [first] = (await once(response, 'data')) as [Buffer]
+        const [first] = (await once(response, 'data', { signal: AbortSignal.timeout(ANSWER_MS) })) as [Buffer]
         if (!first.toString().startsWith('event: stdout\n')) throw new Error(`began with ${first.toString()}`)
         return { ended }
       })
@@ -115,7 +115,7 @@ export async function execThroughput(offshoot: Offshoot, n = 2): Promise<Record<
     await bareRun(bare.link, makeFile(OUTPUT_MIB))
     await inSandbox(offshoot, async (id) => {
       await offshoot.exec(id, makeFile(OUTPUT_MIB))
-      for (let i = 0; i < n; i++) {
+      for (const _ of rounds(n)) {
         await floor.time(async () => expectBytes(await bareRun(bare.link, `cat ${FILE}`), OUTPUT_MIB))
         await streamed.time(async () => {
           await expectEvents(await stream(offshoot, id, `cat ${FILE}`), OUTPUT_MIB)
@@ -141,7 +141,7 @@ export async function fileThroughput(offshoot: Offshoot, n = 3): Promise<Record<
   try {
     await inSandbox(offshoot, async (id) => {
       const path = `/v1/sandboxes/${id}/fs?path=${FILE}`
-      for (let i = 0; i < n; i++) {
+      for (const _ of rounds(n)) {
         await bareWrite.time(async () => expectBytes(await files.write(FILE, content(), { deadline }), FILE_MIB))
         await bareRead.time(async () => expectBytes(await countBytes((await files.read(FILE)).stream), FILE_MIB))
         await write.time(async () => {

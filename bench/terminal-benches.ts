@@ -4,7 +4,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { WebSocket } from 'ws'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { BareVm } from './bare-vm.ts'
-import { type Figure, Samples } from './measure.ts'
+import { type Figure, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
 /** Milliseconds between two keys: nobody types into a guest that is still awake from the last one. */
@@ -18,7 +18,7 @@ export async function terminalEcho(offshoot: Offshoot, n = 300): Promise<Record<
   try {
     await inSandbox(offshoot, async (id) => {
       const socket = await openTerminal(offshoot, id, 'echo ready; exec cat')
-      for (let i = 0; i < n; i++) {
+      for (const _ of rounds(n)) {
         await echo.time(async () => typeKey(socket))
         await delay(BETWEEN_KEYS_MS)
         await ping.time(async () => bare.link.ping(Deadline.after(ECHO_MS, 'floor of an echo')))

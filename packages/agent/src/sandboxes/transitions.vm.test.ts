@@ -96,11 +96,17 @@ describe('a change of state', () => {
 
   it('is refused of one that failed, and of one that is not there', async () => {
     const { id: dead } = await agent.created()
+    const snapshot = randomUUID()
+    const others = (await agent.layers()).length
+    await agent.act(dead, 'snapshots', { id: snapshot })
+    await agent.call('DELETE', `/v1/snapshots/${snapshot}`)
+    expect(await agent.layers()).toHaveLength(others + 1)
     const vm = (await agent.vms()).find(({ folder }) => folder.includes(dead))
     await agent.act(dead, 'pause')
     if (vm) process.kill(vm.process.pid, 'SIGKILL')
     await eventually('failed', async () => (await statusOf(dead)) === 'failed')
     expect((await agent.events(dead)).at(-1)).toBe('vm.died')
+    await eventually('its layers gone', async () => (await agent.layers()).length === others)
     for (const change of CHANGES) {
       expect(await agent.act<unknown>(dead, change)).toMatchObject({ status: 404, body: GONE })
       expect(await agent.act<unknown>(randomUUID(), change)).toMatchObject({

@@ -2,6 +2,7 @@ import type { Vm } from '../vm/vm.ts'
 import { announce, type Host } from './host.ts'
 import { writeManifest } from './manifest.ts'
 import type { Sandbox } from './sandbox.ts'
+import { sweepLayersSoon } from './sweep-layers.ts'
 
 /** Makes a sandbox `failed` when its VM ends without having been told to. */
 export function watchVm(host: Host, sandbox: Sandbox, vm: Vm): void {
@@ -25,6 +26,7 @@ async function fail(
   await announceDeath(host, sandbox, exitCode, signal)
   await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
   await host.cgroups?.remove(sandbox.manifest.slot)
+  sweepLayersSoon(host)
 }
 
 export async function announceDeath(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { everythingAgrees, rowsOf } from './setup/agreement.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
@@ -13,38 +14,9 @@ afterAll(async () => {
 const COUNTER = 'i=0; while true; do i=$((i+1)); echo $i > /tmp/count; sleep 0.05; done >/dev/null 2>&1 &'
 const count = async (id: string) => Number((await offshoot.exec(id, 'cat /tmp/count')).stdout)
 
-const same = (left: string[], right: string[]) => left.toSorted().join() === right.toSorted().join()
-
-/** Rows, folders and QEMU processes name the same sandboxes, and each that says running answers. */
-async function everythingAgrees(): Promise<void> {
-  await offshoot.healthy()
-  await until(
-    'rows, folders and VMs agreeing',
-    async () => {
-      const rows: { id: string; status: string }[] = (await offshoot.request('GET', '/v1/sandboxes?limit=1000')).body
-      const folders = await offshoot.folders()
-      const machines = (await offshoot.virtualMachines()).map(({ sandboxId }) => sandboxId)
-      const live = rows.filter(({ status }) => status === 'running').map(({ id }) => id)
-      return (
-        rows.every(({ status }) => status !== 'creating') &&
-        same(
-          rows.map(({ id }) => id),
-          folders,
-        ) &&
-        same(live, machines)
-      )
-    },
-    90_000,
-  )
-  const rows: { id: string; status: string }[] = (await offshoot.request('GET', '/v1/sandboxes?limit=1000')).body
-  for (const { id, status } of rows) {
-    if (status === 'running') expect((await offshoot.exec(id, 'echo here')).stdout).toBe('here\n')
-  }
-}
-
 async function deleteAll(): Promise<void> {
-  const rows: { id: string }[] = (await offshoot.request('GET', '/v1/sandboxes?limit=1000')).body
-  await Promise.all(rows.map(async ({ id }) => offshoot.delete(id)))
+  await Promise.all((await rowsOf(offshoot)).map(async ({ id }) => offshoot.delete(id)))
+  await everythingAgrees(offshoot)
   expect(await offshoot.virtualMachines()).toEqual([])
   expect(await offshoot.folders()).toEqual([])
 }
@@ -85,7 +57,9 @@ describe('a kill -9 in the middle of creates and deletes', () => {
     )
     await offshoot.killService(service)
     await Promise.all(underWay)
-    await everythingAgrees()
+    await everythingAgrees(offshoot)
+    for (const { id, status } of await rowsOf(offshoot))
+      if (status === 'running') expect((await offshoot.exec(id, 'echo here')).stdout).toBe('here\n')
     await deleteAll()
   })
 

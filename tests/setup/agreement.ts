@@ -20,6 +20,9 @@ const STATE_AFTER: Record<string, string> = {
   'recover.orphaned': 'failed',
 }
 
+/** Milliseconds between looks, each of a dozen requests: what is looked at needs the CPU to come to agree. */
+const LOOK_MS = 100
+
 export async function rowsOf(offshoot: Offshoot): Promise<Row[]> {
   const answer = await offshoot.request('GET', '/v1/sandboxes?limit=1000')
   if (answer.status !== 200) throw new Error(`list answered ${answer.status}: ${answer.text}`)
@@ -30,11 +33,10 @@ export async function rowsOf(offshoot: Offshoot): Promise<Row[]> {
 export async function everythingAgrees(offshoot: Offshoot, withinMs = 90_000): Promise<void> {
   await offshoot.healthy()
   let found: string[] = []
-  await until('everything agreeing', async () => (found = await disagreements(offshoot)).length === 0, withinMs).catch(
-    (error: Error) => {
-      throw new Error(`${error.message}\n${found.join('\n')}`)
-    },
-  )
+  const agree = async () => (found = await disagreements(offshoot)).length === 0
+  await until('everything agreeing', agree, withinMs, LOOK_MS).catch((error: Error) => {
+    throw new Error(`${error.message}\n${found.join('\n')}`)
+  })
 }
 
 /** What disagrees at this moment, which may still be under way. */

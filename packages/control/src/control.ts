@@ -2,7 +2,10 @@ import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { Remover } from './agents/agent-or-retired.ts'
 import { Fleet } from './agents/fleet.ts'
+import type { EventStore } from './analytics/event-store.ts'
+import { PostgresEvents } from './analytics/postgres-events.ts'
 import { removeOldEntries } from './audit/audit-statements.ts'
+import { Periodic, type PeriodicWork } from './background/periodic.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { ProcessLock } from './db/process-lock.ts'
@@ -14,6 +17,7 @@ import { FailedAttempts } from './identity/failed-attempts.ts'
 import { JwtVerifier } from './identity/jwt-verifier.ts'
 import { KeyUsage } from './identity/key-usage.ts'
 import { KnownKeys } from './identity/known-keys.ts'
+import { pruneCreates } from './limits/quota-statements.ts'
 import { RateLimiter } from './limits/rate-limiter.ts'
 import { TurnsByWorkspace } from './limits/turns-by-workspace.ts'
 import { Seal } from './identity/seal.ts'
@@ -25,6 +29,7 @@ import { Outbox } from './mail/outbox.ts'
 import { emptiedOrgs } from './orgs/emptied-orgs.ts'
 import { removeOldInvitations } from './orgs/invitation-statements.ts'
 import { OperatorKey } from './operators/operator-key.ts'
+import { settleMeters } from './metering/settle-meters.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
 import { unusedSnapshots } from './reaping/unused-snapshots.ts'
@@ -37,6 +42,8 @@ export interface Control {
   readonly database: Database
   readonly lock: ProcessLock
   readonly fleet: Fleet
+  /** Of the last 90 days. */
+  readonly events: EventStore
   readonly accounts: Accounts
   readonly outbox: Outbox
   readonly jwt: JwtVerifier
@@ -59,17 +66,19 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const sendMail = (mail: Mail) => outbox.put(database.pool, mail)
   const accounts = await createAccounts({ database, config, secret, sendMail, log })
   const lock = await ProcessLock.take(config.database)
-  const fleet = new Fleet({ agents: config.agents, database, lock, log })
+  const events = new PostgresEvents(database)
+  await events.sweep()
+  const fleet = new Fleet({ agents: config.agents, database, lock, events, log })
   const keyUsage = new KeyUsage(database.pool, log)
   const reapers = startReapers({ fleet, database }, log)
   const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
   const sweeps = new Sweeps(database.pool, log, [removeOldEntries, removeUnsendable, removeOldInvitations])
+  const jobs = [...reapers, mails, ...startBackground({ database, events }, log)]
   const stop = async () => {
-    for (const reaper of [...reapers, mails]) reaper.stop()
+    for (const job of jobs) job.stop()
     await fleet.stop()
     // Their calls to agents have ended with the fleet.
-    await Promise.all(reapers.map((reaper) => reaper.finished()))
-    await mails.finished()
+    await Promise.all(jobs.map((job) => job.finished()))
     await sweeps.stop()
     await keyUsage.stop()
     await lock.release()
@@ -90,6 +99,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     database,
     lock,
     fleet,
+    events,
     accounts,
     outbox,
     jwt,
@@ -110,4 +120,13 @@ function startReapers(remover: Remover, log: Logger) {
     new Reaper(unusedSnapshots(remover), log),
     new Reaper(emptiedOrgs(remover), log),
   ]
+}
+
+function startBackground({ database: { pool }, events }: Pick<Control, 'database' | 'events'>, log: Logger) {
+  const work: PeriodicWork[] = [
+    { what: 'settling meters', everyMs: 60_000, run: () => settleMeters(pool) },
+    { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },
+    { what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) },
+  ]
+  return work.map((each) => new Periodic(each, log))
 }

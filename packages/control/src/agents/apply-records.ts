@@ -3,7 +3,9 @@ import type { EventType } from '@offshoot/contract/event'
 import { isUuid } from '@offshoot/contract/ids'
 import { bootMode, type SandboxStatus } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
+import type { EventStore } from '../analytics/event-store.ts'
 import { transaction } from '../db/transaction.ts'
+import { meterRecords } from '../metering/meter-records.ts'
 import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
 import { applyDeleted, applyPromoted, applyStatus } from './record-statements.ts'
 
@@ -37,18 +39,24 @@ const STATUS_AFTER: Record<EventType, SandboxStatus | 'removed' | null> = {
  *
  * @returns the cursor as it stands afterwards
  */
-export async function applyRecords(pool: pg.Pool, agentId: string, records: readonly AgentRecord[]): Promise<number> {
+export async function applyRecords(
+  pool: pg.Pool,
+  store: EventStore,
+  agentId: string,
+  records: readonly AgentRecord[],
+): Promise<number> {
+  await store.prepare(records)
   return transaction(pool, async (client) => {
     const [agent] = await lockAgentCursor(client, agentId)
     if (agent === undefined) throw new Error(`no agent ${agentId}`)
-    let { cursor } = agent
-    for (const record of records) {
-      if (record.seq <= cursor) continue
-      await applyRecord(client, agentId, record)
-      cursor = record.seq
-    }
-    if (cursor > agent.cursor) await setAgentCursor(client, agentId, cursor)
-    return cursor
+    const fresh = records.filter(({ seq }) => seq > agent.cursor)
+    const last = fresh.at(-1)
+    if (last === undefined) return agent.cursor
+    await meterRecords(client, fresh)
+    await store.append(client, fresh)
+    for (const record of fresh) await applyRecord(client, agentId, record)
+    await setAgentCursor(client, agentId, last.seq)
+    return last.seq
   })
 }
 

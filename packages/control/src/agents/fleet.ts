@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { EventStore } from '../analytics/event-store.ts'
 import type { Database } from '../db/database.ts'
 import type { ProcessLock } from '../db/process-lock.ts'
 import type { AgentClient } from './agent-client.ts'
@@ -9,6 +10,7 @@ export interface FleetOptions {
   readonly agents: readonly { readonly url: string; readonly secret: string }[]
   readonly database: Database
   readonly lock: ProcessLock
+  readonly events: EventStore
   readonly log: Logger
 }
 
@@ -17,12 +19,12 @@ export class Fleet {
   readonly directory: AgentDirectory
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
 
-  constructor({ agents, database, lock, log }: FleetOptions) {
+  constructor({ agents, database, lock, events, log }: FleetOptions) {
     this.directory = new AgentDirectory(agents, database, log, ({ client }, { agent_id: agentId }) => {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
-      this.#followers.set(client, { agentId, follower: new Follower({ agentId, client, database, lock, log }) })
+      this.#followers.set(client, { agentId, follower: new Follower({ agentId, client, database, lock, events, log }) })
     })
     this.directory.start()
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { agentRecord, type AgentRecord } from '@offshoot/contract/agent-api'
 import type { Logger } from 'pino'
+import type { EventStore } from '../analytics/event-store.ts'
 import type { Database } from '../db/database.ts'
 import type { ProcessLock } from '../db/process-lock.ts'
 import { transaction } from '../db/transaction.ts'
@@ -25,6 +26,7 @@ export interface FollowerOptions {
   readonly client: AgentClient
   readonly database: Database
   readonly lock: ProcessLock
+  readonly events: EventStore
   readonly log: Logger
 }
 
@@ -93,7 +95,7 @@ export class Follower {
   }
 
   async #follow(onConnected: () => void): Promise<void> {
-    const { agentId, client, database, log } = this.#options
+    const { agentId, client, database, events: store, log } = this.#options
     const cursor = await this.#cursor()
     const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
     onConnected()
@@ -103,7 +105,7 @@ export class Follower {
     try {
       for await (const events of readServerSentEvents(stream)) {
         const records: AgentRecord[] = events.map(({ data }) => agentRecord.parse(JSON.parse(data)))
-        if (records.length > 0) await applyRecords(database.pool, agentId, records)
+        if (records.length > 0) await applyRecords(database.pool, store, agentId, records)
       }
     } finally {
       clearInterval(timer)

@@ -254,8 +254,8 @@ describe('rows follow the agent', () => {
             const begin = Math.min(from, applied)
             const piece = records.slice(begin, begin + count)
             await Promise.all([
-              applyRecords(harness.pool, state.agentId, piece),
-              applyRecords(harness.pool, state.agentId, piece),
+              applyRecords(harness.pool, control.control.events, state.agentId, piece),
+              applyRecords(harness.pool, control.control.events, state.agentId, piece),
             ])
             applied = Math.max(applied, Math.min(begin + count, records.length))
             const { rows } = await harness.pool.query(

@@ -39,6 +39,7 @@ describe('migrate', () => {
       '0004-lifecycle',
       '0007-people',
       '0009-limits',
+      '0010-metering',
     ])
   })
 

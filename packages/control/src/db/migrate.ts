@@ -6,6 +6,7 @@ import * as retiredAgents from './migrations/0003-retired-agents.ts'
 import * as lifecycle from './migrations/0004-lifecycle.ts'
 import * as people from './migrations/0007-people.ts'
 import * as limits from './migrations/0009-limits.ts'
+import * as metering from './migrations/0010-metering.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -15,6 +16,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0004-lifecycle': lifecycle,
   '0007-people': people,
   '0009-limits': limits,
+  '0010-metering': metering,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

@@ -86,6 +86,28 @@ create table "credit_grants" (
 
 CREATE INDEX credit_grants_workspace_idx ON public.credit_grants USING btree (workspace_id, created_at);
 
+create table "credit_notices" (
+  workspace_id uuid not null,
+  month date not null,
+  percent integer not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint credit_notices_pkey PRIMARY KEY (workspace_id, month, percent)
+);
+
+create table "events" (
+  workspace_id uuid not null,
+  ts timestamp(3) with time zone not null,
+  sandbox_id uuid not null,
+  agent_id text not null,
+  type text not null,
+  code text not null,
+  message text not null,
+  metadata jsonb not null,
+  constraint events_pkey PRIMARY KEY (workspace_id, ts, sandbox_id)
+);
+
+CREATE INDEX events_sandbox_idx ON ONLY public.events USING btree (workspace_id, sandbox_id, ts);
+
 create table "invitation" (
   id uuid not null default gen_random_uuid(),
   "organizationId" uuid not null,
@@ -134,6 +156,22 @@ create table "jwks" (
   constraint jwks_pkey PRIMARY KEY (id)
 );
 
+create table "ledger" (
+  meter_id uuid not null,
+  began_at timestamp(3) with time zone not null,
+  day date not null,
+  revision integer not null,
+  workspace_id uuid not null,
+  state text not null,
+  seconds bigint not null,
+  cpu_seconds bigint not null,
+  micro_usd bigint not null,
+  posted_at timestamp(3) with time zone not null default now(),
+  constraint ledger_pkey PRIMARY KEY (meter_id, began_at, day, revision)
+);
+
+CREATE INDEX ledger_workspace_idx ON public.ledger USING btree (workspace_id, day);
+
 create table "mails" (
   id uuid not null default gen_random_uuid(),
   sealed bytea not null,
@@ -160,6 +198,35 @@ CREATE INDEX "member_organizationId_idx" ON public.member USING btree ("organiza
 CREATE INDEX "member_userId_idx" ON public.member USING btree ("userId");
 
 CREATE UNIQUE INDEX "member_organizationId_userId_uidx" ON public.member USING btree ("organizationId", "userId");
+
+create table "meter_transitions" (
+  meter_id uuid not null,
+  at timestamp(3) with time zone not null,
+  state text not null,
+  cpu integer not null,
+  micro_usd_per_month bigint not null,
+  constraint meter_transitions_state_check CHECK ((state = ANY (ARRAY['running'::text, 'paused'::text, 'hibernated'::text, 'storage'::text, 'ended'::text]))),
+  constraint meter_transitions_meter_id_fkey FOREIGN KEY (meter_id) REFERENCES meters(id),
+  constraint meter_transitions_pkey PRIMARY KEY (meter_id, at)
+);
+
+create table "meters" (
+  id uuid not null,
+  kind text not null,
+  workspace_id uuid not null,
+  template text,
+  cpu integer not null,
+  memory_mib integer not null,
+  managed_by text,
+  managed_id uuid,
+  state text not null default 'ended'::text,
+  since timestamp(3) with time zone not null default '-infinity'::timestamp with time zone,
+  micro_usd_per_month bigint not null default 0,
+  constraint meters_kind_check CHECK ((kind = ANY (ARRAY['sandbox'::text, 'storage'::text]))),
+  constraint meters_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX meters_open_idx ON public.meters USING btree (workspace_id) WHERE (state <> 'ended'::text);
 
 create table "organization" (
   id uuid not null default gen_random_uuid(),
@@ -304,6 +371,14 @@ create table "templates" (
   created_at timestamp(3) with time zone not null default now(),
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
   constraint templates_name_workspace_id_key UNIQUE NULLS NOT DISTINCT (name, workspace_id)
+);
+
+create table "usage_months" (
+  workspace_id uuid not null,
+  month date not null,
+  micro_usd bigint not null,
+  cpu_seconds bigint not null,
+  constraint usage_months_pkey PRIMARY KEY (workspace_id, month)
 );
 
 create table "user" (

@@ -4,7 +4,7 @@ import type pg from 'pg'
 export async function catalogOf(pool: pg.Pool): Promise<string> {
   const { rows: tables } = await pool.query<{ oid: number; name: string }>(
     `select c.oid, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = 'public' and c.relkind = 'r' and c.relname not like 'kysely%' order by c.relname`,
+     where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition and c.relname not like 'kysely%' order by c.relname`,
   )
   const parts = ['-- Made by migrate.test.ts from what the migrations lead to. Change the migrations, not this file.']
   for (const { oid, name } of tables) {

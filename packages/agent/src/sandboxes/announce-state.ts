@@ -17,11 +17,12 @@ const TYPES = new Set(STATES.keys())
 
 /** What is said of a sandbox that has come to be. */
 export async function announceBirth(host: Host, sandbox: Sandbox, manifest: Manifest): Promise<void> {
-  const { boot_ms, boot_mode, guest_ip, from_snapshot, parent_id } = manifest
+  const { boot_ms, boot_mode, guest_ip, from_snapshot, parent_id, template, cpu, memory_mb } = manifest
   const running: Draft = {
     type: 'sandbox.running',
     message: `sandbox is running after ${boot_ms} ms`,
-    metadata: { boot_ms, boot_mode, from_snapshot, warm: false, guest_ip },
+    // Its size is what it costs, also when control has forgotten it by the time it reads this.
+    metadata: { boot_ms, boot_mode, from_snapshot, warm: false, guest_ip, template, cpu, memory_mb },
   }
   const forked: Draft = { type: 'sandbox.forked', message: 'sandbox was forked', metadata: { parent_id } }
   const drafts = parent_id === null ? [running] : [running, forked]

@@ -47,6 +47,8 @@ function billOf(transitions: readonly Transition[]): Bill {
   return bill
 }
 
+const at = (seconds: number) => new Date(START_MS + seconds * 1000).toISOString()
+
 describe('ledger', () => {
   let harness: Harness
 
@@ -81,8 +83,6 @@ describe('ledger', () => {
 
   const apply = (transitions: readonly Transition[]) =>
     transaction(harness.pool, (client) => applyTransitions(client, transitions))
-
-  const at = (seconds: number) => new Date(START_MS + seconds * 1000).toISOString()
 
   it('bills running, paused and hibernated by the second, each at its price, and not what comes after the end', async () => {
     const { id } = await open()

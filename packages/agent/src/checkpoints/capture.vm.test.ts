@@ -7,6 +7,8 @@ import { VmHost } from '../test/vm-host.ts'
 import { continueReleased, stopHeld } from '../vm/hold.ts'
 import { Vm } from '../vm/vm.ts'
 
+/** `capture.ts` flattens a disk that has so many. */
+const MOST_LAYERS = 64
 let host: VmHost
 beforeAll(async () => {
   host = await VmHost.open()
@@ -197,6 +199,23 @@ describe('a long chain of layers', () => {
     await expectWhole(child, sums)
     await expect(host.start(captured)).rejects.toThrow('ENOENT')
     for (const each of [vm, child]) await host.end(each)
+  })
+})
+
+describe('the longest chain of layers', () => {
+  it('is flattened before another is added, and loses nothing', async () => {
+    const vm = await host.start()
+    await host.sh(vm, 'echo 0 > /root/file; sync')
+    for (let i = 1; i <= MOST_LAYERS + 2; i++) {
+      await host.capture(vm, `many-${i}`)
+      if (i % 16 === 0) await host.sh(vm, `echo ${i} >> /root/file; sync`)
+    }
+    expect(vm.disk?.layers).toHaveLength(2)
+    const child = await host.start(await host.capture(vm, 'many-last'))
+    for (const each of [vm, child]) {
+      expect(await host.sh(each, 'echo 3 > /proc/sys/vm/drop_caches; cat /root/file')).toBe('0\n16\n32\n48\n64')
+      await host.end(each)
+    }
   })
 })
 

@@ -1,6 +1,6 @@
 /**
  * The import direction of ARCHITECTURE.md, held by `npm run imports`:
- * kit ← contract ← {qmp, guest-link, agent, control, up}; {qmp, guest-link} ← agent.
+ * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent.
  */
 const within = (...names) => `^packages/(${names.join('|')})/`
 
@@ -19,6 +19,7 @@ export default {
     layer('guest-link', 'contract', 'kit'),
     layer('agent', 'qmp', 'guest-link', 'contract', 'kit'),
     layer('control', 'contract', 'kit'),
+    layer('edge', 'contract', 'kit'),
     layer('up', 'contract', 'kit'),
     {
       name: 'contract-does-no-input-or-output',

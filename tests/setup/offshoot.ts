@@ -21,6 +21,8 @@ export interface Credentials {
   readonly jwt: string
   readonly email: string
   readonly password: string
+  readonly edge_url: string
+  readonly preview_suffix: string
 }
 
 export interface StartOptions {
@@ -138,7 +140,7 @@ export class Offshoot {
   }
 
   /** The live process of a service, as the supervisor recorded it. */
-  async service(name: 'control' | 'agent' | 'postgres'): Promise<ProcessIdentity | null> {
+  async service(name: 'control' | 'agent' | 'postgres' | 'edge'): Promise<ProcessIdentity | null> {
     const state = JSON.parse(await readFile(join(this.dataDir, 'up.json'), 'utf8')) as {
       services: Record<string, { pid: number } | undefined>
     }
@@ -147,12 +149,12 @@ export class Offshoot {
   }
 
   /** What a service has written to its log. */
-  async log(name: 'control' | 'agent'): Promise<string> {
+  async log(name: 'control' | 'agent' | 'edge'): Promise<string> {
     return readFile(join(this.dataDir, `logs/${name}.log`), 'utf8')
   }
 
   /** kill -9 of a service; returns once the supervisor has another one running and it answers. */
-  async killService(name: 'control' | 'agent' | 'postgres'): Promise<void> {
+  async killService(name: 'control' | 'agent' | 'postgres' | 'edge'): Promise<void> {
     const before = await until(`${name} running`, () => this.service(name))
     process.kill(before.pid, 'SIGKILL')
     await until(`${name} restarted`, async () => {

@@ -5,6 +5,7 @@ import { startAgent } from './agent.ts'
 import { DataDirLock } from './host/data-dir-lock.ts'
 import { forbidCoreDumps } from './host/forbid-core-dumps.ts'
 import { buildServer } from './http/server.ts'
+import { ListenerWatch } from './ports/listener-watch.ts'
 import { loadConfig } from './load-config.ts'
 import { boundLogs } from './sandboxes/bound-logs.ts'
 import { IdleWatch } from './sandboxes/idle.ts'
@@ -33,10 +34,13 @@ async function serve(): Promise<void> {
   await forbidCoreDumps()
   const stopping = new AbortController()
   const agent = await startAgent(config, log, stopping.signal)
-  const server = buildServer(agent, Buffer.from(config.secret, 'base64'))
+  const server = buildServer(agent, {
+    control: Buffer.from(config.secret, 'base64'),
+    edge: config.edge_secret === undefined ? null : Buffer.from(config.edge_secret, 'base64'),
+  })
   await server.listen(config.listen)
   const bounding = boundLogs(agent.host)
-  const watches = [new IdleWatch(agent.host), new Reconciliation(agent.host)]
+  const watches = [new IdleWatch(agent.host), new Reconciliation(agent.host), new ListenerWatch(agent.host)]
   log.info({ agent_id: agent.id, accelerator: agent.accelerator, isolation: agent.isolation }, 'agent ready')
 
   const stop = async (signal: string) => {

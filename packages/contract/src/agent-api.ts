@@ -166,3 +166,13 @@ export const promoteOnAgentBody = z.object({
   deleted: z.array(z.uuid()),
 })
 export type PromoteOnAgentBody = z.infer<typeof promoteOnAgentBody>
+
+/** Answer of the agent's `GET /v1/sandboxes/{id}/listeners`: ports that accept connections, ascending. Wakes nothing. */
+export const agentListeners = z.object({ ports: z.array(z.int()) })
+export type AgentListeners = z.infer<typeof agentListeners>
+
+/**
+ * Protocol of `GET /v1/sandboxes/{id}/ports/{port}/stream`: after 101 the connection is the TCP connection to that port inside the
+ * sandbox, each direction ended by itself. A hibernated sandbox is woken first.
+ */
+export const PORT_STREAM_PROTOCOL = 'offshoot-tcp'

@@ -72,8 +72,12 @@ const registry = {
   monthlyBudget: { status: 429, error: 'monthly budget exceeded' },
   /** The plan's number of volumes, or the size of one; with `max` and `active`, or `max_size_mb`. */
   volumeQuota: { status: 429, error: 'volume quota exceeded' },
+  /** Named by the user in one sandbox. */
+  tooManyPorts: { status: 429, error: 'max ports reached', fields: ['max'] },
   /** A sandbox holds 512 live commands, and 64 kept ones with 64 MiB of output. */
   tooManyCommands: { status: 429, error: 'too many commands in this sandbox' },
+  /** A sandbox holds 512 connections to its ports. */
+  tooManyConnections: { status: 429, error: 'too many connections to this sandbox' },
   bodyTooLarge: { status: 413, error: 'request body too large' },
   /** The range begins behind the end of the file; `Content-Range` says where that is. */
   rangeNotSatisfiable: { status: 416, error: 'range not satisfiable' },
@@ -85,6 +89,8 @@ const registry = {
   agentUnreachable: { status: 502, error: 'agent unreachable' },
   /** Of a token of a foreign issuer: its keys cannot be had. */
   issuerUnreachable: { status: 503, error: 'token issuer unreachable' },
+  /** Inside the sandbox, on the port that was asked for. */
+  nothingListening: { status: 502, error: 'nothing is listening on this port' },
   shuttingDown: { status: 503, error: 'shutting down' },
   /** `error` is replaced by `command timeout after <n>s`. */
   commandTimeout: { status: 504, error: 'command timeout' },

@@ -23,6 +23,9 @@ const catalog = {
   'vm.died': 'error',
   'recover.orphaned': 'warn',
   'recover.unmanaged': 'warn',
+  /** Beyond the specification: something in the sandbox accepts connections on `port`, or does no more. Metadata: `port`. */
+  'sandbox.port_opened': 'ok',
+  'sandbox.port_closed': 'ok',
   /**
    * Beyond the specification: told to one consumer that fell behind, never kept, without a number of its own.
    * Metadata: `dropped`, how many events it missed; they can be had with `since`.

@@ -12,6 +12,9 @@ const logLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'si
 /** 32 random bytes in base64, shared by control and one agent: the HS256 key of the tokens between them. */
 const agentSecret = z.base64().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
 
+/** A domain under which every name leads to the edge, in lower case, without dots at its ends. */
+const hostSuffix = z.string().regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/)
+
 /** Bytes that one upload into a sandbox may have: a file, or an archive to unpack. Default 1 GiB. */
 const maxUploadBytes = z
   .int()
@@ -29,6 +32,8 @@ export const agentConfig = z.strictObject({
   /** Where control reaches the agent. */
   listen,
   secret: agentSecret,
+  /** Shared with the edge; without it no edge is let in. */
+  edge_secret: agentSecret.optional(),
   /** Names of the templates to bake and offer; `null` is every image there is. */
   templates: z.array(templateName).nullable(),
   /** Base address under which users reach the service, when it is known. */
@@ -67,6 +72,10 @@ export const controlConfig = z.strictObject({
   cors_origins: z.array(z.string().min(1)),
   /** As the agents have it: what is announced to be larger is refused before any of it is sent. */
   max_upload_bytes: maxUploadBytes,
+  /** Where visitors reach the edge: what the addresses of ports are made of. */
+  preview: z
+    .strictObject({ scheme: z.enum(['http', 'https']), port, suffix: hostSuffix })
+    .default({ scheme: 'http', port: 8081, suffix: 'localhost' }),
   /** Folder for control's own files (`DIR/control`); all its state is in the database. */
   data_dir: z.string().startsWith('/'),
   ...controlSettings.shape,
@@ -81,3 +90,34 @@ export const controlConfig = z.strictObject({
 })
 
 export type ControlConfig = z.infer<typeof controlConfig>
+
+/** The configuration file of the edge. All paths are absolute. */
+export const edgeConfig = z.strictObject({
+  /** One port for HTTP/1.1, HTTP/2 and TLS. */
+  listen,
+  /** Preview hosts are `<port>-<sandbox id>.<suffix>`. */
+  suffix: hostSuffix,
+  /** The agents whose sandboxes are reached, each with the secret that the edge shares with it. */
+  agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
+  /** PEM files of one's own certificate, read again when they change. Without: an authority of the edge's own makes them. */
+  certificate: z.strictObject({ cert: z.string().startsWith('/'), key: z.string().startsWith('/') }).optional(),
+  /** Whether `X-Forwarded-For` and `-Proto` of whoever connects are believed: only behind a proxy of one's own. */
+  trusts_forwarded: z.boolean().default(false),
+  /** Folder for the edge's own files (`DIR/edge`): the local authority. Made when missing. */
+  data_dir: z.string().startsWith('/'),
+  limits: z
+    .strictObject({
+      /** Requests of one sandbox per second, sustained; twice as many at once. */
+      requests_per_second: z.int().min(1).default(1_000),
+      /** Requests and WebSockets of one sandbox at the same time. */
+      concurrent: z.int().min(1).max(500).default(256),
+      /** Connections of visitors to this edge at the same time. */
+      connections: z.int().min(1).default(10_000),
+      /** Seconds that a visitor waits for a sandbox to wake. */
+      wake_seconds: z.int().min(1).default(30),
+    })
+    .prefault({}),
+  log_level: logLevel,
+})
+
+export type EdgeConfig = z.infer<typeof edgeConfig>

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 
 /**
  * Upgrades that pass through the same routing as every other request, so that they are refused by the same answers.
- * The server needs {@link isWebSocketUpgrade} as its `shouldUpgradeCallback`, or it would take every `Upgrade` header
+ * The server needs {@link isUpgradeTo} for its `shouldUpgradeCallback`, or it would take every `Upgrade` header
  * (h2c, say) for one.
  */
 export class HttpUpgrade {
@@ -33,9 +33,13 @@ export function upgradeOf(request: IncomingMessage): HttpUpgrade | undefined {
   return upgrades.get(request)
 }
 
-export function isWebSocketUpgrade({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+/** Whether a request asks for one of these protocols; as a server's `shouldUpgradeCallback`. */
+export function isUpgradeTo(...protocols: readonly string[]): (request: IncomingMessage) => boolean {
+  const known = new Set(protocols)
+  return ({ method, headers }) => method === 'GET' && known.has(headers.upgrade?.toLowerCase() ?? '')
 }
+
+export const isWebSocketUpgrade = isUpgradeTo('websocket')
 
 /** Routes the server's upgrades by `route`, which answers them as requests or takes their connection. */
 export function routeUpgrades(server: Server, route: RequestListener): void {

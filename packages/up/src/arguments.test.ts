@@ -8,6 +8,8 @@ describe('parseArguments', () => {
       dataDir: '/home/me/.offshoot',
       imagesDir: '/home/me/.offshoot/images',
       port: 8080,
+      edgePort: null,
+      preview: { suffix: 'localhost', certificate: null },
       isYes: false,
       templates: null,
       maxUploadBytes: null,
@@ -18,10 +20,13 @@ describe('parseArguments', () => {
   })
 
   it('resolves folders and reads the wanted templates', () => {
-    const args = ['--data-dir', 'd', '--images-dir=/i', '--port', '0', '--yes', '--down']
+    const args = ['--data-dir', 'd', '--images-dir=/i', '--port', '0', '--edge-port', '9000', '--yes', '--down']
     const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_COMMIT_MIB: '4096' }
     const env = {
       OFFSHOOT_TEMPLATES: 'minimal, base',
+      OFFSHOOT_PREVIEW_SUFFIX: 'P.example.com',
+      OFFSHOOT_PREVIEW_CERT: 'c.pem',
+      OFFSHOOT_PREVIEW_KEY: '/k.pem',
       OFFSHOOT_MAX_UPLOAD_MIB: '5120',
       OFFSHOOT_RATE_LIMIT: '100/5',
       OFFSHOOT_DEFAULT_PLAN: 'pro',
@@ -31,6 +36,8 @@ describe('parseArguments', () => {
       dataDir: '/w/d',
       imagesDir: '/i',
       port: 0,
+      edgePort: 9000,
+      preview: { suffix: 'p.example.com', certificate: { cert: '/w/c.pem', key: '/k.pem' } },
       isYes: true,
       templates: ['minimal', 'base'],
       maxUploadBytes: 5 * 1024 ** 3,
@@ -67,6 +74,7 @@ describe('parseArguments', () => {
     ['--port', '65536'],
     ['--port', '-1'],
     ['--port', ''],
+    ['--edge-port', 'x'],
     ['--nonsense'],
     ['--data-dir'],
     ['word'],

@@ -2,12 +2,13 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type PlanName, planName } from '@offshoot/contract/plan'
 
-export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--images-dir DIR] [--yes] [--prepare | --down] [--help]
+export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--images-dir DIR] [--yes] [--prepare | --down] [--help]
 
 Sets up everything Offshoot needs on this machine, starts it and stays in the foreground; Ctrl-C stops the services and leaves VMs running.
 
   --data-dir DIR    where all state is kept (default ./.offshoot)
   --port N          public port on 127.0.0.1 (default 8080; 0 takes a free one)
+  --edge-port N     port of the sandboxes' preview addresses (default 8081, or a free one where that is taken)
   --images-dir DIR  where built images are kept, to share them between data directories (default DIR/images)
   --yes             install missing Debian packages without asking
   --prepare         only build what a start needs and is shared between data directories; start nothing
@@ -17,6 +18,8 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
 OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
 OFFSHOOT_POOL_MIB=512             memory for guests that are restored before they are asked for (default 512; 0 for none)
 OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
+OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name under it leads here (default localhost)
+OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   its certificate; addresses then begin with https
 OFFSHOOT_MAX_UPLOAD_MIB=5120     largest file or archive that one upload may bring (default 1024)
 OFFSHOOT_RATE_LIMIT=50/25        requests a workspace may send at once / a second (this is the default)
 OFFSHOOT_DEFAULT_PLAN=free       plan of every workspace but the first (this is the default)
@@ -30,6 +33,9 @@ export interface UpArguments {
   readonly imagesDir: string
   /** 0 for a free one. */
   readonly port: number
+  /** 0 for a free one; `null` for the usual one where that is free. */
+  readonly edgePort: number | null
+  readonly preview: PreviewSettings
   readonly isYes: boolean
   /** Names of the templates to offer; `null` for all. */
   readonly templates: readonly string[] | null
@@ -41,6 +47,14 @@ export interface UpArguments {
   readonly commitLimitMib: number | null
   /** What workspaces may have; absent is the default. */
   readonly limits: LimitSettings
+}
+
+/** What preview addresses are made of. */
+export interface PreviewSettings {
+  /** A domain in lower case. */
+  readonly suffix: string
+  /** Absolute paths of PEM files; `null`: the edge's own authority. */
+  readonly certificate: { readonly cert: string; readonly key: string } | null
 }
 
 export interface LimitSettings {
@@ -58,14 +72,13 @@ export class UsageError extends Error {
 export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.ProcessEnv>, cwd: string): UpArguments {
   const values = parseFlags(argv)
   const dataDir = resolve(cwd, values['data-dir'] ?? '.offshoot')
-  const port = Number(values.port ?? '8080')
-  if (!/^\d{1,5}$/.test(values.port ?? '8080') || port > 65_535)
-    throw new UsageError(`--port must be a number from 0 to 65535, not "${values.port}"`)
   return {
     command: commandOf(values),
     dataDir,
     imagesDir: values['images-dir'] === undefined ? resolve(dataDir, 'images') : resolve(cwd, values['images-dir']),
-    port,
+    port: parsePortOf('--port', values.port ?? '8080'),
+    edgePort: values['edge-port'] === undefined ? null : parsePortOf('--edge-port', values['edge-port']),
+    preview: parsePreview(env, cwd),
     isYes: values.yes ?? false,
     templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),
     maxUploadBytes: parseMaxUpload(env),
@@ -73,6 +86,23 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     commitLimitMib: parseMib(env, 'OFFSHOOT_COMMIT_MIB', 1),
     limits: { ...parseRate(env['OFFSHOOT_RATE_LIMIT']), ...parsePlan(env['OFFSHOOT_DEFAULT_PLAN']) },
   }
+}
+
+function parsePortOf(flag: string, text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new UsageError(`${flag} must be a number from 0 to 65535, not "${text}"`)
+  return Number(text)
+}
+
+const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
+
+function parsePreview(env: Readonly<NodeJS.ProcessEnv>, cwd: string): PreviewSettings {
+  const suffix = (env['OFFSHOOT_PREVIEW_SUFFIX'] || 'localhost').toLowerCase()
+  if (!DOMAIN.test(suffix)) throw new UsageError(`OFFSHOOT_PREVIEW_SUFFIX must be a domain, not "${suffix}"`)
+  const { OFFSHOOT_PREVIEW_CERT: cert, OFFSHOOT_PREVIEW_KEY: key } = env
+  if (!cert && !key) return { suffix, certificate: null }
+  if (!cert || !key) throw new UsageError('OFFSHOOT_PREVIEW_CERT and OFFSHOOT_PREVIEW_KEY go together')
+  return { suffix, certificate: { cert: resolve(cwd, cert), key: resolve(cwd, key) } }
 }
 
 function commandOf({ help, down, prepare }: ReturnType<typeof parseFlags>): UpArguments['command'] {
@@ -88,6 +118,7 @@ function parseFlags(argv: readonly string[]) {
         'data-dir': { type: 'string' },
         'images-dir': { type: 'string' },
         port: { type: 'string' },
+        'edge-port': { type: 'string' },
         yes: { type: 'boolean' },
         prepare: { type: 'boolean' },
         down: { type: 'boolean' },

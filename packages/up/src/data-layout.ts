@@ -11,11 +11,13 @@ export interface DataLayout {
   readonly credentials: string
   readonly agentConfig: string
   readonly controlConfig: string
+  readonly edgeConfig: string
   readonly secrets: string
   readonly logs: string
   readonly postgres: string
   readonly agent: string
   readonly control: string
+  readonly edge: string
 }
 
 export function dataLayout(dir: string, imagesDir: string): DataLayout {
@@ -27,11 +29,13 @@ export function dataLayout(dir: string, imagesDir: string): DataLayout {
     credentials: join(dir, 'credentials.json'),
     agentConfig: join(dir, 'config/agent.json'),
     controlConfig: join(dir, 'config/control.json'),
+    edgeConfig: join(dir, 'config/edge.json'),
     secrets: join(dir, 'secrets'),
     logs: join(dir, 'logs'),
     postgres: join(dir, 'postgres'),
     agent: join(dir, 'agent'),
     control: join(dir, 'control'),
+    edge: join(dir, 'edge'),
   }
 }
 
@@ -50,7 +54,7 @@ export async function makeDataDir(layout: DataLayout): Promise<void> {
   try {
     await mkdir(layout.dir, { recursive: true })
     await chmod(layout.dir, 0o711)
-    for (const folder of [layout.secrets, join(layout.dir, 'config'), layout.logs, layout.control])
+    for (const folder of [layout.secrets, join(layout.dir, 'config'), layout.logs, layout.control, layout.edge])
       await mkdir(folder, { mode: 0o700, recursive: true })
     for (const folder of [layout.agent, layout.imagesDir]) await mkdir(folder, { mode: 0o711, recursive: true })
   } catch (error) {

@@ -1,7 +1,10 @@
 import type { Credentials } from './config/credentials.ts'
 
-/** What stands below `ready`: three lines that work when pasted into a shell, in this order. */
-export function readyLines({ base_url, api_key }: Credentials, template: string): readonly string[] {
+/** What stands below `ready`: three lines that work when pasted into a shell, in this order, and where previews are. */
+export function readyLines(
+  { base_url, api_key, edge_url, preview_suffix }: Credentials,
+  template: string,
+): readonly string[] {
   const auth = `-H 'Authorization: Bearer ${api_key}'`
   const json = `-H 'Content-Type: application/json'`
   const sandboxes = `${base_url}/v1/sandboxes`
@@ -10,5 +13,6 @@ export function readyLines({ base_url, api_key }: Credentials, template: string)
     `id=$(curl -sS ${auth} ${json} -d '{"template":"${template}"}' ${sandboxes} | ${takeId})`,
     `curl -sS ${auth} ${json} -d '{"cmd":"uname -a"}' ${sandboxes}/$id/exec; echo`,
     `curl -sS ${auth} -X DELETE ${sandboxes}/$id`,
+    `# previews: ${edge_url.replace(/(?<=:\/\/)[^:]*/, `PORT-SANDBOX_ID.${preview_suffix}`)}`,
   ]
 }

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
 import type { UpArguments } from './arguments.ts'
 import { readCommit } from './config/commit.ts'
-import { baseUrl, HOST, writeConfiguration } from './config/configuration.ts'
+import { baseUrl, HOST, previewAddress, writeConfiguration } from './config/configuration.ts'
 import { bootstrap } from './config/credentials.ts'
 import { secret } from './config/secret.ts'
 import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './data-layout.ts'
@@ -27,11 +27,14 @@ import { endOrphans } from './services/orphans.ts'
 import { ensureCluster } from './services/postgres-cluster.ts'
 import { postgresPrograms } from './services/postgres-install.ts'
 import { postgresService, removeStalePidFile, waitForPostgres } from './services/postgres-service.ts'
-import { RunningRecord, type Ports } from './services/running-record.ts'
+import { readRunningRecord, RunningRecord, type Ports } from './services/running-record.ts'
 import { STOP_ORDER } from './services/stopping.ts'
 import { Supervisor, type Service } from './services/supervisor.ts'
 import { SetupFailure } from './setup-failure.ts'
-import { waitUntilHealthy } from './wait-until-healthy.ts'
+import { waitUntilHealthy, waitUntilListening } from './wait-until-healthy.ts'
+
+/** Where previews are, unless somebody else is there already. */
+const USUAL_EDGE_PORT = 8081
 
 /** Another bin/up may be building the same images from nothing. */
 
@@ -67,6 +70,8 @@ async function checkHost(args: UpArguments, layout: DataLayout, steps: readonly 
   if (process.platform !== 'linux') throw new SetupFailure('Offshoot runs on Linux only.')
   if (args.port !== 0 && !(await isPortFree(HOST, args.port)))
     throw new SetupFailure(`Port ${args.port} is taken: choose another one with --port.`)
+  if (args.edgePort && !(await isPortFree(HOST, args.edgePort)))
+    throw new SetupFailure(`Port ${args.edgePort} is taken: choose another one with --edge-port.`)
   const isSetup = await isAnyMissing(steps, layout.imagesDir)
   await checkResources([layout.imagesDir, layout.dir], isSetup ? SETUP_NEEDS : START_NEEDS)
 }
@@ -81,6 +86,7 @@ async function run(
   const ports: Ports = {
     control: args.port === 0 ? await findFreePort(HOST) : args.port,
     agent: await findFreePort(HOST),
+    edge: await edgePort(args, layout),
     postgres: await findFreePort(HOST),
   }
   const record = await startRecord(layout, ports)
@@ -100,6 +106,17 @@ async function run(
     givenUp.catch(() => undefined)
     await supervisor.stop(STOP_ORDER, hurry)
   }
+}
+
+/** Preview addresses are passed around: as long as nobody asks for another port, it stays the same over restarts. */
+async function edgePort({ port, edgePort: wanted }: UpArguments, layout: DataLayout): Promise<number> {
+  if (wanted !== null) return wanted === 0 ? findFreePort(HOST) : wanted
+  const earlier = (await readRunningRecord(layout.runningRecord))?.edgePort
+  const usual = port === 0 ? [] : [USUAL_EDGE_PORT]
+  for (const candidate of earlier ? [earlier, ...usual] : usual) {
+    if (candidate !== port && (await isPortFree(HOST, candidate))) return candidate
+  }
+  return findFreePort(HOST)
 }
 
 async function startRecord(layout: DataLayout, ports: Ports): Promise<RunningRecord> {
@@ -130,24 +147,30 @@ async function start(
     poolMemoryMib: args.poolMemoryMib,
     commitLimitMib: args.commitLimitMib,
     limits: args.limits,
+    preview: args.preview,
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
+    edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
     databasePassword,
     commit: await readCommit(),
   })
   await removeStalePidFile(layout)
   supervisor.start(await postgresService(layout, programs, ports.postgres))
   const credentials = await both(
-    waitForPostgres(layout, supervisor, stop).then(() => bootstrap(layout, baseUrl(ports), stop)),
+    waitForPostgres(layout, supervisor, stop).then(() =>
+      bootstrap(layout, baseUrl(ports), previewAddress({ ports, preview: args.preview }), stop),
+    ),
     prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop),
   )
   supervisor.start(nodeService('agent', layout.agentConfig))
   supervisor.start(nodeService('control', layout.controlConfig))
+  supervisor.start(nodeService('edge', layout.edgeConfig))
   await waitUntilHealthy(baseUrl(ports), stop)
+  await waitUntilListening(`http://${HOST}:${ports.edge}`, stop)
   const template = args.templates?.[0] ?? 'base'
   process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, template).join('\n')}\n`)
 }
 
-function nodeService(name: 'agent' | 'control', config: string): Service {
+function nodeService(name: 'agent' | 'control' | 'edge', config: string): Service {
   const entry = `${repositoryRoot}/packages/${name}/src/main.ts`
   return { name, file: process.execPath, args: [...NODE_OPTIONS, entry, config], cwd: '/' }
 }

@@ -16,6 +16,20 @@ export async function waitUntilHealthy(baseUrl: string, cancelled: AbortSignal):
   }
 }
 
+/** Waits until the edge answers. */
+export async function waitUntilListening(edgeUrl: string, cancelled: AbortSignal): Promise<void> {
+  const deadline = Deadline.after(HEALTHY_WITHIN_MS, `${edgeUrl}/healthz to be ok`, cancelled)
+  const isOk = () =>
+    fetch(`${edgeUrl}/healthz`, { signal: deadline.signal }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  while (!(await isOk())) {
+    deadline.throwIfOver()
+    await delay(POLL_MS)
+  }
+}
+
 async function isHealthy(baseUrl: string, deadline: Deadline): Promise<boolean> {
   try {
     const answer = await fetch(`${baseUrl}/healthz`, { signal: deadline.signal })

@@ -70,6 +70,17 @@ export class SandboxEvents {
     return this.#recent.findLast(({ event }) => types.has(event.type))?.event.type
   }
 
+  /** The ports that were last said to be open, as far as that is still in memory. */
+  openPorts(): Set<number> {
+    const open = new Set<number>()
+    for (const { event } of this.#recent) {
+      const { port } = event.metadata
+      if (event.type === 'sandbox.port_opened' && typeof port === 'number') open.add(port)
+      if (event.type === 'sandbox.port_closed' && typeof port === 'number') open.delete(port)
+    }
+    return open
+  }
+
   /** Takes a record that is durable in the agent's log. */
   add(record: AgentRecord): void {
     this.#recent.push(record)

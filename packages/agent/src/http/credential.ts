@@ -1,3 +1,4 @@
+import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid, parseSandboxId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -5,9 +6,17 @@ import { jwtVerify } from 'jose'
 import { z } from 'zod'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 
-/** Who asks: a workspace through control, or control for itself (`workspaceId` is `null`). */
+/** Who asks: a workspace through control, control for itself (`workspaceId` is `null`), or the edge. */
 export interface Caller {
   readonly workspaceId: WorkspaceId | null
+  readonly isEdge?: boolean
+}
+
+/** The keys of those who sign credentials. */
+export interface CallerSecrets {
+  readonly control: Uint8Array
+  /** `null`: no edge is let in. */
+  readonly edge: Uint8Array | null
 }
 
 declare module 'fastify' {
@@ -17,6 +26,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answers without a credential. */
     isPublic?: boolean
+    /** Open to the edge too, for every sandbox; to it all other routes are unknown. */
+    isForEdge?: boolean
   }
 }
 
@@ -28,11 +39,13 @@ const MAX_REMEMBERED = 1024
 const nobody: Caller = { workspaceId: null }
 
 /** The one place that decides who a request is from; no route runs before it. */
-export function requireCredential(server: FastifyInstance, secret: Uint8Array): void {
+export function requireCredential(server: FastifyInstance, secrets: CallerSecrets): void {
   server.decorateRequest('caller')
   const remembered = new Map<string, Remembered>()
   server.addHook('onRequest', async (request) => {
-    request.caller = request.routeOptions.config.isPublic ? nobody : await readCredential(request, secret, remembered)
+    const { isPublic, isForEdge } = request.routeOptions.config
+    request.caller = isPublic ? nobody : await readCredential(request, secrets, remembered)
+    if (request.caller.isEdge && !isForEdge) throw new ApiError('notFound')
   })
 }
 
@@ -43,7 +56,7 @@ interface Remembered {
 
 async function readCredential(
   { headers }: FastifyRequest,
-  secret: Uint8Array,
+  secrets: CallerSecrets,
   remembered: Map<string, Remembered>,
 ): Promise<Caller> {
   const token = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1]
@@ -52,15 +65,26 @@ async function readCredential(
   if (known && known.endsAtMs > Date.now()) return known.caller
   try {
     const options = { algorithms: ['HS256'], requiredClaims: ['exp'], clockTolerance: CLOCK_TOLERANCE_SECONDS }
-    const { payload } = await jwtVerify(token, secret, options)
+    const { payload, protectedHeader } = await jwtVerify(
+      token,
+      (header: { readonly kid?: string }) => secretOf(secrets, header.kid),
+      options,
+    )
     const { workspace_id, exp } = claims.parse(payload)
-    const caller = { workspaceId: (workspace_id ?? null) as WorkspaceId | null }
+    const isEdge = protectedHeader.kid === EDGE_KEY_ID
+    const caller = { workspaceId: isEdge ? null : ((workspace_id ?? null) as WorkspaceId | null), isEdge }
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.set(token, { caller, endsAtMs: exp * 1000 })
     return caller
   } catch (error) {
     throw new ApiError('invalidApiToken', {}, { cause: error })
   }
+}
+
+function secretOf({ control, edge }: CallerSecrets, keyId: string | undefined): Uint8Array {
+  if (keyId === undefined) return control
+  if (keyId === EDGE_KEY_ID && edge !== null) return edge
+  throw new Error(`no key ${keyId}`)
 }
 
 /** For what only control itself may ask. A workspace is told that there is no such thing. */

@@ -7,7 +7,7 @@ import { formatFrame, sendEventStream } from './event-stream.ts'
 
 /** `GET /v1/agent/events?after=N`: the log from the record after N, then live. */
 export function getAgentEvents(server: FastifyInstance, { host, stopping }: Agent): void {
-  server.get('/v1/agent/events', async (request, reply) => {
+  server.get('/v1/agent/events', { config: { isForEdge: true } }, async (request, reply) => {
     requireControl(request)
     const after = position(request.headers['last-event-id'] ?? (request.query as { after?: unknown }).after)
     return sendEventStream(reply, stopping, (signal) => frames(host.events, after, signal))

@@ -6,7 +6,7 @@ import { ownSandbox } from './credential.ts'
 
 /** `GET /v1/sandboxes/{id}` */
 export function getSandbox(server: FastifyInstance, { host }: Agent): void {
-  server.get('/v1/sandboxes/:id', async (request): Promise<AgentSandbox> => {
+  server.get('/v1/sandboxes/:id', { config: { isForEdge: true } }, async (request): Promise<AgentSandbox> => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     return sandbox.show(host.events.position(sandbox.id)?.seq ?? 0)

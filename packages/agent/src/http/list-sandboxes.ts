@@ -5,7 +5,7 @@ import { requireControl } from './credential.ts'
 
 /** `GET /v1/sandboxes`: every sandbox on this agent, true when the log stood at `last_seq`. */
 export function listSandboxes(server: FastifyInstance, { host }: Agent): void {
-  server.get('/v1/sandboxes', async (request): Promise<AgentSandboxList> => {
+  server.get('/v1/sandboxes', { config: { isForEdge: true } }, async (request): Promise<AgentSandboxList> => {
     requireControl(request)
     const { events, sandboxes } = host
     const shown = [...sandboxes.values()].map((sandbox) => sandbox.show(events.position(sandbox.id)?.seq ?? 0))

@@ -1,16 +1,19 @@
-import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { isUpgradeTo, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { answerErrors } from './answer-errors.ts'
 import { countActivity } from './count-activity.ts'
 import { postSandbox } from './create-sandbox.ts'
-import { requireCredential } from './credential.ts'
+import { type CallerSecrets, requireCredential } from './credential.ts'
 import { deleteRoute } from './delete-sandbox.ts'
 import { getAgent } from './get-agent.ts'
 import { getAgentEvents } from './get-agent-events.ts'
 import { getEvents } from './get-events.ts'
 import { getLogs } from './get-logs.ts'
+import { getListeners } from './get-listeners.ts'
 import { getLsp } from './get-lsp.ts'
+import { getPortStream } from './get-port-stream.ts'
 import { getSandbox } from './get-sandbox.ts'
 import { execs } from './execs.ts'
 import { followExec } from './follow-exec.ts'
@@ -35,7 +38,7 @@ const MAX_HEADER_BYTES = 48 * 1024
 const KEEP_ALIVE_MS = 75_000
 
 /** The agent's HTTP API (ARCHITECTURE.md, "Between control and agent"). */
-export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
+export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = agent.host.log
   const server = Fastify({
     loggerInstance,
@@ -45,12 +48,12 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    http: { shouldUpgradeCallback: isWebSocketUpgrade, maxHeaderSize: MAX_HEADER_BYTES },
+    http: { shouldUpgradeCallback: isUpgradeTo('websocket', PORT_STREAM_PROTOCOL), maxHeaderSize: MAX_HEADER_BYTES },
   })
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
   })
-  requireCredential(server, secret)
+  requireCredential(server, secrets)
   countActivity(server, agent)
   answerErrors(server)
   logRequests(server)
@@ -72,6 +75,8 @@ export function buildServer(agent: Agent, secret: Uint8Array): FastifyInstance {
     getExecWs,
     getExecPty,
     getLsp,
+    getListeners,
+    getPortStream,
     execs,
     followExec,
     fileRoutes,

@@ -29,6 +29,8 @@ const STATUS_AFTER: Record<EventType, SandboxStatus | 'removed' | null> = {
   'vm.died': 'failed',
   'recover.orphaned': 'failed',
   'recover.unmanaged': null,
+  'sandbox.port_opened': null,
+  'sandbox.port_closed': null,
   // Never in a log: it is said to one reader.
   'events.dropped': null,
 }

@@ -10,7 +10,7 @@ import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
 import { applyRecords } from './apply-records.ts'
 import { reconcile } from './reconcile.ts'
-import { readServerSentEvents } from './sse-reader.ts'
+import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 
 /** Milliseconds before another try to become the one who follows. */
 const LEAD_RETRY_MS = 1_000

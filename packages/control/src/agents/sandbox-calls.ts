@@ -4,6 +4,8 @@ import {
   type AgentLifecycle,
   agentLifecycle,
   type AgentLifecyclePatch,
+  type AgentListeners,
+  agentListeners,
   type AgentSandbox,
   agentSandbox,
   type ForkOnAgentBody,
@@ -14,6 +16,8 @@ import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
 
 /** Milliseconds for what touches no VM. */
 export const RECORD_TIMEOUT_MS = 5_000
+/** Milliseconds for a question to the guest that runs nothing. */
+const LISTENERS_TIMEOUT_MS = 15_000
 export const PATCH_TIMEOUT_MS = 30_000
 /** Milliseconds for a VM's whole memory to go to disk or to come back, the queue before it included. */
 export const MEMORY_TIMEOUT_MS = 310_000
@@ -40,6 +44,11 @@ export async function look(client: AgentClient, subject: Subject): Promise<Agent
 export async function readLifecycle(client: AgentClient, subject: Subject): Promise<AgentLifecycle> {
   const options = { method: 'GET', action: 'lifecycle', timeoutMs: RECORD_TIMEOUT_MS } as const
   return agentLifecycle.parse(await ask(client, subject, options))
+}
+
+export async function readListeners(client: AgentClient, subject: Subject): Promise<AgentListeners> {
+  const options = { method: 'GET', action: 'listeners', timeoutMs: LISTENERS_TIMEOUT_MS } as const
+  return agentListeners.parse(await ask(client, subject, options))
 }
 
 /** Waits behind whatever the agent does with the sandbox. */

@@ -261,6 +261,16 @@ create table "sandbox_creates" (
 
 CREATE INDEX sandbox_creates_recent_idx ON public.sandbox_creates USING btree (workspace_id, created_at);
 
+create table "sandbox_ports" (
+  sandbox_id uuid not null,
+  port integer not null,
+  label text,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint sandbox_ports_port_check CHECK (((port >= 1) AND (port <= 65535))),
+  constraint sandbox_ports_sandbox_id_fkey FOREIGN KEY (sandbox_id) REFERENCES sandboxes(id) ON DELETE CASCADE,
+  constraint sandbox_ports_pkey PRIMARY KEY (sandbox_id, port)
+);
+
 create table "sandboxes" (
   id uuid not null,
   workspace_id uuid not null,

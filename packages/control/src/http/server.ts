@@ -21,6 +21,9 @@ import { postExec } from '../sandboxes/post-exec.ts'
 import { orgRoutes } from '../orgs/org-routes.ts'
 import { proxiedRoutes } from '../sandboxes/proxied-routes.ts'
 import { postSandboxes } from '../sandboxes/post-sandboxes.ts'
+import { deletePorts } from '../ports/delete-ports.ts'
+import { getPorts } from '../ports/get-ports.ts'
+import { postPorts } from '../ports/post-ports.ts'
 import { deleteSnapshot } from '../snapshots/delete-snapshot.ts'
 import { getSnapshot } from '../snapshots/get-snapshot.ts'
 import { getSnapshots } from '../snapshots/get-snapshots.ts'
@@ -112,6 +115,9 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   getSnapshots(app, control)
   getSnapshot(app, control)
   deleteSnapshot(app, control)
+  getPorts(app, control)
+  postPorts(app, control)
+  deletePorts(app, control)
   await registerProxy(app, control, proxiedRoutes)
   getLanguages(app)
   getTemplates(app, control)

@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { dataLayout } from '../data-layout.ts'
-import { agentConfiguration, controlConfiguration } from './configuration.ts'
+import { agentConfiguration, controlConfiguration, edgeConfiguration } from './configuration.ts'
 
 const inputs = {
   layout: dataLayout('/d', '/i'),
-  ports: { control: 1, agent: 2, postgres: 3 },
+  ports: { control: 1, agent: 2, postgres: 3, edge: 4 },
   templates: ['minimal'],
   maxUploadBytes: 5,
   poolMemoryMib: 0,
   commitLimitMib: 6,
   limits: {},
+  preview: { suffix: 'localhost', certificate: null },
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
+  edgeSecret: Buffer.alloc(32, 8).toString('base64'),
   databasePassword: 'pw',
   commit: 'abc',
 }
@@ -36,6 +38,16 @@ describe('configuration', () => {
 
   it('gives control and agent the same secret and address', () => {
     expect(controlConfiguration(inputs).agents).toEqual([{ url: 'http://127.0.0.1:2', secret: inputs.agentSecret }])
+  })
+
+  it('gives edge and agent another secret, and control the addresses of previews', () => {
+    expect(edgeConfiguration(inputs).agents).toEqual([{ url: 'http://127.0.0.1:2', secret: inputs.edgeSecret }])
+    expect(agentConfiguration(inputs).edge_secret).toBe(inputs.edgeSecret)
+    expect(controlConfiguration(inputs).preview).toEqual({ scheme: 'http', port: 4, suffix: 'localhost' })
+    const certificate = { cert: '/c', key: '/k' }
+    const own = { ...inputs, preview: { suffix: 'p.example.com', certificate } }
+    expect(controlConfiguration(own).preview).toEqual({ scheme: 'https', port: 4, suffix: 'p.example.com' })
+    expect(edgeConfiguration(own)).toMatchObject({ certificate, suffix: 'p.example.com' })
   })
 
   it('refuses a secret that is too short', () => {

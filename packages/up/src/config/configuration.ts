@@ -1,7 +1,15 @@
-import { agentConfig, controlConfig, type AgentConfig, type ControlConfig } from '@offshoot/contract/process-config'
+import {
+  agentConfig,
+  controlConfig,
+  edgeConfig,
+  type AgentConfig,
+  type ControlConfig,
+  type EdgeConfig,
+} from '@offshoot/contract/process-config'
+import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../data-layout.ts'
-import type { LimitSettings } from '../arguments.ts'
+import type { LimitSettings, PreviewSettings } from '../arguments.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
 import type { Ports } from '../services/running-record.ts'
 
@@ -13,8 +21,11 @@ export interface ConfigurationInputs {
   readonly poolMemoryMib: number | null
   readonly commitLimitMib: number | null
   readonly limits: LimitSettings
+  readonly preview: PreviewSettings
   /** base64 */
   readonly agentSecret: string
+  /** base64 */
+  readonly edgeSecret: string
   readonly databasePassword: string
   readonly commit: string
 }
@@ -33,6 +44,7 @@ export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
     images_dir: layout.imagesDir,
     listen: { host: HOST, port: ports.agent },
     secret: agentSecret,
+    edge_secret: inputs.edgeSecret,
     templates,
     public_url: baseUrl(ports),
     ...(maxUploadBytes !== null && { max_upload_bytes: maxUploadBytes }),
@@ -52,10 +64,28 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     cors_origins: [],
     ...(inputs.maxUploadBytes !== null && { max_upload_bytes: inputs.maxUploadBytes }),
     limits: inputs.limits,
+    preview: previewAddress(inputs),
     data_dir: layout.control,
     commit: inputs.commit,
     log_level: 'info',
   })
+}
+
+export function edgeConfiguration({ layout, ports, preview, edgeSecret }: ConfigurationInputs): EdgeConfig {
+  return edgeConfig.parse({
+    listen: { host: HOST, port: ports.edge },
+    suffix: preview.suffix,
+    agents: [{ url: `http://${HOST}:${ports.agent}`, secret: edgeSecret }],
+    ...(preview.certificate !== null && { certificate: preview.certificate }),
+    data_dir: layout.edge,
+    log_level: 'info',
+  })
+}
+
+/** The local authority is one that no browser trusts by itself, so its addresses do not ask for it. */
+export function previewAddress({ ports, preview }: Pick<ConfigurationInputs, 'ports' | 'preview'>): PreviewAddress {
+  const scheme = preview.certificate === null ? 'http' : 'https'
+  return { scheme, port: ports.edge, suffix: preview.suffix }
 }
 
 /** What the processes are started with; rewritten at every start. */
@@ -63,6 +93,7 @@ export async function writeConfiguration(inputs: ConfigurationInputs): Promise<v
   const { layout } = inputs
   await writeFileDurably(layout.agentConfig, asFile(agentConfiguration(inputs)))
   await writeFileDurably(layout.controlConfig, asFile(controlConfiguration(inputs)))
+  await writeFileDurably(layout.edgeConfig, asFile(edgeConfiguration(inputs)))
 }
 
 function asFile(value: unknown): string {

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { z } from 'zod'
+import { HOST } from './configuration.ts'
 import type { DataLayout } from '../data-layout.ts'
 import { repositoryRoot } from '../repository.ts'
 import { runCommand } from '../run-command.ts'
@@ -18,17 +20,28 @@ const bootstrapped = z.object({
 type Bootstrapped = z.infer<typeof bootstrapped>
 
 /** `DIR/credentials.json`, mode 0600: how the first user reaches the service. The `jwt` is a fresh one at each start. */
-const credentials = z.object({
+const account = z.object({
   base_url: z.string(),
   api_key: z.string(),
   jwt: z.string(),
   email: z.string(),
   password: z.string(),
 })
-export type Credentials = z.infer<typeof credentials>
+type Account = z.infer<typeof account>
+
+export interface Credentials extends Account {
+  /** Where the edge is: visitors ask it for `<port>-<sandbox id>.<preview_suffix>`. */
+  readonly edge_url: string
+  readonly preview_suffix: string
+}
 
 /** Brings the schema up to date, makes the first workspace and its key where there is none, and writes the credentials file. */
-export async function bootstrap(layout: DataLayout, baseUrl: string, cancelled: AbortSignal): Promise<Credentials> {
+export async function bootstrap(
+  layout: DataLayout,
+  baseUrl: string,
+  { scheme, port, suffix }: PreviewAddress,
+  cancelled: AbortSignal,
+): Promise<Credentials> {
   const deadline = Deadline.after(BOOTSTRAP_WITHIN_MS, 'preparing the database', cancelled)
   const kept = await readCredentials(layout.credentials)
   const first = await runBootstrap(layout, [], deadline)
@@ -36,12 +49,13 @@ export async function bootstrap(layout: DataLayout, baseUrl: string, cancelled: 
     joinCredentials(baseUrl, first, kept) ??
     joinCredentials(baseUrl, await runBootstrap(layout, ['--new-key'], deadline), null)
   if (written === null) throw new Error('control made no new key when asked for one')
-  await writeFileDurably(layout.credentials, `${JSON.stringify(written, null, 2)}\n`)
-  return written
+  const complete = { ...written, edge_url: `${scheme}://${HOST}:${port}`, preview_suffix: suffix }
+  await writeFileDurably(layout.credentials, `${JSON.stringify(complete, null, 2)}\n`)
+  return complete
 }
 
 /** `null` when a secret is neither new nor kept: the credentials file was lost. */
-export function joinCredentials(baseUrl: string, made: Bootstrapped, kept: Credentials | null): Credentials | null {
+export function joinCredentials(baseUrl: string, made: Bootstrapped, kept: Account | null): Account | null {
   const isSameUser = kept?.email === made.email
   const api_key = made.api_key ?? (isSameUser ? kept.api_key : null)
   const password = made.password ?? (isSameUser ? kept.password : null)
@@ -49,9 +63,9 @@ export function joinCredentials(baseUrl: string, made: Bootstrapped, kept: Crede
   return { base_url: baseUrl, api_key, jwt: made.jwt, email: made.email, password }
 }
 
-async function readCredentials(path: string): Promise<Credentials | null> {
+async function readCredentials(path: string): Promise<Account | null> {
   try {
-    return credentials.parse(JSON.parse(await readFile(path, 'utf8')))
+    return account.parse(JSON.parse(await readFile(path, 'utf8')))
   } catch {
     return null
   }

@@ -23,7 +23,7 @@ export async function endOrphans(layout: DataLayout): Promise<void> {
 /** Also those that were started but not yet recorded: a service is known by the file or folder of DIR that only it is started with. */
 async function findService(name: ServiceName, layout: DataLayout): Promise<ProcessIdentity[]> {
   if (name === 'postgres') return findPostmaster(layout.postgres)
-  const config = name === 'agent' ? layout.agentConfig : layout.controlConfig
+  const config = { agent: layout.agentConfig, control: layout.controlConfig, edge: layout.edgeConfig }[name]
   const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number)
   const found = await Promise.all(
     pids.map(async (pid) => ((await hasArgument(pid, config)) ? identifyProcess(pid) : null)),

@@ -3,7 +3,7 @@ import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 
-export const serviceName = z.enum(['postgres', 'agent', 'control'])
+export const serviceName = z.enum(['postgres', 'agent', 'control', 'edge'])
 export type ServiceName = z.infer<typeof serviceName>
 
 /** A process by pid and start time (clock ticks since boot), which together never name another. */
@@ -14,6 +14,7 @@ const runningRecord = z.object({
   ...recordedProcess.shape,
   port: z.int(),
   agent_port: z.int(),
+  edge_port: z.int().optional(),
   postgres_port: z.int(),
   services: z.partialRecord(serviceName, recordedProcess),
 })
@@ -21,12 +22,15 @@ const runningRecord = z.object({
 export interface Ports {
   readonly control: number
   readonly agent: number
+  readonly edge: number
   readonly postgres: number
 }
 
 export interface RunningProcesses {
   readonly supervisor: ProcessIdentity
   readonly services: ReadonlyMap<ServiceName, ProcessIdentity>
+  /** Where previews were; `null` where there were none yet. */
+  readonly edgePort: number | null
 }
 
 /** Keeps up.json true while the supervisor runs: rewritten, beside and renamed, whenever a service starts or ends. */
@@ -73,6 +77,7 @@ export class RunningRecord {
       ...asRecorded(this.#supervisor),
       port: this.#ports.control,
       agent_port: this.#ports.agent,
+      edge_port: this.#ports.edge,
       postgres_port: this.#ports.postgres,
       services: Object.fromEntries(services) as Record<ServiceName, z.infer<typeof recordedProcess>>,
     }
@@ -87,6 +92,7 @@ export async function readRunningRecord(path: string): Promise<RunningProcesses 
   const services = Object.entries(parsed.data.services) as [ServiceName, z.infer<typeof recordedProcess>][]
   return {
     supervisor: asIdentity(parsed.data),
+    edgePort: parsed.data.edge_port ?? null,
     services: new Map(services.map(([name, process]) => [name, asIdentity(process)])),
   }
 }

@@ -1,4 +1,4 @@
-/** One server-sent event; only the fields control needs. */
+/** One server-sent event; only the fields we need. */
 export interface ServerSentEvent {
   readonly id: string | null
   readonly event: string

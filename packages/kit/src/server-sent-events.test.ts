@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readServerSentEvents, type ServerSentEvent } from './sse-reader.ts'
+import { readServerSentEvents, type ServerSentEvent } from './server-sent-events.ts'
 
 async function read(chunks: readonly Uint8Array[]): Promise<ServerSentEvent[]> {
   const events: ServerSentEvent[] = []

@@ -1,0 +1,43 @@
+import { parseSandboxId, type SandboxId } from './ids.ts'
+import { parsePort } from './port.ts'
+
+/** Where the edge is reached from outside. */
+export interface PreviewAddress {
+  readonly scheme: 'http' | 'https'
+  /** The edge's port as visitors see it. */
+  readonly port: number
+  /** What follows the one label `<port>-<sandbox id>`, e.g. `localhost` or `preview.example.com`. */
+  readonly suffix: string
+}
+
+const DEFAULT_PORTS = { http: 80, https: 443 } as const
+
+/** `http://3000-6f0c….localhost:8081`, without a slash at the end. */
+export function previewUrl({ scheme, port, suffix }: PreviewAddress, sandboxId: string, guestPort: number): string {
+  const visible = port === DEFAULT_PORTS[scheme] ? '' : `:${port}`
+  return `${scheme}://${guestPort}-${sandboxId}.${suffix}${visible}`
+}
+
+export interface PreviewHost {
+  readonly sandboxId: SandboxId
+  /** The TCP port inside the sandbox. */
+  readonly port: number
+}
+
+/** `:` and a port of ours or of whoever stands before us; empty counts as none (RFC 9110, 4.2.3). */
+const OWN_PORT = /:\d{0,5}$/
+
+/**
+ * The sandbox and port that a `Host` header or a `:authority` names; `null` for anything else. Upper case and one dot at
+ * the end are the same host (RFC 4343; RFC 1034, 3.1).
+ */
+export function parsePreviewHost(host: string, suffix: string): PreviewHost | null {
+  const name = host.replace(OWN_PORT, '').toLowerCase().replace(/\.$/, '')
+  const tail = `.${suffix}`
+  if (!name.endsWith(tail)) return null
+  const label = name.slice(0, -tail.length)
+  const dash = label.indexOf('-')
+  const port = parsePort(label.slice(0, dash))
+  const sandboxId = parseSandboxId(label.slice(dash + 1))
+  return port === null || sandboxId === null ? null : { sandboxId, port }
+}

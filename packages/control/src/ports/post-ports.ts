@@ -1,0 +1,49 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { MAX_NAMED_PORTS, port, portBody, type Port } from '@offshoot/contract/port'
+import { previewUrl } from '@offshoot/contract/preview-address'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../control.ts'
+import { sandboxOf } from '../http/admission.ts'
+import { parseBody } from '../http/body.ts'
+import { listeningPorts } from './listening-ports.ts'
+import { namePort, portsOfSandbox } from './port-statements.ts'
+
+/** `POST /v1/sandboxes/{id}/ports`: 201. One that has a name gets the new one. Nothing needs to listen there yet. */
+export function postPorts(app: FastifyInstance, control: Control): void {
+  app.post('/v1/sandboxes/:id/ports', {
+    config: {
+      credential: 'key-or-jwt',
+      loads: 'sandbox',
+      docs: {
+        summary: 'Name a port of a sandbox',
+        tag: 'Ports',
+        body: portBody,
+        status: 201,
+        answer: port,
+        errors: ['invalidField', 'notFound', 'tooManyPorts', 'agentUnreachable'],
+      },
+    },
+    handler: async (request, reply) => {
+      const row = sandboxOf(request)
+      const { port: number, label = null } = parseBody(request, portBody)
+      // Asked before anything is written: an answer that cannot be given must not leave a name behind.
+      const listening = await listeningPorts(control, row, request.id)
+      const { pool } = control.database
+      const [named] = await namePort(pool, row.id, number, label, MAX_NAMED_PORTS)
+      if (named === undefined) throw await whyNot(control, row.id)
+      const shown: Port = {
+        ...named,
+        listening: listening.has(number),
+        source: 'user',
+        url: previewUrl(control.config.preview, row.id, number),
+      }
+      return reply.code(201).send(shown)
+    },
+  })
+}
+
+/** A sandbox that is gone took its ports with it. */
+async function whyNot({ database }: Control, id: string): Promise<ApiError> {
+  const isGone = (await portsOfSandbox(database.pool, id)).length === 0
+  return isGone ? new ApiError('notFound') : new ApiError('tooManyPorts', { max: MAX_NAMED_PORTS })
+}

@@ -1,0 +1,55 @@
+import type { Readable } from 'node:stream'
+import { type AgentSandbox, agentSandbox, type AgentSandboxList, agentSandboxList } from '@offshoot/contract/agent-api'
+import { Pool } from 'undici'
+import { EdgeCredential } from './edge-credential.ts'
+
+/** Milliseconds for a question about places. */
+const ANSWER_MS = 5_000
+/** Milliseconds without a byte of an event stream, whose heartbeat comes every 15 s. */
+const EVENTS_SILENCE_MS = 45_000
+/** Questions at the same time, beside the event stream. */
+const CONNECTIONS = 8
+
+/** What the edge asks one agent about its sandboxes. */
+export class Agent {
+  readonly url: string
+  readonly credential: EdgeCredential
+  readonly #pool: Pool
+
+  constructor({ url, secret }: { readonly url: string; readonly secret: string }) {
+    this.url = url
+    this.credential = new EdgeCredential(secret)
+    this.#pool = new Pool(url, { connections: CONNECTIONS, bodyTimeout: EVENTS_SILENCE_MS })
+  }
+
+  /** Every sandbox, as of the log's record `last_seq`. */
+  async list(signal: AbortSignal): Promise<AgentSandboxList> {
+    const { statusCode, body } = await this.#get('/v1/sandboxes', signal)
+    if (statusCode !== 200) throw new Error(`${this.url} answered its list with ${statusCode}: ${await body.text()}`)
+    return agentSandboxList.parse(await body.json())
+  }
+
+  /** `null` when the agent does not know it. */
+  async find(id: string, signal: AbortSignal): Promise<AgentSandbox | null> {
+    const { statusCode, body } = await this.#get(`/v1/sandboxes/${id}`, signal)
+    if (statusCode === 200) return agentSandbox.parse(await body.json())
+    await body.dump()
+    return null
+  }
+
+  /** The agent's log as server-sent events, from the record after `cursor`. */
+  async events(cursor: number, signal: AbortSignal): Promise<Readable> {
+    const { statusCode, body } = await this.#get(`/v1/agent/events?after=${cursor}`, signal)
+    if (statusCode === 200) return body
+    throw new Error(`${this.url} answered its events with ${statusCode}: ${await body.text()}`)
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy()
+  }
+
+  async #get(path: string, signal: AbortSignal) {
+    const headers = { authorization: `Bearer ${await this.credential.get()}` }
+    return this.#pool.request({ method: 'GET', path, headers, headersTimeout: ANSWER_MS, signal })
+  }
+}

@@ -1,0 +1,91 @@
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import type { SandboxId } from '@offshoot/contract/ids'
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { Agent } from './agent.ts'
+
+/** Milliseconds that requests wait for an agent that restarts. */
+const AGENT_AWAY_MS = 10_000
+const RETRY_MS = 100
+/** Characters of a refusal that are read. */
+const MAX_REFUSAL_CHARS = 16 * 1024
+
+/** The agent's answer instead of a connection. */
+export class PortRefused extends Error {
+  override readonly name = 'PortRefused'
+  readonly status: number
+
+  constructor(status: number, text: string) {
+    super(`the agent answered ${status}: ${text}`)
+    this.status = status
+  }
+}
+
+/** The agent could not be reached in time. Nothing has been sent to the sandbox. */
+export class AgentAway extends Error {
+  override readonly name = 'AgentAway'
+}
+
+/**
+ * A TCP connection to a port inside a sandbox, which is woken for it; each direction ends by itself.
+ * An agent that is being restarted is waited for.
+ * @throws PortRefused, AgentAway, DeadlineExceeded
+ */
+export async function openPort(agent: Agent, id: SandboxId, port: number, deadline: Deadline): Promise<Socket> {
+  const patience = deadline.within(AGENT_AWAY_MS, `answer of ${agent.url}`)
+  for (;;) {
+    try {
+      return await openOnce(agent, id, port, deadline)
+    } catch (error) {
+      if (!isAway(error)) throw error
+      if (patience.remainingMs === 0) throw new AgentAway(`${agent.url} is away`, { cause: error })
+    }
+    await delay(RETRY_MS)
+  }
+}
+
+/** 503 is an agent that ends. */
+function isAway(error: unknown): boolean {
+  if (error instanceof PortRefused) return error.status === 503
+  const code = (error as NodeJS.ErrnoException).code
+  return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EHOSTUNREACH' || code === 'ETIMEDOUT'
+}
+
+async function openOnce({ url, credential }: Agent, id: SandboxId, port: number, deadline: Deadline): Promise<Socket> {
+  const { hostname, port: agentPort } = new URL(url)
+  const request = httpRequest(`${url}/v1/sandboxes/${id}/ports/${port}/stream`, {
+    // Neither side's end may close the other.
+    createConnection: () => connect({ host: hostname, port: Number(agentPort), allowHalfOpen: true, noDelay: true }),
+    headers: {
+      connection: 'Upgrade',
+      upgrade: PORT_STREAM_PROTOCOL,
+      authorization: `Bearer ${await credential.get()}`,
+    },
+  })
+  const opened = Promise.withResolvers<Socket>()
+  request.once('upgrade', (_response, socket, head) => {
+    if (head.length > 0) socket.unshift(head)
+    opened.resolve(socket)
+  })
+  request.once('response', (response) => void readRefusal(response).then(opened.reject, opened.reject))
+  request.on('error', opened.reject)
+  request.end()
+  try {
+    return await deadline.race(opened.promise)
+  } catch (error) {
+    request.destroy()
+    // It may come to be at the very moment of giving up.
+    opened.promise.then((socket) => socket.destroy()).catch(() => undefined)
+    throw error
+  }
+}
+
+async function readRefusal(response: IncomingMessage): Promise<PortRefused> {
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    if (text.length < MAX_REFUSAL_CHARS) text += chunk
+  }
+  return new PortRefused(response.statusCode ?? 0, text.slice(0, MAX_REFUSAL_CHARS))
+}

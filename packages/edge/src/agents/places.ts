@@ -1,0 +1,89 @@
+import { type AgentSandbox, type AgentRecord } from '@offshoot/contract/agent-api'
+import type { EventType } from '@offshoot/contract/event'
+import type { SandboxId } from '@offshoot/contract/ids'
+import type { SandboxStatus } from '@offshoot/contract/sandbox'
+import type { Agent } from './agent.ts'
+
+/** Sandboxes whose places are kept; beyond it the oldest is forgotten, and found again by asking. */
+const MAX_KEPT = 200_000
+/** Questions about unknown ids at the same time, over all visitors: whoever makes up ids is told 404 without one. */
+const MAX_ASKING = 32
+
+export interface Place {
+  readonly agent: Agent
+  /** As its agent last said; the agent's word counts, this only saves asking. */
+  readonly status: SandboxStatus
+}
+
+const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
+  'sandbox.running': 'running',
+  'sandbox.resumed': 'running',
+  'sandbox.woken': 'running',
+  'sandbox.paused': 'paused',
+  'sandbox.hibernated': 'hibernated',
+  'vm.died': 'failed',
+  'recover.orphaned': 'failed',
+}
+
+/**
+ * Where each sandbox is. Nothing here outlives the process: agents are the truth, and tell it anew.
+ */
+export class Places {
+  readonly #agents: readonly Agent[]
+  readonly #places = new Map<SandboxId, Place>()
+  #asking = 0
+
+  constructor(agents: readonly Agent[]) {
+    this.#agents = agents
+  }
+
+  /** What is known without asking. */
+  known(id: SandboxId): Place | undefined {
+    return this.#places.get(id)
+  }
+
+  /** Asks the agents where it is not known: one that has just been made may be quicker than the news of it. */
+  async find(id: SandboxId, signal: AbortSignal): Promise<Place | null> {
+    const known = this.#places.get(id)
+    if (known !== undefined) return known
+    if (this.#asking >= MAX_ASKING) return null
+    this.#asking += 1
+    try {
+      const answers = await Promise.all(
+        this.#agents.map(async (agent) => {
+          const sandbox = await agent.find(id, signal).catch(() => null)
+          return sandbox === null ? null : this.#set(agent, sandbox)
+        }),
+      )
+      return answers.find((place) => place !== null) ?? null
+    } finally {
+      this.#asking -= 1
+    }
+  }
+
+  /** The agent does not have it any more. */
+  forget(id: SandboxId): void {
+    this.#places.delete(id)
+  }
+
+  /** All that an agent has. */
+  replace(agent: Agent, sandboxes: readonly AgentSandbox[]): void {
+    const ids = new Set(sandboxes.map(({ id }) => id as SandboxId))
+    for (const [id, place] of this.#places) if (place.agent === agent && !ids.has(id)) this.#places.delete(id)
+    for (const sandbox of sandboxes) this.#set(agent, sandbox)
+  }
+
+  apply(agent: Agent, { event }: AgentRecord): void {
+    const id = event.sandbox_id as SandboxId
+    const status = STATUS_AFTER[event.type]
+    if (event.type === 'sandbox.deleted') this.#places.delete(id)
+    else if (status !== undefined) this.#set(agent, { id, status })
+  }
+
+  #set(agent: Agent, { id, status }: Pick<AgentSandbox, 'id' | 'status'>): Place {
+    const place = { agent, status }
+    this.#places.set(id as SandboxId, place)
+    if (this.#places.size > MAX_KEPT) this.#places.delete(this.#places.keys().next().value as SandboxId)
+    return place
+  }
+}

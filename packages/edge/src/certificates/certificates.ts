@@ -1,0 +1,77 @@
+import { readFile, stat } from 'node:fs/promises'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import type { EdgeConfig } from '@offshoot/contract/process-config'
+import { parsePreviewHost } from '@offshoot/contract/preview-address'
+import type { Logger } from 'pino'
+import { LocalAuthority, type Pem } from './local-authority.ts'
+
+/** Certificates of single hosts that are kept. */
+const MAX_KEPT = 1_000
+/** Milliseconds between two looks at the files of one's own certificate. */
+const LOOK_MS = 30_000
+
+export interface Certificates {
+  /** Shown to who asks for no name. */
+  readonly default: Pem
+  /** Shown to who asks for this one (SNI). */
+  readonly forName: (name: string) => Promise<SecureContext>
+}
+
+/** One's own certificate where one is configured, else the local authority's. */
+export async function openCertificates(config: EdgeConfig, log: Logger): Promise<Certificates> {
+  if (config.certificate !== undefined) return ownCertificate(config.certificate, log)
+  return localCertificates(await LocalAuthority.open(config.data_dir), config.suffix)
+}
+
+/** Read again when the files have changed; the old one stays while the new one cannot be read. */
+async function ownCertificate(
+  paths: { readonly cert: string; readonly key: string },
+  log: Logger,
+): Promise<Certificates> {
+  const read = async () => {
+    const [cert, key] = await Promise.all([readFile(paths.cert, 'utf8'), readFile(paths.key, 'utf8')])
+    return { cert, key }
+  }
+  const lastChange = async () =>
+    Math.max(...(await Promise.all([stat(paths.cert), stat(paths.key)])).map(({ mtimeMs }) => mtimeMs))
+  let changedAt = await lastChange()
+  const first = await read()
+  let context = createSecureContext(first)
+  let lookedAt = performance.now()
+  const refresh = async () => {
+    lookedAt = performance.now()
+    try {
+      const now = await lastChange()
+      if (now === changedAt) return
+      context = createSecureContext(await read())
+      changedAt = now
+    } catch (error) {
+      log.error({ err: error }, 'certificate not read')
+    }
+  }
+  const forName = async () => {
+    if (performance.now() - lookedAt > LOOK_MS) await refresh()
+    return context
+  }
+  return { default: first, forName }
+}
+
+/**
+ * A wildcard, where programs take one: OpenSSL and browsers want two labels behind the asterisk. Under `localhost` each
+ * preview host has its own, made when it is first asked for.
+ */
+async function localCertificates(authority: LocalAuthority, suffix: string): Promise<Certificates> {
+  const wildcard = await authority.issue([`*.${suffix}`, suffix])
+  const ofWildcard = createSecureContext(wildcard)
+  const kept = new Map<string, Promise<SecureContext>>()
+  const forName = async (name: string) => {
+    if (suffix.includes('.') || parsePreviewHost(name, suffix) === null) return ofWildcard
+    const key = name.toLowerCase()
+    const context = kept.get(key) ?? authority.issue([key]).then(createSecureContext)
+    kept.delete(key)
+    kept.set(key, context)
+    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string)
+    return context
+  }
+  return { default: wildcard, forName }
+}

@@ -1,0 +1,50 @@
+import type { EdgeConfig } from '@offshoot/contract/process-config'
+import type { Logger } from 'pino'
+import { Agent } from './agents/agent.ts'
+import { followAgent } from './agents/follow-agent.ts'
+import { Places } from './agents/places.ts'
+import { openCertificates } from './certificates/certificates.ts'
+import { Front } from './front/front.ts'
+import { handleOwn } from './front/own-host.ts'
+import { SandboxLimits } from './limits/sandbox-limits.ts'
+import { GuestPools } from './preview/guest-pools.ts'
+import { Preview } from './preview/preview.ts'
+
+export interface Edge {
+  readonly front: Front
+  /** Ends upgraded connections, which have no end of their own. */
+  endUpgraded(): void
+  /** Once the front is closed. */
+  stop(): Promise<void>
+}
+
+/** The wiring of the process. */
+export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> {
+  const { suffix, trusts_forwarded: trustsForwarded } = config
+  const wakeMs = config.limits.wake_seconds * 1000
+  const agents = config.agents.map((agent) => new Agent(agent))
+  const places = new Places(agents)
+  const pools = new GuestPools({ connections: config.limits.concurrent, wakeMs })
+  const limits = new SandboxLimits({
+    perSecond: config.limits.requests_per_second,
+    concurrent: config.limits.concurrent,
+  })
+  const preview = new Preview({ suffix, places, pools, limits, wakeMs, trustsForwarded, log })
+  const front = new Front({
+    maxConnections: config.limits.connections,
+    certificates: await openCertificates(config, log),
+    handle: (request, response, expectsContinue) => {
+      if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
+    },
+  })
+  const stopped = new AbortController()
+  const following = agents.map((agent) => followAgent(agent, places, log, stopped.signal))
+  const stop = async () => {
+    stopped.abort()
+    await Promise.all(following)
+    limits.stop()
+    await pools.close()
+    await Promise.all(agents.map((agent) => agent.close()))
+  }
+  return { front, endUpgraded: () => preview.endUpgraded(), stop }
+}

@@ -1,0 +1,20 @@
+import type { Duplex } from 'node:stream'
+
+const ANSWERS: Readonly<Record<string, readonly [status: string, error: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'request header fields too large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'chunk extensions too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request timeout'],
+}
+const BAD_REQUEST = ['400 Bad Request', 'bad request'] as const
+
+/** What no server could answer, because it is no request. */
+export function answerBadRequest({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const [status, error] = ANSWERS[code ?? ''] ?? BAD_REQUEST
+  const body = JSON.stringify({ error })
+  const head = `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`)
+}

@@ -1,0 +1,147 @@
+/**
+ * The edge's one port. What a connection begins with says what it is: TLS (then HTTP/2 or HTTP/1.1, as the visitor's ALPN
+ * says), HTTP/2 in the clear (RFC 9113, 3.3), or HTTP/1.1.
+ */
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from 'node:http2'
+import type { Socket } from 'node:net'
+import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
+import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
+import type { Certificates } from '../certificates/certificates.ts'
+import { answerBadRequest } from './answer-bad-request.ts'
+import { asVisitorResponse, type VisitorRequest, type VisitorResponse } from '../preview/visitor.ts'
+
+/** Milliseconds to say what a connection is, and to send the head of a request. */
+const HEAD_MS = 60_000
+/** Milliseconds an idle connection stays open; above what load balancers usually keep theirs. */
+const KEEP_ALIVE_MS = 75_000
+/** Milliseconds for the rest of an answer when its visitor has closed its half: most of those have left. */
+const HALF_CLOSED_MS = 5_000
+/** Bytes of a request's head. */
+const MAX_HEAD_BYTES = 64 * 1024
+/** Requests of one HTTP/2 connection at the same time. */
+const MAX_STREAMS = 128
+/** Bytes of one HTTP/2 upload, and of all of a connection, that may be under way. */
+const WINDOW_BYTES = 1024 * 1024
+
+const TLS_HANDSHAKE = 0x16
+const HTTP2_PREFACE = Buffer.from('PRI * HTTP/2.0\r\n')
+
+export interface FrontOptions {
+  readonly maxConnections: number
+  readonly certificates: Certificates
+  readonly handle: (request: VisitorRequest, response: VisitorResponse, expectsContinue: boolean) => void
+}
+
+export class Front {
+  readonly server: Server
+  readonly #http2: Http2Server
+  readonly #tls: TlsServer
+  readonly #serveHttp1: (socket: Socket) => void
+  readonly #sessions = new Set<ServerHttp2Session>()
+
+  constructor({ maxConnections, certificates, handle }: FrontOptions) {
+    this.server = createHttpServer({
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEAD_MS,
+      // An upload takes as long as it takes; who sends none for long is ended by the server inside.
+      requestTimeout: 0,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      noDelay: true,
+      shouldUpgradeCallback: isWebSocketUpgrade,
+    })
+    this.server.maxConnections = maxConnections
+    this.server.on('clientError', answerBadRequest)
+    this.server.on('request', (request, response) => handle(request, response, false))
+    this.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+      handle(request, response, true),
+    )
+    routeUpgrades(this.server, (request, response) => handle(request, response, false))
+    this.#http2 = this.#createHttp2(handle)
+    this.#tls = createTlsServer({
+      ALPNProtocols: ['h2', 'http/1.1'],
+      handshakeTimeout: HEAD_MS,
+      ...certificates.default,
+      // Node wants a callback.
+      // oxlint-disable-next-line promise/no-callback-in-promise
+      SNICallback: (name, done) => void certificates.forName(name).then((context) => done(null, context), done),
+    })
+    this.#tls.on('secureConnection', (socket) => this.#onSecure(socket))
+    this.#tls.on('tlsClientError', (_error, socket) => socket.destroy())
+    // Taken over: a connection is looked at before it is served.
+    const [serve] = this.server.listeners('connection')
+    this.#serveHttp1 = (socket) => {
+      socket.once('end', () => giveUpSoon(socket))
+      serve?.call(this.server, socket)
+    }
+    // Node's own default takes the end of a visitor's half for the end of everything.
+    ;(this.server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true
+    this.server.removeAllListeners('connection')
+    this.server.on('connection', (socket) => this.#onConnection(socket))
+  }
+
+  /** Ends idle connections and lets the others finish. */
+  close(): void {
+    this.server.close()
+    for (const session of this.#sessions) session.close()
+  }
+
+  /** Ends all. */
+  closeNow(): void {
+    this.server.closeAllConnections()
+    for (const session of this.#sessions) session.destroy()
+  }
+
+  #onConnection(socket: Socket): void {
+    socket.setTimeout(HEAD_MS, () => socket.destroy())
+    socket.once('error', () => socket.destroy())
+    socket.once('data', (first) => {
+      socket.setTimeout(0)
+      socket.pause()
+      socket.unshift(first)
+      if (first[0] === TLS_HANDSHAKE) this.#tls.emit('connection', socket)
+      else if (first.subarray(0, HTTP2_PREFACE.length).equals(HTTP2_PREFACE)) this.#http2.emit('connection', socket)
+      else this.#serveHttp1(socket)
+      process.nextTick(() => socket.resume())
+    })
+  }
+
+  #onSecure(socket: TLSSocket): void {
+    if (socket.alpnProtocol === 'h2') this.#http2.emit('connection', socket)
+    else this.#serveHttp1(socket)
+  }
+
+  #createHttp2(handle: FrontOptions['handle']): Http2Server {
+    const server = createHttp2Server({
+      settings: {
+        maxConcurrentStreams: MAX_STREAMS,
+        initialWindowSize: WINDOW_BYTES,
+        maxHeaderListSize: MAX_HEAD_BYTES,
+      },
+    })
+    server.on('request', (request, response) => handle(request, asVisitorResponse(response), false))
+    server.on('checkContinue', (request, response) => handle(request, asVisitorResponse(response), true))
+    server.on('session', (session) => this.#onSession(session))
+    server.on('sessionError', () => undefined)
+    return server
+  }
+
+  #onSession(session: ServerHttp2Session): void {
+    let streams = 0
+    session.setLocalWindowSize(WINDOW_BYTES)
+    session.on('stream', (stream) => {
+      streams += 1
+      stream.once('close', () => (streams -= 1))
+      // Of one that was reset; its request hears of it too.
+      stream.on('error', () => undefined)
+    })
+    session.setTimeout(KEEP_ALIVE_MS, () => streams === 0 && session.close())
+    this.#sessions.add(session)
+    session.once('close', () => this.#sessions.delete(session))
+  }
+}
+
+function giveUpSoon(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), HALF_CLOSED_MS)
+  socket.once('close', () => clearTimeout(timer))
+}

@@ -1,0 +1,16 @@
+import { refusals, sendRefusal } from '../preview/refusal.ts'
+import { hostOf, type VisitorRequest, type VisitorResponse } from '../preview/visitor.ts'
+
+const OK = JSON.stringify({ status: 'ok' })
+
+/** What is for no sandbox: whether the edge is there, and nothing else. */
+export function handleOwn(request: VisitorRequest, response: VisitorResponse): void {
+  if (hostOf(request) === null) {
+    sendRefusal(request, response, refusals.badRequest('the request must name one host'))
+  } else if (request.url === '/healthz' && request.method === 'GET') {
+    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': OK.length })
+    response.end(OK)
+  } else {
+    sendRefusal(request, response, refusals.unknownHost())
+  }
+}

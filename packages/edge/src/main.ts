@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { edgeConfig } from '@offshoot/contract/process-config'
+import { pino } from 'pino'
+import { startEdge } from './edge.ts'
+
+/** Milliseconds for requests that run when the process is told to end. */
+const FINISH_MS = 8_000
+/** Milliseconds between two looks for connections that have become idle. */
+const SWEEP_MS = 50
+
+const [configPath] = process.argv.slice(2)
+if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
+const config = edgeConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
+const log = pino({ level: config.log_level })
+
+const edge = await startEdge(config, log)
+const { server } = edge.front
+server.listen(config.listen)
+server.once('listening', () => log.info({ address: server.address() }, 'listening'))
+server.once('error', (error) => {
+  log.fatal({ err: error }, 'edge cannot listen')
+  process.exit(1)
+})
+
+let isEnding = false
+async function end(signal: string): Promise<void> {
+  if (isEnding) return
+  isEnding = true
+  log.info({ signal }, 'ending')
+  setTimeout(() => edge.front.closeNow(), FINISH_MS).unref()
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
+  const closed = new Promise((resolve) => server.once('close', resolve))
+  edge.front.close()
+  edge.endUpgraded()
+  await closed
+  clearInterval(sweep)
+  await edge.stop()
+  log.info('ended')
+  process.exit(0)
+}
+process.on('SIGTERM', (signal) => void end(signal))
+process.on('SIGINT', (signal) => void end(signal))

@@ -1,0 +1,77 @@
+import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { HttpUpgrade } from '@offshoot/kit/http-upgrades'
+import { joinSockets } from './join-sockets.ts'
+import { refusals } from './refusal.ts'
+import { responseHeaders } from './response-headers.ts'
+
+/** Milliseconds that a server inside has to agree to an upgrade. */
+const ANSWER_MS = 60_000
+
+export interface UpgradeForwarded {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly upgrade: HttpUpgrade
+  /** Names and values alternate. */
+  readonly headers: readonly string[]
+  readonly target: string
+}
+
+/**
+ * Asks a server inside a sandbox for the upgrade that a visitor wants, on a connection of its own. Once it agrees, the two
+ * connections are one, byte for byte: close codes, pings and extensions are between visitor and server.
+ * @param inside the connection to the server; belongs to this from here on
+ * @returns the visitor's connection when it was upgraded; `null` when it was answered like any other request
+ */
+export async function forwardUpgrade(inside: Socket, forwarded: UpgradeForwarded): Promise<Socket | null> {
+  const { request, response, upgrade, headers, target } = forwarded
+  const leave = () => inside.destroy()
+  response.once('close', leave)
+  const answer = await ask(inside, request, target, [...headers, 'connection', 'Upgrade', 'upgrade', 'websocket'])
+  response.off('close', leave)
+  if (answer.kind === 'refused') {
+    passOn(answer.response, response)
+    return null
+  }
+  const visitor = upgrade.take()
+  const answered = responseHeaders(answer.response.rawHeaders)
+  visitor.write(headOf([...answered, 'connection', 'Upgrade', 'upgrade', 'websocket']), 'latin1')
+  if (upgrade.head.length > 0) visitor.unshift(upgrade.head)
+  if (answer.head.length > 0) answer.socket.unshift(answer.head)
+  joinSockets(visitor, answer.socket)
+  return visitor
+}
+
+type Answer =
+  | { readonly kind: 'agreed'; readonly response: IncomingMessage; readonly socket: Socket; readonly head: Buffer }
+  | { readonly kind: 'refused'; readonly response: IncomingMessage }
+
+function ask(inside: Socket, { method }: IncomingMessage, path: string, headers: string[]): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const asked = httpRequest({ createConnection: () => inside, agent: false, method, path, headers })
+  asked.setTimeout(ANSWER_MS, () => asked.destroy(refusals.tooSlow()))
+  asked.once('upgrade', (response, _stream, head) => {
+    inside.setTimeout(0)
+    const isWebSocket = response.headers.upgrade?.toLowerCase() === 'websocket'
+    if (isWebSocket) resolve({ kind: 'agreed', response, socket: inside, head })
+    else asked.destroy(new Error('the server agreed to another protocol'))
+  })
+  asked.once('response', (response) => resolve({ kind: 'refused', response }))
+  asked.on('error', reject)
+  asked.end()
+  return promise
+}
+
+function passOn(from: IncomingMessage, to: ServerResponse): void {
+  to.sendDate = false
+  to.writeHead(from.statusCode ?? 502, from.statusMessage, responseHeaders(from.rawHeaders))
+  from.pipe(to)
+  from.once('error', () => to.destroy())
+  to.once('close', () => from.destroy())
+}
+
+function headOf(headers: readonly string[]): string {
+  let head = 'HTTP/1.1 101 Switching Protocols\r\n'
+  for (let at = 0; at + 1 < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`
+  return `${head}\r\n`
+}

@@ -1,0 +1,166 @@
+import type { IncomingMessage } from 'node:http'
+import { PassThrough } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import type { TakenPool } from './guest-pools.ts'
+import { asFields, responseHeaders } from './response-headers.ts'
+import { refusalOf, sendRefusal } from './refusal.ts'
+import { hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './visitor.ts'
+
+/** What may be sent again when a kept connection turns out to be gone (RFC 9110, 9.2.1), once. */
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+const BROKEN = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+const TRIES = 2
+
+export interface Forwarded {
+  readonly request: VisitorRequest
+  readonly response: VisitorResponse
+  /** Names and values alternate. */
+  readonly headers: readonly string[]
+  readonly target: string
+  /** Inside the sandbox. */
+  readonly port: number
+  /** The visitor waits for 100 before it sends a body. */
+  readonly expectsContinue: boolean
+}
+
+/**
+ * Sends a request to a server inside a sandbox and its answer back, as they come: nothing is kept, and whoever is slower
+ * holds back the other. `done` is called when both are over.
+ *
+ *     asked → answering → over         (a visitor that leaves, or a server that breaks off, leads to `over` from anywhere)
+ */
+export function forward(pool: TakenPool, forwarded: Forwarded, done: () => void): void {
+  new Forwarding(pool, forwarded, done).start()
+}
+
+class Forwarding implements Dispatcher.DispatchHandler {
+  readonly #forwarded: Forwarded
+  readonly #done: () => void
+  readonly #hasBody: boolean
+  #pool: TakenPool
+  #controller: Dispatcher.DispatchController | undefined
+  #tries = 0
+  #isOver = false
+  #hasLeft = false
+  #hasContinued = false
+  /** Its body, that is. */
+  #hasBegun = false
+
+  constructor(pool: TakenPool, forwarded: Forwarded, done: () => void) {
+    this.#pool = pool
+    this.#forwarded = forwarded
+    this.#done = done
+    this.#hasBody = hasBody(forwarded.request)
+  }
+
+  start(): void {
+    const { response } = this.#forwarded
+    response.once('close', () => this.#leave())
+    this.#dispatch()
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#hasLeft) controller.abort(new Error('the visitor has left'))
+    else this.#continue()
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, _headers: unknown, message = ''): void {
+    // What an answer begins with (100, 103) is between the server and us.
+    if (status < 200) return
+    const { request, response } = this.#forwarded
+    const headers = responseHeaders(controller.rawHeaders as (Buffer | string)[])
+    try {
+      if (isHttp2(request)) response.writeHead(status, asFields(headers))
+      else this.#writeHead(request, status, message, headers)
+    } catch (error) {
+      // A status or a header that nobody may be sent.
+      controller.abort(error as Error)
+      return
+    }
+    // A stream of events may have nothing to say yet.
+    process.nextTick(() => {
+      if (!this.#hasBegun && !this.#isOver && !response.destroyed) response.flushHeaders()
+    })
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { response } = this.#forwarded
+    this.#hasBegun = true
+    if (response.write(chunk)) return
+    controller.pause()
+    response.once('drain', () => controller.resume())
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    this.#isOver = true
+    const { response } = this.#forwarded
+    const trailers = responseHeaders((controller.rawTrailers ?? []) as (Buffer | string)[])
+    if (trailers.length > 0) response.addTrailers(asFields(trailers))
+    response.end()
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    if (this.#isOver) return
+    const { request, response, port } = this.#forwarded
+    if (this.#mayTryAgain(error)) {
+      this.#pool = this.#pool.renew()
+      this.#dispatch()
+      return
+    }
+    this.#isOver = true
+    // An answer that was begun cannot be taken back: the visitor must see that it is not whole.
+    if (response.headersSent) response.destroy()
+    else sendRefusal(request, response, refusalOf(error, port))
+  }
+
+  #dispatch(): void {
+    const { request, headers, target } = this.#forwarded
+    this.#tries += 1
+    this.#controller = undefined
+    try {
+      // Of any token (RFC 9110, 9.1), not only those that the type lists.
+      const method = request.method as Dispatcher.HttpMethod
+      this.#pool.dispatcher.dispatch({ method, path: target, headers: headers as string[], body: this.#body() }, this)
+    } catch (error) {
+      this.onResponseError(undefined, error as Error)
+    }
+  }
+
+  /** Not the request itself: it would be destroyed with its connection, and could not be answered. */
+  #body(): PassThrough | null {
+    return this.#hasBody ? this.#forwarded.request.pipe(new PassThrough()) : null
+  }
+
+  #writeHead(request: IncomingMessage, status: number, message: string, headers: string[]): void {
+    const { response } = this.#forwarded
+    response.sendDate = false
+    // What is left of an upload is not waited for.
+    if (this.#hasBody && !request.complete) headers.push('connection', 'close')
+    response.writeHead(status, message, headers)
+  }
+
+  #continue(): void {
+    if (!this.#forwarded.expectsContinue || this.#hasContinued) return
+    this.#hasContinued = true
+    this.#forwarded.response.writeContinue()
+  }
+
+  #mayTryAgain(error: Error): boolean {
+    const { request, response } = this.#forwarded
+    const isSafe = SAFE.has(request.method ?? '') && !this.#hasBody
+    const isBroken = BROKEN.has((error as NodeJS.ErrnoException).code ?? '')
+    return isSafe && isBroken && !response.headersSent && !this.#hasLeft && this.#tries < TRIES
+  }
+
+  /** The answer is out, or the visitor has gone before. */
+  #leave(): void {
+    this.#hasLeft = true
+    if (!this.#isOver) {
+      this.#isOver = true
+      this.#controller?.abort(new Error('the visitor has left'))
+    }
+    this.#pool.done()
+    this.#done()
+  }
+}

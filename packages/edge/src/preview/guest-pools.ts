@@ -1,0 +1,130 @@
+import type { SandboxId } from '@offshoot/contract/ids'
+import { Deadline } from '@offshoot/kit/deadline'
+import { type Dispatcher, Pool } from 'undici'
+import type { Agent } from '../agents/agent.ts'
+import { openPort } from '../agents/open-port.ts'
+
+/** Pools at the same time; beyond it the one that was used longest ago is closed. */
+const MAX_POOLS = 2_000
+/** Milliseconds that an unused connection stays open. It counts as activity of its sandbox, so not for long. */
+const KEEP_ALIVE_MS = 4_000
+/** Milliseconds after which a pool that nobody uses is let go. */
+const POOL_IDLE_MS = 10_000
+/** Milliseconds until a server inside has begun its answer. */
+const ANSWER_MS = 10 * 60_000
+/** Bytes of the head of an answer. */
+const MAX_HEAD_BYTES = 64 * 1024
+
+export interface GuestPort {
+  readonly agent: Agent
+  readonly sandboxId: SandboxId
+  readonly port: number
+}
+
+/** A place in a pool, for one request. */
+export interface TakenPool {
+  readonly dispatcher: Dispatcher
+  /** The same with connections of which none was there before: one that was kept has turned out to be gone. */
+  renew(): TakenPool
+  /** At the end of the request. */
+  done(): void
+}
+
+interface Kept {
+  readonly pool: Pool
+  readonly agent: Agent
+  users: number
+  idle: NodeJS.Timeout | undefined
+}
+
+/** Keep-alive connections to servers inside sandboxes, a pool for each of their ports. */
+export class GuestPools {
+  readonly #pools = new Map<string, Kept>()
+  readonly #connections: number
+  readonly #wakeMs: number
+
+  /** @param connections of one port at the same time */
+  constructor({ connections, wakeMs }: { readonly connections: number; readonly wakeMs: number }) {
+    this.#connections = connections
+    this.#wakeMs = wakeMs
+  }
+
+  take(target: GuestPort): TakenPool {
+    const key = `${target.sandboxId}:${target.port}`
+    const before = this.#pools.get(key)
+    if (before !== undefined && before.agent !== target.agent) this.#drop(key, before)
+    const kept = this.#pools.get(key) ?? this.#open(key, target)
+    kept.users += 1
+    clearTimeout(kept.idle)
+    const done = this.#leave(key, kept)
+    const renew = () => {
+      done()
+      // Once for all who find it out at the same time.
+      if (this.#pools.get(key) === kept) this.#drop(key, kept)
+      return this.take(target)
+    }
+    return { dispatcher: kept.pool, renew, done }
+  }
+
+  async close(): Promise<void> {
+    const pools = [...this.#pools.values()]
+    for (const { idle } of pools) clearTimeout(idle)
+    this.#pools.clear()
+    await Promise.all(pools.map(({ pool }) => pool.destroy()))
+  }
+
+  #open(key: string, { agent, sandboxId, port }: GuestPort): Kept {
+    const pool = new Pool('http://sandbox', {
+      connections: this.#connections,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      headersTimeout: ANSWER_MS,
+      // A stream of events may be silent for as long as it likes.
+      bodyTimeout: 0,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      connect: (_options, callback) => {
+        // undici wants a callback.
+        // oxlint-disable promise/no-callback-in-promise
+        openPort(agent, sandboxId, port, Deadline.after(this.#wakeMs, `port ${port} of ${sandboxId}`)).then(
+          (socket) => callback(null, socket),
+          (error: Error) => callback(error, null),
+        )
+        // oxlint-enable promise/no-callback-in-promise
+      },
+    })
+    const kept = { pool, agent, users: 0, idle: undefined }
+    this.#pools.set(key, kept)
+    if (this.#pools.size > MAX_POOLS) this.#dropOldest()
+    return kept
+  }
+
+  #leave(key: string, kept: Kept): () => void {
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      kept.users -= 1
+      if (this.#pools.get(key) !== kept) return
+      // The order of the map is that of the last use.
+      this.#pools.delete(key)
+      this.#pools.set(key, kept)
+      if (kept.users === 0) kept.idle = setTimeout(() => this.#drop(key, kept), POOL_IDLE_MS).unref()
+    }
+  }
+
+  #dropOldest(): void {
+    for (const [key, kept] of this.#pools) {
+      if (kept.users > 0) continue
+      this.#drop(key, kept)
+      return
+    }
+  }
+
+  /** Requests under way are finished. */
+  #drop(key: string, kept: Kept): void {
+    clearTimeout(kept.idle)
+    this.#pools.delete(key)
+    void kept.pool.close().catch(() => undefined)
+  }
+}

@@ -1,0 +1,44 @@
+/** What is meant for our own API and came here by mistake: no sandbox must see it. */
+
+/** API keys and broker tokens (`Authorization: Bearer ofs_…`, as many schemes as there are). */
+const OWN_TOKEN = /^\s*\S+\s+ofs_/i
+const OWN_TOKEN_IN_QUERY = /^access_token=ofs_/i
+const OWN_AUDIENCE = 'offshoot'
+/** Cookies of our accounts. */
+const OWN_COOKIE = /^(__Secure-|__Host-)?(better-auth|offshoot)[._-]/i
+
+export function isOwnAuthorization(value: string): boolean {
+  return OWN_TOKEN.test(value) || isOwnJwt(value)
+}
+
+/** By the audience that control gives its tokens (`control/identity/accounts.ts`). */
+function isOwnJwt(value: string): boolean {
+  const payload = /^\s*bearer\s+[\w-]+\.([\w-]+)\.[\w-]+\s*$/i.exec(value)?.[1]
+  if (payload === undefined) return false
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    return (
+      typeof claims === 'object' && claims !== null && 'aud' in claims && [claims.aud].flat().includes(OWN_AUDIENCE)
+    )
+  } catch {
+    return false
+  }
+}
+
+/** The header without our cookies; `null` when none is left. */
+export function withoutOwnCookies(value: string): string | null {
+  if (!/better-auth|offshoot/i.test(value)) return value
+  const others = value.split(';').filter((cookie) => !OWN_COOKIE.test(cookie.trim()))
+  return others.length === 0 ? null : others.join(';').trim()
+}
+
+/** The request target without our tokens in its query. */
+export function withoutOwnToken(target: string): string {
+  const at = target.indexOf('?')
+  if (at === -1 || !target.includes('ofs_', at)) return target
+  const kept = target
+    .slice(at + 1)
+    .split('&')
+    .filter((field) => !OWN_TOKEN_IN_QUERY.test(field))
+  return kept.length === 0 ? target.slice(0, at) : `${target.slice(0, at)}?${kept.join('&')}`
+}

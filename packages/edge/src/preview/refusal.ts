@@ -1,0 +1,125 @@
+import { DeadlineExceeded } from '@offshoot/kit/deadline'
+import { errors } from 'undici'
+import { AgentAway, PortRefused } from '../agents/open-port.ts'
+import type { VisitorRequest, VisitorResponse } from './visitor.ts'
+
+/** An answer of the edge's own, in place of a sandbox's. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly status: number
+  /** For people: what to do about it. */
+  readonly advice: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: number, error: string, advice = '', headers: Readonly<Record<string, string>> = {}) {
+    super(error)
+    this.status = status
+    this.advice = advice
+    this.headers = headers
+  }
+}
+
+const RETRY = { 'retry-after': '1' }
+
+export const refusals = {
+  badRequest: (why: string) => new Refusal(400, why),
+  unknownHost: () =>
+    new Refusal(
+      404,
+      'not found',
+      'Preview addresses look like http://<port>-<sandbox id>.<suffix>; this is none of them.',
+    ),
+  unknownSandbox: () => new Refusal(404, 'sandbox not found', 'It does not exist, or it has been deleted.'),
+  notRunning: () => new Refusal(404, 'sandbox not found or not running', 'It failed, or it is being deleted.'),
+  paused: () =>
+    new Refusal(
+      503,
+      'sandbox is paused',
+      'Resume it with POST /v1/sandboxes/{id}/resume, then load this page again.',
+      RETRY,
+    ),
+  nothingListening: (port: number) =>
+    new Refusal(
+      502,
+      `nothing is listening on port ${port}`,
+      `Start a server in the sandbox, for example: python3 -m http.server ${port} — then load this page again.`,
+    ),
+  noMemory: () => new Refusal(503, 'insufficient host memory for sandbox', 'It cannot be woken just now.', RETRY),
+  tooManyRequests: () => new Refusal(429, 'too many requests to this sandbox', '', RETRY),
+  tooManyConnections: () => new Refusal(429, 'too many connections to this sandbox', '', RETRY),
+  agentAway: () => new Refusal(502, 'agent unreachable', 'The host of this sandbox cannot be reached just now.', RETRY),
+  tooSlow: () => new Refusal(504, 'the sandbox did not answer in time', '', RETRY),
+  badAnswer: (port: number) => new Refusal(502, `the server on port ${port} gave no valid HTTP answer`),
+  shuttingDown: () => new Refusal(503, 'shutting down', '', RETRY),
+} as const
+
+/** What a visitor is told of a failure before the first byte of an answer. */
+export function refusalOf(error: unknown, port: number): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof PortRefused) return ofAgent(error, port)
+  if (error instanceof AgentAway) return refusals.agentAway()
+  if (error instanceof DeadlineExceeded || error instanceof errors.HeadersTimeoutError) return refusals.tooSlow()
+  return refusals.badAnswer(port)
+}
+
+function ofAgent({ status }: PortRefused, port: number): Refusal {
+  switch (status) {
+    case 404:
+      return refusals.notRunning()
+    case 409:
+      return refusals.paused()
+    case 429:
+      return refusals.tooManyConnections()
+    case 502:
+      return refusals.nothingListening(port)
+    case 507:
+      return refusals.noMemory()
+    default:
+      return refusals.agentAway()
+  }
+}
+
+/** Answers with a page, or with JSON to who asks for that and for no page. */
+export function sendRefusal(request: VisitorRequest, response: VisitorResponse, refusal: Refusal): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy()
+    return
+  }
+  const accept = request.headers.accept ?? ''
+  const isJson = /application\/([\w.-]+\+)?json/i.test(accept) && !/text\/html/i.test(accept)
+  const body = Buffer.from(isJson ? jsonOf(refusal) : pageOf(refusal))
+  response.writeHead(refusal.status, {
+    ...refusal.headers,
+    'content-type': isJson ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8',
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...(isJson ? {} : { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }),
+    // What is left of an upload is not waited for.
+    ...(request.httpVersionMajor === 1 && !request.complete && { connection: 'close' }),
+  })
+  if (request.method === 'HEAD') response.end()
+  else response.end(body)
+}
+
+function jsonOf({ message, advice }: Refusal): string {
+  return JSON.stringify({ error: message, ...(advice !== '' && { detail: advice }) })
+}
+
+const STYLE =
+  'body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:40rem;padding:0 1rem;color:#222;background:#fff}' +
+  'h1{font-size:1.3rem}p{color:#555}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}p{color:#aaa}}'
+
+function pageOf({ status, message, advice }: Refusal): string {
+  const title = escape(`${message[0]?.toUpperCase() ?? ''}${message.slice(1)}`)
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${status} ${title}</title>
+<style>${STYLE}</style></head><body><h1>${title}</h1>${advice === '' ? '' : `<p>${escape(advice)}</p>`}</body></html>
+`
+}
+
+const ESCAPED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+function escape(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => ESCAPED[character] ?? character)
+}

@@ -1,0 +1,56 @@
+import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
+import { isOwnAuthorization, withoutOwnCookies } from './own-credentials.ts'
+import { isHttp2, schemeOf, type VisitorRequest } from './visitor.ts'
+
+/** Said anew by us, or answered by us (`expect`), or nobody's business inside. */
+const REPLACED = new Set([
+  'expect',
+  'forwarded',
+  'host',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-offshoot-org',
+  'x-real-ip',
+])
+
+/**
+ * What a server inside a sandbox is sent: the visitor's headers as they came, but for those of the connection, our own
+ * credentials, and what only a proxy may say. Names and values alternate.
+ */
+export function requestHeaders(request: VisitorRequest, host: string, trustsForwarded: boolean): string[] {
+  const headers: string[] = ['host', host]
+  const connection = namedByConnection(request.headers.connection)
+  for (const [name, value] of fieldsOf(request)) {
+    const lower = name.toLowerCase()
+    if (REPLACED.has(lower) || isHopByHop(lower, connection)) continue
+    const kept = withoutOurs(lower, value)
+    if (kept !== null) headers.push(name, kept)
+  }
+  const given = trustsForwarded ? request.headers : {}
+  const address = request.socket.remoteAddress ?? 'unknown'
+  const before = given['x-forwarded-for']
+  headers.push('x-forwarded-for', before === undefined ? address : `${String(before)}, ${address}`)
+  headers.push('x-forwarded-host', host)
+  headers.push('x-forwarded-proto', String(given['x-forwarded-proto'] ?? schemeOf(request)))
+  return headers
+}
+
+function withoutOurs(name: string, value: string): string | null {
+  if (name === 'authorization') return isOwnAuthorization(value) ? null : value
+  return name === 'cookie' ? withoutOwnCookies(value) : value
+}
+
+/** HTTP/1.1: each as it came, repeated ones too. HTTP/2: joined as RFC 9113 wants it (8.2.3), without pseudo-headers. */
+function* fieldsOf(request: VisitorRequest): Generator<[string, string]> {
+  if (!isHttp2(request)) {
+    const { rawHeaders } = request
+    for (let at = 0; at + 1 < rawHeaders.length; at += 2) yield [rawHeaders[at] as string, rawHeaders[at + 1] as string]
+    return
+  }
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (name.startsWith(':') || value === undefined) continue
+    for (const each of [value].flat()) yield [name, each]
+  }
+}

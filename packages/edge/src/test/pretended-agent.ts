@@ -1,0 +1,144 @@
+/** Speaks an agent's HTTP towards the edge; the ports of its sandboxes are ports of this host. */
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import type { EventType } from '@offshoot/contract/event'
+import { jwtVerify } from 'jose'
+
+export class PretendedAgent {
+  readonly secret = randomBytes(32).toString('base64')
+  readonly sandboxes = new Map<string, AgentSandbox>()
+  /** Streams to ports that were asked for, refused ones too. */
+  opened = 0
+  /** Asked before each stream; a status is its refusal. */
+  onOpen: (id: string, port: number) => Promise<number | null> | number | null = () => null
+  readonly #followers = new Set<ServerResponse>()
+  readonly #sockets = new Set<Duplex>()
+  #server: Server | undefined
+  #seq = 0
+  #port = 0
+
+  static async start(): Promise<PretendedAgent> {
+    const agent = new PretendedAgent()
+    await agent.listen()
+    return agent
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  get live(): number {
+    return this.#sockets.size
+  }
+
+  /** Also again, after {@link kill}, at the same address. */
+  async listen(): Promise<void> {
+    const server = createServer((request, response) => void this.#answer(request, response))
+    server.on('upgrade', (request, socket, head) => void this.#open(request, socket as Socket, head))
+    server.listen(this.#port, '127.0.0.1')
+    await once(server, 'listening')
+    this.#server = server
+    this.#port = (server.address() as AddressInfo).port
+  }
+
+  /** As kill -9 does: every connection ends, what it knew stays. */
+  async kill(): Promise<void> {
+    const server = this.#server
+    if (server === undefined) return
+    this.#server = undefined
+    this.#followers.clear()
+    server.closeAllConnections()
+    for (const socket of this.#sockets) socket.destroy()
+    server.close()
+    await once(server, 'close')
+  }
+
+  add(id: string, status: AgentSandbox['status'] = 'running'): void {
+    const fixed = {
+      workspace_id: id,
+      template: 'base',
+      boot_ms: 1,
+      boot_mode: null,
+      guest_ip: null,
+      cpu: 1,
+      memory_mb: 512,
+    }
+    const origin = { from_snapshot: null, parent_id: null, fork_tree_id: null }
+    this.sandboxes.set(id, { id, status, ...fixed, ...origin, last_seq: this.#seq })
+  }
+
+  /** Writes an event to the log; whoever follows hears of it. */
+  say(id: string, type: EventType, status?: AgentSandbox['status']): void {
+    this.#seq += 1
+    if (type === 'sandbox.deleted') this.sandboxes.delete(id)
+    else if (status !== undefined) this.add(id, status)
+    const ts = new Date().toISOString()
+    const event = { ts, sandbox_id: id, agent_id: 'a', type, code: 'ok', message: '', metadata: {} }
+    const record = { seq: this.#seq, number: this.#seq, workspace_id: id, event }
+    for (const response of this.#followers) {
+      response.write(`id: ${this.#seq}\nevent: record\ndata: ${JSON.stringify(record)}\n\n`)
+    }
+  }
+
+  get followers(): number {
+    return this.#followers.size
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!(await this.#isEdge(request))) return refuse(response, 401)
+    const [, id] = /^\/v1\/sandboxes\/([^/]+)$/.exec(request.url ?? '') ?? []
+    if (request.url === '/v1/sandboxes') {
+      answerJson(response, { last_seq: this.#seq, sandboxes: [...this.sandboxes.values()] })
+    } else if (request.url?.startsWith('/v1/agent/events')) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': here\n\n')
+      this.#followers.add(response)
+      response.once('close', () => this.#followers.delete(response))
+    } else if (id !== undefined && this.sandboxes.has(id)) answerJson(response, this.sandboxes.get(id))
+    else refuse(response, 404)
+  }
+
+  async #open(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    this.opened += 1
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket)).on('error', () => undefined)
+    const [, id = '', port = ''] = /^\/v1\/sandboxes\/([^/]+)\/ports\/(\d+)\/stream$/.exec(request.url ?? '') ?? []
+    const isKnown = (await this.#isEdge(request)) && this.sandboxes.has(id)
+    const refusal = isKnown ? await this.onOpen(id, Number(port)) : 404
+    if (refusal !== null) {
+      socket.end(`HTTP/1.1 ${refusal} No\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`)
+      return
+    }
+    const inside = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
+    inside.once('error', () => {
+      if (inside.connecting || inside.bytesWritten + inside.bytesRead === 0)
+        socket.end('HTTP/1.1 502 No\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}')
+      else socket.resetAndDestroy()
+    })
+    inside.once('connect', () => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: offshoot-tcp\r\n\r\n')
+      if (head.length > 0) inside.write(head)
+      socket.pipe(inside)
+      inside.pipe(socket)
+      socket.once('close', () => inside.destroy())
+    })
+  }
+
+  async #isEdge({ headers }: IncomingMessage): Promise<boolean> {
+    const token = headers.authorization?.replace('Bearer ', '') ?? ''
+    const key = Buffer.from(this.secret, 'base64')
+    const verified = await jwtVerify(token, key, { algorithms: ['HS256'] }).catch(() => null)
+    return verified?.protectedHeader.kid === 'edge'
+  }
+}
+
+function answerJson(response: ServerResponse, body: unknown): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  response.writeHead(status).end('{}')
+}

@@ -23,5 +23,7 @@ export const STATE_AFTER: Readonly<Record<EventType, MeterState | null>> = {
   'vm.died': 'ended',
   'recover.orphaned': 'ended',
   'recover.unmanaged': null,
+  'sandbox.port_opened': null,
+  'sandbox.port_closed': null,
   'events.dropped': null,
 }

@@ -13,6 +13,7 @@ export const auditAction = z.enum([
   'org.suspended',
   'org.unsuspended',
   'org.credit_granted',
+  'org.rate_set',
   'invitation.created',
   'invitation.revoked',
   'member.joined',

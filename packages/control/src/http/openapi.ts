@@ -25,11 +25,18 @@ export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
     servers: [{ url: publicUrl }],
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key (ofs_…) or a JWT.' } },
+      securitySchemes: SECURITY_SCHEMES,
       schemas: { Error: ERROR },
     },
   }))
 }
+
+/** By what a route takes. */
+const SECURITY_SCHEMES = {
+  'key-or-jwt': { type: 'http', scheme: 'bearer', description: 'An API key (ofs_…) or the JWT of a user.' },
+  jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The JWT of a user.' },
+  operator: { type: 'http', scheme: 'bearer', description: 'The key of those who run the service.' },
+} as const
 
 const ERROR: Json = {
   type: 'object',
@@ -44,7 +51,7 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
     summary,
     tags: [tag],
     parameters: [...pathParameters(route.url), ...queryParameters(docs)],
-    ...(route.config?.credential && { security: [{ bearer: [] }] }),
+    security: route.config?.credential === undefined ? [] : [{ [route.config.credential]: [] }],
     ...requestBody(docs),
     responses: {
       [status]: {

@@ -18,6 +18,8 @@ import { deleteSandbox } from '../sandboxes/delete-sandbox.ts'
 import { getSandbox } from '../sandboxes/get-sandbox.ts'
 import { getSandboxes } from '../sandboxes/get-sandboxes.ts'
 import { postExec } from '../sandboxes/post-exec.ts'
+import { getOperatedOrgs } from '../operators/get-operated-orgs.ts'
+import { operatedOrgRoutes } from '../operators/operated-org-routes.ts'
 import { orgRoutes } from '../orgs/org-routes.ts'
 import { proxiedRoutes } from '../sandboxes/proxied-routes.ts'
 import { postSandboxes } from '../sandboxes/post-sandboxes.ts'
@@ -101,6 +103,8 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   deleteToken(app, control)
   getAudit(app, control)
   orgRoutes(app, control)
+  getOperatedOrgs(app, control)
+  operatedOrgRoutes(app, control)
   postSandboxes(app, control)
   getSandboxes(app, control)
   getSandbox(app)

@@ -43,8 +43,7 @@ const limits = z.strictObject({
 })
 
 /**
- * What an operator may choose, each with a default: `DIR/settings.json`, or the file that `bin/up --settings` names. It is part
- * of control's configuration.
+ * What an operator may choose, each with a default: `DIR/settings.json`. It is part of control's configuration.
  */
 export const controlSettings = z.strictObject({
   /** Who may make an account: anybody, who has an invitation to a workspace by mail, or nobody. */
@@ -56,6 +55,14 @@ export const controlSettings = z.strictObject({
   jwt_issuers: z.array(issuer).max(16).default([]),
   limits: limits.prefault({}),
   mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),
+  /**
+   * Addresses, or networks as `10.0.0.0/8`, of the proxies in front: who they say that a request is from (`X-Forwarded-For`) is
+   * believed. None by default: then a request is from whoever opened its connection.
+   */
+  trusted_proxies: z
+    .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
+    .max(64)
+    .default([]),
   /** What a suspended workspace is told to contact. */
   support: z.string().min(1).max(200).default('support'),
 })

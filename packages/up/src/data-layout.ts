@@ -9,6 +9,7 @@ export interface DataLayout {
   readonly lock: string
   readonly runningRecord: string
   readonly credentials: string
+  readonly settings: string
   readonly agentConfig: string
   readonly controlConfig: string
   readonly edgeConfig: string
@@ -27,6 +28,7 @@ export function dataLayout(dir: string, imagesDir: string): DataLayout {
     lock: join(dir, 'up.lock'),
     runningRecord: join(dir, 'up.json'),
     credentials: join(dir, 'credentials.json'),
+    settings: join(dir, 'settings.json'),
     agentConfig: join(dir, 'config/agent.json'),
     controlConfig: join(dir, 'config/control.json'),
     edgeConfig: join(dir, 'config/edge.json'),

@@ -8,7 +8,9 @@ import type { UpArguments } from './arguments.ts'
 import { readCommit } from './config/commit.ts'
 import { baseUrl, HOST, previewAddress, writeConfiguration } from './config/configuration.ts'
 import { bootstrap } from './config/credentials.ts'
+import { readOperatorKey } from './config/operator-key.ts'
 import { secret } from './config/secret.ts'
+import { readSettings } from './config/settings.ts'
 import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './data-layout.ts'
 import { takeLock, type ExclusiveLock } from './exclusive-lock.ts'
 import { ensureDebianPackages } from './host/debian-packages.ts'
@@ -133,12 +135,14 @@ async function start(
   supervisor: Supervisor,
   stop: AbortSignal,
 ): Promise<void> {
+  const settings = await readSettings(layout.settings)
   const progress = new Progress([...steps.map((step) => step.name), 'bakes'])
   const programs = await postgresPrograms()
   const databasePassword = await both(
     ensureCluster(layout, programs, stop),
     buildImages(layout.imagesDir, steps, progress, stop),
   )
+  const operatorKey = await readOperatorKey(layout.secrets)
   await writeConfiguration({
     layout,
     ports,
@@ -151,13 +155,15 @@ async function start(
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
     edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
     databasePassword,
+    operatorKey,
+    settings,
     commit: await readCommit(),
   })
   await removeStalePidFile(layout)
   supervisor.start(await postgresService(layout, programs, ports.postgres))
   const credentials = await both(
     waitForPostgres(layout, supervisor, stop).then(() =>
-      bootstrap(layout, baseUrl(ports), previewAddress({ ports, preview: args.preview }), stop),
+      bootstrap(layout, baseUrl(ports), previewAddress({ ports, preview: args.preview }), operatorKey, stop),
     ),
     prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop),
   )

@@ -65,6 +65,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: control.log,
     genReqId: requestId,
+    trustProxy: control.config.trusted_proxies.length > 0 && control.config.trusted_proxies,
     logController: new LogController({ requestIdLogLabel: 'req_id', disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: RECEIVE_TIMEOUT_MS,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { controlSettings } from '@offshoot/contract/control-settings'
 import { dataLayout } from '../data-layout.ts'
 import { agentConfiguration, controlConfiguration, edgeConfiguration } from './configuration.ts'
 
@@ -14,6 +15,8 @@ const inputs = {
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   edgeSecret: Buffer.alloc(32, 8).toString('base64'),
   databasePassword: 'pw',
+  operatorKey: 'ofs_operator_x',
+  settings: controlSettings.parse({ sign_up: 'closed' }),
   commit: 'abc',
 }
 
@@ -34,6 +37,15 @@ describe('configuration', () => {
       pool_memory_mib: 512,
       commit_limit_mib: null,
     })
+  })
+
+  it('tells control what the operator chose, and the hash of the operator’s key alone', () => {
+    const configuration = controlConfiguration(inputs)
+    expect(configuration).toMatchObject({
+      sign_up: 'closed',
+      operator_key_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+    expect(JSON.stringify(configuration)).not.toContain(inputs.operatorKey)
   })
 
   it('gives control and agent the same secret and address', () => {

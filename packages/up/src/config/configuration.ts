@@ -10,6 +10,8 @@ import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../data-layout.ts'
 import type { LimitSettings, PreviewSettings } from '../arguments.ts'
+import { operatorKeyHash } from './operator-key.ts'
+import type { Settings } from './settings.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
 import type { Ports } from '../services/running-record.ts'
 
@@ -27,6 +29,8 @@ export interface ConfigurationInputs {
   /** base64 */
   readonly edgeSecret: string
   readonly databasePassword: string
+  readonly operatorKey: string
+  readonly settings: Settings
   readonly commit: string
 }
 
@@ -63,8 +67,11 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: inputs.agentSecret }],
     cors_origins: [],
     ...(inputs.maxUploadBytes !== null && { max_upload_bytes: inputs.maxUploadBytes }),
-    limits: inputs.limits,
     preview: previewAddress(inputs),
+    ...inputs.settings,
+    // The environment's word is the later one.
+    limits: { ...inputs.settings.limits, ...inputs.limits },
+    operator_key_sha256: operatorKeyHash(inputs.operatorKey),
     data_dir: layout.control,
     commit: inputs.commit,
     log_level: 'info',

@@ -19,7 +19,9 @@ const bootstrapped = z.object({
 })
 type Bootstrapped = z.infer<typeof bootstrapped>
 
-/** `DIR/credentials.json`, mode 0600: how the first user reaches the service. The `jwt` is a fresh one at each start. */
+/**
+ * `DIR/credentials.json`, mode 0600: how the first user reaches the service. The `jwt` is a fresh one at each start.
+ */
 const account = z.object({
   base_url: z.string(),
   api_key: z.string(),
@@ -33,6 +35,8 @@ export interface Credentials extends Account {
   /** Where the edge is: visitors ask it for `<port>-<sandbox id>.<preview_suffix>`. */
   readonly edge_url: string
   readonly preview_suffix: string
+  /** Opens `/v1/admin`. */
+  readonly operator_key: string
 }
 
 /** Brings the schema up to date, makes the first workspace and its key where there is none, and writes the credentials file. */
@@ -40,6 +44,7 @@ export async function bootstrap(
   layout: DataLayout,
   baseUrl: string,
   { scheme, port, suffix }: PreviewAddress,
+  operatorKey: string,
   cancelled: AbortSignal,
 ): Promise<Credentials> {
   const deadline = Deadline.after(BOOTSTRAP_WITHIN_MS, 'preparing the database', cancelled)
@@ -49,7 +54,12 @@ export async function bootstrap(
     joinCredentials(baseUrl, first, kept) ??
     joinCredentials(baseUrl, await runBootstrap(layout, ['--new-key'], deadline), null)
   if (written === null) throw new Error('control made no new key when asked for one')
-  const complete = { ...written, edge_url: `${scheme}://${HOST}:${port}`, preview_suffix: suffix }
+  const complete = {
+    ...written,
+    edge_url: `${scheme}://${HOST}:${port}`,
+    preview_suffix: suffix,
+    operator_key: operatorKey,
+  }
   await writeFileDurably(layout.credentials, `${JSON.stringify(complete, null, 2)}\n`)
   return complete
 }

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFile, mkdir, open, readFile, readdir, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -96,6 +97,14 @@ export class BareVm {
     for (const opened of files) await opened.close()
     const link = await GuestLink.connect(join(own, 'guest.sock'), Deadline.after(RESTORE_MS, 'bare restore'))
     return new BareVm(own, node, qemu, link)
+  }
+
+  /** One whose processes run: a restored guest is held until it is told that it may go on. */
+  static async running(recipe: Recipe): Promise<BareVm> {
+    const vm = await BareVm.restore(recipe)
+    const present = { time: new Date(), entropy: randomBytes(64) }
+    await vm.link.release(present, Deadline.after(RESTORE_MS, 'release of a bare VM'))
+    return vm
   }
 
   get pid(): number {

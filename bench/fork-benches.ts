@@ -46,7 +46,7 @@ export async function fork(offshoot: Offshoot, n = 20): Promise<Figures> {
       pause.add(await worstGap(offshoot, id))
       if (child) await offshoot.delete(child.id)
     })
-    const parent = await BareVm.restore(recipe)
+    const parent = await BareVm.running(recipe)
     const byHand = await BareFork.of(recipe, parent)
     const made = await bare.time(async () => byHand.fork())
     if (made) barePause.add(made.pausedMs)

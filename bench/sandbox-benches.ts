@@ -52,7 +52,7 @@ for _ in sys.stdin:
 
 /** `cmd: "true"` over one kept connection, beside fork+exec inside a guest plus one message there and back. */
 export async function execTrue(offshoot: Offshoot, n = 300): Promise<Figures> {
-  const bare = await BareVm.restore(await recipeOf(offshoot))
+  const bare = await BareVm.running(await recipeOf(offshoot))
   const deadline = Deadline.after(120_000, 'floor of exec')
   const [exec, roundTrip, spawn] = [new Samples(), new Samples(), new Samples()]
   try {

@@ -109,7 +109,7 @@ async function expectEvents(response: IncomingMessage, mib: number): Promise<voi
 
 /** A guest's `cat` of a large file to the client, beside the same over the channel alone. */
 export async function execThroughput(offshoot: Offshoot, n = 2): Promise<Record<string, Figure>> {
-  const bare = await BareVm.restore(await recipeOf(offshoot))
+  const bare = await BareVm.running(await recipeOf(offshoot))
   const [streamed, floor] = [new Samples(), new Samples()]
   try {
     await bareRun(bare.link, makeFile(OUTPUT_MIB))
@@ -134,7 +134,7 @@ const content = () => Readable.from(Array.from({ length: (FILE_MIB * MIB) / bloc
 
 /** A file to the guest and back, beside the same over the channel alone. */
 export async function fileThroughput(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
-  const bare = await BareVm.restore(await recipeOf(offshoot))
+  const bare = await BareVm.running(await recipeOf(offshoot))
   const { files } = bare.link
   const deadline = Deadline.after(ANSWER_MS, 'floor of files')
   const [write, read, bareWrite, bareRead] = [new Samples(), new Samples(), new Samples(), new Samples()]

@@ -13,7 +13,7 @@ const ECHO_MS = 5000
 
 /** A key typed into a terminal to its echo, by the guest's kernel, beside a message to a bare guest and back. */
 export async function terminalEcho(offshoot: Offshoot, n = 300): Promise<Record<string, Figure>> {
-  const bare = await BareVm.restore(await recipeOf(offshoot))
+  const bare = await BareVm.running(await recipeOf(offshoot))
   const [echo, ping] = [new Samples(), new Samples()]
   try {
     await inSandbox(offshoot, async (id) => {

@@ -12,6 +12,10 @@ import { EventLog } from './events/event-log.ts'
 import { SshProbes } from './events/ssh-probes.ts'
 import { chooseAccelerator } from './host/accelerator.ts'
 import { loadAgentId } from './host/agent-id.ts'
+import type { SlotClaims } from './host/slot-claims.ts'
+import type { NameServer } from './net/dns/name-server.ts'
+import { openNetwork } from './net/open-network.ts'
+import { BakingSlot } from './sandboxes/baking-slot.ts'
 import { Cgroups } from './host/cgroups.ts'
 import { DataDir } from './host/data-dir.ts'
 import { findQemu } from './host/qemu.ts'
@@ -23,7 +27,7 @@ import { guestsWithVms } from './sandboxes/guests-with-vms.ts'
 import type { Host } from './sandboxes/host.ts'
 import { recover } from './sandboxes/recover.ts'
 import { recoverSnapshots } from './sandboxes/recover-snapshots.ts'
-import { Slots, uidOfBakes } from './sandboxes/slots.ts'
+import { readManifests } from './sandboxes/read-manifests.ts'
 import { Turns } from './sandboxes/turns.ts'
 import { wakeSandbox } from './sandboxes/wake.ts'
 import { Snapshots } from './snapshots/snapshots.ts'
@@ -53,6 +57,8 @@ export interface Agent {
   /** Templates that should be here and cannot be used, with the reason. */
   readonly broken: ReadonlyMap<string, unknown>
   readonly host: Host
+  /** Answers guests' questions for names; `null` where they have no network. */
+  readonly names: NameServer | null
   readonly sshProbes: SshProbes
   /** Bytes of one upload into a sandbox. */
   readonly maxUploadBytes: number
@@ -60,8 +66,17 @@ export interface Agent {
   readonly stopping: AbortSignal
 }
 
+export interface OpenedHost {
+  readonly id: AgentId
+  readonly host: Host
+  readonly images: Images
+  /** `null` where the agent is not root. */
+  readonly claims: SlotClaims | null
+  readonly names: NameServer | null
+}
+
 /** What all three programs of the agent begin with; the data directory's lock is held already. */
-export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: AgentId; host: Host; images: Images }> {
+export async function openHost(config: AgentConfig, log: Logger, answersNames = false): Promise<OpenedHost> {
   const dir = await DataDir.open(config.data_dir)
   // A Unix socket's path is short; from here they all fit (host/data-dir.ts).
   process.chdir(dir.sandboxes)
@@ -69,6 +84,9 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
   const layers = new Layers(dir.layers)
+  const manifests = [...(await readManifests(dir)).values()]
+  const opened = await openNetwork({ config, dir, images, manifests, answersNames, log })
+  const { slots, network, names, reason, claims } = opened
   const host: Host = {
     dir,
     qemu,
@@ -78,7 +96,6 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
     checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
     snapshots: await Snapshots.open(dir.snapshots),
     events: await EventLog.open(dir.events, id),
-    slots: new Slots(),
     pool: new Pool({
       memoryMib: config.pool_memory_mib,
       make: (seed, cancelled) => makeSpareInTurn(host, seed, cancelled),
@@ -87,6 +104,10 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
       isShort: () => host.gates.admission.isShort(),
       log,
     }),
+    slots,
+    network,
+    networkReason: reason,
+    withTap: images.withTap,
     sandboxes: new Map(),
     log,
     gates: {
@@ -100,7 +121,7 @@ export async function openHost(config: AgentConfig, log: Logger): Promise<{ id: 
     },
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }
-  return { id, host, images }
+  return { id, host, images, claims, names }
 }
 
 export interface Prepared {
@@ -128,9 +149,15 @@ export async function prepareTemplates(
     progress('trying whether a guest boots under KVM')
     return bootsUnderKvm(qemu.path, images, smallest.name)
   })
-  host.machines.choose(accelerator, tscKhz)
-  const confinement = { uid: uidOfBakes() }
-  const bakes = new Bakes({ folder: dir.bakes, images, qemu, confinement, machineOf: host.machines.of })
+  host.machines.choose(accelerator, tscKhz, host.network === null ? 'user' : 'tap')
+  const slot = new BakingSlot(host)
+  const bakes = new Bakes({
+    folder: dir.bakes,
+    images,
+    qemu,
+    slot: () => slot.open(),
+    machineOf: host.machines.of,
+  })
   const templates = new Map<string, BakedTemplate>()
   for (const image of usable) {
     try {
@@ -141,6 +168,7 @@ export async function prepareTemplates(
       broken.set(image.name, error)
     }
   }
+  slot.release()
   const used = [
     ...[...host.sandboxes.values()].map(({ manifest }) => manifest.bake),
     ...host.snapshots.all.map(({ bake }) => bake),
@@ -151,9 +179,10 @@ export async function prepareTemplates(
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
-  const { id, host, images } = await openHost(config, log)
+  const { id, host, images, names } = await openHost(config, log, true)
   await recover(host, 'adopt')
   await recoverSnapshots(host)
+  host.slots.supplySoon()
   host.checkpoints.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
@@ -169,6 +198,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     templates,
     broken,
     host,
+    names,
     sshProbes,
     maxUploadBytes: config.max_upload_bytes,
     stopping,

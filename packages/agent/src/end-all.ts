@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { openHost } from './agent.ts'
 import { DataDirLock } from './host/data-dir-lock.ts'
 import { loadConfig } from './load-config.ts'
+import { forwardNoMore } from './net/uplinks.ts'
 import { recover } from './sandboxes/recover.ts'
 
 /** Ends every VM of a data directory whose agent does not run; what was running is `failed` then. Safe to repeat. */
@@ -13,8 +14,9 @@ try {
   const config = await loadConfig(process.argv.slice(2))
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
-  const { host } = await openHost(config, pino({ level: 'warn' }, pino.destination(2)))
+  const { host, claims } = await openHost(config, pino({ level: 'warn' }, pino.destination(2)))
   await recover(host, 'end')
+  await claims?.release(forwardNoMore)
   await host.events.close()
   process.exit(0)
 } catch (error) {

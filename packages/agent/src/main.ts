@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { startAgent } from './agent.ts'
 import { DataDirLock } from './host/data-dir-lock.ts'
 import { forbidCoreDumps } from './host/forbid-core-dumps.ts'
+import { describeNetwork } from './http/healthz.ts'
 import { buildServer } from './http/server.ts'
 import { ListenerWatch } from './ports/listener-watch.ts'
 import { loadConfig } from './load-config.ts'
@@ -41,7 +42,15 @@ async function serve(): Promise<void> {
   await server.listen(config.listen)
   const bounding = boundLogs(agent.host)
   const watches = [new IdleWatch(agent.host), new Reconciliation(agent.host), new ListenerWatch(agent.host)]
-  log.info({ agent_id: agent.id, accelerator: agent.accelerator, isolation: agent.isolation }, 'agent ready')
+  log.info(
+    {
+      agent_id: agent.id,
+      accelerator: agent.accelerator,
+      isolation: agent.isolation,
+      network: describeNetwork(agent.host),
+    },
+    'agent ready',
+  )
 
   const stop = async (signal: string) => {
     if (stopping.signal.aborted) return
@@ -53,7 +62,7 @@ async function serve(): Promise<void> {
     setTimeout(() => process.exit(0), STOP_MS).unref()
     // A connection whose last answer was still being written when the closing began would stay open for the next one.
     const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
-    await Promise.all([server.close(), agent.host.pool.close()])
+    await Promise.all([server.close(), agent.host.pool.close(), agent.names?.close()])
     clearInterval(sweep)
     const sandboxes = [...agent.host.sandboxes.values()]
     await Promise.all(sandboxes.map(async ({ vm }) => vm?.detach()))

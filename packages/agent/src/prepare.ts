@@ -5,6 +5,7 @@ import { openHost, prepareTemplates } from './agent.ts'
 import { DataDirLock } from './host/data-dir-lock.ts'
 import { loadConfig } from './load-config.ts'
 import { readManifests } from './sandboxes/read-manifests.ts'
+import { Sandbox } from './sandboxes/sandbox.ts'
 
 /**
  * Does what takes long before the agent is started: accelerator probe and bakes, with a line of progress each.
@@ -17,7 +18,10 @@ try {
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
   const { host, images } = await openHost(config, pino({ level: 'silent' }))
-  await readManifests(host)
+  for (const [id, manifest] of await readManifests(host.dir)) {
+    host.sandboxes.set(id, new Sandbox(manifest, host))
+    host.slots.reserve(manifest.slot)
+  }
   const { broken } = await prepareTemplates(config, { host, images }, (what) => console.log(what))
   for (const [template, error] of broken) throw new Error(`template ${template} cannot be baked`, { cause: error })
   await host.events.close()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { event } from './event.ts'
-import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, sandboxStatus } from './sandbox.ts'
+import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus } from './sandbox.ts'
 import { template } from './template.ts'
 
 /** What control and an agent say to one another (ARCHITECTURE.md, "Between control and agent"). */
@@ -29,12 +29,17 @@ export type Accelerator = z.infer<typeof accelerator>
 export const isolation = z.enum(['user', 'user-nolimits', 'process'])
 export type Isolation = z.infer<typeof isolation>
 
+/** `tap`: guests have a way out. `none`: this host gives them none, and `reason` says why. */
+export const guestNetwork = z.object({ kind: z.enum(['tap', 'none']), reason: z.string().nullable() })
+export type GuestNetworkInfo = z.infer<typeof guestNetwork>
+
 /** Answer of `GET /v1/agent`. */
 export const agentInfo = z.object({
   agent_id: z.string(),
   version: z.string(),
   accelerator,
   isolation,
+  network: guestNetwork,
   qemu_version: z.string(),
   cpus: z.int(),
   /**
@@ -63,6 +68,7 @@ export const createOnAgentBody = z.object({
   /** Hibernates when idle. */
   persistent: z.boolean().default(false),
   idle_timeout_seconds: z.int().min(1).default(DEFAULT_IDLE_TIMEOUT_SECONDS),
+  egress: egress.default('internet'),
 })
 export type CreateOnAgentBody = z.input<typeof createOnAgentBody>
 

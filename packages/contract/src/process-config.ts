@@ -1,6 +1,10 @@
+import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { controlSettings } from './control-settings.ts'
+import { egressExceptions } from './egress-exception.ts'
 import { templateName } from './template-image.ts'
+
+export const DEFAULT_GUEST_RANGE = '10.213.0.0/16'
 
 const port = z.int().min(1).max(65_535)
 const listen = z.strictObject({
@@ -20,6 +24,25 @@ const maxUploadBytes = z
   .int()
   .min(1)
   .default(1024 ** 3)
+
+const guestRange = z
+  .string()
+  .regex(/^(\d{1,3}\.){2}0\.0\/16$/, 'must be a range such as 10.213.0.0/16')
+  .refine((text) => isIPv4(text.split('/')[0] ?? ''), 'must be a range such as 10.213.0.0/16')
+  .default(DEFAULT_GUEST_RANGE)
+
+const agentNetwork = z
+  .strictObject({
+    /** Addresses of guests, four for each: a private range that this host has no other use for. */
+    guest_range: guestRange,
+    /** What guests may reach although it is private or the host's own, each as `CIDR:port`. */
+    egress_allow: egressExceptions.default([]),
+    /** Megabits a second that a guest may send, and get. */
+    guest_mbit: z.int().min(1).max(100_000).default(1000),
+    /** Connections that a guest may have open to the outside. */
+    guest_connections: z.int().min(1).max(65_535).default(1024),
+  })
+  .prefault({})
 
 /** The configuration file of an agent, also that of its `prepare.ts` and `end-all.ts`. All paths are absolute. */
 export const agentConfig = z.strictObject({
@@ -47,10 +70,13 @@ export const agentConfig = z.strictObject({
    * may be more than the host has: `null` is 8 times that. A create or wake beyond it is answered 507.
    */
   commit_limit_mib: z.int().min(1).nullable().default(null),
+  network: agentNetwork,
   log_level: logLevel,
 })
 
 export type AgentConfig = z.infer<typeof agentConfig>
+/** As it stands in the file. */
+export type AgentConfigFile = z.input<typeof agentConfig>
 
 /** The configuration file of control, also that of its `bootstrap.ts`. All paths are absolute. */
 export const controlConfig = z.strictObject({

@@ -22,6 +22,12 @@ const volumeAttachment = z.object(
   { error: 'volumes must be an array of objects' },
 )
 
+/** Where a sandbox's packets may go: to every public address, or nowhere. */
+export const egress = z.enum(['internet', 'none'], { error: 'network.egress must be "internet" or "none"' })
+export type Egress = z.infer<typeof egress>
+
+const network = z.object({ egress: optional(egress) }, { error: 'network must be an object' })
+
 const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
 
 /** Body of `POST /v1/sandboxes`. */
@@ -47,6 +53,8 @@ export const createSandboxBody = z.object({
   ),
   /** Present in every command's environment; never returned by a read. */
   env,
+  /** `egress` is `internet` by default; from a snapshot, as it was there. */
+  network: optional(network),
   /** Accepted from older clients and ignored: the template decides. */
   cpu: optional(z.int({ error: 'cpu must be an integer' })),
   /** Accepted from older clients and ignored: the template decides. */
@@ -79,5 +87,6 @@ export const sandbox = z.object({
   fork_tree_id: z.string().nullable(),
   volumes: z.array(z.object({ name: z.string(), read_only: z.boolean() })),
   managed_by: z.enum(['app', 'database']).nullable(),
+  network: z.object({ egress }),
 })
 export type Sandbox = z.infer<typeof sandbox>

@@ -12,7 +12,7 @@ import { Checkpoints } from './checkpoints.ts'
 import { loadSigningKey } from './signing-key.ts'
 
 const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' }
-const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512 }
+const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
 const machineOf = () => machine
 const deadline = Deadline.after(60_000, 'test')
 const origin = {

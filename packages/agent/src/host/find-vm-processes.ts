@@ -8,7 +8,7 @@ export interface VmProcess {
 }
 
 /** Also what starts QEMU: a process may be on its way to becoming one. */
-const PROGRAMS = /^(qemu-system-|setpriv$)/
+const PROGRAMS = /^(qemu-system-|setpriv$|with-tap$)/
 const DELETED = ' (deleted)'
 
 /**

@@ -17,14 +17,14 @@ export function postSandbox(server: FastifyInstance, agent: Agent): void {
     const id = parseSandboxId(body.id)
     if (id === null) throw new ApiError('invalidField', { error: 'id must be a lower-case UUID' })
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
-    const { persistent, idle_timeout_seconds, env } = body
+    const { persistent, idle_timeout_seconds, egress, env } = body
     const sandbox = await withSeed(agent, body, workspaceId, (seed) =>
       createSandbox(agent.host, {
         id,
         workspaceId,
         seed,
         env: body.snapshot_id !== undefined && Object.keys(env).length === 0 ? 'keep' : env,
-        settings: { persistent, idle_timeout_seconds },
+        settings: { persistent, idle_timeout_seconds, egress },
         lineage: { parent_id: null, fork_tree_id: null },
       }),
     )

@@ -6,6 +6,7 @@ import type { Agent } from '../agent.ts'
 import { readHostMemory } from '../host/memory.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import { requireControl } from './credential.ts'
+import { describeNetwork } from './healthz.ts'
 
 /** `GET /v1/agent`: what control needs to place a sandbox here. */
 export function getAgent(server: FastifyInstance, agent: Agent): void {
@@ -18,6 +19,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       version: agent.version,
       accelerator: agent.accelerator,
       isolation: agent.isolation,
+      network: describeNetwork(agent.host),
       qemu_version: agent.host.qemu.version,
       cpus: cpus().length,
       memory_mib: { total: totalMib, available: availableMib, committed: committedMib, commit_limit: commitLimitMib },

@@ -7,6 +7,7 @@ import { ownMemoryMib } from '../host/own-memory.ts'
 import { bootVm } from '../sandboxes/boot-vm.ts'
 import type { Host } from '../sandboxes/host.ts'
 import type { Seed } from '../sandboxes/seed.ts'
+import { networkIdentity } from '../sandboxes/slot-network.ts'
 import { guestIdentity } from '../vm/guest-identity.ts'
 import { stopHeld } from '../vm/hold.ts'
 import type { Vm } from '../vm/vm.ts'
@@ -55,10 +56,14 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
     await mkdir(folder, { mode: 0o711 })
     vm = await bootVm(
       host,
-      { ...seed.manifest, slot, folder },
+      // What it may send is its sandbox's to say; until then it stands still.
+      { ...seed.manifest, egress: 'internet', slot, folder },
       {
         checkpoint: null,
-        greet: async (restored) => (await restored.link(deadline)).refresh(guestIdentity(id, {}), deadline).settled,
+        greet: async (restored) => {
+          const link = await restored.link(deadline)
+          await link.refresh(guestIdentity(id, {}, networkIdentity(host, slot)), deadline).settled
+        },
       },
       deadline,
     )

@@ -39,8 +39,9 @@ export function hibernatedDraft(figures: { readonly snapMs: number; readonly mem
 }
 
 /** @param wakeMs `null` when the agent that measured it is gone */
-export function wokenDraft(wakeMs: number | null): Draft {
-  return { type: 'sandbox.woken', message: 'sandbox runs again from disk', metadata: { wake_ms: wakeMs } }
+export function wokenDraft(wakeMs: number | null, guestIp: string | null): Draft {
+  const metadata = { wake_ms: wakeMs, guest_ip: guestIp }
+  return { type: 'sandbox.woken', message: 'sandbox runs again from disk', metadata }
 }
 
 /** Says what a sandbox is, where the last that was said of it is something else: its agent was killed in between. */
@@ -54,9 +55,9 @@ export async function announceState(host: Host, sandbox: Sandbox): Promise<void>
   if (draft !== null) await announce(host, sandbox, draft)
 }
 
-function missingDraft({ status }: Manifest, last: EventType | undefined): Draft | null {
+function missingDraft({ status, guest_ip }: Manifest, last: EventType | undefined): Draft | null {
   if (status === 'paused') return pausedDraft
   if (status === 'hibernated') return hibernatedDraft(null)
   if (status !== 'running') return null
-  return last === 'sandbox.hibernated' ? wokenDraft(null) : resumedDraft
+  return last === 'sandbox.hibernated' ? wokenDraft(null, guest_ip) : resumedDraft
 }

@@ -9,6 +9,7 @@ import type { Host } from './host.ts'
 import { limitVm } from './limit-vm.ts'
 import type { Manifest } from './manifest.ts'
 import { uidOfSlot } from './slots.ts'
+import { tapOf } from './slot-network.ts'
 
 /** QEMU's own threads: main, vCPUs, worker threads of block devices (at most 64). */
 const MAX_PROCESSES = 128
@@ -16,7 +17,7 @@ const MAX_PROCESSES = 128
 export const QEMU_LOG = 'qemu.log'
 
 /** What a VM is to be, and where. */
-export interface VmPlace extends Pick<Manifest, 'slot' | 'bake' | 'cpu' | 'memory_mb'> {
+export interface VmPlace extends Pick<Manifest, 'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress'> {
   /** Holds QEMU's log, and its working directory, which must not be there yet. */
   readonly folder: string
 }
@@ -35,7 +36,10 @@ export async function bootVm(
   const uid = uidOfSlot(place.slot)
   await mkdir(folder, { mode: 0o700 })
   if (uid !== null) await chown(folder, uid, uid)
-  await host.cgroups?.create(place.slot, { memoryMib: vmLimitMib(place.memory_mb), processes: MAX_PROCESSES })
+  await Promise.all([
+    host.cgroups?.create(place.slot, { memoryMib: vmLimitMib(place.memory_mb), processes: MAX_PROCESSES }),
+    host.network?.open(place.slot, place.egress),
+  ])
   const vm = await restore(
     {
       qemu: host.qemu.path,
@@ -47,6 +51,7 @@ export async function bootVm(
       folder,
       logPath: join(place.folder, QEMU_LOG),
       confinement: { uid },
+      tap: tapOf(host, place.slot),
       ...from,
     },
     deadline,

@@ -22,7 +22,7 @@ export interface CreateRequest {
   readonly seed: Seed
   /** Goes to the guest and nowhere else. */
   readonly env: GuestIdentity['env']
-  readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds'>
+  readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress'>
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>
 }
 
@@ -82,7 +82,7 @@ async function keepRunning(
     ...sandbox.manifest,
     status: 'running',
     layers: [],
-    guest_ip: seed.guestIp,
+    guest_ip: host.network?.addressOf(sandbox.manifest.slot).ip ?? seed.guestIp,
     boot_ms: Math.round(performance.now() - acceptedAt),
     boot_mode: bootMode,
     qemu: vm.process,

@@ -83,14 +83,14 @@ async function forkChild(
   { tree_id }: ForkOnAgentBody,
   { id, index }: Child,
 ): Promise<{ sandbox: Sandbox } | ChildError> {
-  const { persistent, idle_timeout_seconds } = parent.manifest
+  const { persistent, idle_timeout_seconds, egress } = parent.manifest
   try {
     const sandbox = await createSandbox(host, {
       id: id as SandboxId,
       workspaceId: parent.workspaceId,
       seed: seedOfSnapshot(record, captured.folder, 'fork'),
       env: 'keep',
-      settings: { persistent, idle_timeout_seconds },
+      settings: { persistent, idle_timeout_seconds, egress },
       lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },
     })
     await Promise.all([

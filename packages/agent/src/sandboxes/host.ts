@@ -6,6 +6,7 @@ import type { EventDraft, EventLog } from '../events/event-log.ts'
 import type { Cgroups } from '../host/cgroups.ts'
 import type { DataDir } from '../host/data-dir.ts'
 import type { Qemu } from '../host/qemu.ts'
+import type { GuestNetwork } from '../net/guest-network.ts'
 import type { Snapshots } from '../snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { Machines } from '../vm/machines.ts'
@@ -27,6 +28,11 @@ export interface Host {
   readonly events: EventLog
   readonly slots: Slots
   readonly pool: Pool
+  /** `null` where the host gives guests no way out, for this reason. */
+  readonly network: GuestNetwork | null
+  readonly networkReason: string | null
+  /** The program that lets QEMU inherit a TAP. */
+  readonly withTap: string
   readonly sandboxes: Map<SandboxId, Sandbox>
   readonly log: Logger
   readonly gates: Gates

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bootMode } from '@offshoot/contract/sandbox'
+import { bootMode, egress } from '@offshoot/contract/sandbox'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../checkpoints/checkpoint.ts'
@@ -43,6 +43,8 @@ const manifest = z.object({
   /** Hibernates after so many seconds without activity. */
   persistent: z.boolean(),
   idle_timeout_seconds: z.int(),
+  /** Where its packets may go, for all its life. */
+  egress,
   /** Frozen layers of its disk, the lowest first, for a start that is still to come: while `creating` and `hibernated`. */
   layers: z.array(layerId),
   qemu: z.object({ pid: z.int(), startTicks: z.int() }).nullable(),

@@ -1,14 +1,15 @@
 import { readdir } from 'node:fs/promises'
-import { parseSandboxId } from '@offshoot/contract/ids'
-import type { Host } from './host.ts'
-import { readManifest } from './manifest.ts'
-import { Sandbox } from './sandbox.ts'
+import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
+import type { DataDir } from '../host/data-dir.ts'
+import { readManifest, type Manifest } from './manifest.ts'
 
-/** Learns which sandboxes there are, and with them which bakes are in use, without touching any. */
-export async function readManifests(host: Host): Promise<void> {
-  for (const name of await readdir(host.dir.sandboxes)) {
+/** Which sandboxes there are, and with them which bakes and slots are in use, without touching any. */
+export async function readManifests(dir: DataDir): Promise<Map<SandboxId, Manifest>> {
+  const found = new Map<SandboxId, Manifest>()
+  for (const name of await readdir(dir.sandboxes)) {
     const id = parseSandboxId(name)
-    const manifest = id === null ? null : await readManifest(host.dir.sandbox(id))
-    if (id !== null && manifest !== null) host.sandboxes.set(id, new Sandbox(manifest, host))
+    const manifest = id === null ? null : await readManifest(dir.sandbox(id))
+    if (id !== null && manifest !== null) found.set(id, manifest)
   }
+  return found
 }

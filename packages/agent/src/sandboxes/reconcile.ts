@@ -55,6 +55,7 @@ export async function reconcile(host: Host): Promise<void> {
   await host.snapshots.removeUnfinished()
   await flattenLongChains(host)
   await sweepLayers(host)
+  await host.network?.renewUplinks()
 }
 
 async function endStrayProcesses(host: Host): Promise<void> {

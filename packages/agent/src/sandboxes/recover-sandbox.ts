@@ -13,6 +13,7 @@ import { announce, type Host } from './host.ts'
 import { limitVm } from './limit-vm.ts'
 import { writeManifest, type Manifest } from './manifest.ts'
 import { removeTraces } from './remove-traces.ts'
+import { NO_SLOT } from './slots.ts'
 import { Sandbox } from './sandbox.ts'
 import { settleVm } from './settle-vm.ts'
 import { announceDeath, watchVm } from './watch-vm.ts'
@@ -33,10 +34,12 @@ export interface Found {
 
 /** See the table of `recover`. */
 export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
-  const { manifest, processes } = found
+  const { processes } = found
+  const hasSlot = host.slots.reserve(found.manifest.slot)
+  if (!hasSlot) host.log.warn({ sandbox_id: found.manifest.id }, 'slot lost while no agent ran')
+  const manifest = hasSlot ? found.manifest : { ...found.manifest, slot: NO_SLOT }
   const sandbox = new Sandbox(manifest, host)
   await sandbox.events.load(found.records)
-  host.slots.reserve(manifest.slot)
   host.sandboxes.set(sandbox.id, sandbox)
   const logged = host.events.position(sandbox.id)?.type
   if (manifest.status === 'deleting' || logged === 'sandbox.deleted') {
@@ -54,7 +57,7 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   const own = processes.find(({ process }) => isSame(process, manifest.qemu))
   await endVmProcesses(processes.filter((other) => other !== own))
   if (manifest.status === 'failed') return endVmProcesses(processes)
-  if (own && mode === 'adopt' && (await adopt(host, sandbox, own))) {
+  if (own && mode === 'adopt' && hasSlot && (await adopt(host, sandbox, own))) {
     // Of a hibernation that was begun and of one that is over.
     return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true })
   }

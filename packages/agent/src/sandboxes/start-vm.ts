@@ -13,6 +13,7 @@ import { writeManifestQuickly } from './manifest.ts'
 import { openAfter } from './open-after.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Seed } from './seed.ts'
+import { networkIdentity } from './slot-network.ts'
 
 /** Milliseconds from a restore's turn to a guest that answers; a hundred times the usual. */
 const RESTORE_MS = 30_000
@@ -53,6 +54,7 @@ async function takeSpare(host: Host, sandbox: Sandbox, spare: Spare, { env }: St
   sandbox.manifest = { ...manifest, slot: spare.slot }
   try {
     const deadline = Deadline.after(GIVE_MS, `identity of ${id}`, leaving.signal)
+    await host.network?.open(spare.slot, manifest.egress)
     await giveSpare(host, sandbox, spare, giveIdentity(host, sandbox, env), deadline)
     return true
   } catch (error) {
@@ -74,10 +76,10 @@ async function restoreVm(host: Host, sandbox: Sandbox, { seed, env }: Start): Pr
 }
 
 /** The guest settles while we make it known; nobody is let through to it before. */
-function giveIdentity(host: Host, { id }: Sandbox, env: GuestIdentity['env']): Greet {
+function giveIdentity(host: Host, { id, manifest }: Sandbox, env: GuestIdentity['env']): Greet {
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
-    const { begun, settled } = link.refresh(guestIdentity(id, env), deadline)
+    const { begun, settled } = link.refresh(guestIdentity(id, env, networkIdentity(host, manifest.slot)), deadline)
     await begun
     openAfter(host, vm, settled.catch(unlessLost), 'guest did not settle')
   }

@@ -1,6 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import { ApiError } from '@offshoot/contract/errors'
+import { guestIdentity } from '../vm/guest-identity.ts'
 import { releaseGuest } from '../vm/hold.ts'
+import type { Greet } from '../vm/restore.ts'
 import { wokenDraft } from './announce-state.ts'
 import { takeUpAllBackground } from './background-watch.ts'
 import { bootVm } from './boot-vm.ts'
@@ -9,6 +12,8 @@ import type { Host } from './host.ts'
 import type { Manifest } from './manifest.ts'
 import { refusal } from './refusal.ts'
 import type { Sandbox } from './sandbox.ts'
+import { networkIdentity } from './slot-network.ts'
+import { NO_SLOT } from './slots.ts'
 import { vmIn } from './stopping.ts'
 import { watchVm } from './watch-vm.ts'
 
@@ -58,17 +63,24 @@ async function restoreHibernated(
   const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
   await rm(host.dir.vm(id), { recursive: true, force: true })
   const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
+  const guestIp = placeAnew(host, sandbox)
   const vm = await bootVm(
     host,
     { ...sandbox.manifest, folder: host.dir.sandbox(id) },
-    { checkpoint, greet: releaseGuest },
+    { checkpoint, greet: greetingOf(host, sandbox, guestIp) },
     deadline,
   )
   sandbox.vm = vm
   try {
-    const manifest: Manifest = { ...sandbox.manifest, status: 'running', layers: [], qemu: vm.process }
+    const manifest: Manifest = {
+      ...sandbox.manifest,
+      status: 'running',
+      layers: [],
+      guest_ip: guestIp,
+      qemu: vm.process,
+    }
     const wokenMs = Math.round(performance.now() - startedAt)
-    await commitChange(host, sandbox, manifest, wokenDraft(wokenMs), 'power-cut')
+    await commitChange(host, sandbox, manifest, wokenDraft(wokenMs, guestIp), 'power-cut')
   } catch (error) {
     sandbox.vm = null
     await vm.kill(Deadline.after(KILL_MS, `end of ${id}`))
@@ -78,6 +90,29 @@ async function restoreHibernated(
   watchVm(host, sandbox, vm)
   // Only now: until here it could have been tried again. What is mapped of it stays until the VM ends.
   await rm(folder, { recursive: true, force: true })
+}
+
+/**
+ * A sandbox keeps its slot while it is hibernated, unless another agent of this host got it while ours did not run.
+ * @returns the address it is to have
+ * @throws ApiError 507 no slot
+ */
+function placeAnew(host: Host, sandbox: Sandbox): string | null {
+  if (sandbox.manifest.slot === NO_SLOT) {
+    const slot = host.slots.take()
+    if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
+    sandbox.manifest = { ...sandbox.manifest, slot }
+  }
+  return host.network?.addressOf(sandbox.manifest.slot).ip ?? sandbox.manifest.guest_ip
+}
+
+/** Who comes back where he was goes on; at another address his connections could not. */
+function greetingOf(host: Host, { id, manifest }: Sandbox, guestIp: string | null): Greet {
+  if (guestIp === manifest.guest_ip) return releaseGuest
+  return async (vm, deadline) => {
+    const link = await vm.link(deadline)
+    await link.refresh(guestIdentity(id, 'keep', networkIdentity(host, manifest.slot)), deadline).settled
+  }
 }
 
 /** What a wake that failed has begun; what it wrote to the disk goes with its layer. */

@@ -11,7 +11,6 @@ import { Layers } from '../disks/layers.ts'
 import { chooseAccelerator } from '../host/accelerator.ts'
 import { DataDir } from '../host/data-dir.ts'
 import { findQemu, type Qemu } from '../host/qemu.ts'
-import { uidOfBakes, uidOfSlot } from '../sandboxes/slots.ts'
 import { Bakes, type BakedTemplate } from '../vm/bakes.ts'
 import { runCommand } from '../vm/command.ts'
 import { releaseGuest } from '../vm/hold.ts'
@@ -21,6 +20,11 @@ import type { Vm } from '../vm/vm.ts'
 
 const LIFE_MS = 100_000
 const MAX_OUTPUT_BYTES = 64 * 1024
+
+/** A user that no agent's slot has. */
+const UID = process.getuid?.() === 0 ? 199_000 : null
+
+const slotOfBakes = () => Promise.resolve({ confinement: { uid: UID }, tap: null })
 
 /** A data directory with one baked template, and VMs of it without an agent around them. */
 export class VmHost {
@@ -60,14 +64,14 @@ export class VmHost {
       ...host,
       vcpus: cpu,
       memoryMib: memory_mb,
+      network: 'user' as const,
     })
-    const confinement = { uid: uidOfBakes() }
-    const baked = await new Bakes({ folder: dir.bakes, images, qemu, confinement, machineOf }).ensure(image)
+    const baked = await new Bakes({ folder: dir.bakes, images, qemu, slot: slotOfBakes, machineOf }).ensure(image)
     return new VmHost(dir, qemu, baked, await loadSigningKey(dir.checkpointKey))
   }
 
   get uid(): number | null {
-    return uidOfSlot(1)
+    return UID
   }
 
   /** A new VM, from the template or from a checkpoint of one. */
@@ -96,6 +100,7 @@ export class VmHost {
       folder,
       logPath: join(sandbox, 'qemu.log'),
       confinement: { uid: this.uid },
+      tap: null,
     }
   }
 

@@ -8,7 +8,7 @@ import { createLayer } from '../disks/qcow2.ts'
 import { runProgram } from '../host/run-program.ts'
 import { bakeFiles, type BakeFiles } from './bake-files.ts'
 import { formatBakeManifest } from './bake-manifest.ts'
-import type { Confinement } from './confinement.ts'
+import type { Confinement, TapGiver } from './confinement.ts'
 import { stopHeld } from './hold.ts'
 import type { Images } from './images.ts'
 import { describeEnd, launch } from './launch.ts'
@@ -35,6 +35,8 @@ export interface Bake {
   readonly folder: string
   readonly fingerprint: string
   readonly confinement: Confinement
+  /** One that leads nowhere: what a template is made of does not depend on the world. */
+  readonly tap: TapGiver | null
 }
 
 const KERNEL = 'vmlinuz'
@@ -86,7 +88,7 @@ async function layOut(
 
 /** Gives the guest's address, or `null` when it has no network. */
 async function bootAndSave(options: Bake, folder: string, logPath: string, deadline: Deadline): Promise<string | null> {
-  const { machine, image, confinement } = options
+  const { machine, confinement } = options
   const launched = await launch({
     qemu: options.qemu,
     args: [
@@ -96,6 +98,7 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
     folder,
     logPath,
     confinement,
+    tap: options.tap,
     files: [],
     preload: null,
   })
@@ -105,18 +108,18 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
       throw await describeEnd(logPath, end)
     })
     died.catch(() => undefined)
-    return await Promise.race([died, save(vm, image, deadline)])
+    return await Promise.race([died, save(vm, options, deadline)])
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of a baked VM'))
   }
 }
 
-async function save(vm: Vm, image: TemplateImage, deadline: Deadline): Promise<string | null> {
+async function save(vm: Vm, { image, machine }: Bake, deadline: Deadline): Promise<string | null> {
   await vm.qmp.ready(deadline)
   const link = await vm.link(deadline)
   const guestIp = await prepareGuest(link, image, deadline)
   await link.quiesce(deadline)
-  await warmGuest(link, deadline)
+  await warmGuest(link, machine.network, deadline)
   // What the template has started goes on when the sandbox has its identity, not before.
   await stopHeld(vm, deadline)
   await vm.qmp.execute('xen-save-devices-state', { filename: 'state', live: false }, deadline)

@@ -6,7 +6,7 @@ import type { Qemu } from '../host/qemu.ts'
 import { bake } from './bake.ts'
 import { bakeFiles } from './bake-files.ts'
 import { readBakeManifest, type BakeManifest } from './bake-manifest.ts'
-import type { Confinement } from './confinement.ts'
+import type { Confinement, TapGiver } from './confinement.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { Images } from './images.ts'
 import type { Machine } from './machine.ts'
@@ -22,11 +22,14 @@ export interface BakedTemplate {
   readonly manifest: BakeManifest
 }
 
+/** What VMs are baked in; asked when one is. */
+export type BakeSlot = () => Promise<{ readonly confinement: Confinement; readonly tap: TapGiver | null }>
+
 export interface BakesOptions {
   readonly folder: string
   readonly images: Images
   readonly qemu: Qemu
-  readonly confinement: Confinement
+  readonly slot: BakeSlot
   readonly machineOf: (image: TemplateImage) => Machine
 }
 
@@ -57,11 +60,12 @@ export class Bakes {
   async ensure(image: TemplateImage): Promise<BakedTemplate> {
     const { folder, fingerprint, baked } = await this.find(image)
     if (baked) return baked
-    const { qemu, images, confinement, machineOf } = this.#options
+    const { qemu, images, slot, machineOf } = this.#options
+    const { confinement, tap } = await slot()
     const machine = machineOf(image)
     await mkdir(join(this.#options.folder, image.name), { recursive: true, mode: 0o711 })
     await rm(folder, { recursive: true, force: true })
-    const options = { qemu: qemu.path, machine, image, images, folder, fingerprint, confinement }
+    const options = { qemu: qemu.path, machine, image, images, folder, fingerprint, confinement, tap }
     await bake(options, Deadline.after(BAKE_MS, `bake of ${image.name}`))
     const manifest = await readBakeManifest(bakeFiles(folder).manifest)
     if (manifest === null) throw new Error(`the bake of ${image.name} left no manifest`)

@@ -1,3 +1,5 @@
+import { TAP_FD } from './machine.ts'
+
 /** What QEMU may be on this host. */
 export interface Confinement {
   /** User and group of the process; `null` where the agent is not root and can give none. */
@@ -18,4 +20,15 @@ export function confine(line: ProgramLine, { uid }: Confinement): ProgramLine {
   if (uid === null) return { program: 'setpriv', args: [...privileges, line.program, ...line.args] }
   const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--bounding-set=-all']
   return { program: 'setpriv', args: [...user, ...privileges, line.program, ...line.args] }
+}
+
+/** A TAP of the host, and the program that lets QEMU inherit it (native/with-tap.c). */
+export interface TapGiver {
+  readonly program: string
+  readonly tap: string
+}
+
+/** The program that starts `line` with a TAP as a descriptor, before anything is taken from it that opening one needs. */
+export function giveTap(line: ProgramLine, { program, tap }: TapGiver): ProgramLine {
+  return { program, args: [tap, String(TAP_FD), line.program, ...line.args] }
 }

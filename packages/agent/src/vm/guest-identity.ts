@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { SandboxId } from '@offshoot/contract/ids'
+import type { GuestAddress } from '@offshoot/guest-link/guest-refresh'
 
 /** Bytes of randomness a restored guest gets: twice what its kernel's pool needs to be full (256 bit). */
 const ENTROPY_BYTES = 64
@@ -9,20 +10,28 @@ export interface GuestIdentity {
   readonly time: Date
   readonly hostname: string
   readonly machineId: string
-  /** Of its network interface. */
+  /** Of its network interface, which keeps its address where there is none here. */
   readonly mac: string
+  readonly address?: GuestAddress
   readonly entropy: Uint8Array
   /** `keep`: what the guest had where it is restored from. */
   readonly env: Readonly<Record<string, string>> | 'keep'
 }
 
-/** @param env goes to the guest only: never to disk or log */
-export function guestIdentity(id: SandboxId, env: GuestIdentity['env']): GuestIdentity {
+/**
+ * @param env goes to the guest only: never to disk or log
+ * @param network of its slot; `null`: it has QEMU's own network, where every guest is alike
+ */
+export function guestIdentity(
+  id: SandboxId,
+  env: GuestIdentity['env'],
+  network: Required<Pick<GuestIdentity, 'mac' | 'address'>> | null,
+): GuestIdentity {
   return {
     time: new Date(),
     hostname: `sbx-${id.slice(0, 8)}`,
     machineId: id.replaceAll('-', ''),
-    mac: macOf(id),
+    ...(network ?? { mac: macOf(id) }),
     entropy: guestEntropy(),
     env,
   }

@@ -9,6 +9,7 @@ export class Images {
   readonly kernel: string
   readonly initramfs: string
   readonly preload: string
+  readonly withTap: string
   readonly #folder: string
   #bootHash: Promise<string> | undefined
 
@@ -17,6 +18,7 @@ export class Images {
     this.kernel = join(folder, 'vmlinuz')
     this.initramfs = join(folder, 'initramfs.cpio.gz')
     this.preload = join(folder, 'guest-memory.so')
+    this.withTap = join(folder, 'with-tap')
   }
 
   rootfs(template: string): string {

@@ -4,7 +4,7 @@ import { relative } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
-import { confine, type Confinement } from './confinement.ts'
+import { confine, giveTap, type Confinement, type TapGiver } from './confinement.ts'
 
 const LOG_TAIL_CHARS = 2000
 
@@ -22,6 +22,8 @@ export interface Launch {
   /** Where its standard error goes; outside of its folder. */
   readonly logPath: string
   readonly confinement: Confinement
+  /** What its network ends in; `null`: in QEMU itself. */
+  readonly tap: TapGiver | null
   /** Files it inherits, from FIRST_FILE_FD on: opened by us, so that its user need not reach them. */
   readonly files: readonly InheritedFile[]
   /** A shared object to load into it, and the variables that this one reads. */
@@ -57,7 +59,8 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
       opened.push(file)
       files.push(file.fd)
     }
-    const { program, args } = confine({ program: options.qemu, args: options.args }, confinement)
+    const confined = confine({ program: options.qemu, args: options.args }, confinement)
+    const { program, args } = options.tap === null ? confined : giveTap(confined, options.tap)
     const child = spawn(program, args, {
       cwd: folder,
       detached: true,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fingerprint } from './fingerprint.ts'
 import { BOOT_DISK, bootArguments, machineArguments, restoreArguments, type Machine } from './machine.ts'
 
-const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512 }
+const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
 
 describe('the command line', () => {
   it('differs between bake and restore only in how memory is mapped and where the guest starts', () => {
@@ -46,6 +46,7 @@ describe('the fingerprint', () => {
     ['memory', { machine: { ...machine, memoryMib: 256 } }],
     ['vCPUs', { machine: { ...machine, vcpus: 2 } }],
     ['the accelerator', { machine: { ...machine, accelerator: 'kvm' as const } }],
+    ['the kind of its network', { machine: { ...machine, network: 'user' as const } }],
     ['the counter', { machine: { ...machine, tscKhz: 1 } }],
     ['the image', { imageVersion: 'c' }],
     ['the kernel', { bootHash: 'c' }],

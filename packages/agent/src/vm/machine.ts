@@ -11,7 +11,14 @@ export interface Machine {
   readonly tscKhz: number
   readonly vcpus: number
   readonly memoryMib: number
+  readonly network: NetworkKind
 }
+
+/**
+ * What the guest's network ends in. It belongs to the device state: `user` has a section of its own there.
+ * `tap`: a TAP of the host. `user`: QEMU's own network, which answers and leads nowhere.
+ */
+export type NetworkKind = 'tap' | 'user'
 
 /** Raise it with every change of what a guest is made of here: older bakes are then redone. */
 export const LAYOUT_VERSION = 5
@@ -35,6 +42,8 @@ export const GUEST_SOCKET = 'guest.sock'
 /** File descriptors that QEMU inherits: its first monitor, then the files of `Launch.files`, the device state first. */
 export const QMP_FD = 3
 export const FIRST_FILE_FD = 4
+/** And its TAP, out of the way of those. */
+export const TAP_FD = 99
 
 /**
  * What a restore gives as the path of its memory: the preload object knows it (native/guest-memory.c), and without that
@@ -69,7 +78,7 @@ export function machineArguments(
   disk: readonly DiskNode[],
   volumes: readonly VolumeDevice[] = [],
 ): string[] {
-  const { accelerator, vcpus, memoryMib } = machine
+  const { accelerator, vcpus, memoryMib, network } = machine
   const thread = vcpus > 1 ? 'multi' : 'single'
   return [
     ['-M', 'microvm,acpi=on,rtc=on,memory-backend=ram'],
@@ -83,7 +92,8 @@ export function machineArguments(
     ...disk.map((node) => ['-blockdev', blockNode(node)]),
     // A full host disk is an I/O error to the guest; by default QEMU would stop the whole VM.
     ['-device', `virtio-blk-device,drive=${disk.at(-1)?.name},werror=report,rerror=report`],
-    ['-netdev', 'user,id=net,restrict=on,ipv6=off', '-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
+    ['-netdev', network === 'tap' ? `tap,id=net,fd=${TAP_FD}` : 'user,id=net,restrict=on,ipv6=off'],
+    ['-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
     ['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
     ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
     ...volumeArguments(volumes),

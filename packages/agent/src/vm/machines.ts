@@ -1,12 +1,12 @@
 import type { Accelerator } from '@offshoot/contract/agent-api'
-import type { Machine } from './machine.ts'
+import type { Machine, NetworkKind } from './machine.ts'
 
 /** The machines that this host gives its guests; known once its accelerator has been chosen. */
 export class Machines {
-  #host: { readonly accelerator: Accelerator; readonly tscKhz: number } | undefined
+  #host: Pick<Machine, 'accelerator' | 'tscKhz' | 'network'> | undefined
 
-  choose(accelerator: Accelerator, tscKhz: number): void {
-    this.#host = { accelerator, tscKhz }
+  choose(accelerator: Accelerator, tscKhz: number, network: NetworkKind): void {
+    this.#host = { accelerator, tscKhz, network }
   }
 
   /** For a guest of this size, whether it is booted or restored. @throws Error when nothing has been chosen */

@@ -16,7 +16,7 @@ const MEMORY_MIB = 256
 /** Boots our own kernel and guest under KVM and says whether the guest answered in time. */
 export async function bootsUnderKvm(qemu: string, images: Images, template: string): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-probe-'))
-  const machine: Machine = { accelerator: 'kvm', tscKhz: 0, vcpus: 1, memoryMib: MEMORY_MIB }
+  const machine: Machine = { accelerator: 'kvm', tscKhz: 0, vcpus: 1, memoryMib: MEMORY_MIB, network: 'user' }
   const deadline = Deadline.after(BOOT_MS, 'boot under KVM')
   try {
     await createLayer(join(folder, DISK), { path: images.rootfs(template), format: 'raw', bytes: 2 ** 30 }, deadline)
@@ -34,6 +34,7 @@ export async function bootsUnderKvm(qemu: string, images: Images, template: stri
         folder,
         logPath: join(folder, 'qemu.log'),
         confinement,
+        tap: null,
         files: [],
         preload: null,
       }),

@@ -10,7 +10,7 @@ import type { DiskChain } from '../disks/disk-chain.ts'
 import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
 import { bakeFiles } from './bake-files.ts'
-import type { Confinement } from './confinement.ts'
+import type { Confinement, TapGiver } from './confinement.ts'
 import { describeEnd, launch, type InheritedFile } from './launch.ts'
 import {
   BAKE_NODE,
@@ -48,6 +48,7 @@ export interface Restore {
   readonly folder: string
   readonly logPath: string
   readonly confinement: Confinement
+  readonly tap: TapGiver | null
   /** `null`: the guest is loaded and stands still. */
   readonly greet: Greet | null
 }
@@ -71,6 +72,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     folder,
     logPath,
     confinement,
+    tap: options.tap,
     files,
     preload: { path: options.preload, env },
   })

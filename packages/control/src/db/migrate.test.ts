@@ -37,6 +37,7 @@ describe('migrate', () => {
       '0002-sandboxes',
       '0003-retired-agents',
       '0004-lifecycle',
+      '0005-egress',
       '0006-ports',
       '0007-people',
       '0009-limits',

@@ -4,6 +4,7 @@ import * as accounts from './migrations/0001-accounts.ts'
 import * as sandboxes from './migrations/0002-sandboxes.ts'
 import * as retiredAgents from './migrations/0003-retired-agents.ts'
 import * as lifecycle from './migrations/0004-lifecycle.ts'
+import * as egress from './migrations/0005-egress.ts'
 import * as ports from './migrations/0006-ports.ts'
 import * as people from './migrations/0007-people.ts'
 import * as limits from './migrations/0009-limits.ts'
@@ -15,6 +16,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0002-sandboxes': sandboxes,
   '0003-retired-agents': retiredAgents,
   '0004-lifecycle': lifecycle,
+  '0005-egress': egress,
   '0006-ports': ports,
   '0007-people': people,
   '0009-limits': limits,

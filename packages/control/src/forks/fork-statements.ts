@@ -15,14 +15,16 @@ export const stageFork = statement<
   `with parent as (
      select * from sandboxes where id = $1 and deletion_due_at is null
    ), snapshot as (
-     insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, origin, status)
-     select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, 'fork', 'creating' from parent
+     insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, origin, status)
+     select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, egress, 'fork', 'creating' from parent
    )
    insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, volumes,
-     persistent, ttl_seconds, idle_timeout_seconds, expires_at, from_snapshot, parent_id, fork_tree_id)
+     persistent, ttl_seconds, idle_timeout_seconds, expires_at, from_snapshot, parent_id, fork_tree_id,
+     egress)
    select c.id, p.workspace_id, p.agent_id, $4, 'creating', p.template, p.cpu, p.memory_mb, c.metadata, c.volumes,
      p.persistent, p.ttl_seconds, p.idle_timeout_seconds,
-     case when p.persistent then null else now() + make_interval(secs => p.ttl_seconds) end, $2::text, p.id, $3
+     case when p.persistent then null else now() + make_interval(secs => p.ttl_seconds) end, $2::text, p.id, $3,
+     p.egress
    from parent p, jsonb_to_recordset($5) as c (id uuid, metadata jsonb, volumes jsonb)
    returning id`,
 )

@@ -46,6 +46,7 @@ function describe({ info, isReachable }: KnownAgent, cursors: ReadonlyMap<string
     status,
     accelerator: info?.accelerator ?? null,
     isolation: info?.isolation ?? null,
+    network: info?.network ?? null,
     sandboxes: info?.sandboxes ?? null,
   }
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
-import type { CreateSandboxBody } from '@offshoot/contract/sandbox'
+import type { CreateSandboxBody, Egress } from '@offshoot/contract/sandbox'
 import type { Control } from '../control.ts'
 import { type Candidate, candidates, isCandidate } from '../scheduler/candidates.ts'
 import { findSnapshot } from '../snapshots/find-snapshot.ts'
@@ -10,6 +10,8 @@ import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
 export interface BootSource {
   readonly template: TemplateSize
   readonly snapshotId: SnapshotId | null
+  /** What was asked for, else as it was in the snapshot. */
+  readonly egress: Egress
   readonly nodes: readonly [Candidate, ...Candidate[]]
 }
 
@@ -17,15 +19,15 @@ export interface BootSource {
 export async function bootSource(
   control: Control,
   workspaceId: WorkspaceId,
-  { template: name, from_snapshot: snapshot, volumes: [volume] = [] }: CreateSandboxBody,
+  { template: name, from_snapshot: snapshot, volumes: [volume] = [], network }: CreateSandboxBody,
 ): Promise<BootSource> {
   // There are none yet, so every name is an unknown one.
   if (volume !== undefined) throw new ApiError('notFound', { detail: `unknown volume: ${volume.name}` })
-  if (snapshot !== undefined) return snapshotSource(control, workspaceId, name, snapshot)
+  if (snapshot !== undefined) return snapshotSource(control, workspaceId, name, snapshot, network?.egress)
   const template = await findTemplate(control, workspaceId, name)
   const [first, ...rest] = candidates(control.fleet.agents, template.name)
   if (first === undefined) throw new ApiError('noComputeNode')
-  return { template, snapshotId: null, nodes: [first, ...rest] }
+  return { template, snapshotId: null, egress: network?.egress ?? 'internet', nodes: [first, ...rest] }
 }
 
 /** A snapshot stays on the agent that took it, and brings its own size; what its template is by now is of no account. */
@@ -34,6 +36,7 @@ async function snapshotSource(
   workspaceId: WorkspaceId,
   template: string,
   text: string,
+  egress: Egress | undefined,
 ): Promise<BootSource> {
   const row = await findSnapshot(database, workspaceId, text)
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${text}` })
@@ -43,5 +46,10 @@ async function snapshotSource(
   const node = fleet.byId(row.agent_id)
   if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
   const { cpu, memory_mb } = row
-  return { template: { name: template, cpu, memory_mb }, snapshotId: row.id, nodes: [node] }
+  return {
+    template: { name: template, cpu, memory_mb },
+    snapshotId: row.id,
+    egress: egress ?? row.egress,
+    nodes: [node],
+  }
 }

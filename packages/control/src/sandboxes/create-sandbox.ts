@@ -45,6 +45,7 @@ export async function createSandbox(control: Control, request: CreateRequest): P
       body.ttl_seconds ?? DEFAULT_TTL_SECONDS,
       body.idle_timeout_seconds ?? DEFAULT_IDLE_TIMEOUT_SECONDS,
       source.snapshotId,
+      source.egress,
     ),
   )
   const { agentId, sandbox } = await place(nodes, template.memory_mb, (node) =>
@@ -60,7 +61,7 @@ async function askNode(
   control: Control,
   { workspaceId, requestId, body }: CreateRequest,
   id: SandboxId,
-  { snapshotId, nodes }: BootSource,
+  { snapshotId, egress, nodes }: BootSource,
   node: Candidate,
 ): Promise<CreateOutcome> {
   const agentId = node.info.agent_id
@@ -77,6 +78,7 @@ async function askNode(
       ...(snapshotId !== null && { snapshot_id: snapshotId }),
       persistent,
       idle_timeout_seconds,
+      egress,
     },
     workspaceId,
     requestId,

@@ -1,5 +1,5 @@
 import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
-import type { BootMode, Sandbox, SandboxStatus } from '@offshoot/contract/sandbox'
+import type { BootMode, Egress, Sandbox, SandboxStatus } from '@offshoot/contract/sandbox'
 
 /** A row of `sandboxes`, with the columns as PostgreSQL gives them. */
 export interface SandboxRow {
@@ -25,6 +25,7 @@ export interface SandboxRow {
   readonly parent_id: string | null
   readonly fork_tree_id: string | null
   readonly managed_by: 'app' | 'database' | null
+  readonly egress: Egress
   /** Number, in its agent's log, of the last record that changed this row. */
   readonly last_event_seq: number
   readonly created_at: Date
@@ -52,6 +53,7 @@ const COLUMNS = [
   'parent_id',
   'fork_tree_id',
   'managed_by',
+  'egress',
   'last_event_seq',
   'created_at',
 ] as const satisfies readonly (keyof SandboxRow)[]
@@ -84,5 +86,6 @@ export function presentSandbox(row: SandboxRow): Sandbox {
     fork_tree_id: row.fork_tree_id,
     volumes: row.volumes,
     managed_by: row.managed_by,
+    network: { egress: row.egress },
   }
 }

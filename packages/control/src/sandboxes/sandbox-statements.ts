@@ -1,3 +1,4 @@
+import type { Egress } from '@offshoot/contract/sandbox'
 import { REMOVABLE } from '../agents/removable.ts'
 import { statement } from '../db/statement.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
@@ -24,12 +25,13 @@ export const insertCreating = statement<
     ttlSeconds: number,
     idleTimeoutSeconds: number,
     fromSnapshot: string | null,
+    egress: Egress,
   ]
 >(
   'insert-creating',
   `insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, persistent,
-     ttl_seconds, idle_timeout_seconds, from_snapshot, expires_at)
-   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12,
+     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, expires_at)
+   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13,
      case when $9 then null else now() + make_interval(secs => $10::int) end)
    returning ${sandboxColumns()}`,
 )

@@ -62,6 +62,7 @@ describe('/v1/sandboxes', () => {
         fork_tree_id: null,
         volumes: [],
         managed_by: null,
+        network: { egress: 'internet' },
       })
       expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(60_000)
       expect((await call(control.url, 'GET', `/v1/sandboxes/${body.id}`, { token: tenant.key })).body).toEqual(body)
@@ -104,6 +105,9 @@ describe('/v1/sandboxes', () => {
       { wrong: { memory_mb: 0.5 }, error: 'memory_mb must be an integer' },
       { wrong: { volumes: {} }, error: 'volumes must be an array of objects' },
       { wrong: { volumes: [{}] }, error: 'volumes.name required' },
+      { wrong: { network: 'none' }, error: 'network must be an object' },
+      { wrong: { network: { egress: 'some' } }, error: 'network.egress must be "internet" or "none"' },
+      { wrong: { network: { egress: 1 } }, error: 'network.egress must be "internet" or "none"' },
       { wrong: { from_snapshot: 7 }, error: 'from_snapshot must be a string' },
     ])('refuses a body: $error', async ({ wrong, error }) => {
       const { status, body } = await create(wrong)

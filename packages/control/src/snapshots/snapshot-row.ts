@@ -1,4 +1,5 @@
 import type { AgentId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
+import type { Egress } from '@offshoot/contract/sandbox'
 import type { Snapshot } from '@offshoot/contract/snapshot'
 
 /** A whole snapshot's row; one in the making is of no use to anybody yet. */
@@ -12,12 +13,14 @@ export interface SnapshotRow {
   readonly memory_mb: number
   readonly size_bytes: number
   readonly origin: 'user' | 'fork'
+  /** Of the sandbox that it was taken from. */
+  readonly egress: Egress
   readonly created_at: Date
 }
 
 /** The select list of a {@link SnapshotRow}. */
 export const SNAPSHOT_COLUMNS =
-  'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, created_at'
+  'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, egress, created_at'
 
 /** What callers see of a row. */
 export function presentSnapshot(row: SnapshotRow): Snapshot {

@@ -6,8 +6,8 @@ import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
 /** Gives no row when the sandbox is gone. */
 export const insertCreatingSnapshot = statement<{ id: string }, [id: string, sandboxId: string, creator: number]>(
   'insert-creating-snapshot',
-  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, origin, status)
-   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, 'user', 'creating' from sandboxes where id = $2
+  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, origin, status)
+   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, 'user', 'creating' from sandboxes where id = $2
    returning id`,
 )
 

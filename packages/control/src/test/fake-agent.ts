@@ -32,7 +32,7 @@ export class FakeAgent {
   readonly state: FakeAgentState
   readonly secret: string
   /** Called before a create is answered; what it returns is answered instead. */
-  onCreate: (id: string) => Promise<Handled | undefined> = async () => undefined
+  onCreate: (id: string, body: CreateOnAgentBody) => Promise<Handled | undefined> = async () => undefined
   onDelete: (id: string) => Promise<Handled | undefined> = async () => undefined
   /** Called before what fake-checkpoints.ts answers: the last word of the path, the id before it, the body. */
   onAction: (action: string, id: string, body: unknown) => Promise<Handled | undefined> = async () => undefined
@@ -194,7 +194,7 @@ export class FakeAgent {
       }
     }
     if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }
-    if (path === '/v1/sandboxes') return (await this.onCreate(body.id)) ?? this.#create(body, workspaceId)
+    if (path === '/v1/sandboxes') return (await this.onCreate(body.id, body)) ?? this.#create(body, workspaceId)
     const isSandbox = path.startsWith('/v1/sandboxes/')
     if (isSandbox && action === undefined && method === 'DELETE')
       return (await this.onDelete(id)) ?? this.#delete(id, workspaceId)
@@ -230,6 +230,7 @@ export class FakeAgent {
       version: '0.1.0',
       accelerator: 'tcg',
       isolation: 'user',
+      network: { kind: 'tap', reason: null },
       qemu_version: '7.2.0',
       cpus: 2,
       memory_mib: {

@@ -8,7 +8,18 @@ import { SetupFailure } from '../setup-failure.ts'
 /** What we call on this host, by the Debian package that has it. */
 function neededPackages(): readonly string[] {
   const qemu = process.arch === 'arm64' ? 'qemu-system-arm' : 'qemu-system-x86'
-  return [qemu, 'qemu-utils', 'e2fsprogs', 'mmdebstrap', 'nftables', 'iproute2', 'gcc', 'libc6-dev', 'make']
+  return [
+    qemu,
+    'qemu-utils',
+    'e2fsprogs',
+    'mmdebstrap',
+    'nftables',
+    'iproute2',
+    'conntrack',
+    'gcc',
+    'libc6-dev',
+    'make',
+  ]
 }
 
 /** @throws {SetupFailure} when packages are missing and may not or cannot be installed */

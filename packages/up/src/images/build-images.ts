@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { takeLock } from '../exclusive-lock.ts'
+import { takeLock } from '@offshoot/kit/exclusive-lock'
 import type { Progress } from '../progress.ts'
 import { SetupFailure } from '../setup-failure.ts'
 import { runSteps } from './run-steps.ts'

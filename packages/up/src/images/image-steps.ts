@@ -5,6 +5,7 @@ import { guestMemoryStep } from './guest-memory.ts'
 import { readRecipes } from './recipe.ts'
 import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
+import { withTapStep } from './with-tap.ts'
 
 /** All steps of IMAGES, each after those it needs. The Debian image takes longest, so the templates come first. */
 export async function imageSteps(recipesFolder: string, templates: readonly string[] | null): Promise<readonly Step[]> {
@@ -15,5 +16,6 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     guestProgramStep(),
     initramfsStep(),
     guestMemoryStep(),
+    withTapStep(),
   ]
 }

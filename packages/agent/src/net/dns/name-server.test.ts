@@ -1,0 +1,187 @@
+import { createSocket, type RemoteInfo } from 'node:dgram'
+import { once } from 'node:events'
+import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'
+import { Deadline } from '@offshoot/kit/deadline'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { askByTcp, askByUdp, type Resolver } from './ask.ts'
+import { idOf, isAnswerTo, isQuestion, withId } from './dns-message.ts'
+import { frame, LengthPrefixed } from './length-prefixed.ts'
+import { NameServer } from './name-server.ts'
+
+const deadline = () => Deadline.after(20_000, 'test')
+
+/** A question for the address of a name. */
+function question(name: string, id = 7): Buffer {
+  const labels = name.split('.').flatMap((label) => [Buffer.from([label.length]), Buffer.from(label)])
+  const head = Buffer.alloc(12)
+  head.writeUInt16BE(id, 0)
+  head.writeUInt8(1, 2)
+  head.writeUInt16BE(1, 4)
+  return Buffer.concat([head, ...labels, Buffer.from([0, 0, 1, 0, 1])])
+}
+
+/** Its answer: one address, and `padding` bytes that nobody reads. */
+function answerTo(asked: Buffer, padding = 0): Buffer {
+  const answer = Buffer.concat([asked, Buffer.from('c00c00010001000000000004', 'hex'), Buffer.from([10, 0, 0, 1])])
+  answer.writeUInt8(0x81, 2)
+  answer.writeUInt8(0x80, 3)
+  answer.writeUInt16BE(1, 6)
+  return Buffer.concat([answer, Buffer.alloc(padding)])
+}
+
+/** A name server on this host. */
+class Upstream {
+  readonly asked: Buffer[] = []
+  readonly sources: number[] = []
+  reply: (asked: Buffer) => readonly Buffer[] = (asked) => [answerTo(asked)]
+  readonly #udp = createSocket('udp4')
+  readonly #tcp: Server
+
+  constructor() {
+    this.#udp.on('message', (message: Buffer, from: RemoteInfo) => {
+      this.asked.push(message)
+      this.sources.push(from.port)
+      for (const bytes of this.reply(message)) this.#udp.send(bytes, from.port, from.address)
+    })
+    this.#tcp = createServer((socket: Socket) => {
+      const messages = new LengthPrefixed((message) => {
+        this.asked.push(message)
+        for (const bytes of this.reply(message)) socket.write(frame(bytes))
+      })
+      socket.on('data', (bytes: Buffer) => messages.push(bytes)).on('error', () => socket.destroy())
+    })
+  }
+
+  async start(): Promise<Resolver> {
+    this.#tcp.listen(0, '127.0.0.1')
+    await once(this.#tcp, 'listening')
+    const { port } = this.#tcp.address() as AddressInfo
+    this.#udp.bind(port, '127.0.0.1')
+    await once(this.#udp, 'listening')
+    return { address: '127.0.0.1', port }
+  }
+
+  stop(): void {
+    this.#udp.close()
+    this.#tcp.close()
+  }
+}
+
+let upstream: Upstream
+let resolvers: Resolver[]
+let server: NameServer
+let guests: (ip: string) => boolean
+
+beforeEach(async () => {
+  upstream = new Upstream()
+  resolvers = [await upstream.start()]
+  guests = (ip) => ip === '127.0.0.1'
+  server = await NameServer.start({ resolvers: async () => resolvers, isGuest: (ip) => guests(ip) })
+})
+
+afterEach(async () => {
+  await server.close()
+  upstream.stop()
+})
+
+const self = (): Resolver => ({ address: '127.0.0.1', port: server.port })
+
+describe('a name server', () => {
+  it.each([
+    ['UDP', askByUdp],
+    ['TCP', askByTcp],
+  ])('gives the answer of the host’s own by %s, under the number of the question', async (_name, ask) => {
+    const answer = await ask(self(), question('example.org', 41), deadline())
+    expect(idOf(answer)).toBe(41)
+    expect(answer.subarray(-4)).toEqual(Buffer.from([10, 0, 0, 1]))
+    expect(upstream.asked).toHaveLength(1)
+  })
+
+  it('asks under a number and from a port of its own each time', async () => {
+    for (let count = 0; count < 8; count++) await askByUdp(self(), question('example.org', 7), deadline())
+    expect(new Set(upstream.asked.map(idOf)).size).toBeGreaterThan(1)
+    expect(new Set(upstream.sources).size).toBeGreaterThan(1)
+  })
+
+  it('believes only the answer to what it has asked', async () => {
+    upstream.reply = (asked) => [
+      answerTo(question('evil.example', idOf(asked))),
+      answerTo(withId(asked, idOf(asked) ^ 1)),
+      asked,
+      Buffer.from('nonsense'),
+      answerTo(asked),
+    ]
+    const answer = await askByUdp(self(), question('example.org'), deadline())
+    expect(isAnswerTo(answer, question('EXAMPLE.org'))).toBe(true)
+  })
+
+  it('asks the next when one does not answer, and says so when none does', async () => {
+    const nobody = new Upstream()
+    const dead = await nobody.start()
+    nobody.stop()
+    resolvers = [dead, ...resolvers]
+    expect((await askByUdp(self(), question('example.org'), deadline())).subarray(-4)).toEqual(
+      Buffer.from([10, 0, 0, 1]),
+    )
+    resolvers = [dead]
+    const failure = await askByTcp(self(), question('example.org'), deadline())
+    expect(failure.readUInt8(3) & 0x0f).toBe(2)
+    resolvers = []
+    expect((await askByUdp(self(), question('example.org'), deadline())).readUInt8(3) & 0x0f).toBe(2)
+  })
+
+  it('has long answers asked for by TCP', async () => {
+    upstream.reply = (asked) => [answerTo(asked, 4000)]
+    const short = await askByUdp(self(), question('example.org'), deadline())
+    expect(short.readUInt8(2) & 0x02).toBe(2)
+    expect(short.length).toBeLessThan(100)
+    expect((await askByTcp(self(), question('example.org'), deadline())).length).toBeGreaterThan(4000)
+  })
+
+  it('passes on nothing that is no question', async () => {
+    const response = answerTo(question('example.org'))
+    const update = question('example.org')
+    update.writeUInt8(0x28, 2)
+    const two = question('example.org')
+    two.writeUInt16BE(2, 4)
+    const bad = [Buffer.alloc(0), Buffer.alloc(11), response, update, two, question('example.org').subarray(0, 20)]
+    for (const message of [...bad, Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n')])
+      expect(isQuestion(message)).toBe(false)
+    const socket = createConnection(server.port, '127.0.0.1')
+    socket.write(frame(response))
+    await once(socket, 'close')
+    await askByUdp(self(), question('example.org'), deadline())
+    expect(upstream.asked).toHaveLength(1)
+  })
+
+  it('answers nobody but guests', async () => {
+    let looks = 0
+    guests = () => ++looks === 0
+    const socket = createConnection(server.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(frame(question('example.org')))
+    await once(socket, 'close')
+    const asking = createSocket('udp4')
+    asking.send(question('secret.example'), server.port, '127.0.0.1')
+    await expect.poll(() => looks, { timeout: 20_000 }).toBe(2)
+    guests = () => true
+    await askByTcp(self(), question('example.org'), deadline())
+    asking.close()
+    expect(upstream.asked).toHaveLength(1)
+  })
+
+  it('keeps one guest’s questions under way bounded, and its connections', async () => {
+    upstream.reply = () => []
+    const asking = createSocket('udp4')
+    for (let count = 0; count < 300; count++) asking.send(question(`n${count}.example`), server.port, '127.0.0.1')
+    const sockets = Array.from({ length: 12 }, () =>
+      createConnection(server.port, '127.0.0.1').on('error', () => undefined),
+    )
+    const closed: Socket[] = []
+    for (const socket of sockets) socket.once('close', () => closed.push(socket))
+    await expect.poll(() => closed.length, { timeout: 20_000 }).toBe(4)
+    await expect.poll(() => upstream.asked.length, { timeout: 20_000 }).toBe(64)
+    asking.close()
+    for (const socket of sockets) socket.destroy()
+  })
+})

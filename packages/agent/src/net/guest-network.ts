@@ -1,0 +1,190 @@
+/**
+ * The way of this agent's guests to the world: a TAP for each slot in use, and what may pass there.
+ *
+ *     (no TAP) ──prepare──► idle ──open──► in use ──clean──► idle ──discard──► (no TAP)
+ *
+ * A TAP is made ahead of need and outlives guests; what belongs to a guest (its connections, what was counted of it, that it
+ * has no way out) goes before the slot is anybody else's. All of it outlives the agent's process, as VMs do.
+ */
+import type { EgressException } from '@offshoot/contract/egress-exception'
+import type { Egress } from '@offshoot/contract/sandbox'
+import type { GuestAddress } from '@offshoot/guest-link/guest-refresh'
+import { BLOCK_SLOTS } from '../host/slot-claims.ts'
+import { BlockTable, removeTable } from './block-table.ts'
+import { forgetConnections } from './connection-tracking.ts'
+import type { GuestLimits } from './rules.ts'
+import { addressOfSlot, networkOfSlots, SLOT_PREFIX_BITS, slotOfGuest, type SlotAddress } from './slot-address.ts'
+import { makeTaps, removeTaps, slotsWithTap } from './taps.ts'
+import { findUplinks, forwardFrom, smallestMtu } from './uplinks.ts'
+
+/** What belongs to slots that are in use when the agent starts. */
+export interface SlotsInUse {
+  readonly slots: readonly { readonly slot: number; readonly egress: Egress }[]
+}
+
+export interface GuestNetworkOptions {
+  /** First address and length of the guests' range. */
+  readonly range: { readonly base: string; readonly cidr: string }
+  readonly exceptions: readonly EgressException[]
+  readonly limits: GuestLimits
+}
+
+export class GuestNetwork {
+  readonly #options: GuestNetworkOptions
+  readonly #tables = new Map<number, BlockTable>()
+  /** By slot: resolves when the TAP is there. */
+  readonly #taps = new Map<number, Promise<void>>()
+  /** Slots that guests have had since they were last clean. */
+  readonly #used = new Set<number>()
+  /** Slots without a way out. */
+  readonly #inside = new Set<number>()
+  #dnsPort: number | null = null
+  #mtu = 0
+
+  constructor(options: GuestNetworkOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Takes over what an earlier agent left, for the guests that are still there; the rest of it goes.
+   * @throws Error why this host gives no TAPs or no packet filter
+   */
+  async start(blocks: readonly number[], inUse: SlotsInUse['slots'], dnsPort: number | null): Promise<void> {
+    this.#dnsPort = dnsPort
+    await this.renewUplinks()
+    for (const { slot, egress } of inUse) if (egress === 'none') this.#inside.add(slot)
+    const used = new Set(inUse.map(({ slot }) => slot))
+    for (const slot of used) this.#used.add(slot)
+    for (const block of blocks) await this.addBlock(block, used)
+    const own = (await slotsWithTap()).filter((slot) => this.#tables.has(blockOf(slot)))
+    for (const slot of own) if (used.has(slot)) this.#taps.set(slot, Promise.resolve())
+    await this.#sweep(own.filter((slot) => !used.has(slot)))
+  }
+
+  /** @param used slots whose guests are the same as before */
+  async addBlock(block: number, used: ReadonlySet<number> = new Set()): Promise<void> {
+    const { range, exceptions, limits } = this.#options
+    const first = block * BLOCK_SLOTS
+    const slots = Array.from({ length: BLOCK_SLOTS }, (_unused, index) => addressOfSlot(range.base, first + index))
+    const table = new BlockTable(block, {
+      slots,
+      network: networkOfSlots(range.base, first, BLOCK_SLOTS),
+      guestRange: range.cidr,
+      exceptions,
+      dnsPort: this.#dnsPort,
+      limits,
+    })
+    const tapsOf = (chosen: ReadonlySet<number>) =>
+      new Set(slots.flatMap(({ slot, tap }) => (chosen.has(slot) ? [tap] : [])))
+    await table.write(tapsOf(this.#inside), tapsOf(used))
+    this.#tables.set(block, table)
+  }
+
+  /** The host's ways out may have changed. */
+  async renewUplinks(): Promise<void> {
+    const uplinks = await findUplinks(this.#options.exceptions)
+    await forwardFrom(uplinks)
+    this.#mtu = await smallestMtu(uplinks)
+  }
+
+  addressOf(slot: number): SlotAddress {
+    return addressOfSlot(this.#options.range.base, slot)
+  }
+
+  /** What the guest of a slot is to be told of its network. */
+  identityOf(slot: number): { readonly mac: string; readonly address: GuestAddress } {
+    const { mac, ip, gateway } = this.addressOf(slot)
+    return { mac, address: { ip, gateway, prefixBits: SLOT_PREFIX_BITS, mtu: this.#mtu } }
+  }
+
+  /** Whether an address is that of one of our slots' guests. */
+  isGuest(ip: string): boolean {
+    const slot = slotOfGuest(this.#options.range.base, ip)
+    return slot !== null && this.#tables.has(blockOf(slot))
+  }
+
+  /** No guest was there since. */
+  isClean(slot: number): boolean {
+    return !this.#used.has(slot)
+  }
+
+  hasTap(slot: number): boolean {
+    return this.#taps.has(slot)
+  }
+
+  /** Makes the TAPs of slots that have none. */
+  async prepare(slots: readonly number[]): Promise<void> {
+    const missing = slots.filter((slot) => !this.#taps.has(slot))
+    const made = makeTaps(
+      missing.map((slot) => this.addressOf(slot)),
+      this.#mtu,
+    )
+    for (const slot of missing) this.#taps.set(slot, made)
+    try {
+      await made
+    } catch (error) {
+      for (const slot of missing) this.#taps.delete(slot)
+      throw error
+    }
+  }
+
+  /** Before the guest of a slot runs, anew or again. */
+  async open(slot: number, egress: Egress): Promise<void> {
+    this.#used.add(slot)
+    await Promise.all([this.#taps.get(slot) ?? this.prepare([slot]), this.#confine(slot, egress)])
+  }
+
+  /** After the guest of a slot has gone for good: nothing of it is left for the next. */
+  async clean(slots: readonly number[]): Promise<void> {
+    for (const slot of slots) await forgetConnections(this.addressOf(slot).ip)
+    for (const [block, table] of this.#tables) {
+      const taps = slots.filter((slot) => blockOf(slot) === block).map((slot) => this.addressOf(slot).tap)
+      if (taps.length > 0) await table.renew(taps)
+    }
+    for (const slot of slots) {
+      this.#inside.delete(slot)
+      this.#used.delete(slot)
+    }
+  }
+
+  /** Removes TAPs of slots that are clean. */
+  async discard(slots: readonly number[]): Promise<void> {
+    const there = slots.filter((slot) => this.#taps.delete(slot))
+    await removeTaps(there.map((slot) => this.addressOf(slot).tap))
+  }
+
+  /** By slot: packets that its guest wanted to send and might not. */
+  async refused(): Promise<Map<number, number>> {
+    const found = new Map<number, number>()
+    for (const [block, table] of this.#tables) {
+      const counted = await table.refused()
+      for (let slot = block * BLOCK_SLOTS; slot < (block + 1) * BLOCK_SLOTS; slot++) {
+        found.set(slot, counted.get(this.addressOf(slot).tap) ?? 0)
+      }
+    }
+    return found
+  }
+
+  async #confine(slot: number, egress: Egress): Promise<void> {
+    if (egress === 'internet' || this.#inside.has(slot)) return
+    await this.#tables.get(blockOf(slot))?.keepInside(this.addressOf(slot).tap)
+    this.#inside.add(slot)
+  }
+
+  async #sweep(slots: readonly number[]): Promise<void> {
+    for (const slot of slots) await forgetConnections(this.addressOf(slot).ip)
+    await removeTaps(slots.map((slot) => this.addressOf(slot).tap))
+  }
+}
+
+/** Everything that a block's guests can have on this machine; no process may use its TAPs any more. */
+export async function clearBlock(base: string, block: number): Promise<void> {
+  const slots = (await slotsWithTap()).filter((slot) => blockOf(slot) === block)
+  for (const slot of slots) await forgetConnections(addressOfSlot(base, slot).ip)
+  await removeTaps(slots.map((slot) => addressOfSlot(base, slot).tap))
+  await removeTable(block)
+}
+
+function blockOf(slot: number): number {
+  return Math.floor(slot / BLOCK_SLOTS)
+}

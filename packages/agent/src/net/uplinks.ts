@@ -1,0 +1,71 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { EgressException } from '@offshoot/contract/egress-exception'
+import { Deadline } from '@offshoot/kit/deadline'
+import { z } from 'zod'
+import { runProgram } from '../host/run-program.ts'
+
+const ASK_MS = 20_000
+/** Bytes of a packet where the host has no way out itself. */
+const DEFAULT_MTU = 1500
+/** Where it is noted which interfaces did not forward before us; gone after a boot, as the setting is. */
+const FOLDER = '/run/offshoot/forwarding'
+
+const routes = z.array(z.object({ dst: z.string().optional(), dev: z.string().optional() }))
+
+const links = z.array(z.object({ ifname: z.string(), mtu: z.int() }))
+
+/** Interfaces over which the host reaches the internet and what operators have allowed besides. */
+export async function findUplinks(exceptions: readonly EgressException[]): Promise<string[]> {
+  const found = await ask(['route', 'show', 'default'])
+  for (const { cidr } of exceptions) {
+    // One to which there is no way yet.
+    const toward = await ask(['route', 'get', cidr.split('/')[0] ?? cidr]).catch(() => [])
+    found.push(...toward)
+  }
+  return [...new Set(found)].filter((name) => name !== 'lo')
+}
+
+/** The routes that already lead into a range of addresses, by the interface's name. */
+export async function routesInto(cidr: string): Promise<string[]> {
+  return ask(['route', 'show', 'root', cidr])
+}
+
+/** The most that all of them take whole: a guest's packets are as large as the smallest wants. */
+export async function smallestMtu(uplinks: readonly string[]): Promise<number> {
+  const answer = await runProgram('ip', ['-json', 'link', 'show'], Deadline.after(ASK_MS, 'interfaces of the host'))
+  const mtus = links.parse(JSON.parse(answer)).flatMap(({ ifname, mtu }) => (uplinks.includes(ifname) ? [mtu] : []))
+  return Math.min(DEFAULT_MTU, ...mtus)
+}
+
+/**
+ * Lets the answers to guests in: a packet is passed on when the interface it came in by forwards. Not for the whole host:
+ * whoever has other interfaces has not asked for a router.
+ */
+export async function forwardFrom(uplinks: readonly string[]): Promise<void> {
+  await mkdir(FOLDER, { recursive: true, mode: 0o700 })
+  for (const name of uplinks) {
+    const setting = forwardingOf(name)
+    if ((await readFile(setting, 'utf8')).trim() !== '0') continue
+    await writeFile(join(FOLDER, name), '')
+    await writeFile(setting, '1')
+  }
+}
+
+/** As it was before; for the last agent of the machine that goes. */
+export async function forwardNoMore(): Promise<void> {
+  for (const name of await readdir(FOLDER).catch(() => [])) {
+    // It may be gone, and its setting with it.
+    await writeFile(forwardingOf(name), '0').catch(() => undefined)
+    await rm(join(FOLDER, name), { force: true })
+  }
+}
+
+function forwardingOf(name: string): string {
+  return `/proc/sys/net/ipv4/conf/${name}/forwarding`
+}
+
+async function ask(question: readonly string[]): Promise<string[]> {
+  const answer = await runProgram('ip', ['-4', '-json', ...question], Deadline.after(ASK_MS, 'routes of the host'))
+  return routes.parse(JSON.parse(answer === '' ? '[]' : answer)).flatMap(({ dev }) => dev ?? [])
+}

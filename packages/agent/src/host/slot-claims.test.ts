@@ -29,8 +29,11 @@ async function dataDir(name: string): Promise<string> {
   return path
 }
 
+async function clear(block: number): Promise<void> {
+  cleared.push(block)
+}
+
 async function open(name: string, baseUid = BASE_UID): Promise<SlotClaims> {
-  const clear = async (block: number) => void cleared.push(block)
   return SlotClaims.open({ dataDir: await dataDir(name), baseUid, clear, folder })
 }
 

@@ -38,7 +38,7 @@ function greetWith(volumes: readonly VolumeDevice[]): Restore['greet'] {
   const bits = volumes.filter(({ path }) => path !== null).reduce((mask, { place }) => mask | (1 << place), 0)
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
-    await link.refresh({ ...guestIdentity(randomUUID() as SandboxId, 'keep'), volumes: bits }, deadline).settled
+    await link.refresh({ ...guestIdentity(randomUUID() as SandboxId, 'keep', null), volumes: bits }, deadline).settled
   }
 }
 

@@ -95,13 +95,21 @@ export class Front {
   #onConnection(socket: Socket): void {
     socket.setTimeout(HEAD_MS, () => socket.destroy())
     socket.once('error', () => socket.destroy())
+    const leave = () => socket.destroy()
+    socket.once('end', leave)
     socket.once('data', (first) => {
+      socket.off('end', leave)
       socket.setTimeout(0)
       socket.pause()
       socket.unshift(first)
-      if (first[0] === TLS_HANDSHAKE) this.#tls.emit('connection', socket)
-      else if (first.subarray(0, HTTP2_PREFACE.length).equals(HTTP2_PREFACE)) this.#http2.emit('connection', socket)
-      else this.#serveHttp1(socket)
+      const isHttp2 = first.subarray(0, HTTP2_PREFACE.length).equals(HTTP2_PREFACE)
+      if (first[0] !== TLS_HANDSHAKE && !isHttp2) this.#serveHttp1(socket)
+      else {
+        // Neither knows a connection that is open one way only.
+        socket.allowHalfOpen = false
+        const server = isHttp2 ? this.#http2 : this.#tls
+        server.emit('connection', socket)
+      }
       process.nextTick(() => socket.resume())
     })
   }

@@ -48,7 +48,7 @@ type Answer =
 
 function ask(inside: Socket, { method }: IncomingMessage, path: string, headers: string[]): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const asked = httpRequest({ createConnection: () => inside, agent: false, method, path, headers })
+  const asked = httpRequest({ createConnection: () => inside, method, path, headers })
   asked.setTimeout(ANSWER_MS, () => asked.destroy(refusals.tooSlow()))
   asked.once('upgrade', (response, _stream, head) => {
     inside.setTimeout(0)

@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import type { TakenPool } from './guest-pools.ts'
 import { asFields, responseHeaders } from './response-headers.ts'
 import { refusalOf, sendRefusal } from './refusal.ts'
-import { hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './visitor.ts'
+import { breakOff, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
 /** What may be sent again when a kept connection turns out to be gone (RFC 9110, 9.2.1), once. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
@@ -110,7 +110,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
     }
     this.#isOver = true
     // An answer that was begun cannot be taken back: the visitor must see that it is not whole.
-    if (response.headersSent) response.destroy()
+    if (response.headersSent) breakOff(request, response)
     else sendRefusal(request, response, refusalOf(error, port))
   }
 

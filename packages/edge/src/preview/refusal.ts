@@ -1,7 +1,7 @@
 import { DeadlineExceeded } from '@offshoot/kit/deadline'
 import { errors } from 'undici'
 import { AgentAway, PortRefused } from '../agents/open-port.ts'
-import type { VisitorRequest, VisitorResponse } from './visitor.ts'
+import { breakOff, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
 /** An answer of the edge's own, in place of a sandbox's. */
 export class Refusal extends Error {
@@ -82,7 +82,7 @@ function ofAgent({ status }: PortRefused, port: number): Refusal {
 /** Answers with a page, or with JSON to who asks for that and for no page. */
 export function sendRefusal(request: VisitorRequest, response: VisitorResponse, refusal: Refusal): void {
   if (response.headersSent || response.destroyed) {
-    response.destroy()
+    breakOff(request, response)
     return
   }
   const accept = request.headers.accept ?? ''

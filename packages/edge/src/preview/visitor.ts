@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 
 /** A request of either protocol. */
@@ -17,6 +17,12 @@ export function isHttp2(request: VisitorRequest): request is Http2ServerRequest 
 
 export function schemeOf({ socket }: VisitorRequest): 'http' | 'https' {
   return (socket as Partial<TLSSocket>).encrypted === true ? 'https' : 'http'
+}
+
+/** Ends an answer that was begun so that its visitor sees that it is not whole. */
+export function breakOff(request: VisitorRequest, response: VisitorResponse): void {
+  if (isHttp2(request)) request.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  else response.destroy()
 }
 
 /** The host that is meant, once; `null` when the request says none, or two. */

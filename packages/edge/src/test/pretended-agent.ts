@@ -31,10 +31,6 @@ export class PretendedAgent {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  get live(): number {
-    return this.#sockets.size
-  }
-
   /** Also again, after {@link kill}, at the same address. */
   async listen(): Promise<void> {
     const server = createServer((request, response) => void this.#answer(request, response))

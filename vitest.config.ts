@@ -13,6 +13,7 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/src/**/*.test.ts'],
           exclude: ['**/*.vm.test.ts'],
+          globalSetup: ['packages/control/src/test/postgres-folder.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },

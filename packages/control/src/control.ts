@@ -20,6 +20,7 @@ import { KnownKeys } from './identity/known-keys.ts'
 import { pruneCreates } from './limits/quota-statements.ts'
 import { RateLimiter } from './limits/rate-limiter.ts'
 import { TurnsByWorkspace } from './limits/turns-by-workspace.ts'
+import { removeOldRequests } from './idempotency/idempotency-statements.ts'
 import { Seal } from './identity/seal.ts'
 import { leavingMails } from './mail/leaving-mails.ts'
 import { mailCarrier } from './mail/mail-carrier.ts'
@@ -46,6 +47,8 @@ export interface Control {
   readonly events: EventStore
   readonly accounts: Accounts
   readonly outbox: Outbox
+  /** Of answers that idempotent requests are given again. */
+  readonly answers: Seal
   readonly jwt: JwtVerifier
   readonly keys: KnownKeys
   readonly failures: FailedAttempts
@@ -72,7 +75,12 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const keyUsage = new KeyUsage(database.pool, log)
   const reapers = startReapers({ fleet, database }, log)
   const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
-  const sweeps = new Sweeps(database.pool, log, [removeOldEntries, removeUnsendable, removeOldInvitations])
+  const sweeps = new Sweeps(database.pool, log, [
+    removeOldEntries,
+    removeUnsendable,
+    removeOldInvitations,
+    removeOldRequests,
+  ])
   const jobs = [...reapers, mails, ...startBackground({ database, events }, log)]
   const stop = async () => {
     for (const job of jobs) job.stop()
@@ -102,6 +110,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     events,
     accounts,
     outbox,
+    answers: new Seal(secret, 'answers'),
     jwt,
     keys,
     failures,

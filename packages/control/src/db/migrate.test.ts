@@ -40,6 +40,7 @@ describe('migrate', () => {
       '0005-egress',
       '0006-ports',
       '0007-people',
+      '0008-idempotent-requests',
       '0009-limits',
       '0010-metering',
     ])

@@ -7,6 +7,7 @@ import * as lifecycle from './migrations/0004-lifecycle.ts'
 import * as egress from './migrations/0005-egress.ts'
 import * as ports from './migrations/0006-ports.ts'
 import * as people from './migrations/0007-people.ts'
+import * as idempotentRequests from './migrations/0008-idempotent-requests.ts'
 import * as limits from './migrations/0009-limits.ts'
 import * as metering from './migrations/0010-metering.ts'
 
@@ -19,6 +20,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0005-egress': egress,
   '0006-ports': ports,
   '0007-people': people,
+  '0008-idempotent-requests': idempotentRequests,
   '0009-limits': limits,
   '0010-metering': metering,
 }

@@ -108,6 +108,22 @@ create table "events" (
 
 CREATE INDEX events_sandbox_idx ON ONLY public.events USING btree (workspace_id, sandbox_id, ts);
 
+create table "idempotent_requests" (
+  workspace_id uuid not null,
+  key text not null,
+  fingerprint bytea not null,
+  creator integer not null,
+  resource_id uuid not null,
+  status integer,
+  answer bytea,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint idempotent_requests_check CHECK (((status IS NULL) = (answer IS NULL))),
+  constraint idempotent_requests_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint idempotent_requests_pkey PRIMARY KEY (workspace_id, key)
+);
+
+CREATE INDEX idempotent_requests_age_idx ON public.idempotent_requests USING btree (created_at);
+
 create table "invitation" (
   id uuid not null default gen_random_uuid(),
   "organizationId" uuid not null,

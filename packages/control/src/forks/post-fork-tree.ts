@@ -12,6 +12,7 @@ export function postForkTree(app: FastifyInstance, control: Control): void {
   app.post('/v1/sandboxes/:id/fork-tree', {
     config: {
       credential: 'key-or-jwt',
+      idempotent: {},
       loads: 'sandbox',
       docs: {
         summary: 'Fork a sandbox into several children, of which one may be promoted',

@@ -12,6 +12,7 @@ export function postFork(app: FastifyInstance, control: Control): void {
   app.post('/v1/sandboxes/:id/fork', {
     config: {
       credential: 'key-or-jwt',
+      idempotent: {},
       loads: 'sandbox',
       docs: {
         summary: 'Fork a sandbox: a child with its processes, files and memory',

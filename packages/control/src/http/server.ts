@@ -6,6 +6,7 @@ import { postFork } from '../forks/post-fork.ts'
 import { postForkTree } from '../forks/post-fork-tree.ts'
 import { postPromote } from '../forks/post-promote.ts'
 import { accountsRoutes } from '../identity/accounts-routes.ts'
+import { registerIdempotency } from '../idempotency/idempotency.ts'
 import { deleteToken } from '../identity/delete-token.ts'
 import { getMe } from '../identity/get-me.ts'
 import { getTokens } from '../identity/get-tokens.ts'
@@ -91,6 +92,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   registerRequestId(app)
   registerCors(app, control.config.cors_origins)
   registerAdmission(app, control)
+  registerIdempotency(app, control)
   registerRequestLog(app)
   registerOpenApi(app, control.config.public_url)
   registerMetrics(app, control.metrics)

@@ -11,6 +11,7 @@ export function postTokens(app: FastifyInstance, { database }: Control): void {
   app.post('/v1/me/tokens', {
     config: {
       credential: 'jwt',
+      idempotent: {},
       docs: {
         summary: 'Make an API key',
         tag: 'Identity',

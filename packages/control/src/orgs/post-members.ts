@@ -12,6 +12,7 @@ export function postMembers(app: FastifyInstance, control: Control): void {
   app.post('/v1/orgs/:id/members', {
     config: {
       credential: 'jwt',
+      idempotent: {},
       loads: 'org',
       permission: 'members:manage',
       docs: {

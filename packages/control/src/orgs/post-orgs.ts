@@ -12,6 +12,7 @@ export function postOrgs(app: FastifyInstance, control: Control): void {
   app.post('/v1/orgs', {
     config: {
       credential: 'jwt',
+      idempotent: {},
       docs: {
         summary: 'Make a workspace',
         tag: 'Workspaces',

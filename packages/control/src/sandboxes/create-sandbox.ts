@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { type CreateSandboxBody, DEFAULT_IDLE_TIMEOUT_SECONDS, DEFAULT_TTL_SECONDS } from '@offshoot/contract/sandbox'
@@ -14,6 +13,8 @@ import { insertCreating, moveCreating, removeCreating } from './sandbox-statemen
 import { deletedMeanwhile, settleCreated } from './settle-created.ts'
 
 export interface CreateRequest {
+  /** Of nothing that is there yet. */
+  readonly id: SandboxId
   readonly workspaceId: WorkspaceId
   readonly requestId: string
   readonly body: CreateSandboxBody
@@ -25,10 +26,9 @@ export interface CreateRequest {
  * row that reconciliation removes, or that the agent's log brings to `running`.
  */
 export async function createSandbox(control: Control, request: CreateRequest): Promise<SandboxRow> {
-  const { workspaceId, body } = request
+  const { id, workspaceId, body } = request
   const source = await bootSource(control, workspaceId, body)
   const { template, nodes } = source
-  const id = randomUUID() as SandboxId
   const wanted = { ids: [id], cpu: template.cpu, memoryMib: template.memory_mb }
   await admitSandboxes(control, workspaceId, wanted, (on) =>
     insertCreating(

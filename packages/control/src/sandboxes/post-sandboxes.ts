@@ -1,10 +1,13 @@
 import { createSandboxBody, sandbox } from '@offshoot/contract/sandbox'
+import type { SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
 import { callerOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
 import { CREATE_REFUSALS } from '../limits/create-refusals.ts'
+import { resourceIdOf } from '../idempotency/idempotency.ts'
 import { createSandbox } from './create-sandbox.ts'
+import { sandboxRemains } from './sandbox-remains.ts'
 import { presentSandbox } from './sandbox-row.ts'
 
 /** Bytes: `env` alone may hold 8 Mi characters. */
@@ -16,6 +19,7 @@ export function postSandboxes(app: FastifyInstance, control: Control): void {
     bodyLimit: BODY_LIMIT_BYTES,
     config: {
       credential: 'key-or-jwt',
+      idempotent: { findRemains: sandboxRemains },
       docs: {
         summary: 'Create a sandbox from a template',
         tag: 'Sandboxes',
@@ -35,7 +39,8 @@ export function postSandboxes(app: FastifyInstance, control: Control): void {
     handler: async (request, reply) => {
       const { workspaceId } = callerOf(request)
       const body = parseBody(request, createSandboxBody)
-      const created = await createSandbox(control, { workspaceId, requestId: request.id, body })
+      const id = resourceIdOf(request) as SandboxId
+      const created = await createSandbox(control, { id, workspaceId, requestId: request.id, body })
       control.metrics.creates.inc()
       return reply.code(201).send(presentSandbox(created))
     },

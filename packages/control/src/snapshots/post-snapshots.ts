@@ -20,6 +20,7 @@ export function postSnapshots(app: FastifyInstance, control: Control): void {
   app.post('/v1/sandboxes/:id/snapshots', {
     config: {
       credential: 'key-or-jwt',
+      idempotent: {},
       loads: 'sandbox',
       docs: {
         summary: 'Take a snapshot of a sandbox: memory, devices and disk of one instant',

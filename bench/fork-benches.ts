@@ -2,7 +2,7 @@ import type { Fork, ForkTree } from '@offshoot/contract/fork'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { BareFork } from './bare-fork.ts'
 import { BareVm } from './bare-vm.ts'
-import { type Figure, Samples } from './measure.ts'
+import { type Figure, rounds, Samples } from './measure.ts'
 import { inSandbox, privateMib, recipeOf } from './sandbox-benches.ts'
 
 type Figures = Record<string, Figure>
@@ -38,7 +38,7 @@ async function post<Body>(offshoot: Offshoot, path: string, status: number, body
 export async function fork(offshoot: Offshoot, n = 20): Promise<Figures> {
   const recipe = await recipeOf(offshoot)
   const [forked, pause, bare, barePause] = [new Samples(), new Samples(), new Samples(), new Samples()]
-  for (let i = 0; i < n; i++) {
+  for (const _round of rounds(n)) {
     await inSandbox(offshoot, async (id) => {
       await offshoot.exec(id, `python3 -c "${TICKER}" >/dev/null 2>&1 &`)
       await worstGap(offshoot, id)
@@ -60,7 +60,7 @@ export async function fork(offshoot: Offshoot, n = 20): Promise<Figures> {
 export async function lifecycle(offshoot: Offshoot, n = 20): Promise<Figures> {
   const samples = new Map<string, Samples>()
   await inSandbox(offshoot, async (id) => {
-    for (let i = 0; i < n; i++) {
+    for (const _round of rounds(n)) {
       for (const change of ['pause', 'resume', 'hibernate', 'wake']) {
         const times = samples.get(change) ?? new Samples()
         samples.set(change, times)
@@ -75,7 +75,7 @@ export async function lifecycle(offshoot: Offshoot, n = 20): Promise<Figures> {
 export async function snapshot(offshoot: Offshoot, n = 20): Promise<Figures> {
   const taken = new Samples()
   await inSandbox(offshoot, async (id) => {
-    for (let i = 0; i < n; i++) {
+    for (const _round of rounds(n)) {
       const made = await taken.time(async () => post<{ id: string }>(offshoot, `/v1/sandboxes/${id}/snapshots`, 201))
       if (made) await offshoot.request('DELETE', `/v1/snapshots/${made.id}`)
     }
@@ -87,7 +87,7 @@ export async function snapshot(offshoot: Offshoot, n = 20): Promise<Figures> {
 export async function forkTree(offshoot: Offshoot, n = 5): Promise<Figures> {
   const [wall, memory] = [new Samples(), new Samples()]
   await inSandbox(offshoot, async (id) => {
-    for (let i = 0; i < n; i++) {
+    for (const _round of rounds(n)) {
       const path = `/v1/sandboxes/${id}/fork-tree`
       const tree = await wall.time(async () => post<ForkTree>(offshoot, path, 201, { count: 16 }))
       const ids = new Set(tree?.children.map((child) => child.id))

@@ -5,8 +5,11 @@
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import { BareVm } from './bare-vm.ts'
+import { idleDensity } from './density-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
+import { hibernatedCost } from './hibernated-benches.ts'
+import { forkLarge } from './large-guest-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
@@ -32,6 +35,12 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['pause', 'resume', 'hibernate', 'wake'], run: lifecycle },
   { names: ['snapshot'], run: snapshot },
   { names: ['fork_tree_16', 'fork_tree_16_private_mib'], run: forkTree },
+  { names: ['fork_4gib'], run: async () => forkLarge() },
+  { names: ['idle_density_private_mib', 'idle_density_host_mib', 'idle_density_cpu'], run: idleDensity },
+  {
+    names: ['hibernated_cost_disk', 'hibernated_cost_agent_mib', 'hibernated_cost_start_s'],
+    run: async () => hibernatedCost(),
+  },
   { names: ['stream_first_byte'], run: streamFirstByte },
   { names: ['exec_throughput_mib_s'], run: execThroughput },
   { names: ['fs_write_100mib', 'fs_read_100mib'], run: fileThroughput },

@@ -5,11 +5,11 @@ import { QmpClient } from '@offshoot/qmp/client'
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
 import { BareVm } from './bare-vm.ts'
-import { type Figure, Samples } from './measure.ts'
+import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
 
 const TEMPLATE = 'base'
-const WITHIN_MS = 50_000
+const WITHIN_MS = 60_000
 
 /** Whether a guest waits for its sandbox. */
 async function isReady(offshoot: Offshoot): Promise<boolean> {
@@ -38,7 +38,7 @@ export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<
     const bare = await BareVm.restore(await recipeOf(offshoot))
     const deadline = Deadline.after(WITHIN_MS, 'create_pool')
     const qmp = await QmpClient.connect(join(bare.folder, 'qmp.sock'), deadline)
-    for (let i = 0; i < n && deadline.remainingMs > 0; i++) {
+    for (const _round of rounds(n)) {
       await until('a guest that waits', async () => isReady(offshoot), WITHIN_MS)
       const made = await create.time(async () => {
         const sandbox = await offshoot.create({ template: TEMPLATE })

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AgentFork, AgentRecord, AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
+import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../host/find-vm-processes.ts'
@@ -56,9 +57,9 @@ export class AgentProcess {
    */
   static async create(
     folder?: string,
-    options: { readonly pool_memory_mib?: number; readonly commit_limit_mib?: number } = {},
+    options: Partial<Pick<AgentConfig, 'images_dir' | 'templates' | 'pool_memory_mib' | 'commit_limit_mib'>> = {},
   ): Promise<AgentProcess> {
-    const imagesDir = process.env['OFFSHOOT_IMAGES_DIR']
+    const imagesDir = options.images_dir ?? process.env['OFFSHOOT_IMAGES_DIR']
     if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
     const place = folder ?? (await realpath(await mkdtemp(join(tmpdir(), 'offshoot-agent-'))))
     const secret = randomBytes(32)
@@ -174,13 +175,17 @@ export class AgentProcess {
     return new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('60s').sign(secret)
   }
 
-  create(id: string = randomUUID(), env: Record<string, string> = {}): Promise<Answer<AgentSandbox>> {
-    return this.call('POST', '/v1/sandboxes', { body: { id, template: 'minimal', env } })
+  create(
+    id: string = randomUUID(),
+    env: Record<string, string> = {},
+    template = 'minimal',
+  ): Promise<Answer<AgentSandbox>> {
+    return this.call('POST', '/v1/sandboxes', { body: { id, template, env } })
   }
 
   /** @throws when the sandbox is not there */
-  async created(env: Record<string, string> = {}): Promise<AgentSandbox> {
-    const { status, body } = await this.create(undefined, env)
+  async created(env: Record<string, string> = {}, template?: string): Promise<AgentSandbox> {
+    const { status, body } = await this.create(undefined, env, template)
     if (status !== 201) throw new Error(`create answered ${status}: ${JSON.stringify(body)}\n${this.#log}`)
     return body
   }

@@ -1,0 +1,32 @@
+import { copyFile, link, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { AgentProcess } from '@offshoot/agent/test/agent-process'
+
+const IMAGES = resolve(import.meta.dirname, '../.offshoot/images')
+
+/** An agent alone, without control, that has baked `base`: for what would take too long, or cannot be had, by the public API. */
+export async function agentOfBase(): Promise<AgentProcess> {
+  return ready(await AgentProcess.create(undefined, { images_dir: IMAGES, templates: ['base'] }))
+}
+
+/** The same with `large` beside it, which is `base` with more memory. */
+export async function agentOfLarge(memoryMib: number, folder: string): Promise<AgentProcess> {
+  const images = join(folder, 'images')
+  const [base, large] = [join(images, 'templates/base'), join(images, 'templates/large')]
+  for (const place of [base, large]) await mkdir(place, { recursive: true })
+  for (const name of ['vmlinuz', 'initramfs.cpio.gz', 'guest-memory.so'])
+    await copyFile(join(IMAGES, name), join(images, name))
+  const text = await readFile(join(IMAGES, 'templates/base/template.json'), 'utf8')
+  for (const place of [base, large]) await link(join(IMAGES, 'templates/base/rootfs.ext4'), join(place, 'rootfs.ext4'))
+  await writeFile(join(base, 'template.json'), text)
+  const changed = { ...(JSON.parse(text) as object), name: 'large', memory_mb: memoryMib }
+  await writeFile(join(large, 'template.json'), JSON.stringify(changed))
+  return ready(await AgentProcess.create(folder, { images_dir: images, templates: ['base', 'large'] }))
+}
+
+async function ready(agent: AgentProcess): Promise<AgentProcess> {
+  const prepared = await agent.run('prepare.ts')
+  if (prepared.exitCode !== 0) throw new Error(prepared.output)
+  await agent.start()
+  return agent
+}

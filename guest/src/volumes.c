@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -85,8 +86,9 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-// Lazily: what is open there goes on and fails at the device. A line begins with "id parent major:minor root where".
-static void unmount_all(const char *disk)
+// Calls `found` for each place where a disk is mounted until it says to stop. A line begins with
+// "id parent major:minor root where".
+static void each_mount(const char *disk, bool (*found)(const char *where, void *context), void *context)
 {
 	static char mounts[64 * 1024];
 	char path[PATH_ROOM], number[NUMBER_ROOM];
@@ -102,15 +104,44 @@ static void unmount_all(const char *disk)
 		if (fields[4] == NULL || strcmp(fields[2], number) != 0)
 			continue;
 		unescape(fields[4]);
-		umount2(fields[4], MNT_DETACH);
+		if (!found(fields[4], context))
+			return;
 	}
+}
+
+// Lazily: what is open there goes on and fails at the device.
+static bool unmount(const char *where, void *context)
+{
+	(void)context;
+	umount2(where, MNT_DETACH);
+	return true;
+}
+
+static bool note(const char *where, void *context)
+{
+	snprintf(context, VOLUME_WHERE_ROOM, "%s", where);
+	return false;
+}
+
+bool volumes_where(int place, char where[VOLUME_WHERE_ROOM], uint64_t *sectors)
+{
+	char disk[DISK_ROOM], path[PATH_ROOM], size[32];
+	if (place < 0 || place >= VOLUMES_MAX || !find_disk(spares[place], disk))
+		return false;
+	snprintf(path, sizeof path, "/sys/block/%s/size", disk);
+	if (file_read(path, size, sizeof size) < 0)
+		return false;
+	*sectors = strtoull(size, NULL, 10);
+	where[0] = '\0';
+	each_mount(disk, note, where);
+	return where[0] != '\0';
 }
 
 static int take_away(const char *device)
 {
 	char disk[DISK_ROOM];
 	if (find_disk(device, disk))
-		unmount_all(disk);
+		each_mount(disk, unmount, NULL);
 	return file_write(DRIVER "/unbind", device);
 }
 

@@ -20,7 +20,7 @@ static const struct builtin builtins[] = {
 	{"read", 3, builtin_read},    {"write", 3, builtin_write}, {"stat", 1, builtin_stat},
 	{"list", 1, builtin_list},    {"remove", 2, builtin_remove}, {"mkdir", 3, builtin_mkdir},
 	{"move", 4, builtin_move},    {"archive", 1, builtin_archive}, {"unpack", 1, builtin_unpack},
-	{"watch", 2, builtin_watch},
+	{"watch", 2, builtin_watch},  {"sync", 1, builtin_sync},   {"grow", 2, builtin_grow},
 };
 
 static const struct builtin *find(const char *name)

@@ -25,5 +25,7 @@ int builtin_move(char *const *argv);	// from, to, overwrite 0|1, parents 0|1
 int builtin_archive(char *const *argv); // path
 int builtin_unpack(char *const *argv);	// path
 int builtin_watch(char *const *argv);	// path, recursive 0|1
+int builtin_sync(char *const *argv);	// "all"
+int builtin_grow(char *const *argv);	// place of a volume, bytes its device comes to have
 
 #endif

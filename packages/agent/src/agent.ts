@@ -35,6 +35,8 @@ import { Bakes, type BakedTemplate } from './vm/bakes.ts'
 import { Images } from './vm/images.ts'
 import { Machines } from './vm/machines.ts'
 import { bootsUnderKvm } from './vm/probe.ts'
+import { recoverVolumes } from './volumes/recover-volumes.ts'
+import { Volumes } from './volumes/volumes.ts'
 
 /**
  * Restores at the same time; the others wait. One more than there are CPUs, because each waits for the disk now and then:
@@ -95,6 +97,7 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
     layers,
     checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
     snapshots: await Snapshots.open(dir.snapshots),
+    volumes: await Volumes.open(dir.volumes),
     events: await EventLog.open(dir.events, id),
     pool: new Pool({
       memoryMib: config.pool_memory_mib,
@@ -182,6 +185,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   const { id, host, images, names } = await openHost(config, log, true)
   await recover(host, 'adopt')
   await recoverSnapshots(host)
+  await recoverVolumes(host)
   host.slots.supplySoon()
   host.checkpoints.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)

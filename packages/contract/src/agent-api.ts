@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { agentAttachment } from './agent-volume.ts'
 import { event } from './event.ts'
 import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus } from './sandbox.ts'
 import { template } from './template.ts'
+import { MAX_SANDBOX_VOLUMES } from './volume.ts'
 
 /** What control and an agent say to one another (ARCHITECTURE.md, "Between control and agent"). */
 
@@ -65,6 +67,8 @@ export const createOnAgentBody = z.object({
   env: z.record(z.string(), z.string()),
   /** Boots from this one of the agent's snapshots; unknown or of another workspace: 404. */
   snapshot_id: z.uuid().optional(),
+  /** Its block devices, in their order. Unknown or of another workspace: 404; somebody else has one: 409. */
+  volumes: z.array(agentAttachment).max(MAX_SANDBOX_VOLUMES).default([]),
   /** Hibernates when idle. */
   persistent: z.boolean().default(false),
   idle_timeout_seconds: z.int().min(1).default(DEFAULT_IDLE_TIMEOUT_SECONDS),

@@ -53,6 +53,11 @@ const registry = {
   idempotencyMismatch: { status: 409, error: 'idempotency key was used for a different request' },
   /** `detail` says whether to wait or to look for what was made. */
   idempotencyUnfinished: { status: 409, error: 'the first request with this idempotency key has not finished' },
+  volumeExists: { status: 409, error: 'volume already exists' },
+  /** `error` names the volume and who has it. */
+  volumeAttached: { status: 409, error: 'volume is attached', fields: ['volume', 'attached_to'] },
+  /** It is being copied, grown or deleted; `error` says which. */
+  volumeBusy: { status: 409, error: 'volume is being changed', fields: ['volume'] },
   /** The same change is under way for the same resource. */
   conflict: { status: 409, error: 'conflict' },
   /** Of a workspace. */
@@ -96,6 +101,7 @@ const registry = {
   commandTimeout: { status: 504, error: 'command timeout' },
   /** The sandbox's own disk; what was to be replaced is as it was. */
   diskFull: { status: 507, error: 'no space left in the sandbox' },
+  insufficientStorage: { status: 507, error: 'insufficient host storage for volume' },
   insufficientMemory: { status: 507, error: 'insufficient host memory for sandbox' },
 } as const satisfies Record<string, RegisteredError>
 

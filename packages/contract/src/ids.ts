@@ -5,6 +5,8 @@ type Branded<Name extends string> = string & { readonly [brand]: Name }
 export type SandboxId = Branded<'SandboxId'>
 /** UUID, version 4, lower case. Chosen by control before anything exists. */
 export type SnapshotId = Branded<'SnapshotId'>
+/** UUID, version 4, lower case. Chosen by control before anything exists. */
+export type VolumeId = Branded<'VolumeId'>
 /** UUID of an organization; the tenant of every resource. */
 export type WorkspaceId = Branded<'WorkspaceId'>
 /** UUID an agent gives itself at its first start. */
@@ -24,4 +26,9 @@ export function parseSnapshotId(text: string): SnapshotId | null {
 /** `null` for anything that no sandbox can be called: such an id answers 404 like an unknown one. */
 export function parseSandboxId(text: string): SandboxId | null {
   return isUuid(text) ? (text as SandboxId) : null
+}
+
+/** `null` for anything that no volume can be called. */
+export function parseVolumeId(text: string): VolumeId | null {
+  return isUuid(text) ? (text as VolumeId) : null
 }

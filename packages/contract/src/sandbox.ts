@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { env } from './env.ts'
 import { flag, integer, optional, requiredText, stringMap, text } from './fields.ts'
+import { MAX_SANDBOX_VOLUMES } from './volume.ts'
 
 /** `creating` until the guest has answered; `failed` is final but for delete. */
 export const sandboxStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'failed'])
@@ -49,7 +50,8 @@ export const createSandboxBody = z.object({
   volumes: optional(
     z
       .array(volumeAttachment, { error: 'volumes must be an array of objects' })
-      .max(8, 'volumes must have at most 8 entries'),
+      .max(MAX_SANDBOX_VOLUMES, `volumes must have at most ${MAX_SANDBOX_VOLUMES} entries`)
+      .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'volumes must not name one twice'),
   ),
   /** Present in every command's environment; never returned by a read. */
   env,

@@ -133,6 +133,24 @@ export class GuestFiles {
     await operation.finish()
   }
 
+  /** Everything written so far, on every disk of the guest. */
+  async sync(options: FileOptions = {}): Promise<void> {
+    const operation = await this.#start('sync', ['all'], options)
+    await operation.finish()
+  }
+
+  /**
+   * Makes the file system of a volume as large as its device, which is about to have so many bytes.
+   * @returns false where it is not mounted
+   * @throws GuestFileError ENOTTY when it is no ext4
+   */
+  async growVolume(place: number, bytes: number, options: FileOptions = {}): Promise<boolean> {
+    const operation = await this.#start('grow', [String(place), String(bytes)], options)
+    const [grown] = await operation.result(8)
+    await operation.finish()
+    return grown === 1
+  }
+
   /** One rename. @throws GuestFileError EEXIST; EXDEV between file systems; ENOTEMPTY over a folder with content */
   async move(from: GuestPath, to: GuestPath, options: MoveOptions = {}): Promise<void> {
     const argv = [from, to, flag(options.overwrite), flag(options.parents)]

@@ -8,6 +8,8 @@ export interface Commands {
   readonly 'xen-save-devices-state': { arguments: { filename: string; live: boolean }; return: object }
   readonly 'blockdev-add': { arguments: BlockdevOptions; return: object }
   readonly 'blockdev-del': { arguments: { 'node-name': string }; return: object }
+  /** In bytes; the guest is told. */
+  readonly block_resize: { arguments: { 'node-name': string; size: number }; return: object }
   /** Puts `overlay`, which has no backing yet, on top of `node`, which becomes read-only. */
   readonly 'blockdev-snapshot': { arguments: { node: string; overlay: string }; return: object }
   /** Devices with the nodes below them, the top one first. */

@@ -20,6 +20,7 @@ export class DataDir {
   readonly snapshots: string
   /** Frozen layers of disks. */
   readonly layers: string
+  readonly volumes: string
   /** Signs checkpoints; ours alone. */
   readonly checkpointKey: string
   /** A copy of the image builder's: QEMU's users need not reach the images. */
@@ -35,6 +36,7 @@ export class DataDir {
     this.spares = join(root, 'spares')
     this.snapshots = join(root, 'snapshots')
     this.layers = join(root, 'layers')
+    this.volumes = join(root, 'volumes')
     this.checkpointKey = join(root, 'checkpoint.key')
     this.preload = join(root, 'guest-memory.so')
   }
@@ -44,7 +46,8 @@ export class DataDir {
     await mkdir(root, { recursive: true, mode: 0o711 })
     // As the kernel names it: the working directories of live QEMUs are compared with it.
     const dir = new DataDir(await realpath(root))
-    for (const folder of [dir.bakes, dir.sandboxes, dir.spares]) await mkdir(folder, { recursive: true, mode: 0o711 })
+    for (const folder of [dir.bakes, dir.sandboxes, dir.spares, dir.volumes])
+      await mkdir(folder, { recursive: true, mode: 0o711 })
     for (const folder of [dir.events, dir.snapshots, dir.layers]) await mkdir(folder, { recursive: true, mode: 0o700 })
     return dir
   }

@@ -5,12 +5,21 @@ import type { Deadline } from '@offshoot/kit/deadline'
 const exec = promisify(execFile)
 const MAX_OUTPUT_BYTES = 1024 * 1024
 
-/** Runs a program to its end and gives its standard output. Arguments are a list: nothing passes through a shell. */
-export async function runProgram(program: string, args: readonly string[], deadline: Deadline): Promise<string> {
+/**
+ * Runs a program to its end and gives its standard output. Arguments are a list: nothing passes through a shell.
+ * @param folder to work in; ours by default
+ */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  deadline: Deadline,
+  folder?: string,
+): Promise<string> {
   deadline.throwIfOver()
   const { stdout } = await exec(program, args, {
     signal: deadline.signal,
     killSignal: 'SIGKILL',
+    ...(folder !== undefined && { cwd: folder }),
     maxBuffer: MAX_OUTPUT_BYTES,
     env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' },
   })

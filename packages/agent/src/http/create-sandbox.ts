@@ -1,11 +1,13 @@
 import { createOnAgentBody, type AgentSandbox, type CreateOnAgentBody } from '@offshoot/contract/agent-api'
+import type { AgentAttachment } from '@offshoot/contract/agent-volume'
 import { ApiError } from '@offshoot/contract/errors'
-import { parseSandboxId, parseSnapshotId, type WorkspaceId } from '@offshoot/contract/ids'
+import { parseSandboxId, parseSnapshotId, parseVolumeId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { createSandbox } from '../sandboxes/create.ts'
 import { type Seed, seedOfTemplate } from '../sandboxes/seed.ts'
 import { withSnapshot } from '../sandboxes/with-snapshot.ts'
+import type { Wanted } from '../volumes/machine-device.ts'
 import { parseBody } from './parse-body.ts'
 
 /** `POST /v1/sandboxes`: answers when the guest has answered. A caller that leaves does not undo it: control deletes. */
@@ -26,6 +28,7 @@ export function postSandbox(server: FastifyInstance, agent: Agent): void {
         env: body.snapshot_id !== undefined && Object.keys(env).length === 0 ? 'keep' : env,
         settings: { persistent, idle_timeout_seconds, egress },
         lineage: { parent_id: null, fork_tree_id: null },
+        volumes: findVolumes(agent, body.volumes, workspaceId),
       }),
     )
     agent.sshProbes.watch(sandbox)
@@ -50,4 +53,12 @@ async function withSeed<T>(
 function missingTemplate({ broken }: Agent, template: string): ApiError {
   if (!broken.has(template)) return new ApiError('notFound', { detail: `no template ${template} on this agent` })
   return new ApiError('internal', { error: 'sandbox could not be started' }, { cause: broken.get(template) })
+}
+
+function findVolumes({ host }: Agent, asked: readonly AgentAttachment[], workspaceId: WorkspaceId): Wanted[] {
+  return asked.map(({ id, read_only: isReadOnly }) => {
+    const volume = host.volumes.find(parseVolumeId(id), workspaceId)
+    if (volume === null) throw new ApiError('notFound', { detail: 'no such volume on this agent' })
+    return { volume, isReadOnly }
+  })
 }

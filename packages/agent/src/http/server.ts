@@ -27,6 +27,7 @@ import { metrics } from './metrics.ts'
 import { postExec } from './post-exec.ts'
 import { postExecStream } from './post-exec-stream.ts'
 import { snapshots } from './snapshots.ts'
+import { volumes } from './volumes.ts'
 import { requestId } from './request-id.ts'
 import { logRequests } from './request-log.ts'
 
@@ -68,6 +69,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     deleteRoute,
     lifecycle,
     snapshots,
+    volumes,
     postExec,
     getEvents,
     getLogs,

@@ -57,9 +57,10 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
     vm = await bootVm(
       host,
       // What it may send is its sandbox's to say; until then it stands still.
-      { ...seed.manifest, egress: 'internet', slot, folder },
+      { ...seed.manifest, egress: 'internet', slot, folder, devices: [] },
       {
         checkpoint: null,
+        known: [],
         greet: async (restored) => {
           const link = await restored.link(deadline)
           await link.refresh(guestIdentity(id, {}, networkIdentity(host, slot)), deadline).settled

@@ -5,6 +5,7 @@ import { VM_FOLDER } from '../host/data-dir.ts'
 import { restore, type Restore } from '../vm/restore.ts'
 import { vmLimitMib } from '../vm/vm-memory.ts'
 import type { Vm } from '../vm/vm.ts'
+import { volumeDevices, type MachineDevice } from '../volumes/machine-device.ts'
 import type { Host } from './host.ts'
 import { limitVm } from './limit-vm.ts'
 import type { Manifest } from './manifest.ts'
@@ -17,9 +18,14 @@ const MAX_PROCESSES = 128
 export const QEMU_LOG = 'qemu.log'
 
 /** What a VM is to be, and where. */
-export interface VmPlace extends Pick<Manifest, 'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress'> {
+export interface VmPlace extends Pick<Manifest, 'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'devices'> {
   /** Holds QEMU's log, and its working directory, which must not be there yet. */
   readonly folder: string
+}
+
+export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'> {
+  /** Block devices for volumes that the guest has had. */
+  readonly known: readonly MachineDevice[]
 }
 
 /**
@@ -29,7 +35,7 @@ export interface VmPlace extends Pick<Manifest, 'slot' | 'bake' | 'cpu' | 'memor
 export async function bootVm(
   host: Host,
   place: VmPlace,
-  from: Pick<Restore, 'checkpoint' | 'greet'>,
+  { known, ...from }: BootFrom,
   deadline: Deadline,
 ): Promise<Vm> {
   const folder = join(place.folder, VM_FOLDER)
@@ -47,7 +53,7 @@ export async function bootVm(
       machine: host.machines.of(place),
       bake: join(host.dir.bakes, place.bake),
       layers: host.layers,
-      volumes: [],
+      volumes: volumeDevices(place.devices, known, (id) => host.volumes.path(id)),
       folder,
       logPath: join(place.folder, QEMU_LOG),
       confinement: { uid },

@@ -2,6 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestIdentity } from '../vm/guest-identity.ts'
+import { addDevices, type Wanted } from '../volumes/machine-device.ts'
 import { takeUpAllBackground } from './background-watch.ts'
 import { announceBirth } from './announce-state.ts'
 import type { Host } from './host.ts'
@@ -10,6 +11,7 @@ import { refusal } from './refusal.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from './sandbox.ts'
 import type { Seed } from './seed.ts'
+import { claimVolumes, prepareVolumes, releaseVolumes } from './sandbox-volumes.ts'
 import { startVm, type StartedVm } from './start-vm.ts'
 import { sweepLayersSoon } from './sweep-layers.ts'
 import { watchVm } from './watch-vm.ts'
@@ -24,6 +26,8 @@ export interface CreateRequest {
   readonly env: GuestIdentity['env']
   readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress'>
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>
+  /** In the order of its devices, beside those that its seed brings. */
+  readonly volumes?: readonly Wanted[]
 }
 
 /**
@@ -37,6 +41,7 @@ export async function createSandbox(host: Host, request: CreateRequest): Promise
   const sandbox = register(host, request)
   return sandbox.change(async (cancelled) => {
     try {
+      await prepareVolumes(host, sandbox)
       const started = await startVm(host, sandbox, request, cancelled)
       await keepRunning(host, sandbox, started, { seed: request.seed, acceptedAt })
       return sandbox
@@ -48,10 +53,16 @@ export async function createSandbox(host: Host, request: CreateRequest): Promise
   })
 }
 
-function register(host: Host, { id, workspaceId, seed, settings, lineage }: CreateRequest): Sandbox {
+/** Takes all that it has to itself at once, so that of two who want the same volume one is refused. */
+function register(host: Host, { id, workspaceId, seed, settings, lineage, volumes = [] }: CreateRequest): Sandbox {
   if (host.sandboxes.has(id)) throw new ApiError('conflict', { detail: 'a sandbox with this id is already here' })
+  const devices = addDevices(seed.devices, volumes)
+  claimVolumes(host, { id, devices })
   const slot = host.slots.take()
-  if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
+  if (slot === null) {
+    releaseVolumes(host, { id })
+    throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
+  }
   const content: Manifest = {
     id,
     workspace_id: workspaceId,
@@ -59,6 +70,7 @@ function register(host: Host, { id, workspaceId, seed, settings, lineage }: Crea
     ...settings,
     ...lineage,
     slot,
+    devices,
     status: 'creating',
     created_at: new Date().toISOString(),
     guest_ip: null,

@@ -6,6 +6,7 @@ import { writeManifestQuickly } from './manifest.ts'
 import { isDiskFull } from './refusal.ts'
 import { removeTraces } from './remove-traces.ts'
 import type { Sandbox } from './sandbox.ts'
+import { syncVolumes } from './sandbox-volumes.ts'
 import { sweepLayersSoon } from './sweep-layers.ts'
 
 /** Milliseconds for a killed QEMU to be gone. */
@@ -32,12 +33,13 @@ export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
 async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   // A create that was given up while this waited has removed everything.
   if (host.sandboxes.get(sandbox.id) !== sandbox) return
+  const { vm } = sandbox
+  if (vm !== null) await syncVolumes(host, sandbox, vm)
   sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
   await writeManifestQuickly(host.dir.sandbox(sandbox.id), sandbox.manifest).catch((error: unknown) => {
     // What makes room must not need any.
     if (!isDiskFull(error)) throw error
   })
-  const { vm } = sandbox
   sandbox.vm = null
   await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   await finishRemoval(host, sandbox)

@@ -10,6 +10,7 @@ import type { Host } from './host.ts'
 import { writeManifestQuickly, type Manifest } from './manifest.ts'
 import { refusal } from './refusal.ts'
 import type { Sandbox } from './sandbox.ts'
+import { syncVolumes } from './sandbox-volumes.ts'
 import { vmIn, whileStopping } from './stopping.ts'
 
 /** Milliseconds to write a checkpoint: gigabytes to a slow disk. */
@@ -42,6 +43,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
   const folder = host.dir.hibernation(sandbox.id)
   await rm(folder, { recursive: true, force: true })
+  await syncVolumes(host, sandbox, vm)
   const captured = await capture(vm, { ...captureOptions(host, sandbox), folder, leave: 'stopped' }, deadline)
   try {
     await host.checkpoints.seal(captured, checkpointOrigin(sandbox), host.machines.of(sandbox.manifest), deadline)

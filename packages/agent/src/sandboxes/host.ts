@@ -9,6 +9,7 @@ import type { Qemu } from '../host/qemu.ts'
 import type { GuestNetwork } from '../net/guest-network.ts'
 import type { Snapshots } from '../snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
+import type { Volumes } from '../volumes/volumes.ts'
 import type { Machines } from '../vm/machines.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -25,6 +26,7 @@ export interface Host {
   readonly layers: Layers
   readonly checkpoints: Checkpoints
   readonly snapshots: Snapshots
+  readonly volumes: Volumes
   readonly events: EventLog
   readonly slots: Slots
   readonly pool: Pool

@@ -4,6 +4,7 @@ import { bootMode, egress } from '@offshoot/contract/sandbox'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../checkpoints/checkpoint.ts'
+import { machineDevice } from '../volumes/machine-device.ts'
 
 /** The file in a sandbox's folder that says what the folder is; ours alone, QEMU's user cannot read it. */
 export const MANIFEST = 'manifest.json'
@@ -47,6 +48,8 @@ const manifest = z.object({
   egress,
   /** Frozen layers of its disk, the lowest first, for a start that is still to come: while `creating` and `hibernated`. */
   layers: z.array(layerId),
+  /** Its block devices for volumes; those it holds are nobody else's to write as long as it is not `failed`. */
+  devices: z.array(machineDevice).default([]),
   qemu: z.object({ pid: z.int(), startTicks: z.int() }).nullable(),
 })
 export type Manifest = z.infer<typeof manifest>

@@ -6,6 +6,7 @@ import { commitChange } from './commit-change.ts'
 import type { Host } from './host.ts'
 import { refusal } from './refusal.ts'
 import type { Sandbox } from './sandbox.ts'
+import { syncVolumes } from './sandbox-volumes.ts'
 import { vmIn, whileStopping } from './stopping.ts'
 
 /** Milliseconds for a guest to hold its processes; one that does not is stopped all the same. */
@@ -26,6 +27,7 @@ export async function pauseSandbox(host: Host, sandbox: Sandbox): Promise<void> 
 }
 
 async function pause(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSignal): Promise<void> {
+  await syncVolumes(host, sandbox, vm)
   await stopVm(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id}`, cancelled))
   try {
     await commitChange(host, sandbox, { ...sandbox.manifest, status: 'paused' }, pausedDraft, 'crash')

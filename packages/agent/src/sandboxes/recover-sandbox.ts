@@ -15,6 +15,7 @@ import { writeManifest, type Manifest } from './manifest.ts'
 import { removeTraces } from './remove-traces.ts'
 import { NO_SLOT } from './slots.ts'
 import { Sandbox } from './sandbox.ts'
+import { keepVolumes, releaseVolumes } from './sandbox-volumes.ts'
 import { settleVm } from './settle-vm.ts'
 import { announceDeath, watchVm } from './watch-vm.ts'
 
@@ -53,6 +54,7 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   }
   const folder = host.dir.sandbox(sandbox.id)
   sandbox.activity = new Activity(await readIdleMs(folder))
+  if (manifest.status !== 'failed') keepVolumes(host, sandbox)
   if (manifest.status === 'hibernated') return keepHibernated(host, sandbox, processes)
   const own = processes.find(({ process }) => isSame(process, manifest.qemu))
   await endVmProcesses(processes.filter((other) => other !== own))
@@ -92,6 +94,7 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
 
 async function fail(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
+  releaseVolumes(host, sandbox)
   if (host.events.position(sandbox.id)?.type !== 'vm.died') {
     if (why === 'ended') await announceDeath(host, sandbox, null, 'SIGKILL')
     else {

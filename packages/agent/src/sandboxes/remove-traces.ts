@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises'
 import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
+import { releaseVolumes } from './sandbox-volumes.ts'
 
 /** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
 export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
@@ -9,6 +10,7 @@ export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> 
   await sandbox.log.close()
   await sandbox.events.close()
   await rm(host.dir.sandbox(sandbox.id), { recursive: true, force: true })
+  releaseVolumes(host, sandbox)
   host.slots.release(sandbox.manifest.slot)
   host.events.forget(sandbox.id)
   host.sandboxes.delete(sandbox.id)

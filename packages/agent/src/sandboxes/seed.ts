@@ -2,11 +2,14 @@ import type { BootMode } from '@offshoot/contract/sandbox'
 import type { SnapshotRecord } from '../snapshots/snapshot-record.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import type { Restore } from '../vm/restore.ts'
+import { emptied, inherited, type MachineDevice } from '../volumes/machine-device.ts'
 import type { Manifest } from './manifest.ts'
 
 /** What a new sandbox begins as. */
 export interface Seed {
   readonly manifest: Pick<Manifest, 'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot'>
+  /** Block devices for volumes that its guest has had, as the new sandbox has them. */
+  readonly devices: readonly MachineDevice[]
   readonly guestIp: string | null
   readonly bootMode: BootMode
   readonly checkpoint: Restore['checkpoint']
@@ -18,6 +21,7 @@ export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
   return {
     manifest: { template: image.name, bake, cpu, memory_mb, layers: [], from_snapshot: null },
     guestIp: manifest.guest_ip,
+    devices: [],
     bootMode: 'snapshot',
     checkpoint: null,
   }
@@ -25,10 +29,11 @@ export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
 
 /** @param folder of the snapshot's checkpoint, whole or just captured */
 export function seedOfSnapshot(record: SnapshotRecord, folder: string, bootMode: 'snapshot' | 'fork'): Seed {
-  const { id, template, bake, cpu, memory_mb, layers, guest_ip } = record
+  const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices } = record
   return {
     manifest: { template, bake, cpu, memory_mb, layers, from_snapshot: id },
     guestIp: guest_ip,
+    devices: (bootMode === 'fork' ? inherited : emptied)(devices),
     bootMode,
     checkpoint: { folder, layers },
   }

@@ -7,6 +7,7 @@ import { endSpare, type Spare } from '../pool/spare.ts'
 import { guestIdentity, type GuestIdentity } from '../vm/guest-identity.ts'
 import type { Greet } from '../vm/restore.ts'
 import type { Vm } from '../vm/vm.ts'
+import { deviceBits } from '../volumes/machine-device.ts'
 import { bootVm } from './boot-vm.ts'
 import type { Host } from './host.ts'
 import { writeManifestQuickly } from './manifest.ts'
@@ -36,7 +37,8 @@ interface Start {
  * @throws ApiError 507
  */
 export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<StartedVm> {
-  const spare = host.pool.take(start.seed)
+  // A spare guest has no devices for volumes.
+  const spare = sandbox.manifest.devices.length === 0 ? host.pool.take(start.seed) : null
   if (spare !== null && (await takeSpare(host, sandbox, spare, start))) return { vm: spare.vm, bootMode: 'pool' }
   const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
   try {
@@ -71,7 +73,7 @@ async function restoreVm(host: Host, sandbox: Sandbox, { seed, env }: Start): Pr
   const folder = host.dir.sandbox(id)
   await mkdir(folder, { mode: 0o711 })
   await writeManifestQuickly(folder, manifest)
-  const from = { checkpoint: seed.checkpoint, greet: giveIdentity(host, sandbox, env) }
+  const from = { checkpoint: seed.checkpoint, known: seed.devices, greet: giveIdentity(host, sandbox, env) }
   return bootVm(host, { ...manifest, folder }, from, Deadline.after(RESTORE_MS, `restore of ${id}`, leaving.signal))
 }
 
@@ -79,8 +81,12 @@ async function restoreVm(host: Host, sandbox: Sandbox, { seed, env }: Start): Pr
 function giveIdentity(host: Host, { id, manifest }: Sandbox, env: GuestIdentity['env']): Greet {
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
-    const { begun, settled } = link.refresh(guestIdentity(id, env, networkIdentity(host, manifest.slot)), deadline)
+    const volumes = deviceBits(manifest.devices)
+    const identity = guestIdentity(id, env, networkIdentity(host, manifest.slot))
+    const { begun, settled } = link.refresh({ ...identity, volumes }, deadline)
     await begun
+    // A guest that cannot have its volumes is not made known.
+    if (volumes !== undefined) return settled
     openAfter(host, vm, settled.catch(unlessLost), 'guest did not settle')
   }
 }

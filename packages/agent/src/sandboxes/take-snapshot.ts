@@ -32,7 +32,7 @@ export function snapshotOf(
   id: SnapshotId,
   origin: SnapshotRecord['origin'],
 ): SnapshotRecord {
-  const { template, bake, cpu, memory_mb, guest_ip } = manifest
+  const { template, bake, cpu, memory_mb, guest_ip, devices } = manifest
   return {
     id,
     workspace_id: manifest.workspace_id,
@@ -46,6 +46,7 @@ export function snapshotOf(
     created_at: new Date().toISOString(),
     origin,
     layers: [...layers],
+    devices,
   }
 }
 

@@ -4,6 +4,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { guestIdentity } from '../vm/guest-identity.ts'
 import { releaseGuest } from '../vm/hold.ts'
 import type { Greet } from '../vm/restore.ts'
+import type { Vm } from '../vm/vm.ts'
 import { wokenDraft } from './announce-state.ts'
 import { takeUpAllBackground } from './background-watch.ts'
 import { bootVm } from './boot-vm.ts'
@@ -12,6 +13,7 @@ import type { Host } from './host.ts'
 import type { Manifest } from './manifest.ts'
 import { refusal } from './refusal.ts'
 import type { Sandbox } from './sandbox.ts'
+import { writesVolumes } from './sandbox-volumes.ts'
 import { networkIdentity } from './slot-network.ts'
 import { NO_SLOT } from './slots.ts'
 import { vmIn } from './stopping.ts'
@@ -64,10 +66,12 @@ async function restoreHibernated(
   await rm(host.dir.vm(id), { recursive: true, force: true })
   const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
   const guestIp = placeAnew(host, sandbox)
+  const greet = greetingOf(host, sandbox, guestIp)
+  const isWriting = writesVolumes(sandbox.manifest)
   const vm = await bootVm(
     host,
     { ...sandbox.manifest, folder: host.dir.sandbox(id) },
-    { checkpoint, greet: greetingOf(host, sandbox, guestIp) },
+    { checkpoint, known: sandbox.manifest.devices, greet: isWriting ? null : greet },
     deadline,
   )
   sandbox.vm = vm
@@ -88,6 +92,7 @@ async function restoreHibernated(
   }
   sandbox.activity.touch()
   watchVm(host, sandbox, vm)
+  if (isWriting) await continueCommitted(vm, greet, deadline)
   // Only now: until here it could have been tried again. What is mapped of it stays until the VM ends.
   await rm(folder, { recursive: true, force: true })
 }
@@ -112,6 +117,19 @@ function greetingOf(host: Host, { id, manifest }: Sandbox, guestIp: string | nul
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
     await link.refresh(guestIdentity(id, 'keep', networkIdentity(host, manifest.slot)), deadline).settled
+  }
+}
+
+/**
+ * A guest that writes to a volume runs only once there is no way back: its hibernation must not be restored over what it
+ * has written since. When that fails its sandbox does.
+ */
+async function continueCommitted(vm: Vm, greet: Greet, deadline: Deadline): Promise<void> {
+  try {
+    await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
+  } catch (error) {
+    await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not go on'))
+    throw error
   }
 }
 

@@ -2,6 +2,7 @@ import type { Vm } from '../vm/vm.ts'
 import { announce, type Host } from './host.ts'
 import { writeManifest } from './manifest.ts'
 import type { Sandbox } from './sandbox.ts'
+import { releaseVolumes } from './sandbox-volumes.ts'
 import { sweepLayersSoon } from './sweep-layers.ts'
 
 /** Makes a sandbox `failed` when its VM ends without having been told to. */
@@ -23,6 +24,7 @@ async function fail(
   sandbox.vm = null
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   await vm.detach()
+  releaseVolumes(host, sandbox)
   await announceDeath(host, sandbox, exitCode, signal)
   await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
   await host.cgroups?.remove(sandbox.manifest.slot)

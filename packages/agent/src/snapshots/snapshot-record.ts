@@ -5,6 +5,7 @@ import { parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../checkpoints/checkpoint.ts'
+import { machineDevice } from '../volumes/machine-device.ts'
 
 /** Beside the checkpoint's own files, written last: without it the folder is no snapshot. */
 const RECORD = 'snapshot.json'
@@ -21,6 +22,8 @@ const snapshotRecord = agentSnapshot.extend({
   guest_ip: z.string().nullable(),
   /** Frozen layers of the disk, the lowest first. */
   layers: z.array(layerId),
+  /** Block devices that its guest had for volumes. */
+  devices: z.array(machineDevice).default([]),
 })
 export type SnapshotRecord = z.infer<typeof snapshotRecord>
 
@@ -41,6 +44,7 @@ export function snapshotRecordPath(folder: string): string {
   return join(folder, RECORD)
 }
 
-export function showSnapshot({ bake: _bake, guest_ip: _ip, layers: _layers, ...shown }: SnapshotRecord): AgentSnapshot {
+export function showSnapshot(record: SnapshotRecord): AgentSnapshot {
+  const { bake: _bake, guest_ip: _ip, layers: _layers, devices: _devices, ...shown } = record
   return shown
 }

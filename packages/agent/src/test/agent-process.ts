@@ -131,7 +131,7 @@ export class AgentProcess {
     const ended = await this.run('end-all.ts')
     if (ended.exitCode !== 0) throw new Error(`end-all: ${ended.output}`)
     if ((await this.vms()).length > 0) throw new Error('a QEMU is left')
-    for (const name of ['sandboxes', 'spares', 'events', 'snapshots', 'layers'])
+    for (const name of ['sandboxes', 'spares', 'events', 'snapshots', 'layers', 'volumes'])
       await rm(join(this.dataDir, name), { recursive: true, force: true })
   }
 

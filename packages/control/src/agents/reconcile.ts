@@ -8,6 +8,7 @@ import { CREATE_TIMEOUT_MS, type AgentClient } from './agent-client.ts'
 import { agentCursor } from './agent-statements.ts'
 import { retellLifecycles } from '../lifecycle/retell-lifecycles.ts'
 import { reconcileSnapshots } from '../snapshots/reconcile-snapshots.ts'
+import { reconcileVolumes } from '../volumes/reconcile-volumes.ts'
 import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
 
 /** Milliseconds for the log to be applied up to the list. */
@@ -53,6 +54,7 @@ export async function reconcile({ pool, client, agentId, log, signal }: Reconcil
     if (await settle(pool, agentId, list.last_seq, row, log)) givenUp += 1
   }
   givenUp += await reconcileSnapshots({ pool, client, agentId, log }, requestId)
+  givenUp += await reconcileVolumes({ pool, client, agentId, log }, requestId)
   await retellLifecycles({ pool, client, agentId, log }, requestId)
   return givenUp
 }

@@ -43,6 +43,7 @@ describe('migrate', () => {
       '0008-idempotent-requests',
       '0009-limits',
       '0010-metering',
+      '0011-volumes',
     ])
   })
 

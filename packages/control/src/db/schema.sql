@@ -437,6 +437,29 @@ create table "verification" (
 
 CREATE INDEX verification_identifier_idx ON public.verification USING btree (identifier);
 
+create table "volumes" (
+  id uuid not null,
+  workspace_id uuid not null,
+  agent_id text not null,
+  creator integer not null,
+  kind text not null,
+  name text not null,
+  size_mb integer not null,
+  status text not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint volumes_kind_check CHECK ((kind = ANY (ARRAY['volume'::text, 'snapshot'::text]))),
+  constraint volumes_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text]))),
+  constraint volumes_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint volumes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id),
+  constraint volumes_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX volumes_agent_idx ON public.volumes USING btree (agent_id);
+
+CREATE INDEX volumes_newest_idx ON public.volumes USING btree (workspace_id, kind, created_at DESC, id DESC);
+
+CREATE UNIQUE INDEX volumes_name_idx ON public.volumes USING btree (workspace_id, name) WHERE (kind = 'volume'::text);
+
 create table "workspace_accounts" (
   workspace_id uuid not null,
   plan text not null,

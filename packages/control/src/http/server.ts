@@ -33,6 +33,7 @@ import { getSnapshots } from '../snapshots/get-snapshots.ts'
 import { postSnapshots } from '../snapshots/post-snapshots.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
+import { volumeRoutes } from '../volumes/volume-routes.ts'
 import { registerAdmission } from './admission.ts'
 import { BODY_LIMIT_BYTES, registerBodyParser } from './body.ts'
 import { answerBadRequest } from './bad-request.ts'
@@ -126,6 +127,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   postPorts(app, control)
   deletePorts(app, control)
   await registerProxy(app, control, proxiedRoutes)
+  volumeRoutes(app, control)
   getLanguages(app)
   getTemplates(app, control)
   getTemplate(app, control)

@@ -1,6 +1,7 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { statement } from '../db/statement.ts'
 import { SNAPSHOT_COLUMNS, type SnapshotRow } from '../snapshots/snapshot-row.ts'
+import { VOLUME_COLUMNS, type VolumeRow } from '../volumes/volume-row.ts'
 
 export interface DeletedOrgRow {
   readonly id: WorkspaceId
@@ -34,10 +35,18 @@ export const snapshotsToEnd = statement<SnapshotRow, [workspaceId: string]>(
   `select ${SNAPSHOT_COLUMNS} from snapshots where workspace_id = $1 and status = 'ready' limit 100`,
 )
 
+/** Once no sandbox can have one of them. */
+export const volumesToEnd = statement<VolumeRow, [workspaceId: string]>(
+  'volumes-to-end',
+  `select ${VOLUME_COLUMNS} from volumes where workspace_id = $1 and status = 'ready'
+     and not exists (select from sandboxes where workspace_id = $1) limit 100`,
+)
+
 export const leftInOrg = statement<{ count: number }, [workspaceId: string]>(
   'left-in-org',
   `select (select count(*) from sandboxes where workspace_id = $1)
-        + (select count(*) from snapshots where workspace_id = $1) as count`,
+        + (select count(*) from snapshots where workspace_id = $1)
+        + (select count(*) from volumes where workspace_id = $1) as count`,
 )
 
 /** Users, keys and settings of it go with it. */

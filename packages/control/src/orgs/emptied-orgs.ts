@@ -4,6 +4,7 @@ import { recordDeed } from '../audit/audit-statements.ts'
 import { transaction } from '../db/transaction.ts'
 import { LEASE_SECONDS, type Reaping } from '../reaping/reaper.ts'
 import { removeSnapshot } from '../snapshots/remove-snapshot.ts'
+import { removeVolume } from '../volumes/remove-volume.ts'
 import {
   claimDeletedOrgs,
   type DeletedOrgRow,
@@ -12,6 +13,7 @@ import {
   removeOrg,
   retryOrgDeletion,
   snapshotsToEnd,
+  volumesToEnd,
 } from './emptied-orgs-statements.ts'
 
 /** Milliseconds for which one round waits for what it has told to end; well within a claim's lease. */
@@ -41,10 +43,11 @@ async function empty(remover: Remover, { id, name }: DeletedOrgRow, requestId: s
   for (;;) {
     await endSandboxes(pool, id)
     for (const snapshot of await snapshotsToEnd(pool, id)) await removeSnapshot(remover, snapshot, requestId)
+    for (const volume of await volumesToEnd(pool, id)) await removeVolume(remover, volume, requestId)
     const [left] = await leftInOrg(pool, id)
     if (left?.count === 0) break
     if (performance.now() > endsAtMs)
-      throw new Error(`workspace ${id} still holds ${left?.count} sandboxes and snapshots`)
+      throw new Error(`workspace ${id} still holds ${left?.count} sandboxes, snapshots and volumes`)
     await delay(LOOK_MS)
   }
   await transaction(pool, async (client) => {

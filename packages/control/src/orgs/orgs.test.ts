@@ -118,6 +118,8 @@ describe('workspaces', () => {
     await create()
     const snapshot = await call(control.url, 'POST', `/v1/sandboxes/${kept.id}/snapshots`, { token: doomed.key })
     expect(snapshot.status).toBe(201)
+    const volume = await call(control.url, 'POST', '/v1/volumes', { token: doomed.key, body: { name: 'data' } })
+    expect(volume.status).toBe(201)
     const begun = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
     orgs.agent.onCreate = async () => {
@@ -138,7 +140,8 @@ describe('workspaces', () => {
       return rowCount === 0
     }
     expect(await eventually(gone, 40_000)).toBe(true)
-    const left = [...orgs.agent.state.sandboxes.values(), ...orgs.agent.state.snapshots.values()]
+    const { sandboxes, snapshots, volumes } = orgs.agent.state
+    const left = [...sandboxes.values(), ...snapshots.values(), ...volumes.values()]
     expect(left.filter(({ workspace_id: id }) => id === doomed.workspaceId)).toEqual([])
     const { rows } = await harness.pool.query(
       `select action, actor_type from audit_log where workspace_id = $1 and target = $1::text order by created_at`,

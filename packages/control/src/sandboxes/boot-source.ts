@@ -1,3 +1,4 @@
+import type { AgentAttachment } from '@offshoot/contract/agent-volume'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { CreateSandboxBody, Egress } from '@offshoot/contract/sandbox'
@@ -5,6 +6,7 @@ import type { Control } from '../control.ts'
 import { type Candidate, candidates, isCandidate } from '../scheduler/candidates.ts'
 import { findSnapshot } from '../snapshots/find-snapshot.ts'
 import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
+import { findAttachments } from '../volumes/find-attachments.ts'
 
 /** What a new sandbox is restored from, and who can do it, best first; never nobody. */
 export interface BootSource {
@@ -12,6 +14,7 @@ export interface BootSource {
   readonly snapshotId: SnapshotId | null
   /** What was asked for, else as it was in the snapshot. */
   readonly egress: Egress
+  readonly volumes: readonly AgentAttachment[]
   readonly nodes: readonly [Candidate, ...Candidate[]]
 }
 
@@ -19,15 +22,22 @@ export interface BootSource {
 export async function bootSource(
   control: Control,
   workspaceId: WorkspaceId,
-  { template: name, from_snapshot: snapshot, volumes: [volume] = [], network }: CreateSandboxBody,
+  { template: name, from_snapshot: snapshot, volumes: wanted = [], network }: CreateSandboxBody,
 ): Promise<BootSource> {
-  // There are none yet, so every name is an unknown one.
-  if (volume !== undefined) throw new ApiError('notFound', { detail: `unknown volume: ${volume.name}` })
-  if (snapshot !== undefined) return snapshotSource(control, workspaceId, name, snapshot, network?.egress)
+  const { agentId, attachments: volumes } = await findAttachments(control, workspaceId, wanted)
+  if (snapshot !== undefined) {
+    const source = await snapshotSource(control, workspaceId, name, snapshot, network?.egress)
+    if (agentId !== null && source.nodes[0].info.agent_id !== agentId) {
+      throw new ApiError('conflict', { detail: 'the snapshot and the volumes are not on the same host' })
+    }
+    return { ...source, volumes }
+  }
   const template = await findTemplate(control, workspaceId, name)
-  const [first, ...rest] = candidates(control.fleet.agents, template.name)
-  if (first === undefined) throw new ApiError('noComputeNode')
-  return { template, snapshotId: null, egress: network?.egress ?? 'internet', nodes: [first, ...rest] }
+  const able = candidates(control.fleet.agents, template.name)
+  // A volume stays where it is.
+  const [first, ...rest] = agentId === null ? able : able.filter(({ info }) => info.agent_id === agentId)
+  if (first === undefined) throw new ApiError(agentId === null ? 'noComputeNode' : 'agentUnreachable')
+  return { template, snapshotId: null, egress: network?.egress ?? 'internet', volumes, nodes: [first, ...rest] }
 }
 
 /** A snapshot stays on the agent that took it, and brings its own size; what its template is by now is of no account. */
@@ -50,6 +60,7 @@ async function snapshotSource(
     template: { name: template, cpu, memory_mb },
     snapshotId: row.id,
     egress: egress ?? row.egress,
+    volumes: [],
     nodes: [node],
   }
 }

@@ -46,6 +46,7 @@ export async function createSandbox(control: Control, request: CreateRequest): P
       body.idle_timeout_seconds ?? DEFAULT_IDLE_TIMEOUT_SECONDS,
       source.snapshotId,
       source.egress,
+      JSON.stringify(body.volumes?.map(({ name, read_only = false }) => ({ name, read_only })) ?? []),
     ),
   )
   const { agentId, sandbox } = await place(nodes, template.memory_mb, (node) =>
@@ -61,7 +62,7 @@ async function askNode(
   control: Control,
   { workspaceId, requestId, body }: CreateRequest,
   id: SandboxId,
-  { snapshotId, egress, nodes }: BootSource,
+  { snapshotId, egress, volumes, nodes }: BootSource,
   node: Candidate,
 ): Promise<CreateOutcome> {
   const agentId = node.info.agent_id
@@ -76,6 +77,7 @@ async function askNode(
       template,
       env,
       ...(snapshotId !== null && { snapshot_id: snapshotId }),
+      ...(volumes.length > 0 && { volumes: [...volumes] }),
       persistent,
       idle_timeout_seconds,
       egress,
@@ -87,11 +89,12 @@ async function askNode(
   control.log.warn({ req_id: requestId, agent: agentId, sandbox: id, err: outcome.error }, 'create failed on an agent')
   // A VM may still come of it there, without a row or with one that names another agent: reconciliation ends it.
   if (outcome.kind === 'unreachable' && outcome.mayHaveBegun) control.fleet.reconcileSoon(agentId)
-  if (outcome.kind === 'refused' && snapshotId !== null) throwWhatIsMeantForCallers(outcome.error)
+  if (outcome.kind === 'refused' && (snapshotId !== null || volumes.length > 0))
+    throwWhatIsMeantForCallers(outcome.error)
   return outcome
 }
 
-/** Why a snapshot cannot be restored is for its owner to know; of a template it would be our own business. */
+/** Why a snapshot cannot be restored, or who has a volume, is for its owner to know; of a template it would be our own business. */
 function throwWhatIsMeantForCallers(error: Error): void {
   const refusal = refusalOf(error)
   if (refusal instanceof ApiError) throw refusal

@@ -26,12 +26,14 @@ export const insertCreating = statement<
     idleTimeoutSeconds: number,
     fromSnapshot: string | null,
     egress: Egress,
+    /** JSON: `[{name, read_only}]` */
+    volumes: string,
   ]
 >(
   'insert-creating',
   `insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, persistent,
-     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, expires_at)
-   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13,
+     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, volumes, expires_at)
+   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
      case when $9 then null else now() + make_interval(secs => $10::int) end)
    returning ${sandboxColumns()}`,
 )

@@ -7,6 +7,7 @@ import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/cont
 import { jwtVerify } from 'jose'
 import { FakeAgentState, FAKE_SIZE, type Handled } from './fake-agent-state.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
+import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
 
 export interface FakeAgentOptions {
   readonly templates?: readonly string[]
@@ -193,6 +194,8 @@ export class FakeAgent {
         body: { last_seq: this.state.records.length, snapshots: [...this.state.snapshots.values()] },
       }
     }
+    const volumes = await answerVolumes(this, { method, path, workspaceId, body })
+    if (volumes !== undefined) return volumes
     if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }
     if (path === '/v1/sandboxes') return (await this.onCreate(body.id, body)) ?? this.#create(body, workspaceId)
     const isSandbox = path.startsWith('/v1/sandboxes/')
@@ -205,13 +208,19 @@ export class FakeAgent {
     return this.onExec(body, request)
   }
 
-  #create({ id, template, snapshot_id: snapshotId, ...lifecycle }: CreateOnAgentBody, workspaceId: string): Handled {
+  #create(
+    { id, template, snapshot_id: snapshotId, volumes = [], ...lifecycle }: CreateOnAgentBody,
+    workspaceId: string,
+  ): Handled {
     const { persistent = false, idle_timeout_seconds = DEFAULT_IDLE_TIMEOUT_SECONDS } = lifecycle
     this.state.lifecycles.set(id, { persistent, idle_timeout_seconds })
     const from = snapshotId ?? null
     if (from !== null && this.state.snapshots.get(from)?.workspace_id !== workspaceId) {
       return { status: 404, body: { error: 'snapshot not found' } }
     }
+    const refused = refuseAttachments(this.state, volumes)
+    if (refused !== undefined) return refused
+    this.state.attached.set(id, volumes)
     return { status: 201, body: this.addSandbox(id, workspaceId, template, { from_snapshot: from }) }
   }
 

@@ -1,0 +1,82 @@
+import type { Deadline } from '@offshoot/kit/deadline'
+import { chown } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { runProgram } from '../host/run-program.ts'
+import { readCondition } from './superblock.ts'
+
+/** Bytes of memory, and seconds of CPU, for a tool that reads what a guest has written. */
+const TOOL_MEMORY_BYTES = 2 * 1024 ** 3
+const TOOL_CPU_SECONDS = 300
+/** e2fsck(8): what it found is mended. */
+const MENDED = new Set([0, 1, 2])
+
+/** A new file system over the whole of a new, empty file: what is a hole there is known to be zero. */
+export async function makeExt4(path: string, deadline: Deadline): Promise<void> {
+  const options = ['-E', 'assume_storage_prezeroed=1,nodiscard', '-m', '0']
+  await runProgram('mke2fs', ['-q', '-F', '-t', 'ext4', ...options, path], deadline)
+}
+
+/**
+ * Checks a file system that was not left in order, and mends it; what is no ext4 is its user's business.
+ * @param uid whom the tools run as: they read what a guest has written. `null`: as we are
+ * @throws Error with the tool's last words
+ */
+export async function checkExt4(path: string, uid: number | null, deadline: Deadline): Promise<void> {
+  if ((await readCondition(path)) !== 'unclean') return
+  await asUser(path, uid, () => mend(path, uid, deadline))
+}
+
+/** Makes a file system as large as its file. What is no ext4 is its user's business. @throws Error */
+export async function growExt4(path: string, uid: number | null, deadline: Deadline): Promise<void> {
+  if ((await readCondition(path)) === 'not-ext4') return
+  await asUser(path, uid, async () => {
+    // resize2fs wants to see a check of what it is given.
+    await mend(path, uid, deadline)
+    await runTool('resize2fs', [], path, uid, deadline)
+  })
+}
+
+async function mend(path: string, uid: number | null, deadline: Deadline): Promise<void> {
+  for (const how of ['-p', '-y']) {
+    if (MENDED.has(await exitCodeOf(runTool('e2fsck', ['-f', how], path, uid, deadline)))) return
+    deadline.throwIfOver()
+  }
+  throw new Error('the file system could not be mended')
+}
+
+async function exitCodeOf(running: Promise<unknown>): Promise<number> {
+  try {
+    await running
+    return 0
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (typeof code === 'number') return code
+    throw error
+  }
+}
+
+async function asUser(path: string, uid: number | null, work: () => Promise<void>): Promise<void> {
+  if (uid === null) return work()
+  await chown(path, uid, uid)
+  try {
+    await work()
+  } finally {
+    await chown(path, 0, 0)
+  }
+}
+
+/** It ends with us: one that ran on would meet whoever has the volume next. */
+async function runTool(
+  tool: string,
+  args: readonly string[],
+  path: string,
+  uid: number | null,
+  deadline: Deadline,
+): Promise<void> {
+  const user = uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--bounding-set=-all']
+  const privileges = ['--no-new-privs', '--inh-caps=-all', '--pdeathsig=KILL']
+  const limits = [`--as=${TOOL_MEMORY_BYTES}`, `--cpu=${TOOL_CPU_SECONDS}`, '--core=0']
+  // By its name alone: the folders above ours may be closed to others.
+  const line = [...limits, 'setpriv', ...user, ...privileges, tool, ...args, basename(path)]
+  await runProgram('prlimit', line, deadline, dirname(path))
+}

@@ -92,7 +92,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     await lock.release()
     await database.close()
   }
-  const jwt = new JwtVerifier(database.pool, config.public_url)
+  const jwt = new JwtVerifier(database.pool, config.public_url, config.jwt_issuers)
   const metrics = createMetrics(database, fleet)
   const keys = new KnownKeys(database.pool, keyUsage)
   const places = new SandboxPlaces(database.pool)

@@ -1,6 +1,8 @@
-import { createLocalJWKSet, errors, type JWK, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import type { IssuerSettings } from '@offshoot/contract/control-settings'
+import { createLocalJWKSet, decodeJwt, errors, type JWK, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose'
 import type pg from 'pg'
 import { AUDIENCE } from './accounts.ts'
+import { ForeignIssuer } from './foreign-issuer.ts'
 import { signingKeys } from './membership-statements.ts'
 
 export interface JwtClaims {
@@ -10,28 +12,38 @@ export interface JwtClaims {
 }
 
 /** Asymmetric only: with a symmetric algorithm whoever can verify could also sign. */
-const ALGORITHMS = ['EdDSA', 'ES256', 'RS256']
+const ALGORITHMS = ['EdDSA', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512']
+/** Characters of a token; ours have about 500. */
+const MAX_CHARS = 8 * 1024
 /** Milliseconds between two looks at the database for a key id that is not among ours. */
 const RELOAD_MS = 5_000
 /** Seconds by which clocks may differ. */
 const CLOCK_TOLERANCE_S = 5
 
-/** Verifies tokens that the built-in accounts signed, with their public keys held in memory. */
+/** Verifies tokens that the built-in accounts signed, with their public keys held in memory, and those of configured issuers. */
 export class JwtVerifier {
   readonly #pool: pg.Pool
   readonly #issuer: string
+  readonly #foreign: ReadonlyMap<string, ForeignIssuer>
   #keys: Promise<JWTVerifyGetKey> | null = null
   #loadedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(pool: pg.Pool, issuer: string) {
+  constructor(pool: pg.Pool, issuer: string, foreign: readonly IssuerSettings[]) {
     this.#pool = pool
     this.#issuer = issuer
+    this.#foreign = new Map(foreign.map((settings) => [settings.issuer, new ForeignIssuer(settings, pool)]))
   }
 
-  /** `null` for whatever is no valid token of ours. */
+  /**
+   * `null` for whatever is no valid token of ours or of a configured issuer.
+   *
+   * @throws ApiError 503 when that issuer's keys cannot be had
+   */
   async verify(token: string): Promise<JwtClaims | null> {
+    if (token.length > MAX_CHARS) return null
     try {
-      return await this.#verify(token)
+      const foreign = this.#foreign.get(decodeJwt(token).iss ?? '')
+      return foreign === undefined ? await this.#verifyOwn(token) : await verifyForeign(token, foreign)
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey && this.#mayReload()) {
         this.#keys = null
@@ -42,20 +54,14 @@ export class JwtVerifier {
     }
   }
 
-  async #verify(token: string): Promise<JwtClaims | null> {
+  async #verifyOwn(token: string): Promise<JwtClaims | null> {
     this.#keys ??= this.#load()
     const keys = await this.#keys.catch((error: unknown) => {
       this.#keys = null
       throw error
     })
-    const { payload } = await jwtVerify(token, keys, {
-      issuer: this.#issuer,
-      audience: AUDIENCE,
-      algorithms: ALGORITHMS,
-      requiredClaims: ['sub', 'exp'],
-      clockTolerance: CLOCK_TOLERANCE_S,
-    })
-    if (payload.sub === undefined) return null
+    const payload = await verifiedPayload(token, keys, this.#issuer, AUDIENCE)
+    if (payload?.sub === undefined) return null
     return { userId: payload.sub, workspaceId: typeof payload.org === 'string' ? payload.org : null }
   }
 
@@ -70,4 +76,28 @@ export class JwtVerifier {
       keys: rows.map((row): JWK => ({ ...JSON.parse(row.publicKey), kid: row.id, alg: row.alg ?? 'EdDSA' })),
     })
   }
+}
+
+async function verifyForeign(token: string, issuer: ForeignIssuer): Promise<JwtClaims | null> {
+  const payload = await verifiedPayload(token, issuer.key, issuer.issuer, issuer.audience)
+  const userId = payload?.sub === undefined ? null : await issuer.userOf(payload)
+  return userId === null ? null : { userId, workspaceId: null }
+}
+
+/** `null` for a token that says it is from the future; the library looks at `nbf` and `exp` alone. */
+async function verifiedPayload(
+  token: string,
+  keys: JWTVerifyGetKey,
+  issuer: string,
+  audience: string,
+): Promise<JWTPayload | null> {
+  const { payload } = await jwtVerify(token, keys, {
+    issuer,
+    audience,
+    algorithms: ALGORITHMS,
+    requiredClaims: ['sub', 'exp'],
+    clockTolerance: CLOCK_TOLERANCE_S,
+  })
+  const isFromFuture = payload.iat !== undefined && payload.iat > Date.now() / 1000 + CLOCK_TOLERANCE_S
+  return isFromFuture ? null : payload
 }

@@ -7,6 +7,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
 import { Checkpoints } from './checkpoints/checkpoints.ts'
 import { loadSigningKey } from './checkpoints/signing-key.ts'
+import { SpentCredit } from './credit/spent-credit.ts'
 import { Layers } from './disks/layers.ts'
 import { EventLog } from './events/event-log.ts'
 import { SshProbes } from './events/ssh-probes.ts'
@@ -98,6 +99,7 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
     checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
     snapshots: await Snapshots.open(dir.snapshots),
     volumes: await Volumes.open(dir.volumes),
+    credit: await SpentCredit.open(dir.spentCreditFile),
     events: await EventLog.open(dir.events, id),
     pool: new Pool({
       memoryMib: config.pool_memory_mib,

@@ -186,3 +186,25 @@ export type AgentListeners = z.infer<typeof agentListeners>
  * sandbox, each direction ended by itself. A hibernated sandbox is woken first.
  */
 export const PORT_STREAM_PROTOCOL = 'offshoot-tcp'
+
+/** Workspaces on one agent's list at most. */
+export const MAX_SPENT_WORKSPACES = 100_000
+
+/**
+ * Body of the agent's `PUT /v1/agent/spent-credit` → 204: all workspaces whose free credit is spent, in place of those it was
+ * told before. Until then nothing of theirs is created, resumed or woken: 402.
+ */
+export const spentCreditBody = z.object({
+  workspaces: z
+    .array(
+      z.object({
+        workspace_id: z.uuid(),
+        credit_usd: z.number(),
+        cost_usd_used: z.number(),
+        /** RFC 3339. */
+        until: z.iso.datetime(),
+      }),
+    )
+    .max(MAX_SPENT_WORKSPACES),
+})
+export type SpentCreditBody = z.infer<typeof spentCreditBody>

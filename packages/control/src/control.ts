@@ -6,6 +6,8 @@ import type { EventStore } from './analytics/event-store.ts'
 import { PostgresEvents } from './analytics/postgres-events.ts'
 import { removeOldEntries } from './audit/audit-statements.ts'
 import { Periodic, type PeriodicWork } from './background/periodic.ts'
+import { CreditKeeper } from './billing/credit-keeper.ts'
+import { liftedSandboxes, unpaidSandboxes } from './billing/credit-pauses.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { ProcessLock } from './db/process-lock.ts'
@@ -75,13 +77,14 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const keyUsage = new KeyUsage(database.pool, log)
   const reapers = startReapers({ fleet, database }, log)
   const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
+  const credit = new CreditKeeper({ database, fleet, outbox, log })
   const sweeps = new Sweeps(database.pool, log, [
     removeOldEntries,
     removeUnsendable,
     removeOldInvitations,
     removeOldRequests,
   ])
-  const jobs = [...reapers, mails, ...startBackground({ database, events }, log)]
+  const jobs = [...reapers, mails, ...startBackground({ database, events, credit }, log)]
   const stop = async () => {
     for (const job of jobs) job.stop()
     await fleet.stop()
@@ -128,11 +131,18 @@ function startReapers(remover: Remover, log: Logger) {
     new Reaper(expiredSandboxes(remover), log),
     new Reaper(unusedSnapshots(remover), log),
     new Reaper(emptiedOrgs(remover), log),
+    new Reaper(unpaidSandboxes(remover), log),
+    new Reaper(liftedSandboxes(remover), log),
   ]
 }
 
-function startBackground({ database: { pool }, events }: Pick<Control, 'database' | 'events'>, log: Logger) {
+interface Background extends Pick<Control, 'database' | 'events'> {
+  readonly credit: CreditKeeper
+}
+
+function startBackground({ database: { pool }, events, credit }: Background, log: Logger) {
   const work: PeriodicWork[] = [
+    { what: 'look at credit', everyMs: 2_000, run: () => credit.look() },
     { what: 'settling meters', everyMs: 60_000, run: () => settleMeters(pool) },
     { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },
     { what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) },

@@ -12,6 +12,7 @@ export class DataDir {
   readonly root: string
   readonly agentFile: string
   readonly acceleratorFile: string
+  readonly spentCreditFile: string
   readonly events: string
   readonly bakes: string
   readonly sandboxes: string
@@ -30,6 +31,7 @@ export class DataDir {
     this.root = root
     this.agentFile = join(root, 'agent.json')
     this.acceleratorFile = join(root, 'accelerator.json')
+    this.spentCreditFile = join(root, 'spent-credit.json')
     this.events = join(root, 'events')
     this.bakes = join(root, 'bakes')
     this.sandboxes = join(root, 'sandboxes')

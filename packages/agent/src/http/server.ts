@@ -28,6 +28,7 @@ import { postExec } from './post-exec.ts'
 import { postExecStream } from './post-exec-stream.ts'
 import { snapshots } from './snapshots.ts'
 import { volumes } from './volumes.ts'
+import { putSpentCredit } from './put-spent-credit.ts'
 import { requestId } from './request-id.ts'
 import { logRequests } from './request-log.ts'
 
@@ -63,6 +64,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     metrics,
     getAgent,
     getAgentEvents,
+    putSpentCredit,
     listSandboxes,
     postSandbox,
     getSandbox,

@@ -33,11 +33,12 @@ export interface CreateRequest {
 /**
  * Makes a sandbox from what was kept of another guest, and answers when its own has answered.
  * Whatever fails, nothing is left of it.
- * @throws ApiError 409 id taken, 404 deleted meanwhile, 507 no memory or disk for it, 500 anything else with the cause in
+ * @throws ApiError 402 credit spent, 409 id taken, 404 deleted meanwhile, 507 no memory or disk for it, 500 anything else with the cause in
  *   the log
  */
 export async function createSandbox(host: Host, request: CreateRequest): Promise<Sandbox> {
   const acceptedAt = performance.now()
+  host.credit.refuseIfSpent(request.workspaceId)
   const sandbox = register(host, request)
   return sandbox.change(async (cancelled) => {
     try {

@@ -23,9 +23,10 @@ interface Staged {
  * until they write, are started beside one another, and one that fails is no matter of the others.
  *
  * The checkpoint is made durable after the children run: a host that loses power loses them too.
- * @throws ApiError 404, 409 id taken, 507 no room on the disk: there is neither snapshot nor child then
+ * @throws ApiError 402 credit spent, 404, 409 id taken, 507 no room on the disk: there is neither snapshot nor child then
  */
 export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgentBody): Promise<AgentFork> {
+  host.credit.refuseIfSpent(parent.workspaceId)
   const { staged, seal } = await stageFork(host, parent, body)
   const outcomes = await Promise.all(
     body.children.map((child) => forkChild(host, parent, staged, body, child)),

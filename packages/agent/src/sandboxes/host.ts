@@ -1,6 +1,7 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Logger } from 'pino'
 import type { Checkpoints } from '../checkpoints/checkpoints.ts'
+import type { SpentCredit } from '../credit/spent-credit.ts'
 import type { Layers } from '../disks/layers.ts'
 import type { EventDraft, EventLog } from '../events/event-log.ts'
 import type { Cgroups } from '../host/cgroups.ts'
@@ -27,6 +28,8 @@ export interface Host {
   readonly checkpoints: Checkpoints
   readonly snapshots: Snapshots
   readonly volumes: Volumes
+  /** Workspaces that may start nothing. */
+  readonly credit: SpentCredit
   readonly events: EventLog
   readonly slots: Slots
   readonly pool: Pool

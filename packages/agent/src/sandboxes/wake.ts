@@ -37,6 +37,7 @@ export function wakeSandbox(host: Host, sandbox: Sandbox): Promise<void> {
 async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promise<void> {
   const startedAt = performance.now()
   if (sandbox.manifest.status !== 'hibernated') return void vmIn(sandbox, 'running')
+  host.credit.refuseIfSpent(sandbox.workspaceId)
   try {
     const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
     try {

@@ -6,6 +6,7 @@ import {
   agentSandboxList,
   type AgentSandboxList,
   type CreateOnAgentBody,
+  type SpentCreditBody,
 } from '@offshoot/contract/agent-api'
 import { Pool, type Dispatcher } from 'undici'
 import { AgentCredential } from './agent-credential.ts'
@@ -74,6 +75,12 @@ export class AgentClient {
     return agentInfo.parse(
       await this.ask({ method: 'GET', path: '/v1/agent', requestId, timeoutMs: STATUS_TIMEOUT_MS }),
     )
+  }
+
+  /** Which workspaces may start nothing there from now on. */
+  async putSpentCredit(body: SpentCreditBody, requestId: string): Promise<void> {
+    const path = '/v1/agent/spent-credit'
+    await this.ask({ method: 'PUT', path, requestId, body: JSON.stringify(body), timeoutMs: STATUS_TIMEOUT_MS })
   }
 
   async list(requestId: string): Promise<AgentSandboxList> {

@@ -55,6 +55,7 @@ function errorBodyOf(text: string): ErrorBody {
 
 /** What an agent's refusals are to callers; every other one is between us and it. */
 const PASSED_ON: Partial<Record<number, ErrorName>> = {
+  402: 'creditExhausted',
   404: 'sandboxNotFound',
   409: 'conflict',
   503: 'agentUnreachable',

@@ -1,5 +1,7 @@
 import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import { getEvents } from '../analytics/get-events.ts'
+import { getStatement } from '../billing/get-statement.ts'
 import type { Control } from '../control.ts'
 import { getAudit } from '../audit/get-audit.ts'
 import { postFork } from '../forks/post-fork.ts'
@@ -15,6 +17,7 @@ import { postTokens } from '../identity/post-tokens.ts'
 import { lifecycleRoutes } from '../lifecycle/lifecycle-routes.ts'
 import { transitionRoutes } from '../lifecycle/transition-routes.ts'
 import { getLanguages } from '../lsp/get-languages.ts'
+import { getUsage } from '../metering/get-usage.ts'
 import { deleteSandbox } from '../sandboxes/delete-sandbox.ts'
 import { getSandbox } from '../sandboxes/get-sandbox.ts'
 import { getSandboxes } from '../sandboxes/get-sandboxes.ts'
@@ -129,6 +132,9 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   await registerProxy(app, control, proxiedRoutes)
   volumeRoutes(app, control)
   getLanguages(app)
+  getEvents(app, control)
+  getUsage(app, control)
+  getStatement(app, control)
   getTemplates(app, control)
   getTemplate(app, control)
   refuseOtherMethods()

@@ -1,11 +1,12 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { type Plan, PLANS } from '@offshoot/contract/plan'
+import { monthOf } from '../billing/credit-statements.ts'
 import type { Control } from '../control.ts'
 import type { Queryable } from '../db/statement.ts'
 import { transaction } from '../db/transaction.ts'
 import { type AccountRow, accountOf, ensureAccount, lockAccount } from './account-statements.ts'
 import { holdingsOf, noteCreates } from './quota-statements.ts'
-import { accountRefusal, planRefusal } from './refusal.ts'
+import { accountRefusal, monthRefusal, planRefusal } from './refusal.ts'
 
 /** Sandboxes to be made, all of one size. */
 export interface Wanted {
@@ -45,10 +46,12 @@ async function throwIfOver(on: Queryable, workspaceId: WorkspaceId, { ids, cpu, 
   const [account] = await lockAccount(on, workspaceId)
   if (account === undefined) throw new Error(`workspace ${workspaceId} has lost its account`)
   throwIfRefused(account)
+  const plan = PLANS[account.plan]
+  const [month] = await monthOf(on, workspaceId)
   const [has] = await holdingsOf(on, workspaceId)
-  if (has === undefined) throw new Error('a count gave no row')
+  if (has === undefined || month === undefined) throw new Error('a count gave no row')
   const demand = { count: ids.length, cpu: cpu * ids.length, memoryMib: memoryMib * ids.length }
-  const refusal = planRefusal(PLANS[account.plan], has, demand)
+  const refusal = monthRefusal(plan, month) ?? planRefusal(plan, has, demand)
   if (refusal !== null) throw refusal
 }
 

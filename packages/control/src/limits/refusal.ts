@@ -1,6 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { Plan } from '@offshoot/contract/plan'
 import type { AccountRow } from './account-statements.ts'
+import type { MonthRow } from '../billing/credit-statements.ts'
 import type { Holdings } from './quota-statements.ts'
 
 /** What is asked for beside what a workspace has. */
@@ -44,6 +45,16 @@ export function planRefusal(plan: Plan, has: Holdings, demand: Demand): ApiError
       memory_mb_max: plan.memoryMib,
     })
   }
+  return null
+}
+
+/** Why a workspace has used up its month; `null` when it has not. */
+export function monthRefusal(plan: Plan, month: MonthRow): ApiError | null {
+  const { monthlyCreditMicroUsd: credit, monthlyCpuSeconds, monthlyBudgetMicroUsd } = plan
+  const { used_micro_usd: used, granted_micro_usd: granted, cpu_seconds: cpuSeconds } = month
+  if (credit !== null && used >= credit + granted) return new ApiError('freeQuotaExceeded')
+  if (isOver(cpuSeconds + 1, monthlyCpuSeconds)) return new ApiError('monthlyCpuSeconds')
+  if (isOver(used + 1, monthlyBudgetMicroUsd)) return new ApiError('monthlyBudget')
   return null
 }
 

@@ -89,13 +89,15 @@ async function askNode(
   control.log.warn({ req_id: requestId, agent: agentId, sandbox: id, err: outcome.error }, 'create failed on an agent')
   // A VM may still come of it there, without a row or with one that names another agent: reconciliation ends it.
   if (outcome.kind === 'unreachable' && outcome.mayHaveBegun) control.fleet.reconcileSoon(agentId)
-  if (outcome.kind === 'refused' && (snapshotId !== null || volumes.length > 0))
-    throwWhatIsMeantForCallers(outcome.error)
+  if (outcome.kind === 'refused') throwWhatIsMeantForCallers(outcome.error, snapshotId !== null || volumes.length > 0)
   return outcome
 }
 
-/** Why a snapshot cannot be restored, or who has a volume, is for its owner to know; of a template it would be our own business. */
-function throwWhatIsMeantForCallers(error: Error): void {
+/**
+ * Why a snapshot cannot be restored, or who has a volume, is for its owner to know; of a template only that no credit is left.
+ * @param isOwn whether something of the caller's is part of it
+ */
+function throwWhatIsMeantForCallers(error: Error, isOwn: boolean): void {
   const refusal = refusalOf(error)
-  if (refusal instanceof ApiError) throw refusal
+  if (refusal instanceof ApiError && (isOwn || refusal.kind === 'creditExhausted')) throw refusal
 }

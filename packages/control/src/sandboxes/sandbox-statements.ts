@@ -93,7 +93,8 @@ export const countByStatus = statement<{ status: string; count: number }, []>(
 /**
  * Claims, for `leaseSeconds`, sandboxes whose time is up by the database's clock, and those whose deletion was asked for
  * and has not come to an end. Whoever claims one deletes it; several processes never claim the same, and a lease runs
- * out when its holder dies. What a feature owns is that feature's to delete.
+ * out when its holder dies. What a feature owns is that feature's to delete;
+ * for what is paused because its workspace has no credit left, time stands still.
  *
  * @param agents those that can be reached
  */
@@ -102,7 +103,8 @@ export const claimExpired = statement<SandboxRow, [limit: number, agents: readon
   `with due as materialized (
      select id as due_id from sandboxes
      where managed_by is null and ${REMOVABLE}
-       and (deletion_due_at <= now() or (deletion_due_at is null and expires_at <= now() and status <> 'creating'))
+       and (deletion_due_at <= now()
+         or (deletion_due_at is null and expires_at <= now() and status <> 'creating' and credit_paused_at is null))
      order by coalesce(deletion_due_at, expires_at) limit $1 for update skip locked
    )
    update sandboxes set deletion_due_at = now() + make_interval(secs => $3)

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { AgentLifecyclePatch, AgentRecord, AgentSandbox, AgentSnapshot } from '@offshoot/contract/agent-api'
+import type {
+  AgentLifecyclePatch,
+  AgentRecord,
+  AgentSandbox,
+  AgentSnapshot,
+  SpentCreditBody,
+} from '@offshoot/contract/agent-api'
 import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volume'
 
 /** Of every sandbox. */
@@ -21,4 +27,6 @@ export class FakeAgentState {
   /** What it was last told, by sandbox. */
   readonly lifecycles = new Map<string, AgentLifecyclePatch>()
   readonly records: AgentRecord[] = []
+  /** What it was last told. */
+  spentCredit: SpentCreditBody = { workspaces: [] }
 }

@@ -1,7 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { AgentInfo, AgentRecord, AgentSandbox, CreateOnAgentBody } from '@offshoot/contract/agent-api'
+import type {
+  AgentInfo,
+  AgentRecord,
+  AgentSandbox,
+  CreateOnAgentBody,
+  SpentCreditBody,
+} from '@offshoot/contract/agent-api'
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
 import { jwtVerify } from 'jose'
@@ -164,7 +170,7 @@ export class FakeAgent {
       return
     }
     if (/^\/v1\/sandboxes\/[^/]+\/./.test(url.pathname) && this.onOperation(request, response)) return
-    const body = method === 'POST' || method === 'PATCH' ? JSON.parse(await readAll(request)) : undefined
+    const body = method !== 'GET' && method !== 'DELETE' ? JSON.parse(await readAll(request)) : undefined
     const { status, body: answer } = await this.#route(request, method, url.pathname, workspaceId, body)
     const text = answer === undefined ? '' : JSON.stringify(answer)
     response.writeHead(status, {
@@ -183,6 +189,10 @@ export class FakeAgent {
     body: CreateOnAgentBody & { cmd: string },
   ): Promise<Handled> {
     const [, , , id = '', action] = path.split('/')
+    if (path === '/v1/agent/spent-credit') {
+      this.state.spentCredit = body as unknown as SpentCreditBody
+      return { status: 204 }
+    }
     if (path === '/v1/agent') return { status: 200, body: this.#info() }
     if (path === '/v1/sandboxes' && method === 'GET') {
       const { sandboxes, records } = this.state

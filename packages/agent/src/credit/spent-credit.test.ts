@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { SpentCredit } from './spent-credit.ts'
+
+const HOUR_MS = 3_600_000
+
+describe('spent credit', () => {
+  let folder: string
+  let path: string
+  const id = randomUUID() as WorkspaceId
+  const entry = (until: number) => ({
+    workspace_id: id,
+    credit_usd: 5.4,
+    cost_usd_used: 5.41,
+    until: new Date(Date.now() + until).toISOString(),
+  })
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'offshoot-credit-'))
+    path = join(folder, 'spent-credit.json')
+  })
+
+  afterEach(() => rm(folder, { recursive: true }))
+
+  it('refuses nobody before it was told of anybody', async () => {
+    const credit = await SpentCredit.open(path)
+    expect(() => credit.refuseIfSpent(id)).not.toThrow()
+  })
+
+  it('refuses with what was spent, also after a restart, and until it is told otherwise', async () => {
+    const credit = await SpentCredit.open(path)
+    await credit.replace({ workspaces: [entry(HOUR_MS)] })
+    for (const each of [credit, await SpentCredit.open(path)]) {
+      expect(() => each.refuseIfSpent(id)).toThrow(
+        expect.objectContaining({
+          status: 402,
+          body: { error: 'monthly free credit exhausted', credit_usd: 5.4, cost_usd_used: 5.41 },
+        }),
+      )
+      expect(() => each.refuseIfSpent(randomUUID() as WorkspaceId)).not.toThrow()
+    }
+    await credit.replace({ workspaces: [] })
+    expect(() => credit.refuseIfSpent(id)).not.toThrow()
+    expect(await readdir(folder)).toEqual(['spent-credit.json'])
+  })
+
+  it('ends by itself', async () => {
+    const credit = await SpentCredit.open(path)
+    await credit.replace({ workspaces: [entry(-1)] })
+    expect(() => credit.refuseIfSpent(id)).not.toThrow()
+  })
+
+  it('holds the later of two lists that come at once', async () => {
+    const credit = await SpentCredit.open(path)
+    await Promise.all([credit.replace({ workspaces: [entry(HOUR_MS)] }), credit.replace({ workspaces: [] })])
+    expect(() => credit.refuseIfSpent(id)).not.toThrow()
+  })
+})

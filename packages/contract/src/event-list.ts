@@ -1,0 +1,28 @@
+import { event } from './event.ts'
+import { isUuid } from './ids.ts'
+import { once, pageQuery } from './page.ts'
+
+const types = event.shape.type.options
+
+const time = (name: string) =>
+  once(name)
+    .refine((text) => !Number.isNaN(Date.parse(text)), `${name} must be a timestamp`)
+    .transform((text) => new Date(text).toISOString())
+    .optional()
+
+/** Query of `GET /v1/events`: a workspace's events of the last 90 days, newest first, those of deleted sandboxes included. */
+export const eventListQuery = pageQuery.extend({
+  /** One type, or several with commas between them. */
+  type: once('type')
+    .transform((text) => text.split(','))
+    .refine(
+      (names) => names.every((name) => (types as readonly string[]).includes(name)),
+      `type must be among ${types.join(', ')}`,
+    )
+    .optional(),
+  sandbox_id: once('sandbox_id').refine(isUuid, 'sandbox_id must be a UUID').optional(),
+  /** RFC 3339; events from then on. */
+  from: time('from'),
+  /** RFC 3339; events before then. */
+  to: time('to'),
+})

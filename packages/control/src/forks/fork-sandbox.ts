@@ -52,8 +52,11 @@ export async function forkSandbox(control: Control, request: ForkRequest, reques
     if (error instanceof AgentUnreachable && error.mayHaveBegun) control.fleet.reconcileSoon(parent.agent_id)
     throw refusalOf(error)
   })
-  await setSnapshotReady(pool, snapshotId, made.snapshot.size_bytes)
-  const { children, errors } = await settleChildren(control, parent, idsOf(planned), made, requestId)
+  // Children name their snapshot from the first: it is not taken for one that nobody needs, whichever is written first.
+  const [{ children, errors }] = await Promise.all([
+    settleChildren(control, parent, idsOf(planned), made, requestId),
+    setSnapshotReady(pool, snapshotId, made.snapshot.size_bytes),
+  ])
   const [first, ...rest] = children
   if (first === undefined) throw noChild(made, errors)
   control.metrics.creates.inc(children.length)
@@ -69,10 +72,8 @@ async function settleChildren(
   requestId: string,
 ) {
   const running = new Set(idsOf(made.children))
-  await removeCreating(
-    control.database.pool,
-    ids.filter((id) => !running.has(id)),
-  )
+  const failedIds = ids.filter((id) => !running.has(id))
+  if (failedIds.length > 0) await removeCreating(control.database.pool, failedIds)
   const settled = await Promise.all(
     made.children.map((child) =>
       settleCreated(control, parent.agent_id, child, requestId).catch((error: unknown): ForkError => {

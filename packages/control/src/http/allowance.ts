@@ -31,9 +31,14 @@ export function refuseUnlessAllowed(
   if (permission !== undefined && !isPermitted(role, permission)) {
     throw new ApiError('roleMissing', { detail: `takes the role ${rolesWith(permission).join(' or ')}` })
   }
-  if (caller.isSuspended && COMPUTE.has(scope) && method !== 'DELETE') {
+  if (caller.isSuspended && isCompute(scope, method)) {
     throw new ApiError('accountSuspended', { detail: `please contact ${config.support}` })
   }
+}
+
+/** Whether it begins or changes something that computes; to end it is always allowed. */
+export function isCompute(scope: Scope | null, method: string): boolean {
+  return COMPUTE.has(scope) && method !== 'DELETE'
 }
 
 function refuseOutOfScope(caller: Caller, scope: Scope | null): void {

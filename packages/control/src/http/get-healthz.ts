@@ -2,8 +2,20 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
 import type { KnownAgent } from '../agents/agent-directory.ts'
 import { agentCursors } from '../agents/agent-statements.ts'
+import { z } from 'zod'
 import type { Control } from '../control.ts'
+import type { RouteDocs } from './route-docs.ts'
 
+const HEALTHZ_DOCS: RouteDocs = {
+  summary: 'Whether the service is up (503 when its database is out of reach), and what its agents run on',
+  tag: 'Service',
+  status: 200,
+  answer: z.object({
+    status: z.enum(['ok', 'unavailable']),
+    checks: z.record(z.string(), z.string()),
+    agents: z.array(z.unknown()),
+  }),
+}
 /** Milliseconds the database may take to answer. */
 const DATABASE_TIMEOUT_MS = 2_000
 
@@ -15,7 +27,7 @@ type AgentStatus = 'ok' | 'behind' | 'unreachable'
  * 503 otherwise. Says of each agent what it runs on, because isolation differs with it.
  */
 export function getHealthz(app: FastifyInstance, control: Control): void {
-  app.get('/healthz', async (_request, reply) => {
+  app.get('/healthz', { config: { docs: HEALTHZ_DOCS } }, async (_request, reply) => {
     const cursors = await readCursors(control)
     const agents = control.fleet.agents.map((agent) => describe(agent, cursors))
     reply.code(cursors ? 200 : 503)

@@ -2,10 +2,18 @@ import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import type { Fleet } from '../agents/fleet.ts'
+import type { RouteDocs } from './route-docs.ts'
 import { countByStatus } from '../sandboxes/sandbox-statements.ts'
 
 /** Seconds; from a lookup to a command that runs long. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
+
+const METRICS_DOCS: RouteDocs = {
+  summary: 'Figures for Prometheus',
+  tag: 'Service',
+  status: 200,
+  mediaType: 'text/plain',
+}
 
 export interface Metrics {
   readonly registry: Registry
@@ -75,7 +83,7 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics): void {
     const labels = { method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }
     metrics.requests.observe(labels, reply.elapsedTime / 1000)
   })
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', { config: { docs: METRICS_DOCS } }, async (_request, reply) => {
     reply.header('content-type', metrics.registry.contentType)
     return metrics.registry.metrics()
   })

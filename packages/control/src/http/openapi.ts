@@ -1,35 +1,48 @@
-import { ApiError, type ErrorName } from '@offshoot/contract/errors'
+import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { RouteDocs } from './route-docs.ts'
+import { ERRORS_ELSEWHERE, ERRORS_EVERYWHERE, errorsOf } from './route-errors.ts'
 
 type Json = Record<string, unknown>
 
-/** Documents every route under `/v1`, at `GET /openapi.json` (OpenAPI 3.1). Call before the first route is added. */
+/** Documents every route, at `GET /openapi.json` (OpenAPI 3.1). Call before the first route is added. */
 export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
   const paths: Record<string, Json> = {}
   app.addHook('onRoute', (route) => {
     const { docs } = route.config ?? {}
     if (route.method === 'HEAD' || route.config?.isRefusal === true) return
     if (docs === undefined) {
-      if (route.url.startsWith('/v1/')) throw new Error(`${String(route.method)} ${route.url} has no docs`)
+      if (!UNDESCRIBED.has(route.url)) throw new Error(`${String(route.method)} ${route.url} has no docs`)
       return
     }
     const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs) }
   })
-  app.get('/openapi.json', async () => ({
-    openapi: '3.1.0',
-    info: { title: 'Offshoot', version: packageJson.version, description: 'Isolated microVM sandboxes.' },
-    servers: [{ url: publicUrl }],
-    paths,
-    components: {
-      securitySchemes: SECURITY_SCHEMES,
-      schemas: { Error: ERROR },
+  app.get('/openapi.json', {
+    config: {
+      docs: { summary: 'This document', tag: 'Service', status: 200, answer: z.record(z.string(), z.unknown()) },
     },
-  }))
+    handler: async () => ({
+      openapi: '3.1.0',
+      info: { title: 'Offshoot', version: packageJson.version, description: 'Isolated microVM sandboxes.' },
+      servers: [{ url: publicUrl }],
+      paths,
+      components: {
+        securitySchemes: SECURITY_SCHEMES,
+        schemas: { Error: ERROR },
+        /** Every error there is, and those that no route lists because any may give them. */
+        'x-errors': Object.fromEntries(errorNames.map((name) => [name, registeredError(name)])),
+        'x-errors-everywhere': ERRORS_EVERYWHERE,
+        'x-errors-elsewhere': ERRORS_ELSEWHERE,
+      },
+    }),
+  })
 }
+
+/** Described by the accounts library whose protocol it is, and answered before there is a route. */
+const UNDESCRIBED: ReadonlySet<string> = new Set(['/api/auth/*', '*'])
 
 /** By what a route takes. */
 const SECURITY_SCHEMES = {
@@ -45,12 +58,12 @@ const ERROR: Json = {
 }
 
 function operation(route: RouteOptions, docs: RouteDocs): Json {
-  const { summary, tag, status, errors = [] } = docs
+  const { summary, tag, status } = docs
   return {
     operationId: `${String(route.method).toLowerCase()}${route.url.replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
     summary,
     tags: [tag],
-    parameters: [...pathParameters(route.url), ...queryParameters(docs)],
+    parameters: [...pathParameters(route.url), ...queryParameters(docs), ...headerParameters(route)],
     security: route.config?.credential === undefined ? [] : [{ [route.config.credential]: [] }],
     ...requestBody(docs),
     responses: {
@@ -58,7 +71,7 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
         description: DESCRIPTIONS[status] ?? 'Success',
         ...answerContent(docs),
       },
-      ...errorResponses(['missingBearerToken', ...errors]),
+      ...errorResponses(errorsOf(route)),
     },
   }
 }
@@ -97,15 +110,38 @@ function queryParameters({ query }: RouteDocs): Json[] {
   }))
 }
 
-/** Several errors may share a status; its description names them all. */
+function headerParameters({ config = {} }: RouteOptions): Json[] {
+  const header = (name: string, description: string) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  })
+  return [
+    ...(config.credential === undefined || config.credential === 'operator'
+      ? []
+      : [header('X-Offshoot-Org', 'Id of the workspace that a JWT acts in for this request.')]),
+    ...(config.idempotent === undefined
+      ? []
+      : [header('Idempotency-Key', 'Of requests with the same one within 24 hours only the first is carried out.')]),
+  ]
+}
+
+/** Several errors may share a status; its description gives their texts, `x-errors` their names. */
 function errorResponses(names: readonly ErrorName[]): Json {
-  const texts = new Map<number, string[]>()
+  const byStatus = new Map<number, ErrorName[]>()
   for (const name of names) {
-    const { status, body } = new ApiError(name)
-    texts.set(status, [...(texts.get(status) ?? []), body.error])
+    const { status } = registeredError(name)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), name])
   }
   const content = jsonContent({ $ref: '#/components/schemas/Error' })
-  return Object.fromEntries([...texts].map(([status, all]) => [status, { description: all.join('; '), content }]))
+  return Object.fromEntries(
+    [...byStatus].map(([status, all]) => {
+      const texts = new Set(all.map((name) => registeredError(name).error))
+      return [status, { description: [...texts].join('; '), content, 'x-errors': all }]
+    }),
+  )
 }
 
 function jsonContent(schema: Json): Json {

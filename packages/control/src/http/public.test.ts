@@ -79,7 +79,8 @@ describe('public routes', () => {
       )
       const received = responses['201'].content['application/json'].schema
       expect(received.required).toEqual(expect.arrayContaining(['id', 'status', 'expires_at']))
-      expect(Object.keys(responses).sort()).toEqual(['201', '400', '401', '402', '404', '429', '502', '507'])
+      const statuses = ['201', '400', '401', '402', '403', '404', '409', '413', '429', '502', '503', '507']
+      expect(Object.keys(responses).sort()).toEqual(statuses)
     })
   })
 

@@ -1,0 +1,65 @@
+import { errorNames, registeredError } from '@offshoot/contract/errors'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call, Harness, type RunningControl } from '../test/harness.ts'
+
+interface Operation {
+  readonly security: readonly Record<string, unknown>[]
+  readonly responses: Record<string, { readonly description: string; readonly 'x-errors'?: readonly string[] }>
+  readonly parameters: readonly { readonly name: string; readonly in: string }[]
+}
+
+describe('/openapi.json and the error registry', () => {
+  let harness: Harness
+  let control: RunningControl
+  // The document of the running service, whatever its shape.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  let document: any
+  let operations: [name: string, operation: Operation][]
+
+  beforeAll(async () => {
+    harness = await Harness.start()
+    control = await harness.control([])
+    document = (await call(control.url, 'GET', '/openapi.json')).body
+    operations = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
+      ([path, methods]) =>
+        Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method} ${path}`, operation]),
+    )
+  })
+
+  afterAll(async () => harness.stop())
+
+  it('name the same errors', () => {
+    const { 'x-errors': all, 'x-errors-everywhere': everywhere, 'x-errors-elsewhere': elsewhere } = document.components
+    expect(Object.keys(all)).toEqual(errorNames)
+    const named = new Set<string>([...everywhere, ...elsewhere])
+    for (const [, { responses }] of operations) {
+      for (const [status, { 'x-errors': names = [], description }] of Object.entries(responses)) {
+        for (const name of names) {
+          const { error, status: registered } = registeredError(name as (typeof errorNames)[number])
+          expect([name, String(registered)]).toEqual([name, status])
+          expect(description).toContain(error)
+          named.add(name)
+        }
+      }
+    }
+    expect([...named].toSorted((a, b) => (a < b ? -1 : 1))).toEqual(
+      [...errorNames].toSorted((a, b) => (a < b ? -1 : 1)),
+    )
+  })
+
+  it('describe a refusal for each thing that is looked at before a route', () => {
+    for (const [name, { security, responses }] of operations) {
+      const statuses = Object.keys(responses)
+      if (security.length > 0) expect([name, statuses]).toEqual([name, expect.arrayContaining(['401', '429'])])
+      else expect([name, statuses]).not.toEqual([name, expect.arrayContaining(['401'])])
+      expect(Object.values(responses).every(({ description }) => description !== '')).toBe(true)
+    }
+  })
+
+  it('tell of every parameter of a path', () => {
+    for (const [name, { parameters }] of operations) {
+      const inPath = [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
+      expect([name, parameters.filter((each) => each.in === 'path').map((each) => each.name)]).toEqual([name, inPath])
+    }
+  })
+})

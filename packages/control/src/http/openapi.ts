@@ -111,21 +111,26 @@ function queryParameters({ query }: RouteDocs): Json[] {
 }
 
 function headerParameters({ config = {} }: RouteOptions): Json[] {
-  const header = (name: string, description: string) => ({
-    name,
-    in: 'header',
-    required: false,
-    description,
-    schema: { type: 'string' },
-  })
+  const { credential, idempotent } = config
   return [
-    ...(config.credential === undefined || config.credential === 'operator'
-      ? []
-      : [header('X-Offshoot-Org', 'Id of the workspace that a JWT acts in for this request.')]),
-    ...(config.idempotent === undefined
-      ? []
-      : [header('Idempotency-Key', 'Of requests with the same one within 24 hours only the first is carried out.')]),
+    ...(credential === undefined || credential === 'operator' ? [] : [ORG_HEADER]),
+    ...(idempotent === undefined ? [] : [IDEMPOTENCY_HEADER]),
   ]
+}
+
+const ORG_HEADER = {
+  name: 'X-Offshoot-Org',
+  in: 'header',
+  required: false,
+  description: 'Id of the workspace that a JWT acts in for this request.',
+  schema: { type: 'string' },
+}
+const IDEMPOTENCY_HEADER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Of requests with the same one within 24 hours only the first is carried out.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
 /** Several errors may share a status; its description gives their texts, `x-errors` their names. */

@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { copyFile, mkdir, open, readFile, readdir, rm, type FileHandle } from 'node:fs/promises'
+import { access, copyFile, mkdir, open, readFile, readdir, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
+import { imagesDir } from '../tests/setup/offshoot.ts'
+import { releaseBareTap, takeBareTap, TAP_FD } from './bare-tap.ts'
 
 /** What is needed to start the QEMU of a template by hand: read off one that the service runs. */
 export interface Recipe {
@@ -13,6 +15,8 @@ export interface Recipe {
   readonly bake: string
   /** The preload object, for a memory in several files. */
   readonly preload: string
+  /** The program that lets QEMU inherit a TAP; `null` where the service's guests have none. */
+  readonly withTap: string | null
   readonly memoryBytes: number
   /** Folder beside the service's sandboxes, so that the paths relative to a VM's folder hold there too. */
   readonly folder: string
@@ -46,9 +50,19 @@ export async function readRecipe(dataDir: string, template: string, pid: number)
     args,
     bake: join(agent, 'bakes', template, name),
     preload: join(agent, 'guest-memory.so'),
+    withTap: args.some((arg) => arg.startsWith('tap,')) ? await findWithTap(dataDir) : null,
     memoryBytes,
     folder,
   }
+}
+
+/** Images are the server's own or those of all. */
+async function findWithTap(dataDir: string): Promise<string> {
+  const own = join(dataDir, 'images/with-tap')
+  return access(own).then(
+    () => own,
+    () => join(imagesDir, 'with-tap'),
+  )
 }
 
 /**
@@ -63,8 +77,11 @@ export class BareVm {
   readonly #qemu: ChildProcess
   static readonly #running = new Set<BareVm>()
 
-  private constructor(folder: string, node: string, qemu: ChildProcess, link: GuestLink) {
+  readonly #tap: string | null
+
+  private constructor(folder: string, node: string, qemu: ChildProcess, link: GuestLink, tap: string | null) {
     this.folder = folder
+    this.#tap = tap
     this.node = node
     this.#qemu = qemu
     this.link = link
@@ -77,17 +94,19 @@ export class BareVm {
   }
 
   static async restore(recipe: Recipe, overlay?: Overlay): Promise<BareVm> {
-    const { args, bake, preload, folder } = recipe
+    const { args, bake, preload, folder, withTap } = recipe
     // As deep below the agent's folder as a sandbox's own QEMU is (`sandboxes/ID/vm`).
     const own = join(folder, String(++lastNumber), 'vm')
     await mkdir(own, { recursive: true })
     const [, node = '', file = ''] = ACTIVE.exec(args.join(' ')) ?? []
     await copyFile(join(bake, 'overlay.qcow2'), join(own, file))
     const memory = join(bake, 'memory')
-    const [program = '', ...rest] = overlay ? overlaid(args, overlay) : args.map((arg) => withMemory(arg, memory))
+    const line = overlay ? overlaid(args, overlay) : args.map((arg) => withMemory(arg, memory))
     const paths = overlay ? [overlay.state, memory, overlay.pages, overlay.runs] : [join(bake, 'state')]
     const files: FileHandle[] = []
     for (const path of paths) files.push(await open(path, 'r'))
+    const tap = withTap === null ? null : takeBareTap()
+    const [program = '', ...rest] = withTap === null || tap === null ? line : [withTap, tap, TAP_FD, ...line]
     const qemu = spawn(program, rest, {
       cwd: own,
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', ...files.map(({ fd }) => fd)],
@@ -96,7 +115,7 @@ export class BareVm {
     await once(qemu, 'spawn')
     for (const opened of files) await opened.close()
     const link = await GuestLink.connect(join(own, 'guest.sock'), Deadline.after(RESTORE_MS, 'bare restore'))
-    return new BareVm(own, node, qemu, link)
+    return new BareVm(own, node, qemu, link, tap)
   }
 
   /** One whose processes run: a restored guest is held until it is told that it may go on. */
@@ -118,6 +137,7 @@ export class BareVm {
     const ended = once(this.#qemu, 'exit')
     this.#qemu.kill('SIGKILL')
     await ended
+    if (this.#tap !== null) releaseBareTap(this.#tap)
     await rm(this.folder, { recursive: true })
   }
 }

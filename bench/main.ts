@@ -13,11 +13,13 @@ import { forkLarge } from './large-guest-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
+import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { createFromPool } from './pool-benches.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
 import { sessions } from './session-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
+import { TEST_HOST_EXCEPTION } from './test-host.ts'
 
 /** Milliseconds after which a bench hangs: each limits its own rounds to less. */
 const BENCH_MS = 150_000
@@ -28,6 +30,8 @@ const SETUP = ['fresh_setup_s', 'restart_s'] as const
 const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) => Promise<Record<string, Figure>> }[] = [
   { names: ['create', 'delete'], run: createAndDelete },
   { names: ['create_pool'], run: createFromPool },
+  { names: ['net_setup_ms'], run: networkSetup },
+  { names: ['guest_http_get'], run: guestHttpGet },
   { names: ['exec_true'], run: execTrue },
   { names: ['memory_private_mib'], run: memoryPrivate },
   { names: ['burst50'], run: burst },
@@ -85,7 +89,11 @@ async function main(wanted: ReadonlySet<string>): Promise<void> {
   const isWanted = (name: string) => wanted.size === 0 || wanted.has(name)
   const isFresh = isWanted('fresh_setup_s')
   // A fresh set-up builds its images too; without it those of earlier runs serve.
-  const offshoot = Offshoot.prepare('bench', { templates: null, ownImages: isFresh })
+  const offshoot = Offshoot.prepare('bench', {
+    templates: null,
+    ownImages: isFresh,
+    env: { OFFSHOOT_EGRESS_ALLOW: TEST_HOST_EXCEPTION },
+  })
   try {
     const fresh = await seconds(async () => offshoot.up())
     if (isFresh) figures.set('fresh_setup_s', fresh)

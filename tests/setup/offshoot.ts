@@ -7,7 +7,7 @@ import { type Answer, type Call, call } from './http.ts'
 import { until } from './until.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
-const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(repository, '.offshoot/images'))
+export const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(repository, '.offshoot/images'))
 
 /** A Unix socket's path holds 107 bytes, and a user's data directory may lie deeper than that. */
 const LONG = 'in-a-folder-whose-path-is-longer-than-that-of-a-unix-socket-can-be'.repeat(2)

@@ -18,12 +18,5 @@ export function parseEgressException(text: string): EgressException | null {
 
 /** In a configuration file. At most so many: each is a rule that a guest's first packet may pass. */
 export const egressExceptions = z
-  .array(
-    z.string().transform((text, context): EgressException => {
-      const exception = parseEgressException(text)
-      if (exception !== null) return exception
-      context.addIssue({ code: 'custom', message: 'must be CIDR:port' })
-      return z.NEVER
-    }),
-  )
+  .array(z.string().refine((text) => parseEgressException(text) !== null, 'must be CIDR:port'))
   .max(128)

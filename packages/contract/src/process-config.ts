@@ -25,7 +25,8 @@ const maxUploadBytes = z
   .min(1)
   .default(1024 ** 3)
 
-const guestRange = z
+/** Addresses of the guests of one host. */
+export const guestRange = z
   .string()
   .regex(/^(\d{1,3}\.){2}0\.0\/16$/, 'must be a range such as 10.213.0.0/16')
   .refine((text) => isIPv4(text.split('/')[0] ?? ''), 'must be a range such as 10.213.0.0/16')

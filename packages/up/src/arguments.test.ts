@@ -15,6 +15,7 @@ describe('parseArguments', () => {
       maxUploadBytes: null,
       poolMemoryMib: null,
       commitLimitMib: null,
+      network: {},
       limits: {},
     })
   })
@@ -27,6 +28,8 @@ describe('parseArguments', () => {
       OFFSHOOT_PREVIEW_SUFFIX: 'P.example.com',
       OFFSHOOT_PREVIEW_CERT: 'c.pem',
       OFFSHOOT_PREVIEW_KEY: '/k.pem',
+      OFFSHOOT_EGRESS_ALLOW: '10.1.0.0/16:443, 10.2.0.1/32:53',
+      OFFSHOOT_GUEST_RANGE: '10.9.0.0/16',
       OFFSHOOT_MAX_UPLOAD_MIB: '5120',
       OFFSHOOT_RATE_LIMIT: '100/5',
       OFFSHOOT_DEFAULT_PLAN: 'pro',
@@ -43,6 +46,7 @@ describe('parseArguments', () => {
       maxUploadBytes: 5 * 1024 ** 3,
       poolMemoryMib: 0,
       commitLimitMib: 4096,
+      network: { egress_allow: ['10.1.0.0/16:443', '10.2.0.1/32:53'], guest_range: '10.9.0.0/16' },
       limits: { rate_burst: 100, rate_per_second: 5, default_plan: 'pro' },
     })
   })
@@ -59,6 +63,17 @@ describe('parseArguments', () => {
   )
   it.each(['50', '0/25', '50/0', '50/x', '1000001/1', '50/25/1'])('refuses a rate limit of %s', (rate) => {
     expect(() => parseArguments([], { OFFSHOOT_RATE_LIMIT: rate }, '/')).toThrow(UsageError)
+  })
+
+  it.each([
+    { OFFSHOOT_EGRESS_ALLOW: '10.1.0.0/16' },
+    { OFFSHOOT_EGRESS_ALLOW: '10.1.0.0/16:443,' },
+    { OFFSHOOT_EGRESS_ALLOW: 'fd00::/8:443' },
+    { OFFSHOOT_GUEST_RANGE: '10.9.0.0/24' },
+    { OFFSHOOT_GUEST_RANGE: '10.9.1.0/16' },
+    { OFFSHOOT_GUEST_RANGE: '10.999.0.0/16' },
+  ])('refuses %o', (env) => {
+    expect(() => parseArguments([], env, '/')).toThrow(UsageError)
   })
 
   it('refuses a plan that there is none of', () => {

@@ -1,6 +1,8 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { parseEgressException } from '@offshoot/contract/egress-exception'
 import { type PlanName, planName } from '@offshoot/contract/plan'
+import { DEFAULT_GUEST_RANGE, guestRange } from '@offshoot/contract/process-config'
 
 export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--images-dir DIR] [--yes] [--prepare | --down] [--help]
 
@@ -20,6 +22,8 @@ OFFSHOOT_POOL_MIB=512             memory for guests that are restored before the
 OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
 OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name under it leads here (default localhost)
 OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   its certificate; addresses then begin with https
+OFFSHOOT_EGRESS_ALLOW=10.1.0.0/16:443   what sandboxes may reach although it is private, CIDR:port, several with commas between them
+OFFSHOOT_GUEST_RANGE=10.213.0.0/16      addresses of sandboxes, where this host has another use for these
 OFFSHOOT_MAX_UPLOAD_MIB=5120     largest file or archive that one upload may bring (default 1024)
 OFFSHOOT_RATE_LIMIT=50/25        requests a workspace may send at once / a second (this is the default)
 OFFSHOOT_DEFAULT_PLAN=free       plan of every workspace but the first (this is the default)
@@ -45,6 +49,7 @@ export interface UpArguments {
   readonly poolMemoryMib: number | null
   /** MiB that VMs may have together; `null` for the agent's default. */
   readonly commitLimitMib: number | null
+  readonly network: NetworkSettings
   /** What workspaces may have; absent is the default. */
   readonly limits: LimitSettings
 }
@@ -55,6 +60,13 @@ export interface PreviewSettings {
   readonly suffix: string
   /** Absolute paths of PEM files; `null`: the edge's own authority. */
   readonly certificate: { readonly cert: string; readonly key: string } | null
+}
+
+/** Of the agent; absent is its default. */
+export interface NetworkSettings {
+  /** Each `CIDR:port`. */
+  readonly egress_allow?: string[]
+  readonly guest_range?: string
 }
 
 export interface LimitSettings {
@@ -84,6 +96,7 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     maxUploadBytes: parseMaxUpload(env),
     poolMemoryMib: parseMib(env, 'OFFSHOOT_POOL_MIB', 0),
     commitLimitMib: parseMib(env, 'OFFSHOOT_COMMIT_MIB', 1),
+    network: { ...parseEgressAllow(env['OFFSHOOT_EGRESS_ALLOW']), ...parseRange(env['OFFSHOOT_GUEST_RANGE']) },
     limits: { ...parseRate(env['OFFSHOOT_RATE_LIMIT']), ...parsePlan(env['OFFSHOOT_DEFAULT_PLAN']) },
   }
 }
@@ -103,6 +116,22 @@ function parsePreview(env: Readonly<NodeJS.ProcessEnv>, cwd: string): PreviewSet
   if (!cert && !key) return { suffix, certificate: null }
   if (!cert || !key) throw new UsageError('OFFSHOOT_PREVIEW_CERT and OFFSHOOT_PREVIEW_KEY go together')
   return { suffix, certificate: { cert: resolve(cwd, cert), key: resolve(cwd, key) } }
+}
+
+function parseEgressAllow(list: string | undefined): NetworkSettings {
+  if (!list) return {}
+  const exceptions = list.split(',').map((text) => text.trim())
+  const wrong = exceptions.find((text) => parseEgressException(text) === null)
+  if (wrong !== undefined)
+    throw new UsageError(`OFFSHOOT_EGRESS_ALLOW must be CIDR:port, several with commas between them, not "${wrong}"`)
+  return { egress_allow: exceptions }
+}
+
+function parseRange(range: string | undefined): NetworkSettings {
+  if (!range) return {}
+  if (!guestRange.safeParse(range).success)
+    throw new UsageError(`OFFSHOOT_GUEST_RANGE must be a range such as ${DEFAULT_GUEST_RANGE}, not "${range}"`)
+  return { guest_range: range }
 }
 
 function commandOf({ help, down, prepare }: ReturnType<typeof parseFlags>): UpArguments['command'] {

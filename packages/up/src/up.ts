@@ -148,6 +148,7 @@ async function start(
     ports,
     templates: args.templates,
     maxUploadBytes: args.maxUploadBytes,
+    network: args.network,
     poolMemoryMib: args.poolMemoryMib,
     commitLimitMib: args.commitLimitMib,
     limits: args.limits,

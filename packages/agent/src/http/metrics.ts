@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Agent } from '../agent.ts'
 import { registerMemoryMetrics } from './memory-metrics.ts'
+import { registerNetworkMetrics } from './network-metrics.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
@@ -28,6 +29,7 @@ export function metrics(server: FastifyInstance, { host }: Agent): void {
   })
   registry.registerMetric(sandboxes)
   registerMemoryMetrics(registry, host)
+  registerNetworkMetrics(registry, host)
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'unknown'
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)

@@ -1,4 +1,5 @@
 import { access, constants } from 'node:fs/promises'
+import { parseEgressException } from '@offshoot/contract/egress-exception'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import { BLOCK_SLOTS, SlotClaims } from '../host/slot-claims.ts'
@@ -46,7 +47,8 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
     return { claims, slots: new Slots({ claims, network: null, log }), network: null, names: null, reason }
   }
   if (process.getuid?.() !== 0) return without(null, 'the agent is not root')
-  const { guest_range: cidr, egress_allow: exceptions, guest_mbit, guest_connections: connections } = config.network
+  const { guest_range: cidr, egress_allow, guest_mbit, guest_connections: connections } = config.network
+  const exceptions = egress_allow.flatMap((text) => parseEgressException(text) ?? [])
   const base = cidr.split('/')[0] ?? cidr
   const clear = (block: number) => clearBlock(base, block)
   const claims = await SlotClaims.open({ dataDir: dir.root, baseUid: BASE_UID, clear })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AgentFork, AgentRecord, AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
-import type { AgentConfig } from '@offshoot/contract/process-config'
+import type { AgentConfigFile } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../host/find-vm-processes.ts'
@@ -33,9 +33,23 @@ export async function eventually<T>(what: string, condition: () => Promise<T | f
   }
 }
 
+type Chosen = 'images_dir' | 'templates' | 'pool_memory_mib' | 'commit_limit_mib' | 'network'
+/** Of the agent's configuration. */
+export type AgentOptions = Partial<Pick<AgentConfigFile, Chosen>>
+
+export interface AgentPlace {
+  /** The address that it listens on. */
+  readonly host: string
+  readonly under: readonly string[]
+}
+
+type AgentListen = Pick<AgentPlace, 'host'> & { readonly port: number }
+
 /** A real agent process on a data directory of its own, which tests kill and start again. */
 export class AgentProcess {
   readonly folder: string
+  /** What its programs are started with: another network namespace, fewer rights. */
+  readonly #under: readonly string[]
   readonly dataDir: string
   readonly #config: string
   readonly #secret: Uint8Array
@@ -43,12 +57,13 @@ export class AgentProcess {
   #child: ChildProcess | undefined
   #log = ''
 
-  private constructor(folder: string, secret: Uint8Array, port: number) {
+  private constructor(folder: string, secret: Uint8Array, { host, port }: AgentListen, under: readonly string[]) {
     this.folder = folder
+    this.#under = under
     this.dataDir = join(folder, 'agent')
     this.#config = join(folder, `agent-${port}.json`)
     this.#secret = secret
-    this.#base = `http://127.0.0.1:${port}`
+    this.#base = `http://${host}:${port}`
   }
 
   /**
@@ -57,18 +72,19 @@ export class AgentProcess {
    */
   static async create(
     folder?: string,
-    options: Partial<Pick<AgentConfig, 'images_dir' | 'templates' | 'pool_memory_mib' | 'commit_limit_mib'>> = {},
+    options: AgentOptions = {},
+    { host, under }: AgentPlace = { host: '127.0.0.1', under: [] },
   ): Promise<AgentProcess> {
     const imagesDir = options.images_dir ?? process.env['OFFSHOOT_IMAGES_DIR']
     if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
     const place = folder ?? (await realpath(await mkdtemp(join(tmpdir(), 'offshoot-agent-'))))
     const secret = randomBytes(32)
     const port = await freePort()
-    const agent = new AgentProcess(place, secret, port)
+    const agent = new AgentProcess(place, secret, { host, port }, under)
     const config = {
       data_dir: agent.dataDir,
       images_dir: imagesDir,
-      listen: { host: '127.0.0.1', port },
+      listen: { host, port },
       secret: secret.toString('base64'),
       templates: ['minimal'],
       log_level: 'debug',
@@ -95,7 +111,7 @@ export class AgentProcess {
 
   /** Runs one of the agent's programs to its end. */
   async run(program: 'prepare.ts' | 'end-all.ts' | 'main.ts'): Promise<{ exitCode: number; output: string }> {
-    const child = spawn(process.execPath, [join(SOURCE, program), this.#config], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = this.#spawn(program)
     let output = ''
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -104,9 +120,7 @@ export class AgentProcess {
   }
 
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [join(SOURCE, 'main.ts'), this.#config], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = this.#spawn('main.ts')
     this.#child = child
     this.#log = ''
     child.stdout.on('data', (chunk: Buffer) => (this.#log += chunk.toString()))
@@ -123,6 +137,12 @@ export class AgentProcess {
     const ended = once(child, 'exit')
     child.kill(signal)
     await ended
+  }
+
+  #spawn(program: string) {
+    const command = [process.execPath, join(SOURCE, program), this.#config]
+    // env(1) runs what it is given as it is.
+    return spawn('env', [...this.#under, ...command], { stdio: ['ignore', 'pipe', 'pipe'] })
   }
 
   /** Back to an agent that does not run and has never had a sandbox; its bakes stay. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { controlSettings } from '@offshoot/contract/control-settings'
+import { agentConfig } from '@offshoot/contract/process-config'
 import { dataLayout } from '../data-layout.ts'
 import { agentConfiguration, controlConfiguration, edgeConfiguration } from './configuration.ts'
 
@@ -10,6 +11,7 @@ const inputs = {
   maxUploadBytes: 5,
   poolMemoryMib: 0,
   commitLimitMib: 6,
+  network: { egress_allow: ['10.1.0.0/16:443'] },
   limits: {},
   preview: { suffix: 'localhost', certificate: null },
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
@@ -30,7 +32,12 @@ describe('configuration', () => {
       max_upload_bytes: 5,
       pool_memory_mib: 0,
       commit_limit_mib: 6,
+      network: { egress_allow: ['10.1.0.0/16:443'], guest_range: '10.213.0.0/16' },
     })
+    // What is written is what the agent reads.
+    expect(agentConfig.parse(JSON.parse(JSON.stringify(agentConfiguration(inputs))))).toEqual(
+      agentConfiguration(inputs),
+    )
     const unsaid = { maxUploadBytes: null, poolMemoryMib: null, commitLimitMib: null }
     expect(agentConfiguration({ ...inputs, ...unsaid })).toMatchObject({
       max_upload_bytes: 1024 ** 3,

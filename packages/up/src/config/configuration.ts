@@ -9,7 +9,7 @@ import {
 import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../data-layout.ts'
-import type { LimitSettings, PreviewSettings } from '../arguments.ts'
+import type { LimitSettings, NetworkSettings, PreviewSettings } from '../arguments.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
@@ -22,6 +22,7 @@ export interface ConfigurationInputs {
   readonly maxUploadBytes: number | null
   readonly poolMemoryMib: number | null
   readonly commitLimitMib: number | null
+  readonly network: NetworkSettings
   readonly limits: LimitSettings
   readonly preview: PreviewSettings
   /** base64 */
@@ -54,6 +55,7 @@ export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
     ...(maxUploadBytes !== null && { max_upload_bytes: maxUploadBytes }),
     ...(poolMemoryMib !== null && { pool_memory_mib: poolMemoryMib }),
     ...(commitLimitMib !== null && { commit_limit_mib: commitLimitMib }),
+    network: inputs.network,
     log_level: 'info',
   })
 }

@@ -42,6 +42,22 @@ const limits = z.strictObject({
   rate_per_second: z.int().min(1).max(1_000_000).default(25),
 })
 
+/** The account at Stripe that workspaces pay to. */
+const stripe = z.strictObject({
+  secret_key: z.string().min(1),
+  /** Of the webhook endpoint `/v1/webhooks/stripe`. */
+  webhook_secret: z.string().min(1),
+  /** Ids of the prices of the plans that can be subscribed to. */
+  prices: z.strictObject({ pro: z.string().min(1), team: z.string().min(1) }),
+  /** Event name of the meter that volumes beyond the plan are reported to, in MiB-hours; not reported when absent. */
+  overage_meter: z.string().min(1).optional(),
+  /** Page that payment leads back to; the public address when absent. */
+  return_url: z.url().optional(),
+  /** Another address of the API, for tests. */
+  api_url: z.url().optional(),
+})
+export type StripeSettings = z.infer<typeof stripe>
+
 /**
  * What an operator may choose, each with a default: `DIR/settings.json`. It is part of control's configuration.
  */
@@ -54,6 +70,8 @@ export const controlSettings = z.strictObject({
   body_silence_ms: z.int().min(100).max(3_600_000).default(60_000),
   jwt_issuers: z.array(issuer).max(16).default([]),
   limits: limits.prefault({}),
+  /** Without it plans are set by operators. */
+  stripe: stripe.optional(),
   mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),
   /**
    * Addresses, or networks as `10.0.0.0/8`, of the proxies in front: who they say that a request is from (`X-Forwarded-For`) is

@@ -8,6 +8,8 @@ const registry = {
   invalidField: { status: 400, error: 'invalid request' },
   missingBearerToken: { status: 401, error: 'unauthorized', detail: 'missing bearer token' },
   invalidApiToken: { status: 401, error: 'unauthorized', detail: 'invalid api token' },
+  /** Of a webhook. */
+  invalidSignature: { status: 401, error: 'unauthorized', detail: 'invalid signature' },
   jwtRequired: { status: 401, error: 'unauthorized', detail: 'jwt required' },
   /** `detail` says whom to contact. */
   accountSuspended: { status: 403, error: 'account suspended' },
@@ -58,6 +60,8 @@ const registry = {
   volumeAttached: { status: 409, error: 'volume is attached', fields: ['volume', 'attached_to'] },
   /** It is being copied, grown or deleted; `error` says which. */
   volumeBusy: { status: 409, error: 'volume is being changed', fields: ['volume'] },
+  /** There is nothing at the payment provider to be shown. */
+  noSubscription: { status: 409, error: 'no subscription' },
   /** The same change is under way for the same resource. */
   conflict: { status: 409, error: 'conflict' },
   /** Of a workspace. */
@@ -91,11 +95,13 @@ const registry = {
   upgradeRequired: { status: 426, error: 'upgrade required', detail: 'this route speaks WebSocket' },
   internal: { status: 500, error: 'internal error' },
   noComputeNode: { status: 502, error: 'no available compute node' },
+  paymentProvider: { status: 502, error: 'payment provider unreachable' },
   agentUnreachable: { status: 502, error: 'agent unreachable' },
   /** Of a token of a foreign issuer: its keys cannot be had. */
   issuerUnreachable: { status: 503, error: 'token issuer unreachable' },
   /** Inside the sandbox, on the port that was asked for. */
   nothingListening: { status: 502, error: 'nothing is listening on this port' },
+  paymentsUnconfigured: { status: 503, error: 'payments are not configured' },
   shuttingDown: { status: 503, error: 'shutting down' },
   /** `error` is replaced by `command timeout after <n>s`. */
   commandTimeout: { status: 504, error: 'command timeout' },

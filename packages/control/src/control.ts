@@ -6,6 +6,8 @@ import type { EventStore } from './analytics/event-store.ts'
 import { PostgresEvents } from './analytics/postgres-events.ts'
 import { removeOldEntries } from './audit/audit-statements.ts'
 import { Periodic, type PeriodicWork } from './background/periodic.ts'
+import { Payments } from './billing/payments.ts'
+import { reportOverage } from './billing/report-overage.ts'
 import { CreditKeeper } from './billing/credit-keeper.ts'
 import { liftedSandboxes, unpaidSandboxes } from './billing/credit-pauses.ts'
 import { type Database, openDatabase } from './db/database.ts'
@@ -32,6 +34,7 @@ import { Outbox } from './mail/outbox.ts'
 import { emptiedOrgs } from './orgs/emptied-orgs.ts'
 import { removeOldInvitations } from './orgs/invitation-statements.ts'
 import { OperatorKey } from './operators/operator-key.ts'
+import { settleStorage } from './metering/settle-storage.ts'
 import { settleMeters } from './metering/settle-meters.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
@@ -58,6 +61,8 @@ export interface Control {
   readonly places: SandboxPlaces
   readonly metrics: Metrics
   readonly rate: RateLimiter
+  /** `null` without a payment provider. */
+  readonly payments: Payments | null
   /** Admissions of new sandboxes. */
   readonly creates: TurnsByWorkspace
   stop(): Promise<void>
@@ -84,7 +89,8 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     removeOldInvitations,
     removeOldRequests,
   ])
-  const jobs = [...reapers, mails, ...startBackground({ database, events, credit }, log)]
+  const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
+  const jobs = [...reapers, mails, ...startBackground({ database, events, credit, payments }, log)]
   const stop = async () => {
     for (const job of jobs) job.stop()
     await fleet.stop()
@@ -121,6 +127,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     places,
     metrics,
     rate,
+    payments,
     creates,
     stop,
   }
@@ -136,14 +143,17 @@ function startReapers(remover: Remover, log: Logger) {
   ]
 }
 
-interface Background extends Pick<Control, 'database' | 'events'> {
+interface Background extends Pick<Control, 'database' | 'events' | 'payments'> {
   readonly credit: CreditKeeper
 }
 
-function startBackground({ database: { pool }, events, credit }: Background, log: Logger) {
+function startBackground({ database, events, credit, payments }: Background, log: Logger) {
+  const { pool } = database
   const work: PeriodicWork[] = [
     { what: 'look at credit', everyMs: 2_000, run: () => credit.look() },
     { what: 'settling meters', everyMs: 60_000, run: () => settleMeters(pool) },
+    { what: 'settling storage', everyMs: 30_000, run: () => settleStorage(pool) },
+    { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
     { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },
     { what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) },
   ]

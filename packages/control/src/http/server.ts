@@ -1,6 +1,8 @@
 import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { getEvents } from '../analytics/get-events.ts'
+import { billingRoutes } from '../billing/billing-routes.ts'
+import { postStripeWebhook } from '../billing/post-stripe-webhook.ts'
 import { getStatement } from '../billing/get-statement.ts'
 import type { Control } from '../control.ts'
 import { getAudit } from '../audit/get-audit.ts'
@@ -135,6 +137,8 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   getEvents(app, control)
   getUsage(app, control)
   getStatement(app, control)
+  billingRoutes(app, control)
+  postStripeWebhook(app, control)
   getTemplates(app, control)
   getTemplate(app, control)
   refuseOtherMethods()

@@ -48,6 +48,40 @@ export const upsertPlan = statement<
    returning workspace_id`,
 )
 
+export const noteCustomer = statement<{ customer_id: string }, [workspaceId: string, customerId: string]>(
+  'note-customer',
+  `update workspace_accounts set customer_id = coalesce(customer_id, $2) where workspace_id = $1 returning customer_id`,
+)
+
+export const accountOfCustomer = statement<{ workspace_id: string }, [customerId: string]>(
+  'account-of-customer',
+  'select workspace_id from workspace_accounts where customer_id = $1',
+)
+
+/** One at a time asks the provider about a workspace, and writes what it said before the next one asks. */
+export const lockSync = statement<never, [workspaceId: string]>(
+  'lock-sync',
+  `select pg_advisory_xact_lock(hashtext('billing-sync'), hashtext($1))`,
+)
+
+/**
+ * What the provider says of a subscription. Its plan is taken unless an operator has given another since it began, or it
+ * is over: then what there was stays, and is refused for its status.
+ */
+export const noteSubscription = statement<
+  never,
+  [workspaceId: string, subscriptionId: string | null, status: string | null, plan: PlanName | null]
+>(
+  'note-subscription',
+  `update workspace_accounts set
+     plan = case when $4::text is not null and (plan_source <> 'operator' or subscription_id is distinct from $2) then $4
+       else plan end,
+     plan_source = case when $4::text is not null and (plan_source <> 'operator' or subscription_id is distinct from $2)
+       then 'subscription' else plan_source end,
+     subscription_id = $2, subscription_status = $3, synced_at = now()
+   where workspace_id = $1`,
+)
+
 /** `null` puts a workspace back to the configured rate. No row: it has no account. */
 export const setRate = statement<
   { workspace_id: string },

@@ -139,7 +139,7 @@ describe('quotas', () => {
     const tenant = await harness.tenant(control, 'unpaid')
     const { body: running } = await create(tenant)
     await harness.pool.query(
-      `update workspace_accounts set plan = 'pro', subscription_status = 'past_due' where workspace_id = $1`,
+      `update workspace_accounts set plan = 'pro', plan_source = 'subscription', subscription_status = 'past_due' where workspace_id = $1`,
       [tenant.workspaceId],
     )
     const askedBefore = agentCreates()

@@ -19,14 +19,19 @@ describe('accountRefusal', () => {
   it.each(['past_due', 'canceled', 'unpaid', 'incomplete_expired', 'paused'])(
     'refuses a subscription that is %s',
     (status) => {
-      const refusal = accountRefusal({ ...account, plan: 'pro', subscription_status: status }, now)
+      const refusal = accountRefusal(
+        { ...account, plan: 'pro', plan_source: 'subscription', subscription_status: status },
+        now,
+      )
       expect(refusal?.status).toBe(402)
       expect(refusal?.body).toEqual({ error: 'subscription not active', subscription_status: status })
     },
   )
 
   it.each([null, 'active', 'trialing'])('takes a subscription that is %s', (status) => {
-    expect(accountRefusal({ ...account, subscription_status: status }, now)).toBeNull()
+    const subscribed = { ...account, plan_source: 'subscription', subscription_status: status } as const
+    expect(accountRefusal(subscribed, now)).toBeNull()
+    expect(accountRefusal({ ...account, plan_source: 'operator', subscription_status: 'canceled' }, now)).toBeNull()
   })
 
   it('refuses while the credit is spent, and not a moment longer', () => {

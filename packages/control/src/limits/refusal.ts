@@ -18,8 +18,9 @@ const GOOD_STANDING: ReadonlySet<string> = new Set(['active', 'trialing'])
 
 /** Why a workspace may make nothing new, whatever it is; `null` when it may. */
 export function accountRefusal(account: AccountRow, now: Date): ApiError | null {
-  const { subscription_status: status, exhausted_until: exhaustedUntil } = account
-  if (status !== null && !GOOD_STANDING.has(status)) {
+  const { plan_source: source, subscription_status: status, exhausted_until: exhaustedUntil } = account
+  // A plan that an operator gave holds whatever became of a subscription.
+  if (source === 'subscription' && status !== null && !GOOD_STANDING.has(status)) {
     return new ApiError('subscriptionNotActive', { subscription_status: status })
   }
   if (exhaustedUntil !== null && exhaustedUntil > now) return new ApiError('freeQuotaExceeded')

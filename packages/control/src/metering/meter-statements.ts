@@ -39,6 +39,7 @@ export const addTransitions = statement<{ meter_id: string; at: Date }, [transit
      when 'running' then m.cpu * ${PRICES.cpu}::numeric + m.memory_mib * ${PRICES.memoryGib}::numeric / 1024
      when 'paused' then m.memory_mib * ${PRICES.memoryGib}::numeric / 1024
      when 'hibernated' then m.memory_mib * ${PRICES.hibernatedGib}::numeric / 1024
+     when 'storage' then m.memory_mib * ${PRICES.volumeGib}::numeric / 1024
      else 0 end)
    from jsonb_to_recordset($1) as r (id uuid, at timestamptz(3), state text) join meters m on m.id = r.id
    on conflict (meter_id, at) do nothing returning meter_id, at`,

@@ -1,0 +1,130 @@
+import type { PaidPlan } from '@offshoot/contract/billing'
+import type { StripeSettings } from '@offshoot/contract/control-settings'
+import { ApiError } from '@offshoot/contract/errors'
+import { Stripe } from 'stripe'
+
+/** Milliseconds for one call, and how often one that had no answer is made again. */
+const TIMEOUT_MS = 8_000
+const RETRIES = 1
+/** Subscriptions of one customer that are looked at, newest first. */
+const MAX_SUBSCRIPTIONS = 20
+
+/** What the provider says of a workspace's subscription. */
+export interface Subscription {
+  readonly id: string
+  readonly status: string
+  /** `null`: of a price that is none of our plans. */
+  readonly plan: PaidPlan | null
+}
+
+/** Never paid for: as if there were none. */
+const NEVER_BEGAN: ReadonlySet<string> = new Set(['incomplete', 'incomplete_expired'])
+
+/** The payment provider. What it does not answer, or refuses, is 502 to callers. */
+export class Payments {
+  readonly #stripe: Stripe
+  readonly #settings: StripeSettings
+  readonly #returnUrl: string
+
+  constructor(settings: StripeSettings, publicUrl: string) {
+    const api = settings.api_url === undefined ? null : new URL(settings.api_url)
+    this.#settings = settings
+    this.#returnUrl = settings.return_url ?? publicUrl
+    this.#stripe = new Stripe(settings.secret_key, {
+      timeout: TIMEOUT_MS,
+      maxNetworkRetries: RETRIES,
+      telemetry: false,
+      ...(api && { host: api.hostname, port: api.port, protocol: api.protocol === 'http:' ? 'http' : 'https' }),
+    })
+  }
+
+  /** Two who ask at once get the same customer. */
+  async makeCustomer(workspaceId: string): Promise<string> {
+    const metadata = { workspace_id: workspaceId }
+    const options = { idempotencyKey: `customer-${workspaceId}` }
+    const { id } = await asked(this.#stripe.customers.create({ metadata }, options))
+    return id
+  }
+
+  async checkoutUrl(customer: string, workspaceId: string, plan: PaidPlan): Promise<string> {
+    const { url } = await asked(
+      this.#stripe.checkout.sessions.create({
+        mode: 'subscription',
+        customer,
+        client_reference_id: workspaceId,
+        line_items: [{ price: this.#settings.prices[plan], quantity: 1 }],
+        success_url: this.#returnUrl,
+        cancel_url: this.#returnUrl,
+      }),
+    )
+    if (url === null) throw new ApiError('paymentProvider')
+    return url
+  }
+
+  async portalUrl(customer: string): Promise<string> {
+    const { url } = await asked(this.#stripe.billingPortal.sessions.create({ customer, return_url: this.#returnUrl }))
+    return url
+  }
+
+  /** The one that counts: the newest that is not over, else the newest. `null` when none ever began. */
+  async subscriptionOf(customer: string): Promise<Subscription | null> {
+    const { data } = await asked(this.#stripe.subscriptions.list({ customer, status: 'all', limit: MAX_SUBSCRIPTIONS }))
+    const begun = data.filter(({ status }) => !NEVER_BEGAN.has(status)).sort((a, b) => b.created - a.created)
+    const found = begun.find(({ status }) => status !== 'canceled') ?? begun[0]
+    if (found === undefined) return null
+    const price = found.items.data[0]?.price.id
+    const { prices } = this.#settings
+    return {
+      id: found.id,
+      status: found.status,
+      plan: price === prices.pro ? 'pro' : price === prices.team ? 'team' : null,
+    }
+  }
+
+  /**
+   * The customer that an event is about; `null` for one about nobody. What else it says is of no account: events come late,
+   * twice and out of order, and the provider is asked how things are.
+   *
+   * @throws ApiError 401 when it is not signed by the provider, or was more than five minutes ago
+   */
+  customerOfEvent(body: Buffer, signature: string): string | null {
+    const event = this.#verified(body, signature)
+    const { customer } = event.data.object as { customer?: unknown }
+    return typeof customer === 'string' ? customer : null
+  }
+
+  /** Whether volumes beyond the plan are billed by the provider. */
+  get reportsOverage(): boolean {
+    return this.#settings.overage_meter !== undefined
+  }
+
+  /** @param day `YYYY-MM-DD`; a second report of it counts for nothing */
+  async reportOverage(customer: string, workspaceId: string, day: string, mibHours: number): Promise<void> {
+    const { overage_meter: meter } = this.#settings
+    if (meter === undefined) return
+    await asked(
+      this.#stripe.billing.meterEvents.create({
+        event_name: meter,
+        identifier: `${workspaceId}:${day}`,
+        timestamp: Date.parse(`${day}T23:59:59Z`) / 1000,
+        payload: { stripe_customer_id: customer, value: `${mibHours}` },
+      }),
+    )
+  }
+
+  #verified(body: Buffer, signature: string): Stripe.Event {
+    try {
+      return this.#stripe.webhooks.constructEvent(body, signature, this.#settings.webhook_secret)
+    } catch (error) {
+      throw new ApiError('invalidSignature', {}, { cause: error })
+    }
+  }
+}
+
+async function asked<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw new ApiError('paymentProvider', {}, { cause: error })
+  }
+}

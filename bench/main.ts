@@ -15,6 +15,8 @@ import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { createFromPool } from './pool-benches.ts'
+import { preview, previewWake } from './preview-benches.ts'
+import { proxyRate } from './proxy-rate-bench.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
 import { sessions } from './session-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
@@ -49,6 +51,9 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['exec_throughput_mib_s'], run: execThroughput },
   { names: ['fs_write_100mib', 'fs_read_100mib'], run: fileThroughput },
   { names: ['pty_echo'], run: terminalEcho },
+  { names: ['preview_rtt', 'preview_throughput_mib_s'], run: preview },
+  { names: ['preview_wake'], run: previewWake },
+  { names: ['preview_rps'], run: proxyRate },
   { names: ['lsp_initialize_ms', 'lsp_diagnostics_ms'], run: languageServers },
   { names: ['events_fanout'], run: eventsFanout },
   { names: ['idle_followers_control_mib', 'idle_followers_agent_mib'], run: idleFollowers },

@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
+import type { GuestConnection } from '@offshoot/guest-link/guest-connection'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { previewOf } from '../tests/setup/preview.ts'
+import { until } from '../tests/setup/until.ts'
+import { BareVm } from './bare-vm.ts'
+import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
+import { inSandbox, recipeOf } from './sandbox-benches.ts'
+
+const PORT = 3000
+const MIB = 32
+const ANSWER_MS = 40_000
+const START_MS = 60_000
+/** Answers `/` with two bytes and all else with {@link MIB} MiB. */
+const SERVER = `
+const body = Buffer.alloc(${MIB} * 1024 * 1024)
+require('http').createServer((request, response) => response.end(request.url === '/' ? 'ok' : body)).listen(${PORT}, '127.0.0.1')
+`
+
+const keepAlive = new Agent({ keepAlive: true })
+
+/** The bytes of one answer, through the edge on a kept connection. */
+async function get(offshoot: Offshoot, id: string, path: string): Promise<number> {
+  const { url, host } = previewOf(offshoot, id, PORT)
+  const signal = AbortSignal.timeout(ANSWER_MS)
+  const request = httpRequest(url + path, { headers: { host }, agent: keepAlive, signal })
+  request.end()
+  const [response] = (await once(request, 'response', { signal })) as [IncomingMessage]
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length
+  if (response.statusCode !== 200) throw new Error(`${path} answered ${response.statusCode}`)
+  return bytes
+}
+
+/** The same on a connection over the bare channel: bytes of the head that came before the body, and of the body, until both are whole. */
+async function bareGet({ input, output }: GuestConnection, path: string): Promise<void> {
+  input.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+  let head = ''
+  let missing = -1
+  while (missing !== 0) {
+    const chunk =
+      (output.read() as Buffer | null) ??
+      (await once(output, 'readable', { signal: AbortSignal.timeout(ANSWER_MS) }), null)
+    if (chunk === null) continue
+    if (missing > 0) {
+      missing -= chunk.length
+      continue
+    }
+    head += chunk.toString('latin1')
+    const end = head.indexOf('\r\n\r\n')
+    if (end !== -1) missing = Number(/content-length: (\d+)/i.exec(head)?.[1]) - (head.length - end - 4)
+  }
+}
+
+async function serveIn(offshoot: Offshoot, id: string): Promise<void> {
+  await offshoot.request('PUT', `/v1/sandboxes/${id}/fs?path=/root/server.js`, { body: SERVER })
+  await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, {
+    body: { cmd: 'node /root/server.js', background: true },
+  })
+  await until('the server', async () => get(offshoot, id, '/').catch(() => null), START_MS)
+}
+
+async function serveBare(bare: BareVm): Promise<GuestConnection> {
+  await bare.link.run({ argv: ['/usr/local/bin/node', '-e', SERVER], stdin: 'none' })
+  const dial = () => bare.link.ports.dial(PORT, Deadline.after(START_MS, 'bare connection')).catch(() => null)
+  return until('the bare server', dial, START_MS)
+}
+
+/** A small GET and a large download through the edge, each beside the same over the bare guest channel, in turn. */
+export async function preview(offshoot: Offshoot): Promise<Record<string, Figure>> {
+  const bare = await BareVm.running(await recipeOf(offshoot))
+  const [rtt, bareRtt, download, bareDownload] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  try {
+    const connection = await serveBare(bare)
+    await inSandbox(offshoot, async (id) => {
+      await serveIn(offshoot, id)
+      for (const _ of rounds(300, 20_000)) {
+        await rtt.time(async () => get(offshoot, id, '/'))
+        await bareRtt.time(async () => bareGet(connection, '/'))
+      }
+      for (const _ of rounds(10, 30_000)) {
+        await download.time(async () => get(offshoot, id, '/large'))
+        await bareDownload.time(async () => bareGet(connection, '/large'))
+      }
+    })
+  } finally {
+    await bare.kill()
+  }
+  return {
+    preview_rtt: rtt.figure('ms', bareRtt.p50),
+    preview_throughput_mib_s: inMibPerSecond(download, MIB, bareDownload),
+  }
+}
+
+/** The first answer of a hibernated sandbox to a visitor, beside its wake by the API alone. */
+export async function previewWake(offshoot: Offshoot): Promise<Record<string, Figure>> {
+  const [visit, wake] = [new Samples(), new Samples()]
+  await inSandbox(offshoot, async (id) => {
+    const act = async (action: string) => {
+      const { status } = await offshoot.request('POST', `/v1/sandboxes/${id}/${action}`)
+      if (status !== 200) throw new Error(`${action} answered ${status}`)
+    }
+    await serveIn(offshoot, id)
+    for (const _ of rounds(20)) {
+      await act('hibernate')
+      await visit.time(async () => get(offshoot, id, '/'))
+      await act('hibernate')
+      await wake.time(async () => act('wake'))
+    }
+  })
+  return { preview_wake: visit.figure('ms', wake.p50) }
+}

@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { until } from '../tests/setup/until.ts'
+import { type Figure, Samples } from './measure.ts'
+
+const NGINX = '/usr/sbin/nginx'
+const ROUNDS = 5
+const ROUND_MS = 2_000
+const CONNECTIONS = 32
+/** What is measured runs here, and nothing else does as far as that is ours to say. */
+const CORE = '0'
+const edgeMain = join(import.meta.dirname, '../packages/edge/src/main.ts')
+
+/**
+ * Requests a second through the edge on one core, beside nginx as a plain reverse proxy on that core, to the same server, in turn. Between
+ * the edge and the server stands one process more, which plays the agent and the guest.
+ */
+export async function proxyRate(): Promise<Record<string, Figure>> {
+  if (!existsSync(NGINX)) {
+    console.error('preview_rps: left out, there is no nginx (apt-get install nginx-light)')
+    return {}
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-rate-'))
+  const children: ChildProcess[] = []
+  const start = (program: string, ...args: string[]) => {
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    return child
+  }
+  try {
+    const [backend, proxy, edge] = [await freePort(), await freePort(), await freePort()]
+    await startNginx(
+      start,
+      folder,
+      'backend',
+      `server { listen ${backend}; keepalive_requests 1000000000; location / { return 200 'ok'; } }`,
+    )
+    await startNginx(start, folder, 'proxy', proxyConfiguration(proxy, backend), CORE)
+    const agent = await startAgent(start)
+    await startEdge(start, folder, edge, agent)
+    const host = `${backend}-${agent.id}.localhost`
+    await until('the edge', async () => (await rate(edge, host, 100)) > 0)
+    const [ours, theirs] = [new Samples(), new Samples()]
+    for (let round = 0; round < ROUNDS; round++) {
+      theirs.add(await rate(proxy, 'localhost', ROUND_MS))
+      ours.add(await rate(edge, host, ROUND_MS))
+    }
+    return { preview_rps: ours.figure('1/s', theirs.p50) }
+  } finally {
+    for (const child of children) child.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+type Start = (program: string, ...args: string[]) => ChildProcess
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const proxyConfiguration = (port: number, backend: number) => `
+  upstream servers { server 127.0.0.1:${backend}; keepalive 64; }
+  server {
+    listen ${port};
+    keepalive_requests 1000000000;
+    location / {
+      proxy_pass http://servers;
+      proxy_http_version 1.1;
+      proxy_set_header connection '';
+      proxy_set_header host $host;
+      proxy_set_header x-forwarded-for $remote_addr;
+    }
+  }`
+
+async function startNginx(start: Start, folder: string, name: string, servers: string, core?: string): Promise<void> {
+  const path = join(folder, `${name}.conf`)
+  const own = `pid ${folder}/${name}.pid; daemon off; master_process off; error_log stderr; events {}`
+  await writeFile(path, `${own} http { access_log off; ${servers} }`)
+  if (core === undefined) start(NGINX, '-p', folder, '-c', path)
+  else start('taskset', '-c', core, NGINX, '-p', folder, '-c', path)
+}
+
+async function startAgent(start: Start): Promise<{ url: string; secret: string; id: string }> {
+  const child = start(process.execPath, join(import.meta.dirname, 'preview-agent.ts'))
+  if (child.stdout === null) throw new Error('no output')
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+  return JSON.parse(line) as { url: string; secret: string; id: string }
+}
+
+async function startEdge(start: Start, folder: string, port: number, { url, secret }: { url: string; secret: string }) {
+  const limits = { requests_per_second: 1_000_000 }
+  const listen = { host: '127.0.0.1', port }
+  const config = {
+    listen,
+    suffix: 'localhost',
+    agents: [{ url, secret }],
+    data_dir: join(folder, 'edge'),
+    limits,
+    log_level: 'silent',
+  }
+  const path = join(folder, 'edge.json')
+  await writeFile(path, JSON.stringify(config))
+  start('taskset', '-c', CORE, process.execPath, edgeMain, path)
+}
+
+/** Whole answers a second, each connection asking again as soon as it was answered. */
+async function rate(port: number, host: string, forMs: number): Promise<number> {
+  const request = `GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`
+  let answers = 0
+  const sockets = Array.from({ length: CONNECTIONS }, () => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }).on('error', () => undefined)
+    socket.on('data', (chunk) => {
+      // An answer of a few hundred bytes comes in one piece or ends in one: its body is `ok`.
+      if (chunk[chunk.length - 1] !== 0x6b || !chunk.includes('200 OK')) return
+      answers += 1
+      socket.write(request)
+    })
+    socket.write(request)
+    return socket
+  })
+  const startedAt = performance.now()
+  await new Promise((resolve) => setTimeout(resolve, forMs))
+  const seconds = (performance.now() - startedAt) / 1000
+  for (const socket of sockets) socket.destroy()
+  return answers / seconds
+}

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../host/run-program.ts'
 import { AgentProcess, eventually } from '../test/agent-process.ts'
 
@@ -11,9 +11,15 @@ let agent: AgentProcess
 beforeAll(async () => {
   agent = await AgentProcess.create()
   expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
+  await agent.start()
 })
-beforeEach(() => agent.start())
-afterEach(() => agent.reset())
+// Each leaves a running agent with nothing, or gets the next a new one.
+afterEach(async () => {
+  const list = await agent.list().catch(() => null)
+  if (list?.sandboxes.length === 0) return
+  await agent.reset()
+  await agent.start()
+})
 afterAll(() => agent.destroy())
 
 /** Folders, list and processes tell one story, and the log's numbers have no gap. */
@@ -182,10 +188,13 @@ describe('end-all', () => {
   })
 })
 
-async function expectNothing() {
+/** What a create that is refused leaves behind. */
+async function expectNothing(refused: () => Promise<void>) {
+  const records = await agent.records()
+  await refused()
   expect(await agent.folders()).toEqual([])
   expect(await agent.vms()).toEqual([])
-  expect(await agent.records()).toEqual([])
+  expect(await agent.records()).toEqual(records)
 }
 
 describe('a create that cannot succeed', () => {
@@ -197,11 +206,12 @@ describe('a create that cannot succeed', () => {
     await rm(state)
     await writeFile(state, 'not a device state')
     try {
-      const { status, body } = await agent.create()
-      expect(status).toBe(500)
-      expect(body).toMatchObject({ error: 'sandbox could not be started' })
-      expect(agent.log).toContain('QEMU ended with')
-      await expectNothing()
+      await expectNothing(async () => {
+        const { status, body } = await agent.create()
+        expect(status).toBe(500)
+        expect(body).toMatchObject({ error: 'sandbox could not be started' })
+        expect(agent.log).toContain('QEMU ended with')
+      })
     } finally {
       await rm(state)
       await writeFile(state, good, { mode: 0o400 })
@@ -217,9 +227,10 @@ describe('a create that cannot succeed', () => {
       Deadline.after(10_000, 'mount'),
     )
     try {
-      const { status, body } = await agent.create()
-      expect({ status, body }).toEqual({ status: 507, body: { error: 'insufficient host storage for sandbox' } })
-      await expectNothing()
+      await expectNothing(async () => {
+        const { status, body } = await agent.create()
+        expect({ status, body }).toEqual({ status: 507, body: { error: 'insufficient host storage for sandbox' } })
+      })
     } finally {
       await agent.stop('SIGKILL')
       await runProgram('umount', [sandboxes], Deadline.after(10_000, 'mount'))

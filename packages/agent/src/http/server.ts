@@ -8,6 +8,7 @@ import { postSandbox } from './create-sandbox.ts'
 import { type CallerSecrets, requireCredential } from './credential.ts'
 import { deleteRoute } from './delete-sandbox.ts'
 import { getAgent } from './get-agent.ts'
+import { getDisk } from './get-disk.ts'
 import { getAgentEvents } from './get-agent-events.ts'
 import { getEvents } from './get-events.ts'
 import { getLogs } from './get-logs.ts'
@@ -72,6 +73,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     lifecycle,
     snapshots,
     volumes,
+    getDisk,
     postExec,
     getEvents,
     getLogs,

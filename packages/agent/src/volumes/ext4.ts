@@ -8,7 +8,7 @@ import { readCondition } from './superblock.ts'
 const TOOL_MEMORY_BYTES = 2 * 1024 ** 3
 const TOOL_CPU_SECONDS = 300
 /** e2fsck(8): what it found is mended. */
-const MENDED = new Set([0, 1, 2])
+const MENDED = new Set([1, 2])
 
 /** A new file system over the whole of a new, empty file: what is a hole there is known to be zero. */
 export async function makeExt4(path: string, deadline: Deadline): Promise<void> {
@@ -37,22 +37,19 @@ export async function growExt4(path: string, uid: number | null, deadline: Deadl
 }
 
 async function mend(path: string, uid: number | null, deadline: Deadline): Promise<void> {
+  let cause: unknown
   for (const how of ['-p', '-y']) {
-    if (MENDED.has(await exitCodeOf(runTool('e2fsck', ['-f', how], path, uid, deadline)))) return
+    try {
+      await runTool('e2fsck', ['-f', how], path, uid, deadline)
+      return
+    } catch (error) {
+      const { code } = error as { code?: unknown }
+      if (typeof code === 'number' && MENDED.has(code)) return
+      cause = error
+    }
     deadline.throwIfOver()
   }
-  throw new Error('the file system could not be mended')
-}
-
-async function exitCodeOf(running: Promise<unknown>): Promise<number> {
-  try {
-    await running
-    return 0
-  } catch (error) {
-    const { code } = error as { code?: unknown }
-    if (typeof code === 'number') return code
-    throw error
-  }
+  throw new Error('the file system could not be mended', { cause })
 }
 
 async function asUser(path: string, uid: number | null, work: () => Promise<void>): Promise<void> {

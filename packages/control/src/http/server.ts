@@ -38,6 +38,7 @@ import { getSnapshots } from '../snapshots/get-snapshots.ts'
 import { postSnapshots } from '../snapshots/post-snapshots.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
+import { getHostDisk } from '../operators/get-host-disk.ts'
 import { volumeRoutes } from '../volumes/volume-routes.ts'
 import { registerAdmission } from './admission.ts'
 import { BODY_LIMIT_BYTES, registerBodyParser } from './body.ts'
@@ -133,6 +134,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   deletePorts(app, control)
   await registerProxy(app, control, proxiedRoutes)
   volumeRoutes(app, control)
+  getHostDisk(app, control)
   getLanguages(app)
   getEvents(app, control)
   getUsage(app, control)

@@ -51,6 +51,14 @@ describe('operators', () => {
     }
   })
 
+  it("see what takes a host's disk", async () => {
+    const look = (id: string, token = KEY) => call(control.url, 'GET', `/v1/hosts/${id}/disk`, { token })
+    const disk = { agent_id: agent.state.agentId, total_bytes: 8, free_bytes: 4, volumes_bytes: 1 }
+    for (const id of ['self', agent.state.agentId]) expect(await look(id)).toMatchObject({ status: 200, body: disk })
+    for (const id of [randomUUID(), 'other', '%00']) expect((await look(id)).status).toBe(404)
+    expect((await look('self', alice.key)).status).toBe(401)
+  })
+
   it('have no other door: their key opens no route of users or workspaces', async () => {
     for (const path of ['/v1/me', '/v1/sandboxes', '/v1/orgs', '/v1/audit']) {
       expect(await call(control.url, 'GET', path, { token: KEY })).toMatchObject({

@@ -6,10 +6,22 @@ import type {
   AgentSnapshot,
   SpentCreditBody,
 } from '@offshoot/contract/agent-api'
+import type { AgentDisk } from '@offshoot/contract/agent-disk'
 import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volume'
 
 /** Of every sandbox. */
 export const FAKE_SIZE = { cpu: 1, memory_mb: 512 } as const
+
+/** Of every agent. */
+export const FAKE_DISK: AgentDisk = {
+  total_bytes: 8,
+  free_bytes: 4,
+  bakes_bytes: 1,
+  layers_bytes: 1,
+  snapshots_bytes: 0,
+  sandboxes_bytes: 1,
+  volumes_bytes: 1,
+}
 
 export interface Handled {
   readonly status: number

@@ -11,7 +11,7 @@ import type {
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
 import { jwtVerify } from 'jose'
-import { FakeAgentState, FAKE_SIZE, type Handled } from './fake-agent-state.ts'
+import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type Handled } from './fake-agent-state.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
 import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
 
@@ -194,6 +194,7 @@ export class FakeAgent {
       return { status: 204 }
     }
     if (path === '/v1/agent') return { status: 200, body: this.#info() }
+    if (path === '/v1/disk') return { status: 200, body: FAKE_DISK }
     if (path === '/v1/sandboxes' && method === 'GET') {
       const { sandboxes, records } = this.state
       return { status: 200, body: { last_seq: records.length, sandboxes: [...sandboxes.values()] } }

@@ -1,0 +1,38 @@
+import { agentDisk, hostDisk } from '@offshoot/contract/agent-disk'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import type { KnownAgent } from '../agents/agent-directory.ts'
+import { refuse } from '../agents/agent-failure.ts'
+import type { Control } from '../control.ts'
+
+/** Milliseconds for an agent to look at all of its files. */
+const LOOK_MS = 30_000
+
+/** `GET /v1/hosts/{id}/disk`: what takes the disk of an agent's host. `self` is the host where there is only one. */
+export function getHostDisk(app: FastifyInstance, { fleet }: Control): void {
+  app.get('/v1/hosts/:id/disk', {
+    config: {
+      credential: 'operator',
+      docs: {
+        summary: "What takes a host's disk",
+        tag: 'Operators',
+        status: 200,
+        answer: hostDisk,
+        errors: ['notFound', 'agentUnreachable'],
+      },
+    },
+    handler: async (request) => {
+      const { id } = request.params as { id: string }
+      const agent = id === 'self' ? onlyOne(fleet.agents) : fleet.byId(id)
+      if (agent === undefined) throw new ApiError('notFound')
+      if (agent.info === null) throw new ApiError('agentUnreachable')
+      const call = { method: 'GET', path: '/v1/disk', requestId: request.id, timeoutMs: LOOK_MS } as const
+      const disk = agentDisk.parse(await agent.client.ask(call).catch(refuse))
+      return { agent_id: agent.info.agent_id, ...disk }
+    },
+  })
+}
+
+function onlyOne(agents: readonly KnownAgent[]): KnownAgent | undefined {
+  return agents.length === 1 ? agents[0] : undefined
+}

@@ -1,0 +1,99 @@
+/** Debian's Chromium without a window, told what to do over its own protocol (DevTools). */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { WebSocket } from 'ws'
+import { until } from './until.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+export const hasBrowser = existsSync(CHROMIUM)
+
+const FLAGS = [
+  '--headless=new',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--no-first-run',
+  '--remote-debugging-port=0',
+]
+
+interface Answer {
+  readonly id?: number
+  readonly result?: {
+    readonly result?: { readonly value?: unknown }
+    readonly targetId?: string
+    readonly sessionId?: string
+  }
+  readonly error?: { readonly message: string }
+}
+
+export class Browser {
+  readonly #process: ChildProcess
+  readonly #folder: string
+  readonly #socket: WebSocket
+  readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>()
+  #lastId = 0
+
+  private constructor(process: ChildProcess, folder: string, socket: WebSocket) {
+    this.#process = process
+    this.#folder = folder
+    this.#socket = socket
+    socket.on('message', (data) => {
+      const answer = JSON.parse((data as Buffer).toString()) as Answer
+      if (answer.id !== undefined) this.#waiting.get(answer.id)?.resolve(answer)
+    })
+  }
+
+  static async start(): Promise<Browser> {
+    const folder = await mkdtemp(join(tmpdir(), 'offshoot-browser-'))
+    const process = spawn(CHROMIUM, [...FLAGS, `--user-data-dir=${folder}`, 'about:blank'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let said = ''
+    process.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text))
+    const url = await until('the browser to listen', () => /DevTools listening on (\S+)/.exec(said)?.[1], 60_000)
+    const socket = new WebSocket(url)
+    await once(socket, 'open')
+    return new Browser(process, folder, socket)
+  }
+
+  /** A new tab at an address. */
+  async open(url: string): Promise<Tab> {
+    const { result: made } = await this.#ask('Target.createTarget', { url })
+    const { result: attached } = await this.#ask('Target.attachToTarget', { targetId: made?.targetId, flatten: true })
+    const { sessionId } = attached ?? {}
+    return {
+      evaluate: async (expression) => {
+        const { result } = await this.#ask('Runtime.evaluate', { expression, returnByValue: true }, sessionId)
+        return result?.result?.value
+      },
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#socket.terminate()
+    const ended = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await ended
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  }
+
+  async #ask(method: string, params: object, sessionId?: string): Promise<Answer> {
+    const id = ++this.#lastId
+    const waiting = Promise.withResolvers<Answer>()
+    this.#waiting.set(id, waiting)
+    this.#socket.send(JSON.stringify({ id, method, params, ...(sessionId !== undefined && { sessionId }) }))
+    const answer = await waiting.promise
+    this.#waiting.delete(id)
+    if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`)
+    return answer
+  }
+}
+
+export interface Tab {
+  /** The value of an expression in the page. */
+  evaluate(expression: string): Promise<unknown>
+}

@@ -136,12 +136,12 @@ const content = () => Readable.from(Array.from({ length: (FILE_MIB * MIB) / bloc
 export async function fileThroughput(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
   const bare = await BareVm.running(await recipeOf(offshoot))
   const { files } = bare.link
-  const deadline = Deadline.after(ANSWER_MS, 'floor of files')
   const [write, read, bareWrite, bareRead] = [new Samples(), new Samples(), new Samples(), new Samples()]
   try {
     await inSandbox(offshoot, async (id) => {
       const path = `/v1/sandboxes/${id}/fs?path=${FILE}`
       for (const _ of rounds(n)) {
+        const deadline = Deadline.after(ANSWER_MS, 'floor of files')
         await bareWrite.time(async () => expectBytes(await files.write(FILE, content(), { deadline }), FILE_MIB))
         await bareRead.time(async () => expectBytes(await countBytes((await files.read(FILE)).stream), FILE_MIB))
         await write.time(async () => {

@@ -1,0 +1,66 @@
+/**
+ * What answers in the outside of a test world: HTTP that says who asked for what, and names. Run as a program, in a
+ * namespace of its own; writes a line of JSON for each thing that it hears.
+ */
+import { createSocket, type RemoteInfo } from 'node:dgram'
+import { createServer } from 'node:http'
+import { createServer as createTcpServer, type Socket } from 'node:net'
+
+const [ports = ''] = process.argv.slice(2)
+/** Names and the addresses they stand for; one leads to where no guest may go. */
+const NAMES = new Map([
+  ['public.example', '93.184.216.34'],
+  ['rebind.example', '10.99.0.1'],
+])
+
+function say(heard: Record<string, unknown>): void {
+  process.stdout.write(`${JSON.stringify(heard)}\n`)
+}
+
+for (const port of ports.split(',').map(Number)) {
+  const server = createServer((request, response) => {
+    const { remoteAddress: from, localAddress: to } = request.socket
+    say({ kind: 'http', from, to, port, url: request.url })
+    response.end(request.url === '/large' ? Buffer.alloc(2_000_000) : `${request.url} at ${to} for ${from}\n`)
+  })
+  server.listen(port, '0.0.0.0')
+}
+
+/** Keeps what it is sent, and says how connections end. */
+const held = createTcpServer({ allowHalfOpen: false }, (socket: Socket) => {
+  const { remoteAddress: from, remotePort } = socket
+  say({ kind: 'opened', from, remotePort })
+  socket.on('data', (bytes) => socket.write(bytes))
+  socket.on('error', (error) => say({ kind: 'reset', from, remotePort, error: String(error) }))
+  socket.on('close', () => say({ kind: 'closed', from, remotePort }))
+})
+held.listen(7, '0.0.0.0')
+
+const names = createSocket('udp4')
+names.on('message', (question: Buffer, from: RemoteInfo) => {
+  const name = nameIn(question)
+  say({ kind: 'dns', from: from.address, name })
+  const address = NAMES.get(name)
+  const answer = Buffer.concat([
+    question.subarray(0, 12 + name.length + 2 + 4),
+    address ? record(address) : Buffer.alloc(0),
+  ])
+  answer.writeUInt8(0x81, 2)
+  answer.writeUInt8(address ? 0x80 : 0x83, 3)
+  answer.writeUInt16BE(address ? 1 : 0, 6)
+  answer.fill(0, 8, 12)
+  names.send(answer, from.port, from.address)
+})
+names.bind(53, '0.0.0.0', () => say({ kind: 'ready' }))
+
+function nameIn(question: Buffer): string {
+  const labels: string[] = []
+  for (let at = 12; question[at] !== undefined && question[at] !== 0; at += 1 + (question[at] ?? 0)) {
+    labels.push(question.toString('latin1', at + 1, at + 1 + (question[at] ?? 0)))
+  }
+  return labels.join('.')
+}
+
+function record(address: string): Buffer {
+  return Buffer.concat([Buffer.from('c00c00010001000000000004', 'hex'), Buffer.from(address.split('.').map(Number))])
+}

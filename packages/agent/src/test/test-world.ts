@@ -1,0 +1,170 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { AgentProcess, type AgentOptions, eventually } from './agent-process.ts'
+
+const run = promisify(execFile)
+
+/** Addresses of the outside. None of them is anywhere else: no packet can leave the two namespaces. */
+export const PUBLIC = '93.184.216.34'
+export const OTHER_PUBLIC = '1.1.1.1'
+const METADATA = '169.254.169.254'
+export const PRIVATE = '10.99.0.1'
+export const FORBIDDEN = [
+  METADATA,
+  PRIVATE,
+  '172.20.0.1',
+  '192.168.99.1',
+  '100.64.0.9',
+  '198.18.0.9',
+  '203.0.113.5',
+] as const
+/** The host's own address in its own network, and its neighbour there, the router. */
+export const HOST = '192.168.77.2'
+export const ROUTER = '192.168.77.1'
+export const UPLINK_MTU = 1400
+const PORTS = [80, 443, 8080, 8081]
+
+/** Counts what comes to the outside, by the address that it is for. */
+const COUNT = [
+  'table inet heard {',
+  'set packets { type ipv4_addr; size 4096; flags dynamic; counter; }',
+  'chain arriving { type filter hook prerouting priority raw;',
+  'iifname "down0" add @packets { ip daddr }',
+  '}',
+  '}',
+].join('\n')
+
+/** A command of a guest that asks by HTTP and gives the whole answer; shell variables may stand in the path. */
+export function request(address: string, path: string, port = 80): string {
+  return `printf 'GET %s HTTP/1.0\\r\\n\\r\\n' "${path}" | nc -w 9 ${address} ${port}`
+}
+
+/** The same, and the last line of it: who asked for what, as the outside has it. */
+export function get(address: string, path: string): string {
+  return `${request(address, path)} | tail -n 1`
+}
+
+/** Connects a guest to what gives back what it is sent: from /tmp/in, to /tmp/out, where it says so when that has ended. */
+export function connected(): string {
+  const kept = `exec 3<>/tmp/in; nc ${PUBLIC} 7 <&3 >/tmp/out 2>/dev/null; echo ended >>/tmp/out`
+  return `mkfifo /tmp/in; (${kept}) >/dev/null 2>&1 & sleep 0`
+}
+
+export interface Heard {
+  readonly kind: 'http' | 'dns' | 'opened' | 'reset' | 'closed' | 'ready'
+  readonly from?: string
+  readonly to?: string
+  readonly port?: number
+  readonly url?: string
+  readonly name?: string
+  readonly remotePort?: number
+}
+
+/**
+ * A host in a network namespace of its own, and the world beyond its one uplink in another, which counts every packet that
+ * comes to it. The test reaches the host's agent over a link that leads nowhere else.
+ */
+export class TestWorld {
+  readonly host: string
+  readonly outside: string
+  readonly agent: AgentProcess
+  readonly heard: Heard[] = []
+  readonly #server: ChildProcess
+
+  private constructor(names: { host: string; outside: string }, agent: AgentProcess, server: ChildProcess) {
+    this.host = names.host
+    this.outside = names.outside
+    this.agent = agent
+    this.#server = server
+    let rest = ''
+    server.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) this.heard.push(JSON.parse(line) as Heard)
+    })
+  }
+
+  static async create(options: AgentOptions = {}, rights: readonly string[] = []): Promise<TestWorld> {
+    const id = randomInt(1, 16_000)
+    const names = { host: `ofh${id}`, outside: `ofo${id}` }
+    const link = `198.19.${id >> 6}.${(id & 63) * 4}`
+    const address = await layOut(names, link, `ofl${id}`)
+    const under = ['ip', 'netns', 'exec', names.host, ...rights]
+    const agent = await AgentProcess.create(undefined, options, { host: address, under })
+    const server = startIn(names.outside, [process.execPath, join(import.meta.dirname, 'outside.ts'), PORTS.join(',')])
+    const world = new TestWorld(names, agent, server)
+    await eventually('the outside', async () => world.heard.some(({ kind }) => kind === 'ready'))
+    return world
+  }
+
+  /** Runs a program in the host's namespace and gives what it writes. */
+  async onHost(...command: readonly string[]): Promise<string> {
+    const { stdout } = await run('ip', ['netns', 'exec', this.host, ...command], { maxBuffer: 2 ** 26 })
+    return stdout
+  }
+
+  /** Starts a server on every address and port given, on the host itself; it says when it is asked. */
+  listenOnHost(ports: readonly number[]): ChildProcess {
+    return startIn(this.host, [process.execPath, join(import.meta.dirname, 'outside.ts'), ports.join(',')])
+  }
+
+  /** Packets that reached the outside, by the address that they were for. */
+  async packets(): Promise<Map<string, number>> {
+    const list = ['nft', '-j', 'list', 'set', 'inet', 'heard', 'packets']
+    const { stdout } = await run('ip', ['netns', 'exec', this.outside, ...list], { maxBuffer: 2 ** 26 })
+    const { nftables } = JSON.parse(stdout) as {
+      nftables: { set?: { elem?: { elem: { val: string; counter: { packets: number } } }[] } }[]
+    }
+    const elements = nftables.flatMap(({ set }) => set?.elem ?? [])
+    return new Map(elements.map(({ elem }) => [elem.val, elem.counter.packets]))
+  }
+
+  async close(): Promise<void> {
+    await this.agent.destroy()
+    const ended = once(this.#server, 'exit')
+    this.#server.kill('SIGKILL')
+    await ended
+    await removeNamespaces(this)
+  }
+}
+
+function startIn(namespace: string, command: readonly string[]): ChildProcess {
+  return spawn('ip', ['netns', 'exec', namespace, ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+/** Gives the address at which the test reaches the host. */
+async function layOut(names: { host: string; outside: string }, link: string, device: string): Promise<string> {
+  const third = (count: number) => link.replace(/\d+$/, (last) => String(Number(last) + count))
+  // What `ip netns exec` puts in the place of the files of the same name.
+  await mkdir(`/etc/netns/${names.host}`, { recursive: true })
+  await writeFile(`/etc/netns/${names.host}/resolv.conf`, `nameserver ${ROUTER}\n`)
+  const ip = (line: string) => run('ip', line.split(' '))
+  for (const name of [names.host, names.outside]) {
+    await ip(`netns add ${name}`)
+    await ip(`-n ${name} link set lo up`)
+  }
+  await ip(`link add ${device} type veth peer name test netns ${names.host}`)
+  await ip(`address add ${third(1)}/30 dev ${device}`)
+  await ip(`link set ${device} up`)
+  await ip(`-n ${names.host} address add ${third(2)}/30 dev test`)
+  await ip(`-n ${names.host} link set test up`)
+  await ip(`-n ${names.host} link add up0 mtu ${UPLINK_MTU} type veth peer name down0 netns ${names.outside}`)
+  await ip(`-n ${names.host} address add ${HOST}/24 dev up0`)
+  await ip(`-n ${names.host} link set up0 up`)
+  await ip(`-n ${names.outside} address add ${ROUTER}/24 dev down0`)
+  await ip(`-n ${names.outside} link set down0 mtu ${UPLINK_MTU} up`)
+  await ip(`-n ${names.host} route add default via ${ROUTER}`)
+  for (const address of [PUBLIC, OTHER_PUBLIC, ...FORBIDDEN])
+    await ip(`-n ${names.outside} address add ${address}/32 dev lo`)
+  await run('ip', ['netns', 'exec', names.outside, 'nft', COUNT])
+  return third(2)
+}
+
+async function removeNamespaces({ host, outside }: { host: string; outside: string }): Promise<void> {
+  for (const name of [host, outside]) await run('ip', ['netns', 'delete', name])
+  await rm(`/etc/netns/${host}`, { recursive: true, force: true })
+}

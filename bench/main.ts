@@ -10,6 +10,7 @@ import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
 import { hibernatedCost } from './hibernated-benches.ts'
 import { forkLarge } from './large-guest-benches.ts'
+import { apiRead, authOverhead, ledgerEvents, quotaRace } from './limits-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import { type Figure, Samples } from './measure.ts'
 import { save, table } from './report.ts'
@@ -57,6 +58,10 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['lsp_initialize_ms', 'lsp_diagnostics_ms'], run: languageServers },
   { names: ['events_fanout'], run: eventsFanout },
   { names: ['idle_followers_control_mib', 'idle_followers_agent_mib'], run: idleFollowers },
+  { names: ['api_read_rps', 'api_read_half_load'], run: apiRead },
+  { names: ['auth_overhead'], run: authOverhead },
+  { names: ['ledger_events_s'], run: ledgerEvents },
+  { names: ['quota_race'], run: quotaRace },
   { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]
 

@@ -122,10 +122,15 @@ describe('members of workspaces', () => {
       const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => invite(`seat${i}`)))
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(4)
       const invited = answers.find(({ status }) => status === 201)?.body.email as string
+      const first = await orgs.mailedToken(invited)
       expect((await invite(invited.split('@')[0] ?? '')).status).toBe(201)
       await setPlan(harness.pool, small.workspaceId as WorkspaceId, 'free')
       const guest = await orgs.tenant(invited.split('@')[0] ?? '')
-      const token = await orgs.mailedToken(invited)
+      // The first mail's does not count any more.
+      const token = await eventually(async () => {
+        const mailed = await orgs.mailedToken(invited)
+        return mailed !== first && mailed
+      })
       expect((await ask(guest.jwt, 'POST', `/invites/${token}/accept`)).status).toBe(402)
     })
   })

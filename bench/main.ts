@@ -20,6 +20,7 @@ import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
 import { sessions } from './session-benches.ts'
+import { signUpToFirstExec } from './signup-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
 import { TEST_HOST_EXCEPTION } from './test-host.ts'
@@ -62,6 +63,7 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['auth_overhead'], run: authOverhead },
   { names: ['ledger_events_s'], run: ledgerEvents },
   { names: ['quota_race'], run: quotaRace },
+  { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },
   { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]
 

@@ -1,0 +1,186 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Answer, type Call, call } from './setup/http.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
+
+const PASSWORD = 'a horse that nobody guesses'
+const NEW_PASSWORD = 'another horse nobody guesses'
+const ENV_VALUE = 'env-value-that-stays-in-its-sandbox'
+
+/** Every secret there is, used in every way there is; then all that is kept and shown is searched for them. */
+describe('secrets', () => {
+  let offshoot: Offshoot
+  const secrets = new Map<string, string>()
+  const refusals: string[] = []
+
+  beforeAll(async () => {
+    offshoot = await Offshoot.start('secrets', { env: { OFFSHOOT_DEFAULT_PLAN: 'enterprise' } })
+    const {
+      api_key: key,
+      jwt,
+      password,
+      operator_key: operator,
+    } = JSON.parse(await readFile(join(offshoot.dataDir, 'credentials.json'), 'utf8')) as Record<string, string>
+    const config = await controlConfig()
+    for (const [name, secret] of Object.entries({ key, jwt, password, operator })) keep(name, secret)
+    keep('database password', config.database.password)
+    keep('agent secret', config.agents[0]?.secret)
+    keep('accounts secret', await readFile(join(offshoot.dataDir, 'control/accounts-secret'), 'utf8'))
+    await useAccounts()
+    await useKeys()
+  })
+
+  afterAll(async () => offshoot.destroy())
+
+  function keep(name: string, secret: string | undefined): string {
+    if (secret === undefined || secret.length < 12) throw new Error(`${name} is no secret`)
+    secrets.set(name, secret)
+    return secret
+  }
+
+  async function controlConfig(): Promise<{ database: Record<string, string>; agents: { secret: string }[] }> {
+    return JSON.parse(await readFile(join(offshoot.dataDir, 'config/control.json'), 'utf8'))
+  }
+
+  /** Keeps what a refusal says. */
+  async function ask(method: string, path: string, options: Call & { readonly token?: string } = {}): Promise<Answer> {
+    const { token, headers = {}, ...rest } = options
+    const answer = await call(method, offshoot.credentials.base_url + path, {
+      ...rest,
+      headers: {
+        'content-type': 'application/json',
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+    })
+    if (answer.status >= 400) refusals.push(answer.text)
+    return answer
+  }
+
+  async function mailed(pattern: RegExp): Promise<string> {
+    const folder = join(offshoot.dataDir, 'control/mail')
+    return until(`a mail with ${pattern}`, async () => {
+      for (const name of await readdir(folder).catch(() => [])) {
+        const text = (await readFile(join(folder, name), 'utf8')).replaceAll('=\n', '').replaceAll('=3D', '=')
+        const found = pattern.exec(text)?.[1]
+        if (found !== undefined) return found
+      }
+      return null
+    })
+  }
+
+  async function useAccounts(): Promise<void> {
+    const account = { email: 'user@example.com', password: keep('password of a user', PASSWORD), name: 'User' }
+    expect((await ask('POST', '/api/auth/sign-up/email', { body: account })).status).toBe(200)
+    await ask('POST', '/api/auth/sign-in/email', { body: { ...account, password: 'a wrong horse entirely' } })
+    keep('token that confirms an address', await mailed(/verify-email\?token=([\w.-]+)/))
+    await ask('POST', '/api/auth/request-password-reset', { body: { email: account.email } })
+    const reset = keep('token that resets a password', await mailed(/"token":"([^"]+)"/))
+    const newPassword = keep('new password', NEW_PASSWORD)
+    expect((await ask('POST', '/api/auth/reset-password', { body: { token: reset, newPassword } })).status).toBe(200)
+    await ask('POST', '/api/auth/reset-password', { body: { token: reset, newPassword } })
+    await ask('GET', `/api/auth/reset-password/${reset}?callbackURL=%2Fdone`)
+    const session = await ask('POST', '/api/auth/sign-in/email', { body: { ...account, password: newPassword } })
+    const token = keep('session', session.body.token)
+    keep('jwt of a user', (await ask('GET', '/api/auth/token', { token })).body.token)
+    const jwt = secrets.get('jwt') ?? ''
+    const { body: me } = await ask('GET', '/v1/me', { token: jwt })
+    const invited = await ask('POST', `/v1/orgs/${me.org.id}/members`, {
+      token: jwt,
+      body: { email: 'guest@example.com' },
+    })
+    expect(invited.status).toBe(201)
+    const invitation = keep('invitation', await mailed(/invites\/([\w-]+)\/accept/))
+    await ask('POST', `/v1/orgs/invites/${invitation}/accept`, { token: jwt })
+  }
+
+  async function useKeys(): Promise<void> {
+    const jwt = secrets.get('jwt') ?? ''
+    const headers = { 'idempotency-key': 'once' }
+    const made = await ask('POST', '/v1/me/tokens', { token: jwt, body: { name: 'k' }, headers })
+    const key = keep('key that was made', made.body.token)
+    const forged = keep('key that is none', `ofs_12345678_${'z'.repeat(32)}`)
+    for (const token of [forged, `${jwt}x`, secrets.get('operator') ?? '']) {
+      await ask('GET', '/v1/sandboxes', { token })
+      await ask('GET', `/v1/sandboxes/x/events?access_token=${token}`)
+    }
+    const sandbox = await offshoot.create({
+      template: 'minimal',
+      env: { SECRET: keep('environment of a sandbox', ENV_VALUE) },
+    })
+    expect((await ask('GET', `/v1/sandboxes/${sandbox.id}/events?access_token=${key}`)).status).toBe(200)
+    const command = { cmd: 'test "$GIVEN" = "$SECRET"', env: { GIVEN: ENV_VALUE } }
+    expect((await ask('POST', `/v1/sandboxes/${sandbox.id}/exec`, { token: key, body: command })).body.exit_code).toBe(
+      0,
+    )
+    const { body: org } = await ask('GET', '/v1/me', { token: jwt })
+    const operator = secrets.get('operator') ?? ''
+    expect((await ask('POST', `/v1/admin/orgs/${org.org.id}/unsuspend`, { token: operator })).status).toBe(200)
+  }
+
+  /** As it is, and as PostgreSQL shows bytes, and as an address has it. */
+  function found(text: string): string[] {
+    return [...secrets].flatMap(([name, secret]) => {
+      const bytes = Buffer.from(secret)
+      const forms = [
+        secret,
+        bytes.toString('hex'),
+        bytes.toString('base64').replaceAll('=', ''),
+        encodeURIComponent(secret),
+      ]
+      return forms.some((form) => text.includes(form)) ? [name] : []
+    })
+  }
+
+  it('are found where they are, by the search below', async () => {
+    const credentials = await readFile(join(offshoot.dataDir, 'credentials.json'), 'utf8')
+    expect(found(credentials)).toEqual(['key', 'jwt', 'password', 'operator'])
+    expect(secrets.size).toBeGreaterThan(14)
+  })
+
+  it('are not in the database', async () => {
+    const { database } = await controlConfig()
+    const pool = new Pool(database)
+    try {
+      const { rows: tables } = await pool.query<{ name: string }>(
+        `select quote_ident(table_schema) || '.' || quote_ident(table_name) as name from information_schema.tables
+         where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
+      )
+      expect(tables.length).toBeGreaterThan(20)
+      for (const { name } of tables) {
+        const { rows } = await pool.query<{ row: string }>(`select t::text as row from ${name} t`)
+        expect([name, found(rows.map(({ row }) => row).join('\n'))]).toEqual([name, []])
+      }
+    } finally {
+      await pool.end()
+    }
+  })
+
+  it('are not in any log', async () => {
+    const folder = join(offshoot.dataDir, 'logs')
+    const names = await readdir(folder)
+    expect(names).toEqual(expect.arrayContaining(['control.log', 'agent.log', 'postgres.log']))
+    for (const name of names) expect([name, found(await readFile(join(folder, name), 'utf8'))]).toEqual([name, []])
+    expect(found(offshoot.output.replaceAll(secrets.get('key') ?? '', ''))).toEqual([])
+  })
+
+  it('are not in refusals, figures, or what is public', async () => {
+    expect(refusals.length).toBeGreaterThan(5)
+    expect(found(refusals.join('\n'))).toEqual([])
+    for (const path of ['/metrics', '/healthz', '/version', '/openapi.json']) {
+      expect([path, found((await ask('GET', path)).text)]).toEqual([path, []])
+    }
+  })
+
+  it('are in nobody’s command line', async () => {
+    const lines: string[] = []
+    for (const entry of await readdir('/proc')) {
+      if (/^\d+$/.test(entry)) lines.push(await readFile(`/proc/${entry}/cmdline`, 'latin1').catch(() => ''))
+    }
+    expect(lines.some((line) => line.includes('control/src/main.ts'))).toBe(true)
+    expect(found(lines.join('\n'))).toEqual([])
+  })
+})

@@ -1,4 +1,3 @@
-import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 
 /** A destination that guests may reach although it is private or the host's own: by TCP and UDP. */
@@ -12,7 +11,7 @@ export interface EgressException {
 /** `CIDR:port`, IPv4. `null`: it is none. */
 export function parseEgressException(text: string): EgressException | null {
   const [, ip = '', bits = '', port = ''] = /^([\d.]+)\/(\d{1,2}):(\d{1,5})$/.exec(text) ?? []
-  if (!isIPv4(ip) || Number(bits) > 32 || Number(port) < 1 || Number(port) > 65_535) return null
+  if (!z.ipv4().safeParse(ip).success || Number(bits) > 32 || Number(port) < 1 || Number(port) > 65_535) return null
   return { cidr: `${ip}/${Number(bits)}`, port: Number(port) }
 }
 

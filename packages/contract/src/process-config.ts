@@ -1,4 +1,3 @@
-import { isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { controlSettings } from './control-settings.ts'
 import { egressExceptions } from './egress-exception.ts'
@@ -29,7 +28,7 @@ const maxUploadBytes = z
 export const guestRange = z
   .string()
   .regex(/^(\d{1,3}\.){2}0\.0\/16$/, 'must be a range such as 10.213.0.0/16')
-  .refine((text) => isIPv4(text.split('/')[0] ?? ''), 'must be a range such as 10.213.0.0/16')
+  .refine((text) => z.ipv4().safeParse(text.split('/')[0]).success, 'must be a range such as 10.213.0.0/16')
   .default(DEFAULT_GUEST_RANGE)
 
 const agentNetwork = z

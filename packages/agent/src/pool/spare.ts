@@ -1,19 +1,5 @@
-import { randomUUID } from 'node:crypto'
-import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { SandboxId } from '@offshoot/contract/ids'
-import { Deadline } from '@offshoot/kit/deadline'
-import { ownMemoryMib } from '../host/own-memory.ts'
-import { bootVm } from '../sandboxes/boot-vm.ts'
-import type { Host } from '../sandboxes/host.ts'
 import type { Seed } from '../sandboxes/seed.ts'
-import { networkIdentity } from '../sandboxes/slot-network.ts'
-import { guestIdentity } from '../vm/guest-identity.ts'
-import { stopHeld } from '../vm/hold.ts'
 import type { Vm } from '../vm/vm.ts'
-
-const RESTORE_MS = 30_000
-const KILL_MS = 10_000
 
 /**
  * A guest restored from its template before anybody asked for it. It stands still, its processes held: no instruction but
@@ -27,70 +13,4 @@ export interface Spare {
   readonly vm: Vm
   /** MiB that it has of its own. */
   readonly memoryMib: number
-}
-
-/** A spare guest, made in its turn; `null` when the host has no memory for one. */
-export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
-  const { admission, restores } = host.gates
-  const release = await admission.admitSpare(seed.manifest.memory_mb)
-  if (release === null) return null
-  try {
-    return await restores.run(() => makeSpare(host, seed, cancelled), cancelled)
-  } finally {
-    release()
-  }
-}
-
-/**
- * Restores a template's guest, which takes an identity once, so that what it takes when it is given away is at hand, and
- * is stopped. Whatever fails, nothing is left.
- */
-async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare> {
-  const slot = host.slots.take()
-  if (slot === null) throw new Error('no slot is free')
-  const id = randomUUID() as SandboxId
-  const folder = join(host.dir.spares, id)
-  const deadline = Deadline.after(RESTORE_MS, 'restore of a spare guest', cancelled)
-  let vm: Vm | null = null
-  try {
-    await mkdir(folder, { mode: 0o711 })
-    vm = await bootVm(
-      host,
-      // What it may send is its sandbox's to say; until then it stands still.
-      { ...seed.manifest, egress: 'internet', slot, folder, devices: [] },
-      {
-        checkpoint: null,
-        known: [],
-        greet: async (restored) => {
-          const link = await restored.link(deadline)
-          await link.refresh(guestIdentity(id, {}, networkIdentity(host, slot)), deadline).settled
-        },
-      },
-      deadline,
-    )
-    await stopHeld(vm, deadline)
-    return { seed, slot, folder, vm, memoryMib: await ownMemoryMib(vm.process.pid) }
-  } catch (error) {
-    await removeSpare(host, { slot, folder, vm })
-    throw error
-  }
-}
-
-/** Ends a spare guest that nobody has got, and gives its slot back. */
-export async function removeSpare(
-  host: Host,
-  spare: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
-): Promise<void> {
-  await endSpare(host, spare)
-  host.slots.release(spare.slot)
-}
-
-/** Removes all that a spare guest has but its slot. */
-export async function endSpare(
-  host: Host,
-  { slot, folder, vm }: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
-): Promise<void> {
-  await vm?.kill(Deadline.after(KILL_MS, 'end of a spare guest'))
-  await host.cgroups?.remove(slot)
-  await rm(folder, { recursive: true, force: true })
 }

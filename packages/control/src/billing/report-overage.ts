@@ -1,6 +1,7 @@
 import { PRICE_MONTH_SECONDS, PRICES } from '@offshoot/contract/price'
-import type { Control } from '../control.ts'
+import type { Database } from '../db/database.ts'
 import { statement } from '../db/statement.ts'
+import type { Payments } from './payments.ts'
 import { usageByState } from '../metering/usage-query.ts'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -18,7 +19,7 @@ const withStorage = statement<{ workspace_id: string; customer_id: string }, []>
  * run of the day: the provider counts a day of a workspace once.
  */
 export async function reportOverage(
-  { database, payments }: Pick<Control, 'database' | 'payments'>,
+  { database, payments }: { readonly database: Database; readonly payments: Payments | null },
   now = Date.now(),
 ): Promise<void> {
   if (payments === null || !payments.reportsOverage) return

@@ -1,5 +1,3 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, eventually, Harness, type RunningControl } from '../test/harness.ts'
 import { MailServer, textOf } from '../test/mail-server.ts'
@@ -137,21 +135,5 @@ describe('accounts', () => {
     expect((await signIn('nora', PASSWORD, strict)).status).toBe(200)
     // The second sign-up tells the caller nothing, and the owner of the address all.
     expect((await signUp('nora', strict)).status).toBe(200)
-  })
-
-  it('have their mails in a folder while no server is configured', async () => {
-    const folder = join(harness.dataDir, 'mail')
-    const unmailed = await harness.control([])
-    await signUp('olga', unmailed)
-    const file = await eventually(async () => {
-      // Others are still being written.
-      const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml'))
-      const texts = await Promise.all(
-        names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const),
-      )
-      return texts.find(([, text]) => text.includes('To: olga@example.com'))?.[0]
-    })
-    expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600)
-    expect((await stat(folder)).mode & 0o777).toBe(0o700)
   })
 })

@@ -5,7 +5,7 @@ import { Offshoot } from '../setup/offshoot.ts'
 import { SeededRandom } from '../setup/seeded-random.ts'
 
 /** OFFSHOOT_CYCLES: of each kind; OFFSHOOT_SEED: in which order. */
-const CYCLES = Number(process.env['OFFSHOOT_CYCLES'] ?? 2)
+const CYCLES = Number(process.env['OFFSHOOT_CYCLES'] ?? 1)
 
 interface Held {
   readonly memory: string

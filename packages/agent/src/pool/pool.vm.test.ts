@@ -136,7 +136,7 @@ describe('guests that wait', () => {
     expect((await agent.vms()).map(({ process: vm }) => vm.pid)).not.toContain(waiting.pid)
   })
 
-  it.each([0, 3, 6, 10, 20])('leave no trace when the agent is killed %d ms into two creates', async (afterMs) => {
+  it.each([3, 10])('leave no trace when the agent is killed %d ms into two creates', async (afterMs) => {
     await agent.created()
     await spares(1)
     const ids = [randomUUID(), randomUUID()]

@@ -51,7 +51,7 @@ export function get(address: string, path: string): string {
 /** Connects a guest to what gives back what it is sent: from /tmp/in, to /tmp/out, where it says so when that has ended. */
 export function connected(): string {
   const kept = `exec 3<>/tmp/in; nc ${PUBLIC} 7 <&3 >/tmp/out 2>/dev/null; echo ended >>/tmp/out`
-  return `mkfifo /tmp/in; (${kept}) >/dev/null 2>&1 & sleep 0`
+  return `mkfifo /tmp/in; (${kept}) >/dev/null 2>&1 & until grep -q ':0007 01 ' /proc/net/tcp; do sleep 0.05; done`
 }
 
 export interface Heard {

@@ -21,7 +21,7 @@ let folder: string
 beforeAll(async () => {
   host = await VmHost.open()
   folder = join(host.dir.root, 'volumes')
-  await mkdir(folder, { mode: 0o711 })
+  await mkdir(folder, { recursive: true, mode: 0o711 })
 })
 afterAll(async () => host.close())
 

@@ -87,7 +87,8 @@ describe('rate limit', () => {
       `insert into workspace_accounts (workspace_id, plan, plan_source) values ($1, 'free', 'default')`,
       [workspaceId],
     )
-    await setRate(one.control.database.pool, workspaceId, 1000, 1000)
+    // Refilled faster than the fastest machine asks.
+    await setRate(one.control.database.pool, workspaceId, 10_000, 10_000)
     await eventually(async () => (await flood([one.url], key, 150)) === 150)
   })
 

@@ -55,6 +55,7 @@ const registry = {
   idempotencyMismatch: { status: 409, error: 'idempotency key was used for a different request' },
   /** `detail` says whether to wait or to look for what was made. */
   idempotencyUnfinished: { status: 409, error: 'the first request with this idempotency key has not finished' },
+  appExists: { status: 409, error: 'app already exists' },
   volumeExists: { status: 409, error: 'volume already exists' },
   /** `error` names the volume and who has it. */
   volumeAttached: { status: 409, error: 'volume is attached', fields: ['volume', 'attached_to'] },
@@ -64,6 +65,8 @@ const registry = {
   noSubscription: { status: 409, error: 'no subscription' },
   /** The same change is under way for the same resource. */
   conflict: { status: 409, error: 'conflict' },
+  /** Of a workspace. */
+  tooManyApps: { status: 429, error: 'max apps reached', fields: ['max', 'active'] },
   /** Of a workspace. */
   tooManyTokens: { status: 429, error: 'max tokens reached', fields: ['max', 'active'] },
   /** From one address; keys in use there still pass. */

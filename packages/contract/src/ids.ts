@@ -7,6 +7,10 @@ export type SandboxId = Branded<'SandboxId'>
 export type SnapshotId = Branded<'SnapshotId'>
 /** UUID, version 4, lower case. Chosen by control before anything exists. */
 export type VolumeId = Branded<'VolumeId'>
+/** UUID, version 4, lower case. */
+export type AppId = Branded<'AppId'>
+/** UUID, version 4, lower case. */
+export type DeploymentId = Branded<'DeploymentId'>
 /** UUID of an organization; the tenant of every resource. */
 export type WorkspaceId = Branded<'WorkspaceId'>
 /** UUID an agent gives itself at its first start. */

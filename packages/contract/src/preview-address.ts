@@ -13,9 +13,13 @@ export interface PreviewAddress {
 const DEFAULT_PORTS = { http: 80, https: 443 } as const
 
 /** `http://3000-6f0c….localhost:8081`, without a slash at the end. */
-export function previewUrl({ scheme, port, suffix }: PreviewAddress, sandboxId: string, guestPort: number): string {
-  const visible = port === DEFAULT_PORTS[scheme] ? '' : `:${port}`
-  return `${scheme}://${guestPort}-${sandboxId}.${suffix}${visible}`
+export function previewUrl(address: PreviewAddress, sandboxId: string, guestPort: number): string {
+  return `${address.scheme}://${guestPort}-${sandboxId}.${address.suffix}${visiblePort(address)}`
+}
+
+/** `:` and the edge's port, where an address has to name it. */
+export function visiblePort({ scheme, port }: Pick<PreviewAddress, 'scheme' | 'port'>): string {
+  return port === DEFAULT_PORTS[scheme] ? '' : `:${port}`
 }
 
 export interface PreviewHost {

@@ -2,6 +2,7 @@ import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { Remover } from './agents/agent-or-retired.ts'
 import { Fleet } from './agents/fleet.ts'
+import { deletedApps } from './apps/remove-app.ts'
 import type { EventStore } from './analytics/event-store.ts'
 import { PostgresEvents } from './analytics/postgres-events.ts'
 import { removeOldEntries } from './audit/audit-statements.ts'
@@ -54,6 +55,8 @@ export interface Control {
   readonly outbox: Outbox
   /** Of answers that idempotent requests are given again. */
   readonly answers: Seal
+  /** Of the variables of apps. */
+  readonly appSecrets: Seal
   readonly jwt: JwtVerifier
   readonly keys: KnownKeys
   readonly failures: FailedAttempts
@@ -120,6 +123,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     accounts,
     outbox,
     answers: new Seal(secret, 'answers'),
+    appSecrets: new Seal(secret, 'apps'),
     jwt,
     keys,
     failures,
@@ -138,6 +142,7 @@ function startReapers(remover: Remover, log: Logger) {
     new Reaper(expiredSandboxes(remover), log),
     new Reaper(unusedSnapshots(remover), log),
     new Reaper(emptiedOrgs(remover), log),
+    new Reaper(deletedApps(remover), log),
     new Reaper(unpaidSandboxes(remover), log),
     new Reaper(liftedSandboxes(remover), log),
   ]

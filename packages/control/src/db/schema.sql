@@ -54,6 +54,83 @@ CREATE INDEX api_keys_creator_idx ON public.api_keys USING btree (created_by);
 
 CREATE INDEX api_keys_workspace_idx ON public.api_keys USING btree (workspace_id);
 
+create table "app_build_logs" (
+  deployment_id uuid not null,
+  number bigint not null,
+  text text not null,
+  constraint app_build_logs_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES app_deployments(id) ON DELETE CASCADE,
+  constraint app_build_logs_pkey PRIMARY KEY (deployment_id, number)
+);
+
+create table "app_deployments" (
+  id uuid not null,
+  number bigint not null,
+  app_id uuid not null,
+  status text not null,
+  git_ref text not null,
+  git_commit text,
+  origin_id uuid not null,
+  sandbox_id uuid,
+  port integer not null,
+  error text,
+  creator integer not null default 0,
+  attempts integer not null default 0,
+  is_cancelled boolean not null default false,
+  was_live boolean not null default false,
+  drain_until timestamp with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  started_at timestamp(3) with time zone,
+  finished_at timestamp(3) with time zone,
+  constraint app_deployments_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'building'::text, 'deploying'::text, 'live'::text, 'failed'::text, 'superseded'::text]))),
+  constraint app_deployments_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(id) ON DELETE CASCADE,
+  constraint app_deployments_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX app_deployments_draining_idx ON public.app_deployments USING btree (drain_until) WHERE (drain_until IS NOT NULL);
+
+CREATE INDEX app_deployments_newest_idx ON public.app_deployments USING btree (app_id, number DESC);
+
+CREATE INDEX app_deployments_pending_idx ON public.app_deployments USING btree (number) WHERE (status = ANY (ARRAY['queued'::text, 'building'::text, 'deploying'::text]));
+
+CREATE INDEX app_deployments_sandbox_idx ON public.app_deployments USING btree (sandbox_id) WHERE (sandbox_id IS NOT NULL);
+
+CREATE UNIQUE INDEX app_deployments_queued_idx ON public.app_deployments USING btree (app_id) WHERE (status = 'queued'::text);
+
+CREATE UNIQUE INDEX app_deployments_under_way_idx ON public.app_deployments USING btree (app_id) WHERE (status = ANY (ARRAY['building'::text, 'deploying'::text]));
+
+create table "apps" (
+  id uuid not null,
+  workspace_id uuid not null,
+  name text not null,
+  host text,
+  git_url text not null,
+  git_branch text not null,
+  framework text,
+  runtime text,
+  install_command text,
+  build_command text,
+  start_command text,
+  root_directory text,
+  env bytea not null,
+  port integer not null,
+  max_instances integer not null,
+  auto_deploy boolean not null,
+  idle_timeout_seconds integer not null,
+  active_deployment_id uuid,
+  deletion_due_at timestamp with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
+  constraint apps_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint apps_pkey PRIMARY KEY (id),
+  constraint apps_host_key UNIQUE (host)
+);
+
+CREATE INDEX apps_deletion_idx ON public.apps USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
+
+CREATE INDEX apps_newest_idx ON public.apps USING btree (workspace_id, created_at DESC, id DESC);
+
+CREATE UNIQUE INDEX apps_name_idx ON public.apps USING btree (workspace_id, lower(name)) WHERE (deletion_due_at IS NULL);
+
 create table "audit_log" (
   id uuid not null default gen_random_uuid(),
   workspace_id uuid,
@@ -482,5 +559,9 @@ create table "workspace_accounts" (
 );
 
 CREATE INDEX workspace_accounts_exhausted_idx ON public.workspace_accounts USING btree (exhausted_until) WHERE (exhausted_until IS NOT NULL);
+
+create sequence app_build_logs_number_seq as bigint;
+
+create sequence app_deployments_number_seq as bigint;
 
 create sequence control_process_numbers as integer;

@@ -14,6 +14,7 @@ const ACCEPTABLE = JSON.stringify({
   count: 2,
   name: 'mine',
   size_mb: 512,
+  git_url: 'https://git.example.com/mine.git',
   signal: 'SIGINT',
 })
 
@@ -78,6 +79,7 @@ describe('the wall between workspaces', () => {
       [alice.workspaceId],
     )
     await asAlice('POST', '/v1/volumes', { name: 'alices', size_mb: 64 })
+    const { body: app } = await asAlice('POST', '/v1/apps', { name: 'alices', git_url: 'https://git.example.com/x' })
     const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
     return {
       sandboxes: { id: sandbox.id, ...other },
@@ -85,6 +87,7 @@ describe('the wall between workspaces', () => {
       templates: { ...other, id: snapshot.id },
       builds: { id: snapshot.id },
       volumes: { ...other, id: snapshot.id },
+      apps: { id: app.id, deployment_id: app.id, '*': 'x' },
       me: { prefix: token.prefix },
       orgs: {
         id: alice.workspaceId,
@@ -101,6 +104,8 @@ describe('the wall between workspaces', () => {
     port: '3000',
     name: 'nobodys',
     snapshot_id: randomUUID(),
+    deployment_id: randomUUID(),
+    '*': 'x',
     prefix: 'ofs_00000000',
     user_id: randomUUID(),
     invite_id: randomUUID(),
@@ -162,6 +167,7 @@ describe('the wall between workspaces', () => {
       '/v1/snapshots',
       '/v1/templates',
       '/v1/volumes',
+      '/v1/apps',
       '/v1/me/tokens',
       '/v1/orgs',
       `/v1/orgs/${alice.workspaceId}/members`,

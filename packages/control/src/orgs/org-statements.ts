@@ -84,3 +84,9 @@ export const removeMember = statement<{ role: WorkspaceRole }, [workspaceId: str
   'remove-member',
   `delete from member where "organizationId" = $1 and "userId" = $2 returning role`,
 )
+
+/** What stands for the workspace in host names. */
+export const workspaceSlug = statement<{ slug: string }, [workspaceId: string]>(
+  'workspace-slug',
+  'select slug from organization where id = $1 and deletion_due_at is null',
+)

@@ -18,6 +18,8 @@ export interface CreateRequest {
   readonly workspaceId: WorkspaceId
   readonly requestId: string
   readonly body: CreateSandboxBody
+  /** The feature that owns it, with the id of whatever there; the workspace's own when absent. */
+  readonly manager?: { readonly by: 'app' | 'database'; readonly id: string }
 }
 
 /**
@@ -26,7 +28,7 @@ export interface CreateRequest {
  * row that reconciliation removes, or that the agent's log brings to `running`.
  */
 export async function createSandbox(control: Control, request: CreateRequest): Promise<SandboxRow> {
-  const { id, workspaceId, body } = request
+  const { id, workspaceId, body, manager } = request
   const source = await bootSource(control, workspaceId, body)
   const { template, nodes } = source
   const wanted = { ids: [id], cpu: template.cpu, memoryMib: template.memory_mb }
@@ -47,6 +49,8 @@ export async function createSandbox(control: Control, request: CreateRequest): P
       source.snapshotId,
       source.egress,
       JSON.stringify(body.volumes?.map(({ name, read_only = false }) => ({ name, read_only })) ?? []),
+      manager?.by ?? null,
+      manager?.id ?? null,
     ),
   )
   const { agentId, sandbox } = await place(nodes, template.memory_mb, (node) =>

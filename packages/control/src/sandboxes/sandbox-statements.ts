@@ -28,14 +28,23 @@ export const insertCreating = statement<
     egress: Egress,
     /** JSON: `[{name, read_only}]` */
     volumes: string,
+    managedBy: 'app' | 'database' | null,
+    /** Of that feature. */
+    managedId: string | null,
   ]
 >(
   'insert-creating',
   `insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, persistent,
-     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, volumes, expires_at)
-   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, volumes, managed_by, managed_id, expires_at)
+   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
      case when $9 then null else now() + make_interval(secs => $10::int) end)
    returning ${sandboxColumns()}`,
+)
+
+/** Of an app or a database. */
+export const sandboxesManagedBy = statement<SandboxRow, [managedBy: 'app' | 'database', managedId: string]>(
+  'sandboxes-managed-by',
+  `select ${sandboxColumns()} from sandboxes where managed_by = $1 and managed_id = $2`,
 )
 
 /** The next agent is tried: from here on the row is that agent's. */

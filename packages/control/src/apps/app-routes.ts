@@ -1,0 +1,12 @@
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../control.ts'
+import { deleteApp } from './delete-app.ts'
+import { getApp } from './get-app.ts'
+import { getApps } from './get-apps.ts'
+import { patchApp } from './patch-app.ts'
+import { postApps } from './post-apps.ts'
+
+/** Everything under `/v1/apps`. */
+export function appRoutes(app: FastifyInstance, control: Control): void {
+  for (const route of [postApps, getApps, getApp, patchApp, deleteApp]) route(app, control)
+}

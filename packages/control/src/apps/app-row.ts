@@ -1,0 +1,106 @@
+import { APP_CPU, APP_MEMORY_MIB, type App, type AppStatus, type Framework } from '@offshoot/contract/app'
+import type { DeploymentStatus } from '@offshoot/contract/deployment'
+import type { AppId, DeploymentId, WorkspaceId } from '@offshoot/contract/ids'
+import { type PreviewAddress, visiblePort } from '@offshoot/contract/preview-address'
+import type { SandboxStatus } from '@offshoot/contract/sandbox'
+
+/** A row of `apps`, with what it takes to say how the app is. */
+export interface AppRow {
+  readonly id: AppId
+  readonly workspace_id: WorkspaceId
+  readonly name: string
+  /** The label of its address by name; `null` where that was taken, or makes none. */
+  readonly host: string | null
+  readonly git_url: string
+  readonly git_branch: string
+  readonly framework: Framework | null
+  readonly runtime: string | null
+  readonly install_command: string | null
+  readonly build_command: string | null
+  readonly start_command: string | null
+  readonly root_directory: string | null
+  /** Names and values as JSON, sealed. */
+  readonly env: Buffer
+  readonly port: number
+  readonly max_instances: number
+  readonly auto_deploy: boolean
+  readonly idle_timeout_seconds: number
+  readonly active_deployment_id: DeploymentId | null
+  readonly created_at: Date
+  readonly updated_at: Date
+  /** Of the sandbox that serves; `null` where none does. */
+  readonly sandbox_status: SandboxStatus | null
+  /** Of the newest deployment; `null` before the first. */
+  readonly last_status: DeploymentStatus | null
+}
+
+const COLUMNS = [
+  'id',
+  'workspace_id',
+  'name',
+  'host',
+  'git_url',
+  'git_branch',
+  'framework',
+  'runtime',
+  'install_command',
+  'build_command',
+  'start_command',
+  'root_directory',
+  'env',
+  'port',
+  'max_instances',
+  'auto_deploy',
+  'idle_timeout_seconds',
+  'active_deployment_id',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof AppRow)[]
+
+/** The select list of an {@link AppRow}, of a table or alias `apps`. */
+export const APP_COLUMNS = `${COLUMNS.map((column) => `apps.${column}`).join(', ')},
+  (select s.status from app_deployments d join sandboxes s on s.id = d.sandbox_id
+   where d.id = apps.active_deployment_id) as sandbox_status,
+  (select d.status from app_deployments d where d.app_id = apps.id order by d.number desc limit 1) as last_status`
+
+/** What callers see. @param env as it was opened; its values stay here */
+export function presentApp(row: AppRow, env: Readonly<Record<string, string>>, address: PreviewAddress): App {
+  return {
+    id: row.id,
+    name: row.name,
+    git_url: row.git_url,
+    git_branch: row.git_branch,
+    framework: row.framework,
+    runtime: row.runtime,
+    install_command: row.install_command,
+    build_command: row.build_command,
+    start_command: row.start_command,
+    root_directory: row.root_directory,
+    env: Object.fromEntries(Object.keys(env).map((name) => [name, '***'])),
+    port: row.port,
+    cpu: APP_CPU,
+    memory_mb: APP_MEMORY_MIB,
+    max_instances: row.max_instances,
+    auto_deploy: row.auto_deploy,
+    idle_timeout_seconds: row.idle_timeout_seconds,
+    url: urlOf(address, row.id),
+    name_url: row.host === null ? null : urlOf(address, row.host),
+    status: statusOf(row),
+    active_deployment_id: row.active_deployment_id,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  }
+}
+
+const UNDER_WAY: ReadonlySet<DeploymentStatus | null> = new Set(['queued', 'building', 'deploying'])
+
+function statusOf({ active_deployment_id: active, sandbox_status: sandbox, last_status: last }: AppRow): AppStatus {
+  if (active !== null && sandbox === 'running') return 'running'
+  if (active !== null && (sandbox === 'hibernated' || sandbox === 'paused')) return 'hibernated'
+  if (UNDER_WAY.has(last)) return 'building'
+  return last === null ? 'created' : 'error'
+}
+
+function urlOf(address: PreviewAddress, label: string): string {
+  return `${address.scheme}://${label}.${address.suffix}${visiblePort(address)}`
+}

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { queryFlag } from './query-fields.ts'
 
 /** `superseded`: was live and another is now; or was still queued when a newer one came. */
 export const deploymentStatus = z.enum(['queued', 'building', 'deploying', 'live', 'failed', 'superseded'])
@@ -27,3 +28,6 @@ export type Deployment = z.infer<typeof deployment>
 
 /** With all that its build said. */
 export const deploymentWithLogs = deployment.extend({ build_logs: z.string() })
+
+/** Query of `GET /v1/apps/{id}/deploys/{deployment_id}/logs` and of `GET /v1/apps/{id}/runtime-logs`. */
+export const logsFollowQuery = z.object({ follow: queryFlag('follow') })

@@ -55,6 +55,10 @@ const registry = {
   idempotencyMismatch: { status: 409, error: 'idempotency key was used for a different request' },
   /** `detail` says whether to wait or to look for what was made. */
   idempotencyUnfinished: { status: 409, error: 'the first request with this idempotency key has not finished' },
+  /** There is no version of the app to go back to. */
+  noEarlierDeployment: { status: 409, error: 'no earlier deployment to roll back to' },
+  /** It has ended. */
+  deploymentOver: { status: 409, error: 'deployment is not under way' },
   appExists: { status: 409, error: 'app already exists' },
   volumeExists: { status: 409, error: 'volume already exists' },
   /** `error` names the volume and who has it. */

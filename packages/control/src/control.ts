@@ -7,6 +7,10 @@ import type { EventStore } from './analytics/event-store.ts'
 import { PostgresEvents } from './analytics/postgres-events.ts'
 import { removeOldEntries } from './audit/audit-statements.ts'
 import { Periodic, type PeriodicWork } from './background/periodic.ts'
+import { Deployer } from './deploying/deployer.ts'
+import { type GitCredentials, NO_CREDENTIALS } from './deploying/git-credentials.ts'
+import { settleOldVersions, unnamedSandboxes } from './deploying/old-versions.ts'
+import { OpenStreams } from './http/proxy/open-streams.ts'
 import { Payments } from './billing/payments.ts'
 import { reportOverage } from './billing/report-overage.ts'
 import { CreditKeeper } from './billing/credit-keeper.ts'
@@ -66,6 +70,10 @@ export interface Control {
   readonly rate: RateLimiter
   /** `null` without a payment provider. */
   readonly payments: Payments | null
+  /** Streams to callers that nothing ends by itself. */
+  readonly openStreams: OpenStreams
+  readonly deployer: Deployer
+  readonly gitCredentials: GitCredentials
   /** Admissions of new sandboxes. */
   readonly creates: TurnsByWorkspace
   stop(): Promise<void>
@@ -93,8 +101,10 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     removeOldRequests,
   ])
   const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
-  const jobs = [...reapers, mails, ...startBackground({ database, events, credit, payments }, log)]
+  const jobs = [...reapers, mails, ...startBackground({ database, fleet, events, credit, payments }, log)]
+  const deployer = new Deployer({ pool: database.pool, lock, log })
   const stop = async () => {
+    await deployer.stop()
     for (const job of jobs) job.stop()
     await fleet.stop()
     // Their calls to agents have ended with the fleet.
@@ -132,6 +142,9 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     metrics,
     rate,
     payments,
+    openStreams: new OpenStreams(),
+    deployer,
+    gitCredentials: NO_CREDENTIALS,
     creates,
     stop,
   }
@@ -143,16 +156,17 @@ function startReapers(remover: Remover, log: Logger) {
     new Reaper(unusedSnapshots(remover), log),
     new Reaper(emptiedOrgs(remover), log),
     new Reaper(deletedApps(remover), log),
+    new Reaper(unnamedSandboxes(remover), log),
     new Reaper(unpaidSandboxes(remover), log),
     new Reaper(liftedSandboxes(remover), log),
   ]
 }
 
-interface Background extends Pick<Control, 'database' | 'events' | 'payments'> {
+interface Background extends Pick<Control, 'database' | 'fleet' | 'events' | 'payments'> {
   readonly credit: CreditKeeper
 }
 
-function startBackground({ database, events, credit, payments }: Background, log: Logger) {
+function startBackground({ database, fleet, events, credit, payments }: Background, log: Logger) {
   const { pool } = database
   const work: PeriodicWork[] = [
     { what: 'look at credit', everyMs: 2_000, run: () => credit.look() },
@@ -160,6 +174,7 @@ function startBackground({ database, events, credit, payments }: Background, log
     { what: 'settling storage', everyMs: 30_000, run: () => settleStorage(pool) },
     { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
     { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },
+    { what: 'old versions of apps', everyMs: 1_000, run: () => settleOldVersions({ database, fleet }, log) },
     { what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) },
   ]
   return work.map((each) => new Periodic(each, log))

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
 import { pino } from 'pino'
 import { startControl } from './control.ts'
+import { runDeployment } from './deploying/run-deployment.ts'
 import { createServer } from './http/server.ts'
 
 /** Milliseconds for requests that run when the process is told to end. */
@@ -16,6 +17,7 @@ const log = pino({ level: config.log_level, redact: ['req.headers.authorization'
 
 const control = await startControl(config, log)
 const server = await createServer(control)
+control.deployer.start((row, creator, cancelled) => runDeployment(control, row, creator, cancelled))
 await server.listen(config.listen)
 log.info({ address: server.server.address() }, 'listening')
 

@@ -2,6 +2,7 @@ import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { getEvents } from '../analytics/get-events.ts'
 import { appRoutes } from '../apps/app-routes.ts'
+import { deploymentRoutes } from '../deployments/deployment-routes.ts'
 import { billingRoutes } from '../billing/billing-routes.ts'
 import { postStripeWebhook } from '../billing/post-stripe-webhook.ts'
 import { getStatement } from '../billing/get-statement.ts'
@@ -136,6 +137,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   await registerProxy(app, control, proxiedRoutes)
   volumeRoutes(app, control)
   appRoutes(app, control)
+  deploymentRoutes(app, control)
   getHostDisk(app, control)
   getLanguages(app)
   getEvents(app, control)

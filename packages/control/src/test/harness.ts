@@ -8,6 +8,7 @@ import { Pool } from 'pg'
 import { pino } from 'pino'
 import type { z } from 'zod'
 import { type Control, startControl } from '../control.ts'
+import { runDeployment } from '../deploying/run-deployment.ts'
 import { createServer } from '../http/server.ts'
 import { mintApiKey } from '../identity/api-key.ts'
 import { insertApiKey } from '../identity/api-key-statements.ts'
@@ -93,6 +94,7 @@ export class Harness {
     const control = await startControl(config, pino({ level: 'silent' }))
     const app = await createServer(control)
     await app.listen(listen)
+    control.deployer.start((row, creator, cancelled) => runDeployment(control, row, creator, cancelled))
     const stop = async () => {
       if (!this.#running.delete(running)) return
       app.server.closeAllConnections()

@@ -7,11 +7,13 @@ import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
 import { withTapStep } from './with-tap.ts'
 
-/** All steps of IMAGES, each after those it needs. The Debian image takes longest, so the templates come first. */
+/** All steps of IMAGES, each after those it needs. The Debian image takes longest, so the templates come first, those that share a disk last. */
 export async function imageSteps(recipesFolder: string, templates: readonly string[] | null): Promise<readonly Step[]> {
   const recipes = await readRecipes(recipesFolder, templates)
+  const sharing = recipes.filter((recipe) => recipe.made_of === 'template')
+  const own = recipes.filter((recipe) => recipe.made_of !== 'template')
   return [
-    ...recipes.map((recipe) => templateStep(recipe, recipesFolder)),
+    ...[...own, ...sharing].map((recipe) => templateStep(recipe, recipesFolder)),
     kernelStep(),
     guestProgramStep(),
     initramfsStep(),

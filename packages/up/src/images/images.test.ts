@@ -108,11 +108,13 @@ describe('sourceLines', () => {
 describe('recipes', () => {
   it('that we ship are whole', async () => {
     const recipes = await readRecipes(templatesFolder, null)
-    expect(recipes.map((recipe) => recipe.name)).toEqual(['base', 'minimal'])
-    expect(recipes[0]).toMatchObject({ cpu: 1, memory_mb: 512, disk_mb: 4096 })
+    expect(recipes.map((recipe) => recipe.name)).toEqual(['app', 'base', 'minimal'])
+    expect(recipes[1]).toMatchObject({ cpu: 1, memory_mb: 512, disk_mb: 4096 })
   })
 
   it('are refused by name when there is none', async () => {
-    await expect(readRecipes(templatesFolder, ['nope'])).rejects.toThrow('There is no template "nope"; there are base')
+    await expect(readRecipes(templatesFolder, ['nope'])).rejects.toThrow(
+      'There is no template "nope"; there are app, base',
+    )
   })
 })

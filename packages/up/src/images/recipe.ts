@@ -27,23 +27,36 @@ export const recipe = z.discriminatedUnion('made_of', [
     /** Folder of the image into which the packages of `npm/package-lock.json`, beside the recipe, are installed. */
     npm_folder: z.string().startsWith('/').optional(),
   }),
+  described.extend({
+    /** The disk of another template, with another size of machine. */
+    made_of: z.literal('template'),
+    /** Name of that template. */
+    disk_of: z.string(),
+  }),
 ])
 
 export type Recipe = z.infer<typeof recipe>
 export type BusyboxRecipe = Extract<Recipe, { made_of: 'busybox' }>
 export type DebianRecipe = Extract<Recipe, { made_of: 'debian' }>
+export type TemplateRecipe = Extract<Recipe, { made_of: 'template' }>
 
 /**
  * @param folder holds one folder a recipe
- * @param names the wanted ones, or `null` for all
+ * @param names the wanted ones, or `null` for all; those whose disk they have come with them
  * @throws {SetupFailure} when a wanted one does not exist
  */
 export async function readRecipes(folder: string, names: readonly string[] | null): Promise<readonly Recipe[]> {
   const known = (await readdir(folder)).sort()
   const unknown = (names ?? []).find((name) => !known.includes(name))
   if (unknown !== undefined) throw new SetupFailure(`There is no template "${unknown}"; there are ${known.join(', ')}.`)
-  const wanted = names ?? known
+  const wanted = await readAll(folder, names ?? known)
+  const disks = wanted.flatMap((each) => (each.made_of === 'template' ? [each.disk_of] : []))
+  const missing = disks.filter((name) => wanted.every((each) => each.name !== name))
+  return [...(await readAll(folder, [...new Set(missing)])), ...wanted]
+}
+
+async function readAll(folder: string, names: readonly string[]): Promise<readonly Recipe[]> {
   return Promise.all(
-    wanted.map(async (name) => recipe.parse(JSON.parse(await readFile(join(folder, name, 'recipe.json'), 'utf8')))),
+    names.map(async (name) => recipe.parse(JSON.parse(await readFile(join(folder, name, 'recipe.json'), 'utf8')))),
   )
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
 import { repositoryRoot } from '../repository.ts'
@@ -7,7 +7,7 @@ import { hashTexts, hashTree } from './content-hash.ts'
 import { buildDebianRoot } from './debian-root.ts'
 import { debianArchitecture } from './debian-package.ts'
 import { makeExt4 } from './ext4-image.ts'
-import type { Recipe } from './recipe.ts'
+import type { Recipe, TemplateRecipe } from './recipe.ts'
 import type { RootFolder } from './root-folder.ts'
 import type { Step, StepWork } from './step.ts'
 
@@ -21,9 +21,9 @@ export function templateStep(recipe: Recipe, recipesFolder: string): Step {
   const inputsHash = async () =>
     hashTexts(VERSION, debianArchitecture(), await bundledVersions(recipe), await hashTree(recipeFolder))
   return {
-    name: `template-${recipe.name}`,
+    name: stepName(recipe.name),
     title: `image ${recipe.name}`,
-    after: [],
+    after: recipe.made_of === 'template' ? [stepName(recipe.disk_of)] : [],
     outputs: [output],
     maxSeconds: 900,
     inputsHash,
@@ -31,7 +31,15 @@ export function templateStep(recipe: Recipe, recipesFolder: string): Step {
   }
 }
 
+function stepName(template: string): string {
+  return `template-${template}`
+}
+
 async function build(recipe: Recipe, recipeFolder: string, work: StepWork, output: string, version: string) {
+  if (recipe.made_of === 'template') {
+    await shareDisk(recipe, work, output, version)
+    return
+  }
   const root =
     recipe.made_of === 'busybox'
       ? await buildBusyboxRoot(recipe, recipeFolder, work)
@@ -45,7 +53,19 @@ async function build(recipe: Recipe, recipeFolder: string, work: StepWork, outpu
   await writeFile(join(output, 'template.json'), `${JSON.stringify(describe(recipe, version, root), null, 2)}\n`)
 }
 
-function describe(recipe: Recipe, version: string, root: RootFolder): TemplateImage {
+/** The same file under a second name: an image is never written again, only replaced as a whole. */
+async function shareDisk(recipe: TemplateRecipe, { imagesDir }: StepWork, output: string, version: string) {
+  const source = join(imagesDir, 'templates', recipe.disk_of)
+  await mkdir(output, { recursive: true })
+  await link(join(source, 'rootfs.ext4'), join(output, 'rootfs.ext4'))
+  const { packages } = templateImage.parse(JSON.parse(await readFile(join(source, 'template.json'), 'utf8')))
+  await writeFile(
+    join(output, 'template.json'),
+    `${JSON.stringify(describe(recipe, version, { packages }), null, 2)}\n`,
+  )
+}
+
+function describe(recipe: Recipe, version: string, root: Pick<RootFolder, 'packages'>): TemplateImage {
   return templateImage.parse({
     name: recipe.name,
     version,

@@ -6,7 +6,6 @@ import type { Control } from '../../control.ts'
 import { isBodyEmpty } from '../request-body.ts'
 import { forward } from './forward.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
-import { OpenStreams } from './open-streams.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxiedRoute } from './proxied-route.ts'
 
@@ -19,7 +18,7 @@ export async function registerProxy(
   control: Control,
   routes: readonly ProxiedRoute[],
 ): Promise<void> {
-  const proxy = { control, openStreams: new OpenStreams() }
+  const proxy = { control, openStreams: control.openStreams }
   app.addHook('preClose', async () => proxy.openStreams.endAll())
   // A scope of its own, because in it bodies stay streams.
   await app.register(async (scope) => {

@@ -1,0 +1,85 @@
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { BuildLog } from './build-log.ts'
+import { DeployFailure } from './deploy-failure.ts'
+import type { GuestShell } from './guest-shell.ts'
+
+/** Where repositories are put in the guest. */
+export const SOURCE_FOLDER = '/srv/app'
+/** Seconds for the commit to come. */
+const FETCH_SECONDS = 300
+
+export interface Source {
+  readonly gitUrl: string
+  /** Branch, tag or commit. */
+  readonly gitRef: string
+  /** `user:password` of this one command; `null` for what anybody may read. */
+  readonly credential: string | null
+}
+
+/**
+ * One commit and none before it. Where the server gives none alone (a shortened one, or one that answers with plain files) all
+ * is fetched. git speaks HTTP and nothing else, also after redirects; with a credential it follows none.
+ */
+const FETCH = `set -u
+rm -rf ${SOURCE_FOLDER}; mkdir -p ${SOURCE_FOLDER}; cd ${SOURCE_FOLDER} || exit 1
+git init -q -b main . && git remote add origin "$SOURCE_URL" || exit 1
+all() { git fetch -q --no-tags origin '+refs/heads/*:refs/remotes/origin/*' && git checkout -q --detach "$1"; }
+one() { git fetch -q --no-tags --depth 1 origin "$SOURCE_REF" 2>/tmp/fetch && git checkout -q --detach FETCH_HEAD; }
+if one; then :
+elif grep -q 'shallow' /tmp/fetch; then git fetch -q --no-tags origin "$SOURCE_REF" && git checkout -q --detach FETCH_HEAD || exit 1
+elif printf %s "$SOURCE_REF" | grep -Eq '^[0-9a-f]{7,40}$' && grep -Eq "couldn't find|not our ref|unadvertised" /tmp/fetch; then all "$SOURCE_REF" || exit 1
+else cat /tmp/fetch >&2; exit 1
+fi
+[ -f .gitmodules ] && echo 'submodules are not fetched'
+printf 'commit %s\\n' "$(git rev-parse HEAD)"
+git log -1 --format='%h %s' | cut -c 1-200
+`
+
+const GIT_SETTINGS = {
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ALLOW_PROTOCOL: 'http:https',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_LFS_SKIP_SMUDGE: '1',
+  GIT_HTTP_LOW_SPEED_LIMIT: '100',
+  GIT_HTTP_LOW_SPEED_TIME: '60',
+  HOME: '/root',
+}
+
+/** @returns the commit that is there now. @throws DeployFailure */
+export async function fetchSource(
+  shell: GuestShell,
+  { gitUrl, gitRef, credential }: Source,
+  log: BuildLog,
+  deadline: Deadline,
+): Promise<string> {
+  const env = { ...GIT_SETTINGS, SOURCE_URL: gitUrl, SOURCE_REF: gitRef, ...settingsFor(credential) }
+  const ran = await shell.run({ cmd: FETCH, env, cwd: '/', timeout_seconds: FETCH_SECONDS }, deadline, (text) =>
+    log.write(text),
+  )
+  log.endLine()
+  const commit = /^commit ([0-9a-f]{40,64})$/m.exec(ran.stdout)?.[1]
+  if (ran.exitCode === 0 && commit !== undefined) return commit
+  throw new DeployFailure(`clone failed: ${lastLine(ran.stderr) ?? `git ended with code ${ran.exitCode}`}`)
+}
+
+function settingsFor(credential: string | null): Record<string, string> {
+  if (credential === null) return {}
+  const header = `Authorization: Basic ${Buffer.from(credential).toString('base64')}`
+  return {
+    GIT_CONFIG_COUNT: '2',
+    GIT_CONFIG_KEY_0: 'http.extraHeader',
+    GIT_CONFIG_VALUE_0: header,
+    GIT_CONFIG_KEY_1: 'http.followRedirects',
+    GIT_CONFIG_VALUE_1: 'false',
+  }
+}
+
+/** What programs say last is usually why. */
+export function lastLine(text: string): string | undefined {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .findLast((line) => line !== '')
+    ?.slice(0, 500)
+}

@@ -1,0 +1,37 @@
+import type { Duplex } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { AgentClient } from '../agents/agent-client.ts'
+import { AgentRefused } from '../agents/agent-failure.ts'
+
+/** A sandbox, and whose credential opens it. */
+export interface GuestAddress {
+  readonly client: AgentClient
+  readonly sandboxId: string
+  readonly workspaceId: string
+  readonly requestId: string
+}
+
+/** A TCP connection to a port inside a sandbox, which is woken for it. @throws AgentRefused 502 when nothing listens; AgentUnreachable */
+export async function openGuestPort(
+  { client, sandboxId, workspaceId, requestId }: GuestAddress,
+  port: number,
+  deadline: Deadline,
+): Promise<Duplex> {
+  const path = `/v1/sandboxes/${sandboxId}/ports/${port}/stream`
+  const answer = await client.upgrade({
+    path,
+    workspaceId,
+    requestId,
+    headers: { connection: 'Upgrade', upgrade: PORT_STREAM_PROTOCOL },
+    signal: deadline.signal,
+  })
+  if (answer.kind === 'refused') {
+    const text = (await buffer(answer.response)).toString()
+    throw new AgentRefused({ method: 'GET', path }, answer.response.statusCode ?? 0, text)
+  }
+  if (answer.head.length > 0) answer.socket.unshift(answer.head)
+  answer.socket.on('error', () => answer.socket.destroy())
+  return answer.socket
+}

@@ -1,0 +1,102 @@
+import type { Deadline } from '@offshoot/kit/deadline'
+import { z } from 'zod'
+import { framework } from '@offshoot/contract/app'
+import { DeployFailure } from './deploy-failure.ts'
+import { SOURCE_FOLDER } from './fetch-source.ts'
+import type { GuestShell } from './guest-shell.ts'
+
+/** Bytes of a file that says how to build. */
+const MAX_FILE_BYTES = 256 * 1024
+const READ_SECONDS = 60
+const NO_FOLDER = 3
+const OUTSIDE = 4
+
+const READ = `cd -- "${SOURCE_FOLDER}/$ROOT" 2>/dev/null || exit ${NO_FOLDER}
+here=$(pwd -P)
+case "$here/" in ${SOURCE_FOLDER}/*) ;; *) exit ${OUTSIDE};; esac
+printf 'folder %s\\n' "$here"
+for file in offshoot.json package.json Procfile; do
+  [ -f "$file" ] && printf 'file %s %s\\n' "$file" "$(head -c ${MAX_FILE_BYTES} "$file" | base64 -w 0)"
+done
+ls -1A | head -n 2000 | sed 's/^/entry /'
+`
+
+const command = z.string().max(8192).optional()
+
+/** `offshoot.json`, in the folder that is built. */
+const settings = z.object({
+  framework: framework.optional(),
+  install_command: command,
+  build_command: command,
+  start_command: command,
+  /** Folder with the files of a static site, below the one that is built. */
+  output_directory: z.string().max(1024).optional(),
+})
+export type ProjectSettings = z.infer<typeof settings>
+
+const packageJson = z.object({
+  main: z.string().optional().catch(undefined),
+  scripts: z.record(z.string(), z.unknown()).default({}).catch({}),
+  dependencies: z.record(z.string(), z.unknown()).default({}).catch({}),
+  devDependencies: z.record(z.string(), z.unknown()).default({}).catch({}),
+})
+export type PackageJson = z.infer<typeof packageJson>
+
+/** What the folder that is to be built says of itself. */
+export interface Project {
+  /** Absolute, in the guest. */
+  readonly folder: string
+  readonly entries: ReadonlySet<string>
+  readonly settings: ProjectSettings
+  readonly packageJson: PackageJson | null
+  readonly procfile: string | null
+}
+
+/** @throws DeployFailure */
+export async function readProject(shell: GuestShell, rootDirectory: string, deadline: Deadline): Promise<Project> {
+  const env = { ROOT: rootDirectory }
+  const { exitCode, stdout } = await shell.run({ cmd: READ, env, cwd: '/', timeout_seconds: READ_SECONDS }, deadline)
+  if (exitCode === NO_FOLDER) throw new DeployFailure(`root_directory ${rootDirectory} is not in the repository`)
+  if (exitCode === OUTSIDE) throw new DeployFailure(`root_directory ${rootDirectory} leads out of the repository`)
+  if (exitCode !== 0) throw new DeployFailure(`the repository could not be read (code ${exitCode})`)
+  return parseProject(stdout)
+}
+
+/** @throws DeployFailure */
+export function parseProject(listing: string): Project {
+  const lines = listing.split('\n')
+  const after = (prefix: string) =>
+    lines.flatMap((line) => (line.startsWith(prefix) ? [line.slice(prefix.length)] : []))
+  const files = new Map(
+    after('file ').map((line) => {
+      const space = line.indexOf(' ')
+      return [line.slice(0, space), Buffer.from(line.slice(space + 1), 'base64').toString('utf8')]
+    }),
+  )
+  return {
+    folder: after('folder ')[0] ?? SOURCE_FOLDER,
+    entries: new Set(after('entry ')),
+    settings: parseFile(files, 'offshoot.json', settings) ?? {},
+    packageJson: parseFile(files, 'package.json', packageJson),
+    procfile: files.get('Procfile') ?? null,
+  }
+}
+
+function parseFile<Schema extends z.ZodType>(
+  files: ReadonlyMap<string, string>,
+  name: string,
+  schema: Schema,
+): z.output<Schema> | null {
+  const text = files.get(name)
+  if (text === undefined) return null
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new DeployFailure(`${name} is no JSON`)
+  }
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw new DeployFailure(`${name}: ${issue?.path.join('.')}: ${issue?.message}`)
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import { APP_TEMPLATE } from '@offshoot/contract/app'
+import { ApiError } from '@offshoot/contract/errors'
+import type { SandboxId } from '@offshoot/contract/ids'
+import { createSandboxBody } from '@offshoot/contract/sandbox'
+import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { AgentRefused, AgentUnreachable } from '../agents/agent-failure.ts'
+import { openEnvironment } from '../apps/app-environment.ts'
+import { appById } from '../apps/app-statements.ts'
+import type { Control } from '../control.ts'
+import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import {
+  failDeployment,
+  MAX_ATTEMPTS,
+  nameSandbox,
+  setCommit,
+  setDeploying,
+} from '../deployments/deployment-statements.ts'
+import { createSandbox } from '../sandboxes/create-sandbox.ts'
+import { liveAgent } from '../sandboxes/live-agent.ts'
+import { BuildLog } from './build-log.ts'
+import { type BuildPlan, planBuild } from './build-plan.ts'
+import { DeployFailure, NoLongerWanted } from './deploy-failure.ts'
+import { type Deploying, mustBeOurs } from './deploying.ts'
+import { fetchSource, lastLine } from './fetch-source.ts'
+import { GuestShell } from './guest-shell.ts'
+import { makeLive } from './make-live.ts'
+import { type Project, readProject } from './read-project.ts'
+import { buildEnvironment } from './start-app.ts'
+import { startVersion } from './start-version.ts'
+import { wakeVersion } from './wake-version.ts'
+
+/** Milliseconds from the first step to the last: what takes longer has failed. */
+const DEPLOY_MS = 20 * 60_000
+/** Seconds of installing, and of building. */
+const STEP_SECONDS = 15 * 60
+
+/**
+ * One deployment from its claim to its end, which is in the row whatever happens: `live`, or `failed` with the reason.
+ *
+ *     building: sandbox → clone → install → build    (or: the sandbox in which the same build sleeps)
+ *     deploying: start → three answers in a row → live
+ *
+ * The row is written before each step, under a condition that holds only as long as the deployment is wanted and ours. Its sandbox
+ * is named in the row before it is made; a sandbox that no row names is deleted. A process that dies leaves a row that
+ * another takes up, from the beginning.
+ */
+export async function runDeployment(
+  control: Control,
+  row: DeploymentRow,
+  creator: number,
+  cancelled: AbortSignal,
+): Promise<void> {
+  const { pool } = control.database
+  const log = new BuildLog(pool, row.id)
+  const deadline = Deadline.after(DEPLOY_MS, `deploy of ${row.app_id}`, cancelled)
+  try {
+    const [app] = await appById(pool, row.app_id)
+    if (app === undefined) throw new NoLongerWanted()
+    if (row.attempts > MAX_ATTEMPTS) throw new DeployFailure('the service was interrupted each time it was tried')
+    if (row.attempts > 1) log.say('the service was interrupted: from the beginning')
+    await deploy({ control, app, row, creator, log, deadline })
+  } catch (error) {
+    // A process that ends leaves the row to the next one.
+    if (cancelled.aborted && cancelled.reason === 'ending') return
+    const reason = reasonOf(error)
+    log.say(`failed: ${reason}`)
+    await log.close().catch(() => undefined)
+    control.log.info({ deployment: row.id, app: row.app_id, err: error }, 'deployment failed')
+    await failDeployment(pool, row.id, creator, reason)
+  } finally {
+    await log.close().catch(() => undefined)
+  }
+}
+
+async function deploy(deploying: Deploying): Promise<void> {
+  const { control, row, creator, log } = deploying
+  const isRollback = row.origin_id !== row.id
+  const woken = isRollback ? await wakeVersion(deploying) : null
+  if (woken === null) await buildAndStart(deploying)
+  log.say('live')
+  await log.close()
+  await makeLive(control, row, creator)
+}
+
+async function buildAndStart(deploying: Deploying): Promise<void> {
+  const { app, control, log, deadline } = deploying
+  log.say('==> sandbox')
+  const shell = await makeSandbox(deploying)
+  log.say('==> clone')
+  const { git_url: gitUrl } = app
+  const gitRef = deploying.row.git_commit ?? deploying.row.git_ref
+  const credential = await control.gitCredentials.of(app)
+  const commit = await fetchSource(shell, { gitUrl, gitRef, credential }, log, deadline)
+  await mustBeOurs(setCommit(control.database.pool, deploying.row.id, deploying.creator, commit))
+  const project = await readProject(shell, app.root_directory ?? '', deadline)
+  const plan = planBuild(app, project)
+  log.say(`framework: ${plan.framework}`)
+  const env = openEnvironment(control.appSecrets, app)
+  await build(deploying, shell, plan, project, env)
+  await mustBeOurs(setDeploying(control.database.pool, deploying.row.id, deploying.creator))
+  await startVersion(deploying, shell, plan, project, env)
+}
+
+/** Persistent, so that it sleeps when nobody asks for it. */
+async function makeSandbox({ control, app, row, creator, deadline }: Deploying): Promise<GuestShell> {
+  const id = randomUUID() as SandboxId
+  const requestId = randomUUID()
+  await mustBeOurs(nameSandbox(control.database.pool, row.id, creator, id))
+  const made = await createSandbox(control, {
+    id,
+    workspaceId: app.workspace_id,
+    requestId,
+    manager: { by: 'app', id: app.id },
+    body: createSandboxBody.parse({
+      template: APP_TEMPLATE,
+      persistent: true,
+      idle_timeout_seconds: app.idle_timeout_seconds,
+      metadata: { app_id: app.id, deployment_id: row.id },
+    }),
+  })
+  deadline.throwIfOver()
+  return new GuestShell(liveAgent(control, made), id, app.workspace_id, requestId)
+}
+
+async function build(
+  { log, deadline, row }: Deploying,
+  shell: GuestShell,
+  plan: BuildPlan,
+  project: Project,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  const steps = { install: plan.install, build: plan.build }
+  for (const [name, cmd] of Object.entries(steps)) {
+    if (cmd === null) continue
+    log.say(`==> ${name}: ${cmd}`)
+    const body = {
+      cmd,
+      cwd: project.folder,
+      env: buildEnvironment(env, row.port, project),
+      timeout_seconds: STEP_SECONDS,
+    }
+    const { exitCode, stderr, stdout } = await shell.run(body, deadline, (text) => log.write(text))
+    log.endLine()
+    if (exitCode === 0) continue
+    const said = lastLine(stderr) ?? lastLine(stdout)
+    throw new DeployFailure(`${name} failed with code ${exitCode}${said === undefined ? '' : `: ${said}`}`)
+  }
+}
+
+/** For the row: what whoever asked for the deploy can do something about. */
+function reasonOf(error: unknown): string {
+  if (error instanceof DeployFailure) return error.message
+  if (error instanceof NoLongerWanted || (error as Error | undefined)?.name === 'AbortError') return 'cancelled'
+  if (error instanceof DeadlineExceeded) return `it took longer than ${DEPLOY_MS / 60_000} minutes`
+  if (error instanceof ApiError)
+    return error.body.detail === undefined ? error.message : `${error.message}: ${error.body.detail}`
+  if (error instanceof AgentUnreachable) return 'the host of its sandbox went away'
+  if (error instanceof AgentRefused) return `its sandbox could not go on: ${error.body.error}`
+  return `internal error: ${error instanceof Error ? error.message : 'unknown'}`
+}

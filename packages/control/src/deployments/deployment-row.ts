@@ -1,0 +1,56 @@
+import type { Deployment, DeploymentStatus } from '@offshoot/contract/deployment'
+import type { AppId, DeploymentId, SandboxId } from '@offshoot/contract/ids'
+
+/** A row of `app_deployments`. */
+export interface DeploymentRow {
+  readonly id: DeploymentId
+  readonly app_id: AppId
+  readonly status: DeploymentStatus
+  readonly git_ref: string
+  readonly git_commit: string | null
+  /** The deployment whose build it is: its own id but for rollbacks. */
+  readonly origin_id: DeploymentId
+  readonly sandbox_id: SandboxId | null
+  /** That the app listens on. */
+  readonly port: number
+  readonly error: string | null
+  /** How often a process has begun it. */
+  readonly attempts: number
+  readonly created_at: Date
+  readonly started_at: Date | null
+  readonly finished_at: Date | null
+}
+
+const COLUMNS = [
+  'id',
+  'app_id',
+  'status',
+  'git_ref',
+  'git_commit',
+  'origin_id',
+  'sandbox_id',
+  'port',
+  'error',
+  'attempts',
+  'created_at',
+  'started_at',
+  'finished_at',
+] as const satisfies readonly (keyof DeploymentRow)[]
+
+/** The select list of a {@link DeploymentRow}, of a table or alias `d`. */
+export const DEPLOYMENT_COLUMNS = COLUMNS.map((column) => `d.${column}`).join(', ')
+
+export function presentDeployment(row: DeploymentRow): Deployment {
+  return {
+    id: row.id,
+    app_id: row.app_id,
+    status: row.status,
+    git_ref: row.git_ref,
+    git_commit: row.git_commit,
+    sandbox_id: row.sandbox_id,
+    error: row.error,
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    finished_at: row.finished_at?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,23 @@
+import type pg from 'pg'
+import { type BuildLogRow, buildLogAfter } from './build-log-statements.ts'
+
+/** Pieces that are read at once. */
+const PIECES = 256
+
+/** All pieces after the one with that number, in order, as far as they are written by now. */
+export async function* readBuildLog(pool: pg.Pool, deploymentId: string, after = '0'): AsyncGenerator<BuildLogRow> {
+  for (let last = after; ;) {
+    const rows = await buildLogAfter(pool, deploymentId, last, PIECES)
+    yield* rows
+    const end = rows.at(-1)
+    if (end === undefined || rows.length < PIECES) return
+    last = end.number
+  }
+}
+
+/** As one text. */
+export async function wholeBuildLog(pool: pg.Pool, deploymentId: string): Promise<string> {
+  let whole = ''
+  for await (const { text } of readBuildLog(pool, deploymentId)) whole += text
+  return whole
+}

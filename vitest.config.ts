@@ -22,6 +22,7 @@ export default defineConfig({
         test: {
           name: 'vm',
           include: ['packages/*/src/**/*.vm.test.ts'],
+          globalSetup: ['packages/agent/src/test/bakes-folder.ts'],
           pool: 'forks',
           testTimeout: 120_000,
           hookTimeout: 180_000,
@@ -31,6 +32,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['tests/**/*.test.ts'],
+          globalSetup: ['tests/setup/seed-folder.ts'],
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 240_000,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -26,7 +26,7 @@ const oneSentence = /^[^\n]+\.\n$/
 
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('up')
+  offshoot = await Offshoot.startFirst('up')
 })
 afterAll(async () => {
   await offshoot?.destroy()
@@ -93,6 +93,35 @@ describe('bin/up', () => {
     expect(refused.code).toBe(1)
     expect(refused.errors).toMatch(oneSentence)
     await rm(folder, { recursive: true })
+  })
+})
+
+describe('bin/up --prepare', () => {
+  it('makes what a first start would make, starts nothing, and leaves the start nothing to make', async () => {
+    // A copy of a directory that was prepared.
+    const prepared = await Offshoot.start('up-prepared')
+    try {
+      expect(prepared.output).toMatch(/^ready /m)
+      expect(prepared.output).not.toContain('baking template')
+      const { id } = await prepared.create()
+      expect((await prepared.exec(id, 'echo works')).stdout).toBe('works\n')
+    } finally {
+      await prepared.destroy()
+    }
+  })
+
+  it('does so as often as it is asked to, and refuses a directory in use', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
+    const prepare = () => run('--prepare', '--data-dir', folder, '--images-dir', imagesDir)
+    expect(await prepare()).toMatchObject({ code: 0, output: expect.stringContaining('baking template') })
+    const credentials = async () => JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8'))
+    const { jwt: _, ...made } = await credentials()
+    expect(JSON.parse(await readFile(join(folder, 'up.json'), 'utf8')).services).toEqual({})
+    expect(await prepare()).toMatchObject({ code: 0, output: expect.not.stringContaining('baking template') })
+    expect(await credentials()).toMatchObject(made)
+    await rm(folder, { recursive: true })
+    const refused = await run('--prepare', '--data-dir', offshoot.dataDir, '--images-dir', imagesDir)
+    expect(refused).toMatchObject({ code: 1, errors: expect.stringMatching(oneSentence) })
   })
 })
 

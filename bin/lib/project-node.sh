@@ -27,3 +27,6 @@ if ! is_installed "$lock_hash"; then
   [ -x "$node" ] || fail "There is no Node.js 24 for this machine ($(uname -sm)); Offshoot runs on Linux, x86_64 and aarch64."
   echo "$lock_hash" >"$modules/.offshoot-lock"
 fi
+
+# Node.js keeps what it has compiled: a third of what our processes need to start. Where it cannot write it goes on without.
+export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE-$root/.offshoot/compile-cache}"

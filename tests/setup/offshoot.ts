@@ -4,6 +4,7 @@ import { readFile, readdir, readlink, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type ProcessIdentity, identifyProcess } from '@offshoot/kit/process-identity'
 import { type Answer, type Call, call } from './http.ts'
+import { layOutFromSeed } from './seed.ts'
 import { until } from './until.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
@@ -53,7 +54,16 @@ export class Offshoot {
     return new Offshoot(join(repository, '.offshoot/tests', `${name}-${process.pid}`), options)
   }
 
+  /** Started; most of what a first start makes is a copy (`seed.ts`). */
   static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {
+    const offshoot = Offshoot.prepare(`${LONG}-${name}`, options)
+    await layOutFromSeed(offshoot.dataDir, imagesDir, options.templates === undefined ? ['minimal'] : options.templates)
+    await offshoot.up()
+    return offshoot
+  }
+
+  /** Started in a new data directory, as at a user's first time. */
+  static async startFirst(name: string, options: StartOptions = {}): Promise<Offshoot> {
     const offshoot = Offshoot.prepare(`${LONG}-${name}`, options)
     await offshoot.up()
     return offshoot

@@ -6,6 +6,7 @@ describe('parseArguments', () => {
     expect(parseArguments([], {}, '/home/me')).toEqual({
       command: 'up',
       dataDir: '/home/me/.offshoot',
+      isDataDirNamed: false,
       imagesDir: '/home/me/.offshoot/images',
       port: 8080,
       edgePort: null,
@@ -37,6 +38,7 @@ describe('parseArguments', () => {
     expect(parseArguments(args, { ...env, ...memory }, '/w')).toEqual({
       command: 'down',
       dataDir: '/w/d',
+      isDataDirNamed: true,
       imagesDir: '/i',
       port: 0,
       edgePort: 9000,

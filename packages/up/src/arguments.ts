@@ -13,7 +13,8 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
   --edge-port N     port of the sandboxes' preview addresses (default 8081, or a free one where that is taken)
   --images-dir DIR  where built images are kept, to share them between data directories (default DIR/images)
   --yes             install missing Debian packages without asking
-  --prepare         only build what a start needs and is shared between data directories; start nothing
+  --prepare         only build what a start needs and is shared between data directories; start nothing. Where --data-dir
+                    is given, what DIR's first start would make as well: its database, first user and snapshots of templates
   --down            end the services and every VM of DIR; removes nothing
   --help            this text
 
@@ -33,6 +34,8 @@ export interface UpArguments {
   readonly command: 'up' | 'prepare' | 'down' | 'help'
   /** Absolute. */
   readonly dataDir: string
+  /** Whether `--data-dir` named it: `--prepare` then prepares that directory too. */
+  readonly isDataDirNamed: boolean
   /** Absolute. */
   readonly imagesDir: string
   /** 0 for a free one. */
@@ -87,6 +90,7 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
   return {
     command: commandOf(values),
     dataDir,
+    isDataDirNamed: values['data-dir'] !== undefined,
     imagesDir: values['images-dir'] === undefined ? resolve(dataDir, 'images') : resolve(cwd, values['images-dir']),
     port: parsePortOf('--port', values.port ?? '8080'),
     edgePort: values['edge-port'] === undefined ? null : parsePortOf('--edge-port', values['edge-port']),

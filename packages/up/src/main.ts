@@ -31,7 +31,7 @@ async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: Abort
     case 'down':
       return down(args)
     case 'prepare':
-      return prepare(args, stop)
+      return args.isDataDirNamed ? up(args, stop, hurry) : prepare(args, stop)
     case 'up':
       return up(args, stop, hurry)
   }

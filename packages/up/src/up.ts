@@ -5,30 +5,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
 import type { UpArguments } from './arguments.ts'
-import { readCommit } from './config/commit.ts'
-import { baseUrl, HOST, previewAddress, writeConfiguration } from './config/configuration.ts'
-import { bootstrap } from './config/credentials.ts'
-import { readOperatorKey } from './config/operator-key.ts'
-import { secret } from './config/secret.ts'
-import { readSettings } from './config/settings.ts'
+import { baseUrl, HOST } from './config/configuration.ts'
+import type { Credentials } from './config/credentials.ts'
 import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './data-layout.ts'
 import { takeLock, type ExclusiveLock } from '@offshoot/kit/exclusive-lock'
+import { fillDataDir, type FillDataDir } from './fill-data-dir.ts'
 import { ensureDebianPackages } from './host/debian-packages.ts'
 import { findFreePort, isPortFree } from './host/free-port.ts'
 import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
-import { buildImages } from './images/build-images.ts'
 import { imageSteps } from './images/image-steps.ts'
 import { isAnyMissing } from './images/run-steps.ts'
 import type { Step } from './images/step.ts'
 import { NODE_OPTIONS } from './node-options.ts'
-import { prepareAgent } from './prepare-agent.ts'
-import { Progress } from './progress.ts'
 import { readyLines } from './ready-lines.ts'
 import { repositoryRoot, templatesFolder } from './repository.ts'
 import { endOrphans } from './services/orphans.ts'
-import { ensureCluster } from './services/postgres-cluster.ts'
-import { postgresPrograms } from './services/postgres-install.ts'
-import { postgresService, removeStalePidFile, waitForPostgres } from './services/postgres-service.ts'
 import { readRunningRecord, RunningRecord, type Ports } from './services/running-record.ts'
 import { STOP_ORDER } from './services/stopping.ts'
 import { Supervisor, type Service } from './services/supervisor.ts'
@@ -38,10 +29,9 @@ import { waitUntilHealthy, waitUntilListening } from './wait-until-healthy.ts'
 /** Where previews are, unless somebody else is there already. */
 const USUAL_EDGE_PORT = 8081
 
-/** Another bin/up may be building the same images from nothing. */
-
 /**
  * Sets up, starts, and runs until `stop` is aborted (then the services are ended in order; VMs stay) or a service is given up.
+ * With the command `prepare` it ends where the services would be started: the next start has nothing left to make.
  * @param hurry aborted when the user asks a second time: what still runs is killed
  * @throws {SetupFailure}
  */
@@ -70,12 +60,16 @@ async function lockDataDir(layout: DataLayout): Promise<ExclusiveLock> {
 
 async function checkHost(args: UpArguments, layout: DataLayout, steps: readonly Step[]): Promise<void> {
   if (process.platform !== 'linux') throw new SetupFailure('Offshoot runs on Linux only.')
+  if (args.command === 'up') await checkPorts(args)
+  const isSetup = await isAnyMissing(steps, layout.imagesDir)
+  await checkResources([layout.imagesDir, layout.dir], isSetup ? SETUP_NEEDS : START_NEEDS)
+}
+
+async function checkPorts(args: UpArguments): Promise<void> {
   if (args.port !== 0 && !(await isPortFree(HOST, args.port)))
     throw new SetupFailure(`Port ${args.port} is taken: choose another one with --port.`)
   if (args.edgePort && !(await isPortFree(HOST, args.edgePort)))
     throw new SetupFailure(`Port ${args.edgePort} is taken: choose another one with --edge-port.`)
-  const isSetup = await isAnyMissing(steps, layout.imagesDir)
-  await checkResources([layout.imagesDir, layout.dir], isSetup ? SETUP_NEEDS : START_NEEDS)
 }
 
 async function run(
@@ -102,7 +96,10 @@ async function run(
     throw new SetupFailure(`${name} kept dying and was given up; the reason is in ${layout.logs}/${name}.log.`)
   })
   try {
-    await Promise.race([givenUp, start(args, layout, steps, ports, supervisor, stop)])
+    const filled = fillDataDir({ args, layout, steps, ports, supervisor, stop })
+    const credentials = await Promise.race([givenUp, filled])
+    if (args.command === 'prepare') return
+    await Promise.race([givenUp, serve({ args, layout, ports, supervisor, stop }, credentials)])
     await Promise.race([givenUp, aborted(stop)])
   } finally {
     givenUp.catch(() => undefined)
@@ -111,10 +108,12 @@ async function run(
 }
 
 /** Preview addresses are passed around: as long as nobody asks for another port, it stays the same over restarts. */
-async function edgePort({ port, edgePort: wanted }: UpArguments, layout: DataLayout): Promise<number> {
+async function edgePort({ command, port, edgePort: wanted }: UpArguments, layout: DataLayout): Promise<number> {
   if (wanted !== null) return wanted === 0 ? findFreePort(HOST) : wanted
   const earlier = (await readRunningRecord(layout.runningRecord))?.edgePort
   const usual = port === 0 ? [] : [USUAL_EDGE_PORT]
+  // Nobody listens yet, so that it may be taken for now.
+  if (command === 'prepare') return earlier ?? USUAL_EDGE_PORT
   for (const candidate of earlier ? [earlier, ...usual] : usual) {
     if (candidate !== port && (await isPortFree(HOST, candidate))) return candidate
   }
@@ -127,47 +126,10 @@ async function startRecord(layout: DataLayout, ports: Ports): Promise<RunningRec
   return RunningRecord.create(layout.runningRecord, self, ports)
 }
 
-async function start(
-  args: UpArguments,
-  layout: DataLayout,
-  steps: readonly Step[],
-  ports: Ports,
-  supervisor: Supervisor,
-  stop: AbortSignal,
+async function serve(
+  { args, layout, ports, supervisor, stop }: Omit<FillDataDir, 'steps'>,
+  credentials: Credentials,
 ): Promise<void> {
-  const settings = await readSettings(layout.settings)
-  const progress = new Progress([...steps.map((step) => step.name), 'bakes'])
-  const programs = await postgresPrograms()
-  const databasePassword = await both(
-    ensureCluster(layout, programs, stop),
-    buildImages(layout.imagesDir, steps, progress, stop),
-  )
-  const operatorKey = await readOperatorKey(layout.secrets)
-  await writeConfiguration({
-    layout,
-    ports,
-    templates: args.templates,
-    maxUploadBytes: args.maxUploadBytes,
-    network: args.network,
-    poolMemoryMib: args.poolMemoryMib,
-    commitLimitMib: args.commitLimitMib,
-    limits: args.limits,
-    preview: args.preview,
-    agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
-    edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
-    databasePassword,
-    operatorKey,
-    settings,
-    commit: await readCommit(),
-  })
-  await removeStalePidFile(layout)
-  supervisor.start(await postgresService(layout, programs, ports.postgres))
-  const credentials = await both(
-    waitForPostgres(layout, supervisor, stop).then(() =>
-      bootstrap(layout, baseUrl(ports), previewAddress({ ports, preview: args.preview }), operatorKey, stop),
-    ),
-    prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop),
-  )
   supervisor.start(nodeService('agent', layout.agentConfig))
   supervisor.start(nodeService('control', layout.controlConfig))
   supervisor.start(nodeService('edge', layout.edgeConfig))
@@ -180,14 +142,6 @@ async function start(
 function nodeService(name: 'agent' | 'control' | 'edge', config: string): Service {
   const entry = `${repositoryRoot}/packages/${name}/src/main.ts`
   return { name, file: process.execPath, args: [...NODE_OPTIONS, entry, config], cwd: '/' }
-}
-
-/** Waits for both, also when one fails: nothing of it goes on behind the back of whoever cleans up. */
-async function both<T>(wanted: Promise<T>, other: Promise<unknown>): Promise<T> {
-  const [first, second] = await Promise.allSettled([wanted, other])
-  if (first.status === 'rejected') throw first.reason
-  if (second.status === 'rejected') throw second.reason
-  return first.value
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

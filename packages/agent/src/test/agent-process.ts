@@ -11,6 +11,7 @@ import type { AgentConfigFile } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../host/find-vm-processes.ts'
+import { shareBakes } from './shared-bakes.ts'
 
 const SOURCE = join(import.meta.dirname, '..')
 export const WORKSPACE = '11111111-1111-4111-8111-111111111111'
@@ -67,7 +68,7 @@ export class AgentProcess {
   }
 
   /**
-   * @param folder to share with another agent; a new one when absent
+   * @param folder to share with another agent; a new one when absent, which has its bakes already
    * @param options without spare guests unless they say otherwise: every VM is then a sandbox's
    */
   static async create(
@@ -92,6 +93,9 @@ export class AgentProcess {
       ...options,
     }
     await writeFile(agent.#config, JSON.stringify(config))
+    // A place of the caller's may be another file system; other images are other bakes.
+    if (folder === undefined && options.images_dir === undefined)
+      await shareBakes(`agent-${config.templates?.join()}`, agent.dataDir, () => agent.run('prepare.ts'))
     return agent
   }
 

@@ -17,6 +17,7 @@ import { releaseGuest } from '../vm/hold.ts'
 import { Images } from '../vm/images.ts'
 import { restore, type Restore } from '../vm/restore.ts'
 import type { Vm } from '../vm/vm.ts'
+import { shareBakes } from './shared-bakes.ts'
 
 const LIFE_MS = 100_000
 const MAX_OUTPUT_BYTES = 64 * 1024
@@ -59,14 +60,18 @@ export class VmHost {
     const [found] = usable
     if (!found) throw new Error(`${template} has not been built`)
     const image = { ...found, memory_mb: memoryMib ?? found.memory_mb }
-    const host = await chooseAccelerator(dir.acceleratorFile, qemu.version, () => Promise.resolve(false))
-    const machineOf = ({ cpu, memory_mb }: { cpu: number; memory_mb: number }) => ({
-      ...host,
-      vcpus: cpu,
-      memoryMib: memory_mb,
-      network: 'user' as const,
-    })
-    const baked = await new Bakes({ folder: dir.bakes, images, qemu, slot: slotOfBakes, machineOf }).ensure(image)
+    const bake = async () => {
+      const host = await chooseAccelerator(dir.acceleratorFile, qemu.version, () => Promise.resolve(false))
+      const machineOf = ({ cpu, memory_mb }: { cpu: number; memory_mb: number }) => ({
+        ...host,
+        vcpus: cpu,
+        memoryMib: memory_mb,
+        network: 'user' as const,
+      })
+      return new Bakes({ folder: dir.bakes, images, qemu, slot: slotOfBakes, machineOf }).ensure(image)
+    }
+    await shareBakes(`vm-host-${template}-${image.memory_mb}`, dir.root, bake)
+    const baked = await bake()
     return new VmHost(dir, qemu, baked, await loadSigningKey(dir.checkpointKey))
   }
 

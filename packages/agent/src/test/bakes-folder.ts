@@ -1,0 +1,18 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** For the bakes that the test files of a run share (`shared-bakes.ts`). */
+    readonly bakesFolder: string
+  }
+}
+
+/** Begins and ends a run of the tests with VMs. */
+export default async function bakesFolder(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-bakes-'))
+  project.provide('bakesFolder', folder)
+  return () => rm(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,76 @@
+import type { UpArguments } from './arguments.ts'
+import { readCommit } from './config/commit.ts'
+import { baseUrl, previewAddress, writeConfiguration } from './config/configuration.ts'
+import { bootstrap, type Credentials } from './config/credentials.ts'
+import { readOperatorKey } from './config/operator-key.ts'
+import { secret } from './config/secret.ts'
+import { readSettings } from './config/settings.ts'
+import type { DataLayout } from './data-layout.ts'
+import { buildImages } from './images/build-images.ts'
+import type { Step } from './images/step.ts'
+import { prepareAgent } from './prepare-agent.ts'
+import { Progress } from './progress.ts'
+import { ensureCluster } from './services/postgres-cluster.ts'
+import { postgresPrograms } from './services/postgres-install.ts'
+import { postgresService, removeStalePidFile, waitForPostgres } from './services/postgres-service.ts'
+import type { Ports } from './services/running-record.ts'
+import type { Supervisor } from './services/supervisor.ts'
+
+export interface FillDataDir {
+  readonly args: UpArguments
+  readonly layout: DataLayout
+  /** Of the images. */
+  readonly steps: readonly Step[]
+  readonly ports: Ports
+  /** Gets PostgreSQL, which stays. */
+  readonly supervisor: Supervisor
+  readonly stop: AbortSignal
+}
+
+/**
+ * Everything that the services find when they are started: images, cluster, configuration, the first user, bakes. What is there already
+ * takes no time.
+ */
+export async function fillDataDir({ args, layout, steps, ports, supervisor, stop }: FillDataDir): Promise<Credentials> {
+  const settings = await readSettings(layout.settings)
+  const progress = new Progress([...steps.map((step) => step.name), 'bakes'])
+  const programs = await postgresPrograms()
+  const databasePassword = await both(
+    ensureCluster(layout, programs, stop),
+    buildImages(layout.imagesDir, steps, progress, stop),
+  )
+  const operatorKey = await readOperatorKey(layout.secrets)
+  await writeConfiguration({
+    layout,
+    ports,
+    templates: args.templates,
+    maxUploadBytes: args.maxUploadBytes,
+    network: args.network,
+    poolMemoryMib: args.poolMemoryMib,
+    commitLimitMib: args.commitLimitMib,
+    limits: args.limits,
+    preview: args.preview,
+    agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
+    edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
+    databasePassword,
+    operatorKey,
+    settings,
+    commit: await readCommit(),
+  })
+  await removeStalePidFile(layout)
+  supervisor.start(await postgresService(layout, programs, ports.postgres))
+  return both(
+    waitForPostgres(layout, supervisor, stop).then(() =>
+      bootstrap(layout, baseUrl(ports), previewAddress({ ports, preview: args.preview }), operatorKey, stop),
+    ),
+    prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop),
+  )
+}
+
+/** Waits for both, also when one fails: nothing of it goes on behind the back of whoever cleans up. */
+async function both<T>(wanted: Promise<T>, other: Promise<unknown>): Promise<T> {
+  const [first, second] = await Promise.allSettled([wanted, other])
+  if (first.status === 'rejected') throw first.reason
+  if (second.status === 'rejected') throw second.reason
+  return first.value
+}

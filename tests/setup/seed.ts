@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process'
+import { access, mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { takeLock } from '@offshoot/kit/exclusive-lock'
+
+const run = promisify(execFile)
+const up = resolve(import.meta.dirname, '../../bin/up')
+const MAKE_S = 300
+
+/** Of an agent's folder, what is the same in every data directory. Without its id, a copy's agent becomes one of its own. */
+const SHARED_BY_AGENTS = ['accelerator.json', 'bakes']
+const COPIED = ['postgres', 'secrets', 'control', 'credentials.json']
+
+/**
+ * Makes `dataDir` what `bin/up --prepare` would: a cluster with the first user, and baked templates. All that takes seconds, so it is
+ * done once in a run and copied; what nobody ever writes again is shared.
+ */
+export async function layOutFromSeed(
+  dataDir: string,
+  imagesDir: string,
+  templates: readonly string[] | null,
+): Promise<void> {
+  const seed = await seedOf(imagesDir, templates?.includes('base') === false ? 'minimal' : 'minimal,base')
+  const agent = join(dataDir, 'agent')
+  await mkdir(agent, { recursive: true, mode: 0o711 })
+  await copy(
+    COPIED.map((name) => join(seed, name)),
+    dataDir,
+  )
+  await copy(
+    SHARED_BY_AGENTS.map((name) => join(seed, 'agent', name)),
+    agent,
+    '--link',
+  )
+}
+
+async function copy(paths: readonly string[], into: string, ...flags: readonly string[]): Promise<void> {
+  await run('cp', ['--archive', '--reflink=auto', ...flags, ...paths, into])
+}
+
+/** Made by the first test file that needs it; the others wait. */
+async function seedOf(imagesDir: string, templates: string): Promise<string> {
+  // Benches start servers too, and load Vitest where there is none.
+  const { inject } = await import('vitest')
+  const seed = join(inject('seedFolder'), templates)
+  const isMade = `${seed}.made`
+  const lock = await takeLock(`${seed}.lock`, MAKE_S)
+  if (lock === null) throw new Error(`${seed} is not made after ${MAKE_S} s`)
+  try {
+    if (await exists(isMade)) return seed
+    const env = { ...process.env, OFFSHOOT_TEMPLATES: templates }
+    await run(up, ['--prepare', '--data-dir', seed, '--images-dir', imagesDir, '--yes'], { env })
+    await mkdir(isMade)
+    return seed
+  } finally {
+    lock.release()
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -234,12 +234,14 @@ describe('folders', () => {
     )
     const { response, bytes } = await files.download('fs/archive?path=/tmp/tree')
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-tar'])
-    await files.ask('POST', 'fs/mkdir?path=/tmp/copy')
-    const unpacked = await files.ask('PUT', 'fs/archive?path=/tmp/copy', { body: bytes })
-    expect([unpacked.status, unpacked.body]).toMatchObject([200, { path: '/tmp/copy', entries: 4 }])
-    expect(await files.sh('diff -r /tmp/tree /tmp/copy && readlink /tmp/copy/link && stat -c %a /tmp/copy/1')).toBe(
-      '1\n600\n',
-    )
+    const unpacked = await files.ask('PUT', 'fs/archive?path=/tmp/new/copy', { body: bytes })
+    expect([unpacked.status, unpacked.body]).toMatchObject([200, { path: '/tmp/new/copy', entries: 4 }])
+    const compare = 'cd /tmp/new && diff -r /tmp/tree copy && readlink copy/link && stat -c %a copy/1'
+    expect(await files.sh(compare)).toBe('1\n600\n')
+    // Into what is there, through a link too.
+    await files.sh('rm /tmp/new/copy/1 && ln -s new/copy /tmp/to-copy')
+    expect((await files.ask('PUT', 'fs/archive?path=/tmp/to-copy', { body: bytes })).status).toBe(200)
+    expect(await files.sh(compare)).toBe('1\n600\n')
   })
 
   it('are watched', async () => {

@@ -45,6 +45,7 @@ import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
 import { unusedSnapshots } from './reaping/unused-snapshots.ts'
 import { SandboxPlaces } from './sandboxes/sandbox-places.ts'
+import { SandboxReads } from './sandboxes/sandbox-reads.ts'
 
 /** What a control process is made of; every route and job is given it. */
 export interface Control {
@@ -66,6 +67,7 @@ export interface Control {
   readonly failures: FailedAttempts
   readonly operatorKey: OperatorKey
   readonly places: SandboxPlaces
+  readonly reads: SandboxReads
   readonly metrics: Metrics
   readonly rate: RateLimiter
   /** `null` without a payment provider. */
@@ -139,6 +141,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     failures,
     operatorKey,
     places,
+    reads: new SandboxReads(database.pool),
     metrics,
     rate,
     payments,

@@ -4,10 +4,11 @@ import { isUuid } from '@offshoot/contract/ids'
 import { bootMode, type SandboxStatus } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
 import type { EventStore } from '../analytics/event-store.ts'
+import { storable } from '../db/storable.ts'
 import { transaction } from '../db/transaction.ts'
 import { meterRecords } from '../metering/meter-records.ts'
 import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
-import { applyDeleted, applyPromoted, applyStatus } from './record-statements.ts'
+import { applyPromoted, applyStatuses } from './record-statements.ts'
 
 /** What each event leaves a sandbox's row at; `null` where it changes none. */
 const STATUS_AFTER: Record<EventType, SandboxStatus | 'removed' | null> = {
@@ -56,31 +57,44 @@ export async function applyRecords(
     if (last === undefined) return agent.cursor
     await meterRecords(client, fresh)
     await store.append(client, fresh)
-    for (const record of fresh) await applyRecord(client, agentId, record)
+    await applyToRows(client, agentId, fresh)
     await setAgentCursor(client, agentId, last.seq)
     return last.seq
   })
 }
 
-async function applyRecord(client: pg.PoolClient, agentId: string, { seq, event }: AgentRecord): Promise<void> {
-  const status = STATUS_AFTER[event.type]
-  if (!isUuid(event.sandbox_id)) return
-  if (event.type === 'fork_tree.promoted') await applyPromoted(client, event.sandbox_id, agentId)
-  if (status === null) return
-  if (status === 'removed') {
-    await applyDeleted(client, event.sandbox_id, agentId, seq)
-    return
+async function applyToRows(client: pg.PoolClient, agentId: string, records: readonly AgentRecord[]): Promise<void> {
+  const known = records.filter(({ event }) => isUuid(event.sandbox_id))
+  const promoted = known.filter(({ event }) => event.type === 'fork_tree.promoted')
+  if (promoted.length > 0) {
+    await applyPromoted(
+      client,
+      promoted.map(({ event }) => event.sandbox_id),
+      agentId,
+    )
   }
+  const statuses = known.flatMap(statusOf)
+  if (statuses.length > 0) await applyStatuses(client, agentId, JSON.stringify(statuses, storable))
+}
+
+function statusOf({ seq, event }: AgentRecord) {
+  const status = STATUS_AFTER[event.type]
+  if (status === null) return []
   const { boot_ms, boot_mode, guest_ip } = event.metadata
   const mode = bootMode.safeParse(boot_mode)
-  await applyStatus(
-    client,
-    event.sandbox_id,
-    agentId,
-    seq,
-    status,
-    typeof boot_ms === 'number' && Number.isSafeInteger(boot_ms) ? boot_ms : null,
-    mode.success ? mode.data : null,
-    typeof guest_ip === 'string' ? guest_ip : null,
-  )
+  return [
+    {
+      id: event.sandbox_id,
+      seq,
+      status,
+      boot_ms: isCount(boot_ms) ? boot_ms : null,
+      boot_mode: mode.success ? mode.data : null,
+      guest_ip: typeof guest_ip === 'string' ? guest_ip : null,
+    },
+  ]
+}
+
+/** What PostgreSQL's `integer` can hold: a number that it cannot would hold up all records that follow. */
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31
 }

@@ -4,6 +4,7 @@ import { isUuid } from '@offshoot/contract/ids'
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 import type { Queryable } from '../db/statement.ts'
+import { storable } from '../db/storable.ts'
 import { dayOf, EventPartitions } from './event-partitions.ts'
 import { appendEvents } from './event-statements.ts'
 import { EVENT_DAYS, type EventFilter, type EventStore } from './event-store.ts'
@@ -62,11 +63,6 @@ export class PostgresEvents implements EventStore {
 
 function rowOf({ workspace_id, event }: AgentRecord) {
   return { workspace_id, ...event, ts: new Date(event.ts).toISOString() }
-}
-
-/** Neither NUL nor half a surrogate pair can be kept in PostgreSQL; one event that holds them must not stop all that follow. */
-function storable(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value
 }
 
 /** What is older is dropped at once; what claims to be of the day after tomorrow has a clock that cannot be believed. */

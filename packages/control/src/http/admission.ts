@@ -8,7 +8,6 @@ import type { Caller, Membership, UserCaller } from '../identity/caller.ts'
 import { userCaller } from '../identity/user-caller.ts'
 import type { SandboxPlace } from '../sandboxes/sandbox-places.ts'
 import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
-import { sandboxOfWorkspace } from '../sandboxes/sandbox-statements.ts'
 import { refuseUnlessAllowed } from './allowance.ts'
 import { bearerToken } from './bearer-token.ts'
 
@@ -107,8 +106,8 @@ async function admit(control: Control, request: FastifyRequest): Promise<Admitte
     if (place === null) throw new ApiError('notFound')
     return { ...admitted, place }
   }
-  const [sandbox] = await sandboxOfWorkspace(control.database.pool, id, caller.workspaceId)
-  if (sandbox === undefined) throw new ApiError('notFound')
+  const sandbox = await control.reads.find(id, caller.workspaceId)
+  if (sandbox === null) throw new ApiError('notFound')
   return { ...admitted, sandbox }
 }
 

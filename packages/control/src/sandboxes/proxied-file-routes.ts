@@ -148,7 +148,7 @@ export const proxiedFileRoutes: readonly ProxiedRoute[] = [
     kind: 'plain',
     needs: 'guest',
     docs: {
-      summary: 'Unpack a tar stream into a directory that exists, never outside of it',
+      summary: 'Unpack a tar stream into a directory, which is made where it is missing, never outside of it',
       tag,
       query: pathQuery,
       bodyType: TAR,

@@ -9,6 +9,15 @@ export const sandboxOfWorkspace = statement<SandboxRow, [id: string, workspaceId
   `select ${sandboxColumns()} from sandboxes where id = $1 and workspace_id = $2`,
 )
 
+/**
+ * Rows for several requests. Each row belongs to one of the workspaces, and it is the caller's to give it to nobody but who asked
+ * from there.
+ */
+export const sandboxesOfWorkspaces = statement<SandboxRow, [ids: readonly string[], workspaceIds: readonly string[]]>(
+  'sandboxes-of-workspaces',
+  `select ${sandboxColumns()} from sandboxes where id = any($1) and workspace_id = any($2)`,
+)
+
 /** `ttl_seconds` counts from now, the sandbox's creation; a persistent one does not expire. */
 export const insertCreating = statement<
   SandboxRow,

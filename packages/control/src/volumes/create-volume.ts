@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { ApiError } from '@offshoot/contract/errors'
 import type { VolumeId, WorkspaceId } from '@offshoot/contract/ids'
 import type { KnownAgent } from '../agents/agent-directory.ts'
@@ -11,6 +10,8 @@ import type { VolumeRow } from './volume-row.ts'
 import { insertCreatingVolume, moveCreatingVolume, removeCreatingVolume, setVolumeReady } from './volume-statements.ts'
 
 export interface NewVolume {
+  /** The request's (`resourceIdOf`), so that what came of one that was interrupted is found. */
+  readonly id: VolumeId
   readonly workspaceId: WorkspaceId
   readonly requestId: string
   readonly kind: VolumeRow['kind']
@@ -26,15 +27,14 @@ export interface NewVolume {
  * @throws ApiError 409 name taken, 429, 502, 507
  */
 export async function createVolume(control: Control, wanted: NewVolume): Promise<VolumeRow> {
-  const { workspaceId, kind, name, sizeMb } = wanted
+  const { id, workspaceId, kind, name, sizeMb } = wanted
   const [first, ...others] = nodesFor(control, wanted)
   if (first === undefined) throw new ApiError(wanted.from === null ? 'noComputeNode' : 'agentUnreachable')
-  const id = randomUUID() as VolumeId
   const { pool } = control.database
   await admitVolume(control, workspaceId, { kind, sizeMb }, (on) =>
     insertCreatingVolume(on, id, workspaceId, first.info.agent_id, control.lock.number, kind, name, sizeMb),
   )
-  const made = await ask(control, wanted, id, [first, ...others]).catch(async (error: unknown) => {
+  const made = await ask(control, wanted, [first, ...others]).catch(async (error: unknown) => {
     await removeCreatingVolume(pool, id)
     throw error
   })
@@ -44,8 +44,8 @@ export async function createVolume(control: Control, wanted: NewVolume): Promise
 }
 
 /** One after the other while they have no room. */
-async function ask(control: Control, wanted: NewVolume, id: VolumeId, nodes: readonly Candidate[]) {
-  const { workspaceId, requestId, name, sizeMb, from } = wanted
+async function ask(control: Control, wanted: NewVolume, nodes: readonly Candidate[]) {
+  const { id, workspaceId, requestId, name, sizeMb, from } = wanted
   const body = { id, name, size_mb: sizeMb, ...(from !== null && { from: from.id }) }
   let failure: unknown = new ApiError('noComputeNode')
   for (const { client, info } of nodes) {

@@ -1,17 +1,21 @@
+import type { VolumeId } from '@offshoot/contract/ids'
 import { cloneVolumeBody, volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
 import { callerOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
+import { resourceIdOf } from '../idempotency/idempotency.ts'
 import { createVolume } from './create-volume.ts'
 import { findVolume } from './find-volume.ts'
 import { presentNewVolume } from './present-new-volume.ts'
+import { volumeRemains } from './volume-remains.ts'
 
 /** `POST /v1/volumes/{name}/clone`: 201 with a volume that begins as this one is now. */
 export function postClone(app: FastifyInstance, control: Control): void {
   app.post('/v1/volumes/:name/clone', {
     config: {
       credential: 'key-or-jwt',
+      idempotent: { findRemains: volumeRemains },
       docs: {
         summary: 'Copy a volume, also while a sandbox writes it',
         tag: 'Volumes',
@@ -35,6 +39,7 @@ export function postClone(app: FastifyInstance, control: Control): void {
       const { name } = parseBody(request, cloneVolumeBody)
       const { size_mb: sizeMb } = from
       const made = await createVolume(control, {
+        id: resourceIdOf(request) as VolumeId,
         workspaceId,
         requestId: request.id,
         kind: 'volume',

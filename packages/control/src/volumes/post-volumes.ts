@@ -1,12 +1,14 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { isUuid, type WorkspaceId } from '@offshoot/contract/ids'
+import { isUuid, type VolumeId, type WorkspaceId } from '@offshoot/contract/ids'
 import { createVolumeBody, DEFAULT_VOLUME_MIB, volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
 import { callerOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
+import { resourceIdOf } from '../idempotency/idempotency.ts'
 import { createVolume } from './create-volume.ts'
 import { presentNewVolume } from './present-new-volume.ts'
+import { volumeRemains } from './volume-remains.ts'
 import type { VolumeRow } from './volume-row.ts'
 import { volumeSnapshotById } from './volume-statements.ts'
 
@@ -15,6 +17,7 @@ export function postVolumes(app: FastifyInstance, control: Control): void {
   app.post('/v1/volumes', {
     config: {
       credential: 'key-or-jwt',
+      idempotent: { findRemains: volumeRemains },
       docs: {
         summary: 'Create a volume: an ext4 block device that outlives sandboxes',
         tag: 'Volumes',
@@ -41,6 +44,7 @@ export function postVolumes(app: FastifyInstance, control: Control): void {
         throw new ApiError('invalidField', { error: `size_mb must be >= ${from.size_mb}, the snapshot's` })
       }
       const made = await createVolume(control, {
+        id: resourceIdOf(request) as VolumeId,
         workspaceId,
         requestId: request.id,
         kind: 'volume',

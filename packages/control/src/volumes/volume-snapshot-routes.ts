@@ -1,14 +1,16 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { isUuid } from '@offshoot/contract/ids'
+import { isUuid, type VolumeId } from '@offshoot/contract/ids'
 import { volumeSnapshot } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Control } from '../control.ts'
 import { callerOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
+import { resourceIdOf } from '../idempotency/idempotency.ts'
 import { createVolume } from './create-volume.ts'
 import { findVolume } from './find-volume.ts'
 import { removeVolume } from './remove-volume.ts'
+import { volumeRemains } from './volume-remains.ts'
 import { presentVolumeSnapshot } from './volume-row.ts'
 import { snapshotsOfVolume, volumeSnapshotById } from './volume-statements.ts'
 
@@ -24,6 +26,7 @@ export function volumeSnapshotRoutes(app: FastifyInstance, control: Control): vo
   app.post(path, {
     config: {
       credential,
+      idempotent: { findRemains: volumeRemains },
       docs: {
         summary: 'Take a snapshot of a volume, also while a sandbox writes it',
         tag: 'Volumes',
@@ -37,6 +40,7 @@ export function volumeSnapshotRoutes(app: FastifyInstance, control: Control): vo
       const from = await findVolume(control, request)
       const { workspace_id: workspaceId, name, size_mb: sizeMb } = from
       const made = await createVolume(control, {
+        id: resourceIdOf(request) as VolumeId,
         workspaceId,
         requestId: request.id,
         kind: 'snapshot',

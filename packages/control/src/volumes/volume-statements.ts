@@ -74,6 +74,12 @@ export const volumeSnapshotById = statement<VolumeRow, [workspaceId: string, id:
   `select ${VOLUME_COLUMNS} from volumes where workspace_id = $1 and id = $2 and kind = 'snapshot' and status = 'ready'`,
 )
 
+/** A volume or a snapshot of one, whether it is there yet or not. */
+export const volumeById = statement<VolumeRow & { status: 'creating' | 'ready' }, [workspaceId: string, id: string]>(
+  'volume-by-id',
+  `select ${VOLUME_COLUMNS}, status from volumes where workspace_id = $1 and id = $2`,
+)
+
 /** What counts against a plan, those in the making included. */
 export const countVolumes = statement<{ count: number }, [workspaceId: string, kind: string]>(
   'count-volumes',

@@ -1,5 +1,8 @@
 import { addAbortSignal } from 'node:stream'
 import type { ArchiveUnpacked } from '@offshoot/contract/file'
+import { GuestFileError } from '@offshoot/guest-link/guest-file-error'
+import type { GuestFiles, GuestPath } from '@offshoot/guest-link/guest-files'
+import type { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../agent.ts'
 import { shownName } from '../../files/shown-name.ts'
@@ -21,10 +24,21 @@ export function archive(server: FastifyInstance, agent: Agent): void {
     const { sandbox, path } = requestTarget(agent, request)
     const body = UploadBody.of(request, maxUploadBytes, stopping)
     try {
-      const unpacked = await withGuest(sandbox, ({ files }) => files.unpack(path, body, { deadline: body.deadline }))
+      const { deadline } = body
+      const unpacked = await withGuest(sandbox, async ({ files }) => {
+        await makeUnlessThere(files, path, deadline)
+        return files.unpack(path, body, { deadline })
+      })
       return { ...shownName('path', path), ...unpacked }
     } finally {
       body.close()
     }
+  })
+}
+
+/** As a PUT of a file makes the folders that it lies in. What is there and is no folder, the unpacking refuses. */
+async function makeUnlessThere(files: GuestFiles, path: GuestPath, deadline: Deadline): Promise<void> {
+  await files.mkdir(path, { parents: true, deadline }).catch((error: unknown) => {
+    if (!(error instanceof GuestFileError) || error.code !== 'EEXIST') throw error
   })
 }

@@ -34,6 +34,8 @@ const registry = {
   /** `error` is replaced by `seat limit reached: your <tier> plan allows <n> member(s). Upgrade to invite more.` */
   seatLimitReached: { status: 402, error: 'seat limit reached' },
   notFound: { status: 404, error: 'not found' },
+  /** Of an app without any version that serves. */
+  noCodeDeployed: { status: 404, error: 'no code deployed yet' },
   /** A body was announced and stopped coming; the connection is closed. */
   requestTimeout: { status: 408, error: 'request body did not arrive in time' },
   /** In a sandbox. */

@@ -36,12 +36,17 @@ const OWN_PORT = /:\d{0,5}$/
  * the end are the same host (RFC 4343; RFC 1034, 3.1).
  */
 export function parsePreviewHost(host: string, suffix: string): PreviewHost | null {
-  const name = host.replace(OWN_PORT, '').toLowerCase().replace(/\.$/, '')
-  const tail = `.${suffix}`
-  if (!name.endsWith(tail)) return null
-  const label = name.slice(0, -tail.length)
+  const label = labelBefore(host, suffix)
+  if (label === null) return null
   const dash = label.indexOf('-')
   const port = parsePort(label.slice(0, dash))
   const sandboxId = parseSandboxId(label.slice(dash + 1))
   return port === null || sandboxId === null ? null : { sandboxId, port }
+}
+
+/** What stands before the suffix, in lower case; `null` for another host. */
+export function labelBefore(host: string, suffix: string): string | null {
+  const name = host.replace(OWN_PORT, '').toLowerCase().replace(/\.$/, '')
+  const tail = `.${suffix}`
+  return name.endsWith(tail) ? name.slice(0, -tail.length) : null
 }

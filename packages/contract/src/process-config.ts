@@ -94,6 +94,8 @@ export const controlConfig = z.strictObject({
   }),
   /** The agents that control places sandboxes on, each with the secret it shares with it. */
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
+  /** Shared with the edge, which is told of apps; without it no edge is. */
+  edge_secret: agentSecret.optional(),
   /** Origins that browsers may call from (exact match, e.g. `https://app.example.com`); none by default. */
   cors_origins: z.array(z.string().min(1)),
   /** As the agents have it: what is announced to be larger is refused before any of it is sent. */
@@ -125,6 +127,8 @@ export const edgeConfig = z.strictObject({
   suffix: hostSuffix,
   /** The agents whose sandboxes are reached, each with the secret that the edge shares with it. */
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
+  /** Where control tells of apps, with the secret that the edge shares with it; without it no app is served. */
+  control: z.strictObject({ url: z.url(), secret: agentSecret }).optional(),
   /** PEM files of one's own certificate, read again when they change. Without: an authority of the edge's own makes them. */
   certificate: z.strictObject({ cert: z.string().startsWith('/'), key: z.string().startsWith('/') }).optional(),
   /** Whether `X-Forwarded-For` and `-Proto` of whoever connects are believed: only behind a proxy of one's own. */

@@ -2,6 +2,7 @@ import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { Remover } from './agents/agent-or-retired.ts'
 import { Fleet } from './agents/fleet.ts'
+import { AppChanges } from './apps/app-changes.ts'
 import { deletedApps } from './apps/remove-app.ts'
 import type { EventStore } from './analytics/event-store.ts'
 import { PostgresEvents } from './analytics/postgres-events.ts'
@@ -75,6 +76,7 @@ export interface Control {
   /** Streams to callers that nothing ends by itself. */
   readonly openStreams: OpenStreams
   readonly deployer: Deployer
+  readonly appChanges: AppChanges
   readonly gitCredentials: GitCredentials
   /** Admissions of new sandboxes. */
   readonly creates: TurnsByWorkspace
@@ -104,9 +106,16 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   ])
   const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
   const jobs = [...reapers, mails, ...startBackground({ database, fleet, events, credit, payments }, log)]
-  const deployer = new Deployer({ pool: database.pool, lock, log })
+  const deployer = new Deployer({
+    pool: database.pool,
+    lock,
+    log,
+    isReady: () => fleet.reachable.length > 0,
+  })
+  const appChanges = new AppChanges(config.database, log)
   const stop = async () => {
     await deployer.stop()
+    await appChanges.stop()
     for (const job of jobs) job.stop()
     await fleet.stop()
     // Their calls to agents have ended with the fleet.
@@ -147,6 +156,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     payments,
     openStreams: new OpenStreams(),
     deployer,
+    appChanges,
     gitCredentials: NO_CREDENTIALS,
     creates,
     stop,

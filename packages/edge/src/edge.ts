@@ -1,6 +1,8 @@
 import type { EdgeConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import { Agent } from './agents/agent.ts'
+import { AppPlaces } from './apps/app-places.ts'
+import { followApps } from './apps/follow-apps.ts'
 import { followAgent } from './agents/follow-agent.ts'
 import { Places } from './agents/places.ts'
 import { openCertificates } from './certificates/certificates.ts'
@@ -29,7 +31,8 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     perSecond: config.limits.requests_per_second,
     concurrent: config.limits.concurrent,
   })
-  const preview = new Preview({ suffix, places, pools, limits, wakeMs, trustsForwarded, log })
+  const apps = new AppPlaces()
+  const preview = new Preview({ suffix, places, apps, pools, limits, wakeMs, trustsForwarded, log })
   const front = new Front({
     maxConnections: config.limits.connections,
     certificates: await openCertificates(config, log),
@@ -39,6 +42,9 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   })
   const stopped = new AbortController()
   const following = agents.map((agent) => followAgent(agent, places, log, stopped.signal))
+  if (config.control !== undefined) {
+    following.push(followApps({ control: config.control, places: apps, log }, stopped.signal))
+  }
   const stop = async () => {
     stopped.abort()
     await Promise.all(following)

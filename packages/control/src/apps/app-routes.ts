@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
 import { deleteApp } from './delete-app.ts'
+import { getEdgeApps } from './get-edge-apps.ts'
 import { getApp } from './get-app.ts'
 import { getApps } from './get-apps.ts'
 import { patchApp } from './patch-app.ts'
 import { postApps } from './post-apps.ts'
 
-/** Everything under `/v1/apps`. */
+/** Everything under `/v1/apps`, and what edges are told of it. */
 export function appRoutes(app: FastifyInstance, control: Control): void {
-  for (const route of [postApps, getApps, getApp, patchApp, deleteApp]) route(app, control)
+  for (const route of [postApps, getApps, getApp, patchApp, deleteApp, getEdgeApps]) route(app, control)
 }

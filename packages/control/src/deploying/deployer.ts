@@ -14,6 +14,8 @@ export interface DeployerOptions {
   /** Whose number tells this process from the others. */
   readonly lock: { readonly number: number }
   readonly log: Logger
+  /** Whether any agent can be asked: for a moment after a start none is known. */
+  readonly isReady: () => boolean
 }
 
 /** Brings one deployment to its end. Does not fail; an abort with the reason `ending` leaves it to another process. */
@@ -77,7 +79,7 @@ export class Deployer {
   async #takeUp(run: RunDeployment): Promise<void> {
     const { pool, lock } = this.#options
     const free = MAX_AT_ONCE - this.#running.size
-    if (free <= 0) return
+    if (free <= 0 || !this.#options.isReady()) return
     const creator = lock.number
     for (const row of await claimDeployments(pool, free, creator)) this.#begin(run, row, creator)
   }

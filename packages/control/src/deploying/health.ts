@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { openGuestPort } from './open-guest-port.ts'
+import { openGuestPort } from '../agents/open-guest-port.ts'
 import { DeployFailure } from './deploy-failure.ts'
 import type { GuestShell } from './guest-shell.ts'
 

@@ -1,6 +1,7 @@
 import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { getEvents } from '../analytics/get-events.ts'
+import { proxyApp } from '../apps/proxy-app.ts'
 import { appRoutes } from '../apps/app-routes.ts'
 import { deploymentRoutes } from '../deployments/deployment-routes.ts'
 import { billingRoutes } from '../billing/billing-routes.ts'
@@ -138,6 +139,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   volumeRoutes(app, control)
   appRoutes(app, control)
   deploymentRoutes(app, control)
+  await proxyApp(app, control)
   getHostDisk(app, control)
   getLanguages(app)
   getEvents(app, control)

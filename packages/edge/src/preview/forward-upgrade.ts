@@ -17,13 +17,19 @@ export interface UpgradeForwarded {
   readonly target: string
 }
 
+interface Joined {
+  readonly visitor: Socket
+  /** With close code 1012: connect again. */
+  readonly end: () => void
+}
+
 /**
  * Asks a server inside a sandbox for the upgrade that a visitor wants, on a connection of its own. Once it agrees, the two
  * connections are one, byte for byte: close codes, pings and extensions are between visitor and server.
  * @param inside the connection to the server; belongs to this from here on
- * @returns the visitor's connection when it was upgraded; `null` when it was answered like any other request
+ * @returns the visitor's connection when it was upgraded, and how to end it in the server's place; `null` when it was answered like any other request
  */
-export async function forwardUpgrade(inside: Socket, forwarded: UpgradeForwarded): Promise<Socket | null> {
+export async function forwardUpgrade(inside: Socket, forwarded: UpgradeForwarded): Promise<Joined | null> {
   const { request, response, upgrade, headers, target } = forwarded
   const leave = () => inside.destroy()
   response.once('close', leave)
@@ -38,8 +44,7 @@ export async function forwardUpgrade(inside: Socket, forwarded: UpgradeForwarded
   visitor.write(headOf([...answered, 'connection', 'Upgrade', 'upgrade', 'websocket']), 'latin1')
   if (upgrade.head.length > 0) visitor.unshift(upgrade.head)
   if (answer.head.length > 0) answer.socket.unshift(answer.head)
-  joinSockets(visitor, answer.socket)
-  return visitor
+  return { visitor, end: joinSockets(visitor, answer.socket) }
 }
 
 type Answer =

@@ -1,23 +1,26 @@
 /**
- * Preview hosts: `<port>-<sandbox id>.<suffix>` is the server on that port of that sandbox.
+ * Preview hosts: `<port>-<sandbox id>.<suffix>` is the server on that port of that sandbox. App hosts: `<app id>.<suffix>`, and the
+ * one by its name, is the version of the app that serves.
  *
  * In this order: which sandbox is meant, whether it is there, whether it may have one more request, then the request itself.
  * Whatever is refused is refused before anything is sent inside.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
+import { labelBefore, parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
+import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { Logger } from 'pino'
 import { openPort, PortRefused } from '../agents/open-port.ts'
 import type { Place, Places } from '../agents/places.ts'
+import type { AppPlaces } from '../apps/app-places.ts'
 import type { SandboxLimits } from '../limits/sandbox-limits.ts'
 import { forward } from './forward.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
 import type { GuestPools, GuestPort } from './guest-pools.ts'
 import { withoutOwnToken } from './own-credentials.ts'
-import { refusalOf, refusals, sendRefusal } from './refusal.ts'
+import { Refusal, refusalOf, refusalOfApp, refusals, sendRefusal } from './refusal.ts'
 import { requestHeaders } from './request-headers.ts'
 import { hostOf, targetOf, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
@@ -27,6 +30,7 @@ const FIND_MS = 2_000
 export interface PreviewOptions {
   readonly suffix: string
   readonly places: Places
+  readonly apps: AppPlaces
   readonly pools: GuestPools
   readonly limits: SandboxLimits
   readonly wakeMs: number
@@ -38,27 +42,39 @@ interface Wanted extends PreviewHost {
   /** As the visitor wrote it. */
   readonly host: string
   readonly target: string
+  /** Whether it is asked for as an app. */
+  readonly isApp: boolean
+}
+
+interface UpgradedTo {
+  readonly sandboxId: SandboxId
+  readonly end: () => void
 }
 
 export class Preview {
   readonly #options: PreviewOptions
-  readonly #upgraded = new Set<Socket>()
+  readonly #upgraded = new Map<Socket, UpgradedTo>()
 
   constructor(options: PreviewOptions) {
     this.#options = options
+    options.apps.onReplaced = (ids) => this.#endReplaced(new Set(ids))
   }
 
   /** Answers whatever comes for a preview host; says whether this was for one. */
   handle(request: VisitorRequest, response: VisitorResponse, expectsContinue = false): boolean {
     const host = hostOf(request)
-    const preview = host === null ? null : parsePreviewHost(host, this.#options.suffix)
-    if (host === null || preview === null) return false
+    const found = host === null ? null : this.#lookUp(host)
+    if (host === null || found === null) return false
+    if (found instanceof Refusal) {
+      sendRefusal(request, response, found)
+      return true
+    }
     const target = targetOf(request, host)
     if (target === null) {
       sendRefusal(request, response, refusals.badRequest('the request names two hosts'))
       return true
     }
-    const wanted = { ...preview, host, target: withoutOwnToken(target) }
+    const wanted = { ...found, host, target: withoutOwnToken(target) }
     this.#serve(wanted, request, response, expectsContinue).catch((error: unknown) =>
       this.#refuse(wanted, request, response, error),
     )
@@ -67,7 +83,24 @@ export class Preview {
 
   /** Ends what was upgraded: such connections have no end of their own. */
   endUpgraded(): void {
-    for (const socket of this.#upgraded) socket.destroy()
+    for (const socket of this.#upgraded.keys()) socket.destroy()
+  }
+
+  /** `null` for a host that is none of ours. */
+  #lookUp(host: string): (PreviewHost & Pick<Wanted, 'isApp'>) | Refusal | null {
+    const { suffix, apps } = this.#options
+    const preview = parsePreviewHost(host, suffix)
+    if (preview !== null) return { ...preview, isApp: false }
+    const app = apps.find(labelBefore(host, suffix) ?? '')
+    if (app === undefined) return null
+    const [sandboxId] = app.sandbox_ids
+    if (sandboxId !== undefined) return { sandboxId: sandboxId as SandboxId, port: app.port, isApp: true }
+    return app.state === 'building' ? refusals.firstBuild() : refusals.noCodeDeployed()
+  }
+
+  /** What has no end of its own ends with the version that it belongs to. */
+  #endReplaced(sandboxIds: ReadonlySet<SandboxId>): void {
+    for (const { sandboxId, end } of this.#upgraded.values()) if (sandboxIds.has(sandboxId)) end()
   }
 
   async #serve(
@@ -111,13 +144,14 @@ export class Preview {
   }
 
   async #upgrade(guest: GuestPort, forwarded: Parameters<typeof forwardUpgrade>[1], end: () => void): Promise<void> {
-    const visitor = await forwardUpgrade(await this.#open(guest), forwarded)
-    if (visitor === null) {
+    const joined = await forwardUpgrade(await this.#open(guest), forwarded)
+    if (joined === null) {
       forwarded.response.once('close', end)
       if (forwarded.response.destroyed) end()
       return
     }
-    this.#upgraded.add(visitor)
+    const { visitor } = joined
+    this.#upgraded.set(visitor, { sandboxId: guest.sandboxId, end: joined.end })
     const forget = () => {
       this.#upgraded.delete(visitor)
       end()
@@ -131,10 +165,15 @@ export class Preview {
     return openPort(agent, sandboxId, port, deadline)
   }
 
-  #refuse({ sandboxId, port }: Wanted, request: VisitorRequest, response: VisitorResponse, error: unknown): void {
+  #refuse(
+    { sandboxId, port, isApp }: Wanted,
+    request: VisitorRequest,
+    response: VisitorResponse,
+    error: unknown,
+  ): void {
     // Deleted, and the news of it is still on its way.
     if (error instanceof PortRefused && error.status === 404) this.#options.places.forget(sandboxId)
-    const refusal = refusalOf(error, port)
+    const refusal = isApp ? refusalOfApp(error, port) : refusalOf(error, port)
     if (refusal.status >= 500) this.#options.log.debug({ err: error, sandbox_id: sandboxId, port }, 'preview refused')
     sendRefusal(request, response, refusal)
   }

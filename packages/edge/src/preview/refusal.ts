@@ -30,6 +30,24 @@ export const refusals = {
       'Preview addresses look like http://<port>-<sandbox id>.<suffix>; this is none of them.',
     ),
   unknownSandbox: () => new Refusal(404, 'sandbox not found', 'It does not exist, or it has been deleted.'),
+  noCodeDeployed: () =>
+    new Refusal(
+      404,
+      'no code deployed yet',
+      'Deploy this app with POST /v1/apps/{id}/deploys, then load this page again.',
+    ),
+  firstBuild: () =>
+    new Refusal(503, 'this app is being built', 'Its first version is on its way: load this page again in a moment.', {
+      'retry-after': '5',
+    }),
+  /** Its workspace is paused (interface.md, "Errors"). */
+  suspended: () =>
+    new Refusal(503, 'this app is suspended', 'Whoever runs it has to look after their account first.', {
+      'retry-after': '3600',
+      'x-service-app': 'suspended',
+    }),
+  /** Of an app whose version is gone, and of which another is not yet there. */
+  appAway: () => new Refusal(503, 'this app does not run just now', 'Load this page again in a moment.', RETRY),
   notRunning: () => new Refusal(404, 'sandbox not found or not running', 'It failed, or it is being deleted.'),
   paused: () =>
     new Refusal(
@@ -62,6 +80,13 @@ export function refusalOf(error: unknown, port: number): Refusal {
   return refusals.badAnswer(port)
 }
 
+/** The same for whoever asks for an app, who knows nothing of sandboxes. */
+export function refusalOfApp(error: unknown, port: number): Refusal {
+  if (error instanceof PortRefused && (error.status === 402 || error.status === 409)) return refusals.suspended()
+  const refusal = refusalOf(error, port)
+  return refusal.status === 404 ? refusals.appAway() : refusal
+}
+
 function ofAgent({ status }: PortRefused, port: number): Refusal {
   switch (status) {
     case 404:
@@ -86,7 +111,8 @@ export function sendRefusal(request: VisitorRequest, response: VisitorResponse, 
     return
   }
   const accept = request.headers.accept ?? ''
-  const isJson = /application\/([\w.-]+\+)?json/i.test(accept) && !/text\/html/i.test(accept)
+  const isJson =
+    /application\/([\w.-]+\+)?json/i.test(accept) && !/text\/html/i.test(accept) && !refusal.headers['x-service-app']
   const body = Buffer.from(isJson ? jsonOf(refusal) : pageOf(refusal))
   response.writeHead(refusal.status, {
     ...refusal.headers,

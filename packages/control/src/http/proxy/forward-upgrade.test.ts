@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
-import { closeFrame } from './web-socket-frames.ts'
+import { closeFrame } from '@offshoot/kit/web-socket-frames'
 
 let harness: Harness
 let agent: FakeAgent

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { closeFrame, WebSocketFrames } from './web-socket-frames.ts'
+import { closeFrame, WebSocketFrames } from '@offshoot/kit/web-socket-frames'
 
 /** Milliseconds without a byte that a caller has to take the last of it, and to close its side. */
 const END_MS = 30_000

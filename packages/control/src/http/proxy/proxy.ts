@@ -22,10 +22,15 @@ export async function registerProxy(
   app.addHook('preClose', async () => proxy.openStreams.endAll())
   // A scope of its own, because in it bodies stay streams.
   await app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', (request, payload, done) => done(null, streamedBody(request, payload)))
+    keepBodiesStreams(scope)
     for (const route of routes) addRoute(scope, proxy, route)
   })
+}
+
+/** In this scope of routes. */
+export function keepBodiesStreams(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (request, payload, done) => done(null, streamedBody(request, payload)))
 }
 
 /** Never the request itself: the HTTP client destroys a body whose answer came before its end, and that would be the connection. */

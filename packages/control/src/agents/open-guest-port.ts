@@ -2,8 +2,8 @@ import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import type { Deadline } from '@offshoot/kit/deadline'
-import type { AgentClient } from '../agents/agent-client.ts'
-import { AgentRefused } from '../agents/agent-failure.ts'
+import type { AgentClient } from './agent-client.ts'
+import { AgentRefused } from './agent-failure.ts'
 
 /** A sandbox, and whose credential opens it. */
 export interface GuestAddress {

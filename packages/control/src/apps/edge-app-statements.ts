@@ -1,0 +1,15 @@
+import type { EdgeApp } from '@offshoot/contract/edge-app'
+import { statement } from '../db/statement.ts'
+
+/** By ids, or all of them. */
+export const edgeApps = statement<EdgeApp, [ids: readonly string[] | null]>(
+  'edge-apps',
+  `select a.id, a.host, coalesce(d.port, a.port) as port,
+     case when d.sandbox_id is not null then 'live'
+       when exists (select from app_deployments p where p.app_id = a.id and p.status in ('queued', 'building', 'deploying'))
+         then 'building'
+       else 'none' end as state,
+     case when d.sandbox_id is null then '{}'::text[] else array[d.sandbox_id::text] end as sandbox_ids
+   from apps a left join app_deployments d on d.id = a.active_deployment_id
+   where a.deletion_due_at is null and ($1::uuid[] is null or a.id = any($1))`,
+)

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
+import { EDGE_APPS_PATH, type EdgeApp } from '@offshoot/contract/edge-app'
+import { jwtVerify } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import { EdgeUnderTest, until } from '../test/edge-under-test.ts'
+
+const SECRET = Buffer.alloc(32, 9).toString('base64')
+
+/** Control, as far as an edge knows it. */
+class PretendedControl {
+  readonly #server: Server
+  readonly #streams = new Set<ServerResponse>()
+  apps: EdgeApp[] = []
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      void jwtVerify((request.headers.authorization ?? '').slice(7), Buffer.from(SECRET, 'base64')).then(
+        ({ protectedHeader }) => {
+          const isMeant = protectedHeader.kid === EDGE_KEY_ID && request.url === EDGE_APPS_PATH
+          response.writeHead(isMeant ? 200 : 404, { 'content-type': 'text/event-stream' })
+          this.#streams.add(response)
+          this.#send(response, 'all', this.apps)
+        },
+        () => response.writeHead(404).end(),
+      )
+    })
+  }
+
+  static async start(): Promise<PretendedControl> {
+    const control = new PretendedControl()
+    control.#server.listen(0, '127.0.0.1')
+    await once(control.#server, 'listening')
+    return control
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  tell(event: string, data: unknown): void {
+    for (const stream of this.#streams) this.#send(stream, event, data)
+  }
+
+  cut(): void {
+    for (const stream of this.#streams) stream.destroy()
+    this.#streams.clear()
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #send(stream: ServerResponse, event: string, data: unknown): void {
+    stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+}
+
+describe('app hosts', () => {
+  let control: PretendedControl
+  let edge: EdgeUnderTest
+  let server: Server
+  let port: number
+  let second: string
+  const id = randomUUID()
+
+  beforeAll(async () => {
+    control = await PretendedControl.start()
+    edge = await EdgeUnderTest.start({}, { control: { url: control.url, secret: SECRET } })
+    second = randomUUID()
+    edge.agent.add(second)
+    server = createServer((request, response) => response.end(`served ${request.url} as ${request.headers.host}`))
+    new WebSocketServer({ server }).on('connection', (socket) => socket.send('hello'))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+
+  afterAll(async () => {
+    await edge.stop()
+    await control.stop()
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const ask = (label: string, headers = {}) =>
+    edge.ask(1, '/a?b', { headers: { host: `${label}.localhost`, ...headers } })
+  const live = (sandbox = edge.id): EdgeApp => ({ id, host: 'site-alice', state: 'live', port, sandbox_ids: [sandbox] })
+
+  it('are nobody’s until control tells of them', async () => {
+    expect((await ask(id)).status).toBe(404)
+    for (const [state, status, text] of [
+      ['none', 404, 'No code deployed yet'],
+      ['building', 503, 'This app is being built'],
+    ] as const) {
+      control.tell('app', { ...live(), state, sandbox_ids: [] })
+      await until('the state', async () => (await ask('site-alice')).body.includes(text))
+      expect((await ask(id)).status).toBe(status)
+    }
+    expect(JSON.parse((await ask(id, { accept: 'application/json' })).body).error).toBe('this app is being built')
+  })
+
+  it('lead to the sandbox that serves, by id and by name, in any case', async () => {
+    control.tell('app', live())
+    await until('the app', async () => (await ask(id)).status === 200)
+    expect((await ask('SITE-alice')).body).toBe('served /a?b as SITE-alice.localhost')
+    expect((await ask(`x.${id}`)).status).toBe(404)
+  })
+
+  it('end WebSockets with 1012 when another version takes over, and leave those of the sandbox’s own address', async () => {
+    const open = async (host: string) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${edge.port}`, { headers: { host } })
+      await once(socket, 'message')
+      return socket
+    }
+    const socket = await open(`${id}.localhost`)
+    const closed = once(socket, 'close')
+    control.tell('app', live(second))
+    expect((await closed)[0]).toBe(1012)
+    await until('the other version', async () => (await ask(id)).status === 200)
+  })
+
+  it.each([402, 409])(
+    'say that an app whose sandbox may not run (%i) is suspended, whatever is asked for',
+    async (status) => {
+      edge.agent.onOpen = () => status
+      edge.agent.say(second, 'sandbox.paused', 'paused')
+      await until('the pause to be known', async () => (await ask(id)).status === 503)
+      const { headers, ...page } = await ask(id, { accept: 'application/json' })
+      expect([page.status, headers['retry-after'], headers['x-service-app'], headers['content-type']]).toEqual([
+        503,
+        '3600',
+        'suspended',
+        'text/html; charset=utf-8',
+      ])
+      edge.agent.onOpen = () => null
+      edge.agent.say(second, 'sandbox.resumed', 'running')
+      await until('the end of the pause to be known', async () => (await ask(id)).status === 200)
+    },
+  )
+
+  it('are served on while control is away, and what was missed is made up for', async () => {
+    control.apps = []
+    control.cut()
+    await until('the app to be gone', async () => (await ask(id)).status === 404)
+    control.apps = [live()]
+    control.cut()
+    await until('the app to be back', async () => (await ask(id)).status === 200)
+    control.tell('gone', { id })
+    await until('the app to be gone', async () => (await ask('site-alice')).status === 404)
+  })
+})

@@ -1,0 +1,268 @@
+/** Apps out of git repositories: cloned, built, served and replaced in real guests, behind the edge. */
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { GitHost } from './setup/git-host.ts'
+import { type Answer, call } from './setup/http.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
+
+/** Milliseconds for a deploy on an emulated processor of a busy machine. */
+const DEPLOY_MS = 120_000
+
+/** Says its version; echoes on a WebSocket by hand, so that nothing has to be installed. */
+const server = (version: string) => `
+const { createHash } = require('node:crypto')
+const server = require('node:http').createServer((request, response) => {
+  console.log('asked for ' + request.url)
+  response.end(JSON.stringify({ version: '${version}', url: request.url, secret: process.env.SECRET, built: require('./built.json') }))
+})
+server.on('upgrade', (request, socket) => {
+  const key = request.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+  const accept = createHash('sha1').update(key).digest('base64')
+  socket.write('HTTP/1.1 101 Switching Protocols\\r\\nconnection: Upgrade\\r\\nupgrade: websocket\\r\\nsec-websocket-accept: ' + accept + '\\r\\n\\r\\n')
+  socket.write(Buffer.from([0x81, 2, 0x68, 0x69]))
+  socket.on('error', () => undefined)
+})
+server.listen(process.env.PORT)
+`
+const nodeApp = (version: string) => ({
+  'package.json': JSON.stringify({
+    scripts: {
+      build: `echo building ${version} && echo "{\\"at\\":\\"$SECRET\\"}" > built.json`,
+      start: 'node server.js',
+    },
+  }),
+  'server.js': server(version),
+})
+
+interface Deployed {
+  readonly id: string
+  readonly status: string
+  readonly error: string | null
+  readonly git_commit: string | null
+  readonly sandbox_id: string | null
+  readonly build_logs: string
+}
+
+describe('apps', () => {
+  let git: GitHost
+  let offshoot: Offshoot
+  let app: { id: string; url: string; name_url: string }
+  let first: Deployed
+
+  beforeAll(async () => {
+    git = await GitHost.start()
+    await git.commit('app', nodeApp('one'))
+    offshoot = await Offshoot.start('apps', { templates: ['app'], env: { OFFSHOOT_EGRESS_ALLOW: git.exception } })
+    const body = { name: 'app', git_url: git.urlOf('app'), env: { SECRET: 'known inside' } }
+    app = (await offshoot.request('POST', '/v1/apps', { body })).body
+  })
+
+  afterAll(async () => {
+    await offshoot?.destroy()
+    await git?.stop()
+  })
+
+  /** Its page as visitors see it, by either address. */
+  async function visit(path = '/', url = app.url, headers = {}): Promise<Answer> {
+    const { host } = new URL(url)
+    return call('GET', offshoot.credentials.edge_url + path, { headers: { host, ...headers } })
+  }
+  const version = async () => JSON.parse((await visit()).text).version as string
+
+  async function over(id: string, of = app.id): Promise<Deployed> {
+    return until(
+      'the deploy to be over',
+      async () => {
+        const { body } = await offshoot.request('GET', `/v1/apps/${of}/deploys/${id}`)
+        return ['live', 'failed', 'superseded'].includes(body.status) ? (body as Deployed) : null
+      },
+      DEPLOY_MS,
+      50,
+    )
+  }
+
+  async function deploy(body: Record<string, unknown> = {}, of = app.id): Promise<Deployed> {
+    const { status, body: row } = await offshoot.request('POST', `/v1/apps/${of}/deploys`, { body })
+    expect([status, row.status, row.app_id]).toEqual([202, 'queued', of])
+    return over(row.id, of)
+  }
+
+  const statusOf = async (sandbox: string) => (await offshoot.request('GET', `/v1/sandboxes/${sandbox}`)).body.status
+
+  it('have an address before their first version, and say so until it serves', async () => {
+    await until('the edge to know it', async () => (await visit()).text.includes('No code deployed yet'))
+    expect((await visit()).status).toBe(404)
+    const json = await visit('/', app.name_url, { accept: 'application/json' })
+    expect([json.status, json.body.error]).toEqual([404, 'no code deployed yet'])
+    const proxied = await offshoot.request('GET', `/v1/apps/${app.id}/proxy/x`)
+    expect([proxied.status, proxied.body]).toEqual([404, { error: 'no code deployed yet' }])
+    expect((await offshoot.request('POST', `/v1/apps/${app.id}/rollback`)).status).toBe(409)
+  })
+
+  it('are built in a sandbox of their own and served at every address', async () => {
+    const { body: row } = await offshoot.request('POST', `/v1/apps/${app.id}/deploys`)
+    await until('the page of the first build', async () => (await visit()).status === 503)
+    const follow = `/v1/apps/${app.id}/deploys/${row.id}/logs?follow=1`
+    const followed = offshoot.request('GET', follow)
+    first = await over(row.id)
+    expect([first.status, first.error]).toEqual(['live', null])
+    expect(JSON.parse((await visit('/a?b=c')).text)).toEqual({
+      version: 'one',
+      url: '/a?b=c',
+      secret: 'known inside',
+      built: { at: 'known inside' },
+    })
+    expect(JSON.parse((await visit('/', app.name_url)).text).version).toBe('one')
+    const proxied = await offshoot.request('GET', `/v1/apps/${app.id}/proxy/p/q?r=s`)
+    expect([proxied.status, JSON.parse(proxied.text).url]).toEqual([200, '/p/q?r=s'])
+    expect((await offshoot.request('GET', `/v1/apps/${app.id}`)).body).toMatchObject({
+      status: 'running',
+      active_deployment_id: first.id,
+      env: { SECRET: '***' },
+    })
+    const log = (await followed).text
+    expect(log).toMatch(/^data: ==> sandbox$/m)
+    expect(log.endsWith('event: done\ndata: \n\n')).toBe(true)
+    const lines = [...log.matchAll(/^data: (.+)$/gm)].map(([, line]) => line)
+    expect(lines).toEqual(first.build_logs.split('\n').filter((line) => line !== ''))
+    expect(lines).toContain('building one')
+    const text = await offshoot.request('GET', `/v1/apps/${app.id}/deploys/${row.id}/logs`)
+    expect([text.headers['content-type'], text.text]).toEqual(['text/plain; charset=utf-8', first.build_logs])
+    const said = await offshoot.request('GET', `/v1/apps/${app.id}/runtime-logs`)
+    expect(said.text).toContain('asked for /a?b=c\n')
+  })
+
+  it('own their sandboxes', async () => {
+    const path = `/v1/sandboxes/${first.sandbox_id}`
+    const { body } = await offshoot.request('GET', path)
+    expect(body).toMatchObject({ managed_by: 'app', template: 'app', memory_mb: 4096, persistent: true })
+    const refused = await offshoot.request('DELETE', path)
+    expect([refused.status, refused.body]).toEqual([
+      409,
+      { error: 'managed sandbox: delete it from the feature that owns it (Databases or Apps)' },
+    ])
+  })
+
+  it('drop no request when another version takes over, and end WebSockets with 1012', async () => {
+    const { host } = new URL(app.url)
+    const socket = new WebSocket(offshoot.credentials.edge_url.replace('http', 'ws'), { headers: { host } })
+    await once(socket, 'message')
+    const closed = once(socket, 'close')
+    await git.commit('app', nodeApp('two'))
+    const stopped = new AbortController()
+    const seen = new Map<string, number>()
+    const visitors = Array.from({ length: 4 }, async () => {
+      while (!stopped.signal.aborted) {
+        const { status, text } = await visit().catch((error: Error) => ({ status: 0, text: error.message }))
+        const what = status === 200 ? (JSON.parse(text).version as string) : `${status} ${text.slice(0, 200)}`
+        seen.set(what, (seen.get(what) ?? 0) + 1)
+      }
+    })
+    const second = await deploy()
+    await until('the new version', async () => (await version()) === 'two')
+    expect((await closed)[0]).toBe(1012)
+    await until('the old version to sleep', async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated')
+    stopped.abort()
+    await Promise.all(visitors)
+    expect([...seen.keys()].toSorted((a, b) => a.localeCompare(b))).toEqual(['one', 'two'])
+    const { body: rows } = await offshoot.request('GET', `/v1/apps/${app.id}/deploys`)
+    expect(rows.map(({ id, status }: Deployed) => [id, status])).toEqual([
+      [second.id, 'live'],
+      [first.id, 'superseded'],
+    ])
+  })
+
+  it('go back to the version before by waking it', async () => {
+    const { status, body } = await offshoot.request('POST', `/v1/apps/${app.id}/rollback`)
+    expect(status).toBe(202)
+    const back = await over(body.id)
+    expect([back.status, back.git_commit, back.sandbox_id]).toEqual(['live', first.git_commit, first.sandbox_id])
+    await until('the old version', async () => (await version()) === 'one')
+    expect(back.build_logs).not.toContain('clone')
+    const unknown = await offshoot.request('POST', `/v1/apps/${app.id}/rollback`, { body: { deployment_id: app.id } })
+    expect(unknown.status).toBe(404)
+    const live = await offshoot.request('POST', `/v1/apps/${app.id}/rollback`, { body: { deployment_id: back.id } })
+    expect([live.status, live.body.error]).toEqual([409, 'no earlier deployment to roll back to'])
+  })
+
+  it('sleep, and wake for whoever asks', async () => {
+    await offshoot.request('POST', `/v1/sandboxes/${first.sandbox_id}/hibernate`)
+    expect((await offshoot.request('GET', `/v1/apps/${app.id}`)).body.status).toBe('hibernated')
+    const answers = await Promise.all([visit(), visit(), visit()])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+
+  it('of a workspace that is paused say so with a page', async () => {
+    await offshoot.request('POST', `/v1/sandboxes/${first.sandbox_id}/pause`)
+    const page = await until('the pause to be known', async () => {
+      const answer = await visit('/', app.url, { accept: 'application/json' })
+      return answer.status === 503 ? answer : null
+    })
+    expect([page.headers['retry-after'], page.headers['x-service-app'], page.headers['content-type']]).toEqual([
+      '3600',
+      'suspended',
+      'text/html; charset=utf-8',
+    ])
+    const proxied = await offshoot.request('GET', `/v1/apps/${app.id}/proxy/`)
+    expect([proxied.status, proxied.headers['x-service-app']]).toEqual([503, 'suspended'])
+    await offshoot.request('POST', `/v1/sandboxes/${first.sandbox_id}/resume`)
+    expect((await visit()).status).toBe(200)
+  })
+
+  it.each([
+    ['unknown branch', { git_ref: 'nowhere' }, {}, /^clone failed: .*nowhere/],
+    ['folder that is not there', {}, { root_directory: 'x/y' }, /^root_directory x\/y is not in the repository$/],
+    ['failing build', {}, { build_command: 'echo why >&2; exit 3' }, /^build failed with code 3: why$/],
+    ['app that ends', {}, { start_command: 'exit 7' }, /^the app ended with code 7 before it answered$/],
+  ])('stay as they are after a deploy with this fault: %s', async (_fault, body, patch, error) => {
+    await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: patch })
+    const failed = await deploy(body)
+    await offshoot.request('PATCH', `/v1/apps/${app.id}`, {
+      body: { root_directory: '', build_command: '', start_command: '' },
+    })
+    expect([failed.status, failed.error, failed.sandbox_id]).toEqual(['failed', expect.stringMatching(error), null])
+    expect(failed.build_logs).toContain(`failed: ${failed.error}`)
+    expect(await version()).toBe('one')
+    expect((await offshoot.request('GET', `/v1/apps/${app.id}`)).body.status).toBe('running')
+  })
+
+  it('are deployed all the same when control is killed, and a deploy is cancelled when its owner says so', async () => {
+    await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { install_command: 'sleep 2' } })
+    const path = `/v1/apps/${app.id}/deploys`
+    const { body: row } = await offshoot.request('POST', path)
+    const at = (id: string, step: string) =>
+      until(
+        'the step',
+        async () => (await offshoot.request('GET', `${path}/${id}`)).body.build_logs.includes(step),
+        DEPLOY_MS,
+      )
+    await at(row.id, '==> install')
+    await offshoot.killService('control')
+    const resumed = await over(row.id)
+    expect([resumed.status, resumed.error]).toEqual(['live', null])
+    expect(resumed.build_logs).toContain('the service was interrupted: from the beginning')
+    await until('the version', async () => (await version()) === 'two')
+
+    const { body: unwanted } = await offshoot.request('POST', path)
+    await at(unwanted.id, '==> install')
+    const { body: queued } = await offshoot.request('POST', path)
+    const { body: newest } = await offshoot.request('POST', path)
+    expect((await over(queued.id)).error).toBe('a newer deploy took its place')
+    for (const { id } of [newest, unwanted])
+      expect((await offshoot.request('POST', `${path}/${id}/cancel`)).status).toBe(202)
+    for (const { id } of [newest, unwanted])
+      expect(await over(id)).toMatchObject({ status: 'failed', error: 'cancelled', sandbox_id: null })
+    expect((await offshoot.request('POST', `${path}/${unwanted.id}/cancel`)).status).toBe(409)
+    expect(await version()).toBe('two')
+  })
+
+  it('leave nothing behind when they are deleted', async () => {
+    expect((await offshoot.request('DELETE', `/v1/apps/${app.id}`)).status).toBe(204)
+    expect((await offshoot.request('GET', '/v1/sandboxes')).body).toEqual([])
+    expect(await offshoot.virtualMachines()).toEqual([])
+    await until('the address to be nobody’s', async () => (await visit()).status === 404)
+    expect((await visit()).text).not.toContain('No code deployed yet')
+  })
+})

@@ -21,3 +21,6 @@ export const edgeApp = z.object({
 export type EdgeApp = z.infer<typeof edgeApp>
 
 export const edgeAppGone = z.object({ id: z.string() })
+
+/** Data of `event: all`. */
+export const edgeApps = z.array(edgeApp)

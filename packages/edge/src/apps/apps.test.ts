@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { EDGE_APPS_PATH, type EdgeApp } from '@offshoot/contract/edge-app'
@@ -18,17 +18,7 @@ class PretendedControl {
   apps: EdgeApp[] = []
 
   private constructor() {
-    this.#server = createServer((request, response) => {
-      void jwtVerify((request.headers.authorization ?? '').slice(7), Buffer.from(SECRET, 'base64')).then(
-        ({ protectedHeader }) => {
-          const isMeant = protectedHeader.kid === EDGE_KEY_ID && request.url === EDGE_APPS_PATH
-          response.writeHead(isMeant ? 200 : 404, { 'content-type': 'text/event-stream' })
-          this.#streams.add(response)
-          this.#send(response, 'all', this.apps)
-        },
-        () => response.writeHead(404).end(),
-      )
-    })
+    this.#server = createServer((request, response) => void this.#answer(request, response))
   }
 
   static async start(): Promise<PretendedControl> {
@@ -54,6 +44,18 @@ class PretendedControl {
   async stop(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #answer({ headers, url }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const token = (headers.authorization ?? '').slice('Bearer '.length)
+    const verified = await jwtVerify(token, Buffer.from(SECRET, 'base64')).catch(() => null)
+    if (verified?.protectedHeader.kid !== EDGE_KEY_ID || url !== EDGE_APPS_PATH) {
+      response.writeHead(404).end()
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    this.#streams.add(response)
+    this.#send(response, 'all', this.apps)
   }
 
   #send(stream: ServerResponse, event: string, data: unknown): void {
@@ -112,16 +114,13 @@ describe('app hosts', () => {
     expect((await ask(`x.${id}`)).status).toBe(404)
   })
 
-  it('end WebSockets with 1012 when another version takes over, and leave those of the sandbox’s own address', async () => {
-    const open = async (host: string) => {
-      const socket = new WebSocket(`ws://127.0.0.1:${edge.port}`, { headers: { host } })
-      await once(socket, 'message')
-      return socket
-    }
-    const socket = await open(`${id}.localhost`)
-    const closed = once(socket, 'close')
+  it('end WebSockets with 1012 when another version takes over, also those of the sandbox’s own address', async () => {
+    const open = (host: string) => new WebSocket(`ws://127.0.0.1:${edge.port}`, { headers: { host } })
+    const [socket, own] = [open(`${id}.localhost`), open(edge.host(port))]
+    await Promise.all([once(socket, 'message'), once(own, 'message')])
+    const closed = Promise.all([once(socket, 'close'), once(own, 'close')])
     control.tell('app', live(second))
-    expect((await closed)[0]).toBe(1012)
+    expect((await closed).map(([code]) => code as number)).toEqual([1012, 1012])
     await until('the other version', async () => (await ask(id)).status === 200)
   })
 

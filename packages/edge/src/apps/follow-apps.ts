@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { EDGE_APPS_PATH, edgeApp, edgeAppGone } from '@offshoot/contract/edge-app'
+import { EDGE_APPS_PATH, edgeApp, edgeAppGone, edgeApps } from '@offshoot/contract/edge-app'
 import { readServerSentEvents, type ServerSentEvent } from '@offshoot/kit/server-sent-events'
 import type { Logger } from 'pino'
 import { request } from 'undici'
-import { z } from 'zod'
 import { EdgeCredential } from '../agents/edge-credential.ts'
 import type { AppPlaces } from './app-places.ts'
 
@@ -13,8 +12,6 @@ const LAST_RETRY_MS = 1_000
 const ANSWER_MS = 5_000
 /** Milliseconds without a byte, heartbeats included. */
 const SILENCE_MS = 45_000
-
-const allApps = z.array(edgeApp)
 
 export interface FollowAppsOptions {
   readonly control: { readonly url: string; readonly secret: string }
@@ -51,7 +48,7 @@ export async function followApps({ control, places, log }: FollowAppsOptions, st
 
 function apply(places: AppPlaces, { event, data }: ServerSentEvent): void {
   const value: unknown = JSON.parse(data)
-  if (event === 'all') places.replace(allApps.parse(value))
+  if (event === 'all') places.replace(edgeApps.parse(value))
   else if (event === 'app') places.set(edgeApp.parse(value))
   else if (event === 'gone') places.remove(edgeAppGone.parse(value).id)
 }

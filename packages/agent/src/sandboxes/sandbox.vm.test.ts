@@ -63,6 +63,20 @@ describe('create, exec, delete', () => {
     await Promise.all(sandboxes.map(({ id }) => agent.delete(id)))
   })
 
+  it('has the memory back that a guest has freed', async () => {
+    const { id } = await agent.created()
+    const [vm] = await agent.vms()
+    const dirtyMib = async () => {
+      const rollup = await readFile(`/proc/${vm?.process.pid}/smaps_rollup`, 'utf8')
+      return Number(/^Private_Dirty: +(\d+) kB/m.exec(rollup)?.[1]) / 1024
+    }
+    await agent.sh(id, 'dd if=/dev/zero of=/run/filled bs=1M count=40')
+    const filledMib = await dirtyMib()
+    await agent.sh(id, 'rm /run/filled')
+    await eventually('16 MiB fewer', async () => (await dirtyMib()) < filledMib - 16)
+    await agent.delete(id)
+  })
+
   it('confines each QEMU: own user, no capabilities, no way to more', async () => {
     const sandboxes = await Promise.all([agent.created(), agent.created()])
     const users = new Set<string>()

@@ -21,7 +21,7 @@ export interface Machine {
 export type NetworkKind = 'tap' | 'user'
 
 /** Raise it with every change of what a guest is made of here: older bakes are then redone. */
-export const LAYOUT_VERSION = 5
+export const LAYOUT_VERSION = 6
 /** MiB of translated code a VM keeps at most; private memory that grows with what the guest runs. */
 export const TRANSLATION_CACHE_MIB = 128
 /**
@@ -96,6 +96,8 @@ export function machineArguments(
     ['-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
     ['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
     ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
+    // A guest says which pages it has freed, and the host has them back. At a bus out of the way of those that count down.
+    ['-device', 'virtio-balloon-device,bus=virtio-mmio-bus.0,free-page-reporting=on'],
     ...volumeArguments(volumes),
     // Two monitors: one that we hold from before QEMU runs, and one by path for the agent that comes after us.
     ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],

@@ -12,6 +12,7 @@ const WANTED_MODULES = [
   'virtio_blk',
   'virtio_net',
   'virtio_console',
+  'virtio_balloon',
   'overlay',
   'vmw_vsock_virtio_transport',
   'tcp_diag',

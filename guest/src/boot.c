@@ -178,6 +178,7 @@ static void mount_system(void)
 	try_mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755");
 	try_mount("cgroup2", "/sys/fs/cgroup", "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	mkdir("/run/lock", 01777);
+	mkdir("/etc", 0755);
 	mkdir("/tmp", 01777);
 	chmod("/tmp", 01777);
 	link_missing("/proc/self/fd", "/dev/fd");
@@ -191,6 +192,16 @@ static void bring_loopback_up(void)
 	int error = interface_bring_up("lo");
 	if (error != 0)
 		say("loopback", error);
+}
+
+// Its address comes with a REFRESH. No IPv6: nobody would route it, and a guest frozen in the middle of looking for neighbours
+// would go on with that in every sandbox. Where the kernel has none there is nothing to say.
+static void bring_network_up(void)
+{
+	file_write("/proc/sys/net/ipv6/conf/eth0/disable_ipv6", "1");
+	int error = interface_bring_up("eth0");
+	if (error != 0)
+		say("eth0", error);
 }
 
 static void set_hostname(void)
@@ -229,6 +240,7 @@ void boot(void)
 	mount_system();
 	use_console();
 	bring_loopback_up();
+	bring_network_up();
 	set_hostname();
 	set_limits();
 }

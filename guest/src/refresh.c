@@ -152,20 +152,26 @@ static struct refreshed refresh_system(const struct refresh_request *request)
 	return (struct refreshed){add_entropy(request->entropy, request->entropy_bytes), "entropy"};
 }
 
+// An image may keep its /etc from being written, even by root: its sandboxes then share what stands there.
+static int unless_sealed(int error)
+{
+	return error == EROFS || error == EPERM ? 0 : error;
+}
+
 static struct refreshed refresh_files(const char *root, const struct refresh_request *request)
 {
-	int error = write_machine_id(root, request->machine_id);
+	int error = unless_sealed(write_machine_id(root, request->machine_id));
 	if (error != 0)
 		return (struct refreshed){error, "machine id"};
-	error = write_hosts(root, request->hostname);
+	error = unless_sealed(write_hosts(root, request->hostname));
 	if (error != 0)
 		return (struct refreshed){error, "hosts"};
-	error = write_hostname(root, request->hostname);
+	error = unless_sealed(write_hostname(root, request->hostname));
 	if (error != 0)
 		return (struct refreshed){error, "hostname file"};
-	if (request->has_address && (error = write_name_server(root, request->address.gateway)) != 0)
+	if (request->has_address && (error = unless_sealed(write_name_server(root, request->address.gateway))) != 0)
 		return (struct refreshed){error, "name server"};
-	return (struct refreshed){remove_host_keys(root), "host keys"};
+	return (struct refreshed){unless_sealed(remove_host_keys(root)), "host keys"};
 }
 
 struct refreshed refresh_time(const struct refresh_target *target, const uint8_t *message, size_t message_bytes)

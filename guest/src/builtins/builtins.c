@@ -21,6 +21,7 @@ static const struct builtin builtins[] = {
 	{"list", 1, builtin_list},    {"remove", 2, builtin_remove}, {"mkdir", 3, builtin_mkdir},
 	{"move", 4, builtin_move},    {"archive", 1, builtin_archive}, {"unpack", 1, builtin_unpack},
 	{"watch", 2, builtin_watch},  {"sync", 1, builtin_sync},   {"grow", 2, builtin_grow},
+	{"layer", 5, builtin_layer},
 };
 
 static const struct builtin *find(const char *name)

@@ -27,5 +27,6 @@ int builtin_unpack(char *const *argv);	// path
 int builtin_watch(char *const *argv);	// path, recursive 0|1
 int builtin_sync(char *const *argv);	// "all"
 int builtin_grow(char *const *argv);	// place of a volume, bytes its device comes to have
+int builtin_layer(char *const *argv);	// device of the archive, first byte, bytes, device of the disk, whiteouts 0|1
 
 #endif

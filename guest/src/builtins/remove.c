@@ -1,3 +1,5 @@
+#include "builtins/remove.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +13,7 @@
 
 static int remove_folder(int parent, const char *name, dev_t device);
 
-static int remove_entry(int folder, const char *name, dev_t device)
+int remove_entry(int folder, const char *name, dev_t device)
 {
 	if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
 		return 0;
@@ -19,7 +21,7 @@ static int remove_entry(int folder, const char *name, dev_t device)
 	return errno == EISDIR || errno == EPERM ? remove_folder(folder, name, device) : errno;
 }
 
-static int empty_folder(DIR *listing, dev_t device)
+int remove_content(DIR *listing, dev_t device)
 {
 	struct dirent *entry;
 	while (errno = 0, (entry = readdir(listing)) != NULL) {
@@ -42,7 +44,7 @@ static int remove_folder(int parent, const char *name, dev_t device)
 	DIR *listing = fdopendir(fd);
 	if (listing == NULL || fstat(fd, &about) != 0)
 		return errno;
-	int error = about.st_dev == device ? empty_folder(listing, device) : EBUSY;
+	int error = about.st_dev == device ? remove_content(listing, device) : EBUSY;
 	closedir(listing);
 	if (error == 0 && unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		error = errno;

@@ -34,7 +34,7 @@ static bool parse_binary(const uint8_t *field, size_t bytes, int64_t *value)
 	return true;
 }
 
-static bool parse_number(const uint8_t *field, size_t bytes, int64_t *value)
+bool tar_parse_number(const uint8_t *field, size_t bytes, int64_t *value)
 {
 	if ((field[0] & 0x80) != 0)
 		return parse_binary(field, bytes, value);
@@ -46,6 +46,12 @@ static bool parse_number(const uint8_t *field, size_t bytes, int64_t *value)
 		sum = sum << 3 | (uint64_t)(field[at] - '0');
 	*value = (int64_t)sum;
 	return at == bytes || field[at] == ' ' || field[at] == '\0';
+}
+
+static uint32_t parse_id(const uint8_t *field)
+{
+	int64_t id;
+	return tar_parse_number(field, ID_BYTES, &id) && id >= 0 && id < UINT32_MAX ? (uint32_t)id : 0;
 }
 
 static uint32_t checksum(const uint8_t *block)
@@ -76,15 +82,17 @@ static void take_name(const uint8_t *block, char *name)
 bool tar_parse(const uint8_t block[TAR_BLOCK_BYTES], struct tar_header *header)
 {
 	int64_t sum, mode, size;
-	if (!parse_number(block + SUM_AT, SUM_BYTES, &sum) || sum != (int64_t)checksum(block) ||
-	    !parse_number(block + MODE_AT, ID_BYTES, &mode) || !parse_number(block + SIZE_AT, NUMBER_BYTES, &size) ||
-	    !parse_number(block + MTIME_AT, NUMBER_BYTES, &header->mtime_s) || size < 0)
+	if (!tar_parse_number(block + SUM_AT, SUM_BYTES, &sum) || sum != (int64_t)checksum(block) ||
+	    !tar_parse_number(block + MODE_AT, ID_BYTES, &mode) || !tar_parse_number(block + SIZE_AT, NUMBER_BYTES, &size) ||
+	    !tar_parse_number(block + MTIME_AT, NUMBER_BYTES, &header->mtime_s) || size < 0)
 		return false;
 	header->kind = (char)block[KIND_AT];
 	// Old archives: NUL is a file too. '7' asks for a contiguous one, which is a file.
 	if (header->kind == '\0' || header->kind == '7')
 		header->kind = TAR_FILE;
 	header->mode = (uint32_t)mode & 07777;
+	header->uid = parse_id(block + UID_AT);
+	header->gid = parse_id(block + GID_AT);
 	header->size_bytes = (uint64_t)size;
 	take_name(block, header->name);
 	snprintf(header->target, TAR_TEXT_MAX_BYTES, "%.*s", (int)strnlen((const char *)block + TARGET_AT, NAME_BYTES),
@@ -102,7 +110,7 @@ static bool take_text(const char *value, size_t bytes, char *to, bool *has)
 	return true;
 }
 
-static bool take_decimal(const char *value, size_t bytes, int64_t *to, bool *has)
+bool tar_decimal(const char *value, size_t bytes, int64_t *to)
 {
 	char text[24];
 	size_t whole = 0;
@@ -112,53 +120,76 @@ static bool take_decimal(const char *value, size_t bytes, int64_t *to, bool *has
 	text[whole] = '\0';
 	char *end;
 	*to = strtoll(text, &end, 10);
-	*has = whole > 0 && *end == '\0';
+	return whole > 0 && *end == '\0';
+}
+
+bool tar_is_key(const struct tar_record *record, const char *key)
+{
+	return record->key_bytes == strlen(key) && memcmp(record->key, key, record->key_bytes) == 0;
+}
+
+static bool take_id(const struct tar_record *record, uint32_t *to, bool *has)
+{
+	int64_t id;
+	*has = tar_decimal(record->value, record->value_bytes, &id) && id >= 0 && id < UINT32_MAX;
+	*to = *has ? (uint32_t)id : 0;
 	return *has;
 }
 
-static bool is_key(const char *key, size_t bytes, const char *wanted)
+static bool take_record(const struct tar_record *record, struct tar_extra *extra)
 {
-	return bytes == strlen(wanted) && memcmp(key, wanted, bytes) == 0;
-}
-
-static bool take_record(const char *text, size_t bytes, struct tar_extra *extra)
-{
-	const char *equals = memchr(text, '=', bytes);
-	if (equals == NULL)
-		return false;
-	size_t key_bytes = (size_t)(equals - text), value_bytes = bytes - key_bytes - 1;
-	const char *value = equals + 1;
+	const char *value = record->value;
+	size_t value_bytes = record->value_bytes;
 	int64_t size = 0;
-	if (is_key(text, key_bytes, "path"))
+	if (tar_is_key(record, "path"))
 		return take_text(value, value_bytes, extra->name, &extra->has_name);
-	if (is_key(text, key_bytes, "linkpath"))
+	if (tar_is_key(record, "linkpath"))
 		return take_text(value, value_bytes, extra->target, &extra->has_target);
-	if (is_key(text, key_bytes, "mtime"))
-		return take_decimal(value, value_bytes, &extra->mtime_s, &extra->has_mtime);
-	if (!is_key(text, key_bytes, "size"))
+	if (tar_is_key(record, "mtime"))
+		return extra->has_mtime = tar_decimal(value, value_bytes, &extra->mtime_s);
+	if (tar_is_key(record, "uid"))
+		return take_id(record, &extra->uid, &extra->has_uid);
+	if (tar_is_key(record, "gid"))
+		return take_id(record, &extra->gid, &extra->has_gid);
+	if (!tar_is_key(record, "size"))
 		return true;
-	if (!take_decimal(value, value_bytes, &size, &extra->has_size) || size < 0)
-		return false;
+	extra->has_size = tar_decimal(value, value_bytes, &size) && size >= 0;
 	extra->size_bytes = (uint64_t)size;
-	return true;
+	return extra->has_size;
 }
 
 // "LENGTH KEY=VALUE\n", where the length counts itself.
+int tar_next_record(const uint8_t *records, size_t count, size_t *at, struct tar_record *record)
+{
+	if (*at >= count || records[*at] == '\0')
+		return 0;
+	const uint8_t *here = records + *at;
+	size_t record_bytes = 0, digits = 0, left = count - *at;
+	while (digits < left && digits < 8 && here[digits] >= '0' && here[digits] <= '9')
+		record_bytes = record_bytes * 10 + (size_t)(here[digits++] - '0');
+	if (digits == 0 || record_bytes > left || record_bytes < digits + 3 || here[digits] != ' ' ||
+	    here[record_bytes - 1] != '\n')
+		return -1;
+	record->key = (const char *)here + digits + 1;
+	size_t text_bytes = record_bytes - digits - 2;
+	const char *equals = memchr(record->key, '=', text_bytes);
+	if (equals == NULL)
+		return -1;
+	record->key_bytes = (size_t)(equals - record->key);
+	record->value = equals + 1;
+	record->value_bytes = text_bytes - record->key_bytes - 1;
+	*at += record_bytes;
+	return 1;
+}
+
 bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra)
 {
-	size_t at = 0;
-	while (at < count && records[at] != '\0') {
-		size_t record_bytes = 0, digits = 0;
-		while (at + digits < count && digits < 8 && records[at + digits] >= '0' && records[at + digits] <= '9')
-			record_bytes = record_bytes * 10 + (size_t)(records[at + digits++] - '0');
-		if (digits == 0 || record_bytes > count - at || record_bytes < digits + 3 || records[at + digits] != ' ' ||
-		    records[at + record_bytes - 1] != '\n')
+	struct tar_record record;
+	int found;
+	for (size_t at = 0; (found = tar_next_record(records, count, &at, &record)) == 1;)
+		if (!take_record(&record, extra))
 			return false;
-		if (!take_record((const char *)records + at + digits + 1, record_bytes - digits - 2, extra))
-			return false;
-		at += record_bytes;
-	}
-	return true;
+	return found == 0;
 }
 
 void tar_apply(struct tar_header *header, const struct tar_extra *extra)
@@ -171,6 +202,10 @@ void tar_apply(struct tar_header *header, const struct tar_extra *extra)
 		header->size_bytes = extra->size_bytes;
 	if (extra->has_mtime)
 		header->mtime_s = extra->mtime_s;
+	if (extra->has_uid)
+		header->uid = extra->uid;
+	if (extra->has_gid)
+		header->gid = extra->gid;
 }
 
 static size_t make_block(uint8_t *block, const struct tar_header *header, char kind, uint64_t size)

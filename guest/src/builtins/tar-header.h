@@ -13,7 +13,11 @@ enum tar_kind {
 	TAR_FILE = '0',
 	TAR_HARD_LINK = '1',
 	TAR_LINK = '2',
+	TAR_CHARACTER_DEVICE = '3',
+	TAR_BLOCK_DEVICE = '4',
 	TAR_FOLDER = '5',
+	TAR_FIFO = '6',
+	TAR_GNU_SPARSE = 'S',
 	TAR_PAX = 'x',
 	TAR_PAX_GLOBAL = 'g',
 	TAR_GNU_NAME = 'L',
@@ -22,7 +26,7 @@ enum tar_kind {
 
 struct tar_header {
 	char kind; // of enum tar_kind, or what else stood there
-	uint32_t mode;
+	uint32_t mode, uid, gid; // what is no number there is 0
 	uint64_t size_bytes;
 	int64_t mtime_s;
 	char name[TAR_TEXT_MAX_BYTES];
@@ -31,7 +35,8 @@ struct tar_header {
 
 // What pax and GNU headers say of the next entry, and the entry's own header does not.
 struct tar_extra {
-	bool has_name, has_target, has_size, has_mtime;
+	bool has_name, has_target, has_size, has_mtime, has_uid, has_gid;
+	uint32_t uid, gid;
 	uint64_t size_bytes;
 	int64_t mtime_s;
 	char name[TAR_TEXT_MAX_BYTES];
@@ -41,6 +46,19 @@ struct tar_extra {
 // False: no header of a tar archive.
 bool tar_parse(const uint8_t block[TAR_BLOCK_BYTES], struct tar_header *header);
 bool tar_is_end(const uint8_t block[TAR_BLOCK_BYTES]);
+// A number of a header: octal digits, or binary as GNU has it. False: neither.
+bool tar_parse_number(const uint8_t *field, size_t bytes, int64_t *value);
+
+// One record of a pax header; neither part ends with NUL.
+struct tar_record {
+	const char *key, *value;
+	size_t key_bytes, value_bytes;
+};
+// The record at `*at`, which moves on. 1: there is one. 0: no more. -1: not well formed.
+int tar_next_record(const uint8_t *records, size_t count, size_t *at, struct tar_record *record);
+bool tar_is_key(const struct tar_record *record, const char *key);
+// False: no decimal number; a fraction is cut off.
+bool tar_decimal(const char *value, size_t bytes, int64_t *to);
 // The records of a pax header. False: not well formed, or a name that is too long.
 bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra);
 void tar_apply(struct tar_header *header, const struct tar_extra *extra);

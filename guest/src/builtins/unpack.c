@@ -293,6 +293,7 @@ static int take_block(struct unpacking *unpacking, const uint8_t *block)
 	tar_apply(&unpacking->header, &unpacking->extra);
 	unpacking->extra.has_name = unpacking->extra.has_target = false;
 	unpacking->extra.has_size = unpacking->extra.has_mtime = false;
+	unpacking->extra.has_uid = unpacking->extra.has_gid = false;
 	// Sizes beyond any file would overflow their padding.
 	return unpacking->header.size_bytes > INT64_MAX ? EBADMSG : make_entry(unpacking);
 }

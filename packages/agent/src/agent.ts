@@ -32,6 +32,9 @@ import { readManifests } from './sandboxes/read-manifests.ts'
 import { Turns } from './sandboxes/turns.ts'
 import { wakeSandbox } from './sandboxes/wake.ts'
 import { Snapshots } from './snapshots/snapshots.ts'
+import { BuiltTemplates } from './templates/built-templates.ts'
+import { findBakes, rebakeStale } from './templates/bakes-of-built.ts'
+import { Builds } from './builds/builds.ts'
 import { Bakes, type BakedTemplate } from './vm/bakes.ts'
 import { Images } from './vm/images.ts'
 import { Machines } from './vm/machines.ts'
@@ -60,6 +63,7 @@ export interface Agent {
   /** Templates that should be here and cannot be used, with the reason. */
   readonly broken: ReadonlyMap<string, unknown>
   readonly host: Host
+  readonly builds: Builds
   /** Answers guests' questions for names; `null` where they have no network. */
   readonly names: NameServer | null
   readonly sshProbes: SshProbes
@@ -99,6 +103,7 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
     checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
     snapshots: await Snapshots.open(dir.snapshots),
     volumes: await Volumes.open(dir.volumes),
+    templates: await BuiltTemplates.open(dir.templates),
     credit: await SpentCredit.open(dir.spentCreditFile),
     events: await EventLog.open(dir.events, id),
     pool: new Pool({
@@ -155,7 +160,7 @@ export async function prepareTemplates(
     return bootsUnderKvm(qemu.path, images, smallest.name)
   })
   host.machines.choose(accelerator, tscKhz, host.network === null ? 'user' : 'tap')
-  const slot = new BakingSlot(host)
+  const slot = new BakingSlot(host, Math.max(...usable.map(({ memory_mb }) => memory_mb)))
   const bakes = new Bakes({
     folder: dir.bakes,
     images,
@@ -173,13 +178,14 @@ export async function prepareTemplates(
       broken.set(image.name, error)
     }
   }
-  slot.release()
+  await slot.release()
   const used = [
     ...[...host.sandboxes.values()].map(({ manifest }) => manifest.bake),
     ...host.snapshots.all.map(({ bake }) => bake),
   ]
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
-  await bakes.removeAllBut(new Set([...used, ...current]))
+  const built = await findBakes(host, images)
+  await bakes.removeAllBut(new Set([...used, ...current, ...built]))
   return { accelerator, templates, broken }
 }
 
@@ -188,11 +194,16 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   await recover(host, 'adopt')
   await recoverSnapshots(host)
   await recoverVolumes(host)
+  await host.templates.removeUnfinished()
   host.slots.supplySoon()
   host.checkpoints.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
   host.pool.start()
+  const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
+  const builds = new Builds({ host, images, worker: () => smallest, stopping })
+  await builds.recover()
+  void rebakeStale(host, images, stopping)
   const sshProbes = new SshProbes(host, stopping)
   for (const sandbox of host.sandboxes.values()) sshProbes.watch(sandbox)
   return {
@@ -204,6 +215,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     templates,
     broken,
     host,
+    builds,
     names,
     sshProbes,
     maxUploadBytes: config.max_upload_bytes,

@@ -13,6 +13,10 @@ export const agentDisk = z.object({
   /** Their own layers, logs, and the memory of those that are hibernated. */
   sandboxes_bytes: z.int(),
   volumes_bytes: z.int(),
+  /** Images of built templates that no bake shares. */
+  templates_bytes: z.int(),
+  /** Uploads and images of builds that have not ended, and logs. */
+  builds_bytes: z.int(),
 })
 export type AgentDisk = z.infer<typeof agentDisk>
 

@@ -13,6 +13,8 @@ const registry = {
   jwtRequired: { status: 401, error: 'unauthorized', detail: 'jwt required' },
   /** `detail` says whom to contact. */
   accountSuspended: { status: 403, error: 'account suspended' },
+  /** It is every workspace's. */
+  templateGlobal: { status: 403, error: 'global templates cannot be changed' },
   /** The caller's role in the workspace does not allow it; `detail` names those that do. */
   roleMissing: { status: 403, error: 'forbidden' },
   /** The key was made with scopes, and this one is not among them; `detail` names it. */
@@ -62,6 +64,7 @@ const registry = {
   /** It has ended. */
   deploymentOver: { status: 409, error: 'deployment is not under way' },
   appExists: { status: 409, error: 'app already exists' },
+  templateExists: { status: 409, error: 'template already exists' },
   volumeExists: { status: 409, error: 'volume already exists' },
   /** `error` names the volume and who has it. */
   volumeAttached: { status: 409, error: 'volume is attached', fields: ['volume', 'attached_to'] },
@@ -90,6 +93,8 @@ const registry = {
   monthlyBudget: { status: 429, error: 'monthly budget exceeded' },
   /** The plan's number of volumes, or the size of one; with `max` and `active`, or `max_size_mb`. */
   volumeQuota: { status: 429, error: 'volume quota exceeded' },
+  /** Builds of the workspace that have not ended. */
+  tooManyBuilds: { status: 429, error: 'max builds reached', fields: ['max', 'active'] },
   /** Named by the user in one sandbox. */
   tooManyPorts: { status: 429, error: 'max ports reached', fields: ['max'] },
   /** A sandbox holds 512 live commands, and 64 kept ones with 64 MiB of output. */
@@ -117,6 +122,7 @@ const registry = {
   /** The sandbox's own disk; what was to be replaced is as it was. */
   diskFull: { status: 507, error: 'no space left in the sandbox' },
   insufficientStorage: { status: 507, error: 'insufficient host storage for volume' },
+  templateStorage: { status: 507, error: 'insufficient host storage for template' },
   insufficientMemory: { status: 507, error: 'insufficient host memory for sandbox' },
 } as const satisfies Record<string, RegisteredError>
 

@@ -11,6 +11,8 @@ export type VolumeId = Branded<'VolumeId'>
 export type AppId = Branded<'AppId'>
 /** UUID, version 4, lower case. */
 export type DeploymentId = Branded<'DeploymentId'>
+/** UUID, version 4, lower case: of a build of a template, and of the template that comes of it. Chosen by control before anything exists. */
+export type BuildId = Branded<'BuildId'>
 /** UUID of an organization; the tenant of every resource. */
 export type WorkspaceId = Branded<'WorkspaceId'>
 /** UUID an agent gives itself at its first start. */
@@ -35,4 +37,9 @@ export function parseSandboxId(text: string): SandboxId | null {
 /** `null` for anything that no volume can be called. */
 export function parseVolumeId(text: string): VolumeId | null {
   return isUuid(text) ? (text as VolumeId) : null
+}
+
+/** `null` for anything that no build can be called. */
+export function parseBuildId(text: string): BuildId | null {
+  return isUuid(text) ? (text as BuildId) : null
 }

@@ -21,6 +21,16 @@ export const templateImage = z.strictObject({
   start_cmd: z.string().min(1).nullable(),
   /** Run under `sh -c` as root at the bake, repeatedly until it exits 0: proves that the image works. */
   ready_cmd: z.string().min(1).nullable(),
+  /** What people call it, where its name is an id. */
+  title: z.string().optional(),
+  /** Where there is no `start_cmd`: the command that the image names itself, with its arguments. It may fail. */
+  start_argv: z.array(z.string()).min(1).optional(),
+  /** In every command's environment, below what a sandbox is created with. */
+  env: z.record(z.string(), z.string()).optional(),
+  /** Where commands run that name no folder; default the user's home. */
+  cwd: z.string().startsWith('/').optional(),
+  /** Name or number of the account of commands that name none; default root. */
+  user: z.string().min(1).optional(),
   /** One sentence for people. */
   description: z.string(),
   /** The software a user would ask for, by name, with its exact version. */

@@ -45,6 +45,7 @@ import { settleMeters } from './metering/settle-meters.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
 import { unusedSnapshots } from './reaping/unused-snapshots.ts'
+import { settleBuilds } from './templates/settle-builds.ts'
 import { SandboxPlaces } from './sandboxes/sandbox-places.ts'
 import { SandboxReads } from './sandboxes/sandbox-reads.ts'
 
@@ -184,6 +185,7 @@ function startBackground({ database, fleet, events, credit, payments }: Backgrou
   const work: PeriodicWork[] = [
     { what: 'look at credit', everyMs: 2_000, run: () => credit.look() },
     { what: 'settling meters', everyMs: 60_000, run: () => settleMeters(pool) },
+    { what: 'settling builds', everyMs: 1_000, run: () => settleBuilds({ database, fleet }) },
     { what: 'settling storage', everyMs: 30_000, run: () => settleStorage(pool) },
     { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
     { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },

@@ -39,6 +39,26 @@ export interface MoveOptions extends FileOptions {
   readonly parents?: boolean | undefined
 }
 
+/** A layer of an image. */
+export interface GuestLayer {
+  /** Block device with the archive, and where on it. */
+  readonly source: string
+  /** A multiple of 512. */
+  readonly offset: number
+  readonly bytes: number
+  /** Block device that it is to be unpacked onto. */
+  readonly disk: string
+  readonly hasWhiteouts: boolean
+}
+
+export interface LayerUnpacked {
+  readonly entries: number
+  /** Of the content of files. */
+  readonly bytes: number
+  /** Device nodes. */
+  readonly leftOut: number
+}
+
 /** A watch; iterate {@link changes} once. */
 export interface FileWatch {
   /** Ends when the folder is removed or moved away, or after {@link close}. */
@@ -54,6 +74,7 @@ export type RunBuiltin = (
 ) => Promise<GuestProcess>
 
 const COUNT_BYTES = 8
+const LAYER_RECORD_BYTES = 4 * COUNT_BYTES
 const flag = (value: boolean | undefined) => (value === true ? '1' : '0')
 const octal = (mode: number | undefined) => (mode === undefined ? '' : mode.toString(8))
 
@@ -180,6 +201,25 @@ export class GuestFiles {
     await operation.feed(source)
     const counts = await operation.result(2 * COUNT_BYTES)
     return { entries: Number(counts.readBigUInt64LE(0)), bytes: Number(counts.readBigUInt64LE(COUNT_BYTES)) }
+  }
+
+  /**
+   * Puts one layer of an image, a tar archive on a block device, onto another that holds an ext4 file system and is not
+   * mounted. A failure leaves what was unpacked before it.
+   * @param onProgress hears how many bytes of the archive have been taken, now and then
+   * @throws GuestFileError naming the entry: EXDEV for a name that leads out, EBADMSG for what is cut or no archive, ENOSPC,
+   *   EPROTONOSUPPORT for a kind of sparse file that is not known
+   */
+  async layer(layer: GuestLayer, options: FileOptions, onProgress: (bytes: number) => void): Promise<LayerUnpacked> {
+    const { source, offset, bytes, disk, hasWhiteouts } = layer
+    const argv = [source, String(offset), String(bytes), disk, flag(hasWhiteouts)]
+    const operation = await this.#start('layer', argv, options)
+    for (;;) {
+      const record = await operation.result(LAYER_RECORD_BYTES)
+      const [kind, first, content, leftOut] = [0, 8, 16, 24].map((at) => Number(record.readBigUInt64LE(at)))
+      if (kind === 0) onProgress(first ?? 0)
+      else return { entries: first ?? 0, bytes: content ?? 0, leftOut: leftOut ?? 0 }
+    }
   }
 
   /** Resolves when nothing is missed any more. @throws GuestFileError ENOTDIR; ENOSPC for more than 8192 folders */

@@ -22,6 +22,10 @@ export class DataDir {
   /** Frozen layers of disks. */
   readonly layers: string
   readonly volumes: string
+  /** Builds of templates, and what they are made from. */
+  readonly builds: string
+  /** Built templates: their images. */
+  readonly templates: string
   /** Signs checkpoints; ours alone. */
   readonly checkpointKey: string
   /** A copy of the image builder's: QEMU's users need not reach the images. */
@@ -39,6 +43,8 @@ export class DataDir {
     this.snapshots = join(root, 'snapshots')
     this.layers = join(root, 'layers')
     this.volumes = join(root, 'volumes')
+    this.builds = join(root, 'builds')
+    this.templates = join(root, 'templates')
     this.checkpointKey = join(root, 'checkpoint.key')
     this.preload = join(root, 'guest-memory.so')
   }
@@ -48,9 +54,10 @@ export class DataDir {
     await mkdir(root, { recursive: true, mode: 0o711 })
     // As the kernel names it: the working directories of live QEMUs are compared with it.
     const dir = new DataDir(await realpath(root))
-    for (const folder of [dir.bakes, dir.sandboxes, dir.spares, dir.volumes])
+    for (const folder of [dir.bakes, dir.sandboxes, dir.spares, dir.volumes, dir.builds])
       await mkdir(folder, { recursive: true, mode: 0o711 })
-    for (const folder of [dir.events, dir.snapshots, dir.layers]) await mkdir(folder, { recursive: true, mode: 0o700 })
+    for (const folder of [dir.events, dir.snapshots, dir.layers, dir.templates])
+      await mkdir(folder, { recursive: true, mode: 0o700 })
     return dir
   }
 

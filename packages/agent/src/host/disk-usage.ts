@@ -18,6 +18,8 @@ export async function readDiskUsage(dir: DataDir): Promise<AgentDisk> {
     snapshots_bytes: await of(dir.snapshots),
     sandboxes_bytes: await of(dir.sandboxes),
     volumes_bytes: await of(dir.volumes),
+    templates_bytes: await of(dir.templates),
+    builds_bytes: await of(dir.builds),
   }
 }
 

@@ -1,13 +1,14 @@
 import { createOnAgentBody, type AgentSandbox, type CreateOnAgentBody } from '@offshoot/contract/agent-api'
 import type { AgentAttachment } from '@offshoot/contract/agent-volume'
 import { ApiError } from '@offshoot/contract/errors'
-import { parseSandboxId, parseSnapshotId, parseVolumeId, type WorkspaceId } from '@offshoot/contract/ids'
+import { parseSandboxId, parseSnapshotId, parseVolumeId, parseBuildId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { createSandbox } from '../sandboxes/create.ts'
 import { type Seed, seedOfTemplate } from '../sandboxes/seed.ts'
 import { withSnapshot } from '../sandboxes/with-snapshot.ts'
 import type { Wanted } from '../volumes/machine-device.ts'
+import type { BakedTemplate } from '../vm/bakes.ts'
 import { parseBody } from './parse-body.ts'
 
 /** `POST /v1/sandboxes`: answers when the guest has answered. A caller that leaves does not undo it: control deletes. */
@@ -19,13 +20,13 @@ export function postSandbox(server: FastifyInstance, agent: Agent): void {
     const id = parseSandboxId(body.id)
     if (id === null) throw new ApiError('invalidField', { error: 'id must be a lower-case UUID' })
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
-    const { persistent, idle_timeout_seconds, egress, env } = body
+    const { persistent, idle_timeout_seconds, egress, env: asked } = body
     const sandbox = await withSeed(agent, body, workspaceId, (seed) =>
       createSandbox(agent.host, {
         id,
         workspaceId,
         seed,
-        env: body.snapshot_id !== undefined && Object.keys(env).length === 0 ? 'keep' : env,
+        env: body.snapshot_id !== undefined && Object.keys(asked).length === 0 ? 'keep' : { ...seed.env, ...asked },
         settings: { persistent, idle_timeout_seconds, egress },
         lineage: { parent_id: null, fork_tree_id: null },
         volumes: findVolumes(agent, body.volumes, workspaceId),
@@ -45,14 +46,17 @@ async function withSeed<T>(
   create: (seed: Seed) => Promise<T>,
 ): Promise<T> {
   if (snapshot_id !== undefined) return withSnapshot(agent.host, parseSnapshotId(snapshot_id), workspaceId, create)
-  const baked = agent.templates.get(template)
-  if (!baked) throw missingTemplate(agent, template)
+  const baked = agent.templates.get(template) ?? builtTemplate(agent, template, workspaceId)
   return create(seedOfTemplate(baked))
 }
 
-function missingTemplate({ broken }: Agent, template: string): ApiError {
-  if (!broken.has(template)) return new ApiError('notFound', { detail: `no template ${template} on this agent` })
-  return new ApiError('internal', { error: 'sandbox could not be started' }, { cause: broken.get(template) })
+function builtTemplate({ host, broken }: Agent, template: string, workspaceId: WorkspaceId): BakedTemplate {
+  const record = host.templates.find(parseBuildId(template), workspaceId)
+  const baked = record === null ? null : host.templates.bakedOf(record)
+  if (baked !== null) return baked
+  if (record !== null) throw new ApiError('internal', { error: 'the template is being prepared for this host anew' })
+  if (!broken.has(template)) throw new ApiError('notFound', { detail: `no template ${template} on this agent` })
+  throw new ApiError('internal', { error: 'sandbox could not be started' }, { cause: broken.get(template) })
 }
 
 function findVolumes({ host }: Agent, asked: readonly AgentAttachment[], workspaceId: WorkspaceId): Wanted[] {

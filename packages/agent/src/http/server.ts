@@ -29,6 +29,7 @@ import { postExec } from './post-exec.ts'
 import { postExecStream } from './post-exec-stream.ts'
 import { snapshots } from './snapshots.ts'
 import { volumes } from './volumes.ts'
+import { builds } from './builds.ts'
 import { putSpentCredit } from './put-spent-credit.ts'
 import { requestId } from './request-id.ts'
 import { logRequests } from './request-log.ts'
@@ -73,6 +74,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     lifecycle,
     snapshots,
     volumes,
+    builds,
     getDisk,
     postExec,
     getEvents,

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { Language, LspQuery } from '@offshoot/contract/lsp'
 import { GuestRunError } from '@offshoot/guest-link/guest-link-error'
 import type { GuestProcess } from '@offshoot/guest-link/guest-process'
-import { accountOf, guestDeadline, withGuest } from '../sandboxes/guest-access.ts'
+import { accountOf, asTemplateHas, guestDeadline, withGuest } from '../sandboxes/guest-access.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 
 /** Where a template has its language servers: one program for each, called as the language, that speaks on its standard streams. */
@@ -15,7 +15,7 @@ export function startLanguageServer(sandbox: Sandbox, language: Language, query:
   return withGuest(sandbox, async (link) => {
     const deadline = guestDeadline(`start of the ${language} server`)
     try {
-      return await link.run({ argv: [program], ...accountOf(query) }, deadline)
+      return await link.run({ argv: [program], ...accountOf(asTemplateHas(sandbox, query)) }, deadline)
     } catch (error) {
       if (isMissing(error, program)) {
         const detail = `the template ${sandbox.manifest.template} has no language server for ${language}`

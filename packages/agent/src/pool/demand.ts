@@ -39,6 +39,10 @@ export class Demand {
     return neediest
   }
 
+  forget(isMeant: (bake: string) => boolean): void {
+    for (const bake of this.#asked.keys()) if (isMeant(bake)) this.#asked.delete(bake)
+  }
+
   /** Forgets what was not asked for in a long time, and says what that is. */
   forgetOld(nowMs = performance.now()): string[] {
     const old = [...this.#asked].filter(([, { timesMs }]) => nowMs - (timesMs.at(-1) ?? 0) >= REMEMBERED_MS)

@@ -77,6 +77,13 @@ export class Pool {
     return true
   }
 
+  /** Of a template that is no more: none is made for it, and those that wait end. */
+  async forget(isMeant: (bake: string) => boolean): Promise<void> {
+    this.#demand.forget(isMeant)
+    const meant = this.spares.filter(({ seed }) => isMeant(seed.manifest.bake))
+    await Promise.all(meant.map((spare) => this.#discard(spare, 'its template is no more')))
+  }
+
   /** Ends all of them; none is made any more. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the agent ends'))

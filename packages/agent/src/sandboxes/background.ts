@@ -22,7 +22,7 @@ export async function startBackground(sandbox: Sandbox, body: ExecBody): Promise
   const execId = randomUUID()
   const seconds = body.timeout_seconds ?? body.timeout
   const timeoutAt = seconds === undefined ? null : new Date(Date.now() + seconds * 1000)
-  const command = { ...shellCommand(body), stdin: body.stdin === undefined ? 'none' : 'pipe' } as const
+  const command = { ...shellCommand(sandbox, body), stdin: body.stdin === undefined ? 'none' : 'pipe' } as const
   const options = { id: keptId(execId), label: formatLabel(timeoutAt, body.cmd), logBytes: OUTPUT_BYTES }
   const { watched } = sandbox.background
   watched.add(execId)

@@ -1,4 +1,6 @@
-import type { BakeSlot } from '../vm/bakes.ts'
+import type { BakePlace } from '../vm/bakes.ts'
+import { vmLimitMib } from '../vm/vm-memory.ts'
+import { MAX_PROCESSES } from './boot-vm.ts'
 import type { Host } from './host.ts'
 import { tapOf } from './slot-network.ts'
 import { uidOfSlot } from './slots.ts'
@@ -9,23 +11,33 @@ import { uidOfSlot } from './slots.ts'
  */
 export class BakingSlot {
   readonly #host: Host
+  /** MiB of the largest guest. */
+  readonly #memoryMib: number
   #slot: number | null = null
 
-  constructor(host: Host) {
+  constructor(host: Host, memoryMib: number) {
     this.#host = host
+    this.#memoryMib = memoryMib
   }
 
   /** @throws Error when there is no free slot */
-  async open(): ReturnType<BakeSlot> {
-    const { slots, network } = this.#host
+  async open(): Promise<BakePlace> {
+    const { slots, network, cgroups } = this.#host
     this.#slot ??= slots.take()
-    if (this.#slot === null) throw new Error('this agent has no free slot')
-    await network?.open(this.#slot, 'none')
-    return { confinement: { uid: uidOfSlot(this.#slot) }, tap: tapOf(this.#host, this.#slot) }
+    const slot = this.#slot
+    if (slot === null) throw new Error('this agent has no free slot')
+    await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
+    await network?.open(slot, 'none')
+    const limit = async (pid: number) => cgroups?.attach(slot, pid)
+    return { confinement: { uid: uidOfSlot(slot) }, tap: tapOf(this.#host, slot), limit }
   }
 
-  release(): void {
-    if (this.#slot !== null) this.#host.slots.release(this.#slot)
+  /** Once its last VM has ended. */
+  async release(): Promise<void> {
+    const slot = this.#slot
     this.#slot = null
+    if (slot === null) return
+    await this.#host.cgroups?.remove(slot)
+    this.#host.slots.release(slot)
   }
 }

@@ -13,7 +13,7 @@ import { uidOfSlot } from './slots.ts'
 import { tapOf } from './slot-network.ts'
 
 /** QEMU's own threads: main, vCPUs, worker threads of block devices (at most 64). */
-const MAX_PROCESSES = 128
+export const MAX_PROCESSES = 128
 /** QEMU's messages, in the sandbox's folder. */
 export const QEMU_LOG = 'qemu.log'
 

@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { ApiError } from '@offshoot/contract/errors'
+import { parseBuildId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
+import { sweepBakesSoon } from '../templates/sweep-bakes.ts'
 import { announce, type Host } from './host.ts'
 import { writeManifestQuickly } from './manifest.ts'
 import { isDiskFull } from './refusal.ts'
@@ -44,6 +46,7 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   await finishRemoval(host, sandbox)
   sweepLayersSoon(host)
+  if (parseBuildId(sandbox.manifest.bake.split('/', 1)[0] ?? '') !== null) sweepBakesSoon(host)
 }
 
 /** What is left to do once the VM is gone; also after a restart in the middle of it. */

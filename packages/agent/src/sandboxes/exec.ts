@@ -25,7 +25,7 @@ async function exec(link: GuestLink, sandbox: Sandbox, body: ExecBody, hangUp: A
   const timer = seconds === undefined ? undefined : setTimeout(() => stop.abort(), seconds * 1000)
   try {
     const options = { stdin: body.stdin, maxBytes: MAX_OUTPUT_BYTES, stop: stop.signal, log }
-    const end = await runCommand(link, shellCommand(body), options)
+    const end = await runCommand(link, shellCommand(sandbox, body), options)
     if (hangUp.aborted) throw new ApiError('shuttingDown', { error: 'the command was stopped' })
     return answer(end, Math.round(performance.now() - startedAt), seconds)
   } finally {

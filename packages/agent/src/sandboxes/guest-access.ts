@@ -66,12 +66,23 @@ async function askGuest<T>(
   }
 }
 
-export function shellCommand(body: ExecBody): GuestCommand {
-  return { argv: ['/bin/sh', '-c', body.cmd], ...accountOf(body) }
+export function shellCommand(sandbox: Pick<Sandbox, 'manifest'>, body: ExecBody): GuestCommand {
+  return { argv: ['/bin/sh', '-c', body.cmd], ...accountOf(asTemplateHas(sandbox, body)) }
+}
+
+type Account = Pick<ExecBody, 'cwd' | 'user'> & Partial<Pick<ExecBody, 'env'>>
+
+/** As its template has it, where it says nothing itself. Who asks for another user does not mean the template's folder. */
+export function asTemplateHas<T extends Account>({ manifest: { run_as } }: Pick<Sandbox, 'manifest'>, asked: T): T {
+  return {
+    ...asked,
+    user: asked.user ?? run_as.user,
+    cwd: asked.cwd ?? (asked.user === undefined ? run_as.cwd : undefined),
+  }
 }
 
 /** What a command may be given beside its program. */
-export function accountOf({ cwd, env, user }: Pick<ExecBody, 'cwd' | 'user'> & Partial<Pick<ExecBody, 'env'>>) {
+export function accountOf({ cwd, env, user }: Account) {
   return {
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),

@@ -10,6 +10,7 @@ import type { Qemu } from '../host/qemu.ts'
 import type { GuestNetwork } from '../net/guest-network.ts'
 import type { Snapshots } from '../snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
+import type { BuiltTemplates } from '../templates/built-templates.ts'
 import type { Volumes } from '../volumes/volumes.ts'
 import type { Machines } from '../vm/machines.ts'
 import type { Admission } from './admission.ts'
@@ -28,6 +29,8 @@ export interface Host {
   readonly checkpoints: Checkpoints
   readonly snapshots: Snapshots
   readonly volumes: Volumes
+  /** Built here, by workspaces. */
+  readonly templates: BuiltTemplates
   /** Workspaces that may start nothing. */
   readonly credit: SpentCredit
   readonly events: EventLog

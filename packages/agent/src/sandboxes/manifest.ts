@@ -4,6 +4,7 @@ import { bootMode, egress } from '@offshoot/contract/sandbox'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../checkpoints/checkpoint.ts'
+import { runAs } from '../vm/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
 /** The file in a sandbox's folder that says what the folder is; ours alone, QEMU's user cannot read it. */
@@ -44,6 +45,8 @@ const manifest = z.object({
   /** Hibernates after so many seconds without activity. */
   persistent: z.boolean(),
   idle_timeout_seconds: z.int(),
+  /** What its template says of commands that say nothing themselves. */
+  run_as: runAs,
   /** Where its packets may go, for all its life. */
   egress,
   /** Frozen layers of its disk, the lowest first, for a start that is still to come: while `creating` and `hibernated`. */

@@ -8,6 +8,7 @@ import { findVmProcesses } from '../host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
 import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
+import { sweepBakes } from '../templates/sweep-bakes.ts'
 import { sweepLayers } from './sweep-layers.ts'
 
 const LOOK_MS = 30_000
@@ -55,6 +56,7 @@ export async function reconcile(host: Host): Promise<void> {
   await host.snapshots.removeUnfinished()
   await flattenLongChains(host)
   await sweepLayers(host)
+  await sweepBakes(host)
   await host.network?.renewUplinks()
 }
 

@@ -2,39 +2,52 @@ import type { BootMode } from '@offshoot/contract/sandbox'
 import type { SnapshotRecord } from '../snapshots/snapshot-record.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import type { Restore } from '../vm/restore.ts'
+import { runAsOf } from '../vm/run-as.ts'
 import { emptied, inherited, type MachineDevice } from '../volumes/machine-device.ts'
 import type { Manifest } from './manifest.ts'
 
 /** What a new sandbox begins as. */
 export interface Seed {
-  readonly manifest: Pick<Manifest, 'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot'>
+  readonly manifest: Pick<Manifest, 'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot' | 'run_as'>
   /** Block devices for volumes that its guest has had, as the new sandbox has them. */
   readonly devices: readonly MachineDevice[]
   readonly guestIp: string | null
   readonly bootMode: BootMode
   readonly checkpoint: Restore['checkpoint']
+  /** Variables of its template, below those of the sandbox. */
+  readonly env: Readonly<Record<string, string>>
 }
 
 export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
   const bake = `${image.name}/${manifest.fingerprint}`
   const { cpu, memory_mb } = image
   return {
-    manifest: { template: image.name, bake, cpu, memory_mb, layers: [], from_snapshot: null },
+    manifest: {
+      template: image.title ?? image.name,
+      bake,
+      cpu,
+      memory_mb,
+      layers: [],
+      from_snapshot: null,
+      run_as: runAsOf(image),
+    },
     guestIp: manifest.guest_ip,
     devices: [],
     bootMode: 'snapshot',
     checkpoint: null,
+    env: image.env ?? {},
   }
 }
 
 /** @param folder of the snapshot's checkpoint, whole or just captured */
 export function seedOfSnapshot(record: SnapshotRecord, folder: string, bootMode: 'snapshot' | 'fork'): Seed {
-  const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices } = record
+  const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices, run_as } = record
   return {
-    manifest: { template, bake, cpu, memory_mb, layers, from_snapshot: id },
+    manifest: { template, bake, cpu, memory_mb, layers, from_snapshot: id, run_as },
     guestIp: guest_ip,
     devices: (bootMode === 'fork' ? inherited : emptied)(devices),
     bootMode,
     checkpoint: { folder, layers },
+    env: {},
   }
 }

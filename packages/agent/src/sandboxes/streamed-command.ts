@@ -45,7 +45,7 @@ export class StreamedCommand {
     const startedAt = performance.now()
     const hasStdin = keepsStdin || body.stdin !== undefined
     const process = await withGuest(sandbox, (link) =>
-      link.run({ ...shellCommand(body), stdin: hasStdin ? 'pipe' : 'none' }, startDeadline()),
+      link.run({ ...shellCommand(sandbox, body), stdin: hasStdin ? 'pipe' : 'none' }, startDeadline()),
     )
     const command = new StreamedCommand(process, sandbox.log.command(), startedAt)
     if (body.stdin !== undefined) process.stdin.write(body.stdin)

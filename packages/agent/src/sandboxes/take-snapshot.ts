@@ -32,7 +32,7 @@ export function snapshotOf(
   id: SnapshotId,
   origin: SnapshotRecord['origin'],
 ): SnapshotRecord {
-  const { template, bake, cpu, memory_mb, guest_ip, devices } = manifest
+  const { template, bake, cpu, memory_mb, guest_ip, devices, run_as } = manifest
   return {
     id,
     workspace_id: manifest.workspace_id,
@@ -47,6 +47,7 @@ export function snapshotOf(
     origin,
     layers: [...layers],
     devices,
+    run_as,
   }
 }
 

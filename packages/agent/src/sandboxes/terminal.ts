@@ -11,7 +11,7 @@ import type { GuestExit } from '@offshoot/guest-link/guest-process'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { LogChunk } from '@offshoot/guest-link/log-output'
 import type { TerminalSize } from '@offshoot/guest-link/terminal-size'
-import { accountOf, guestDeadline, withGuest } from './guest-access.ts'
+import { accountOf, asTemplateHas, guestDeadline, withGuest } from './guest-access.ts'
 import type { Sandbox } from './sandbox.ts'
 
 const ENVIRONMENT = { TERM: 'xterm-256color' }
@@ -35,7 +35,8 @@ export interface Terminal {
 }
 
 /** @throws ApiError when the program, its user or folder cannot be */
-export function openTerminal(sandbox: Sandbox, query: TerminalQuery): Promise<Terminal> {
+export function openTerminal(sandbox: Sandbox, asked: TerminalQuery): Promise<Terminal> {
+  const query = asTemplateHas(sandbox, asked)
   const { session } = query
   return withGuest(sandbox, (link) =>
     session === undefined ? openOwn(link, query) : openSession(link, SESSION_PREFIX + session, query),

@@ -5,6 +5,7 @@ import { parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../checkpoints/checkpoint.ts'
+import { runAs } from '../vm/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
 /** Beside the checkpoint's own files, written last: without it the folder is no snapshot. */
@@ -24,6 +25,7 @@ const snapshotRecord = agentSnapshot.extend({
   layers: z.array(layerId),
   /** Block devices that its guest had for volumes. */
   devices: z.array(machineDevice).default([]),
+  run_as: runAs,
 })
 export type SnapshotRecord = z.infer<typeof snapshotRecord>
 
@@ -45,6 +47,6 @@ export function snapshotRecordPath(folder: string): string {
 }
 
 export function showSnapshot(record: SnapshotRecord): AgentSnapshot {
-  const { bake: _bake, guest_ip: _ip, layers: _layers, devices: _devices, ...shown } = record
+  const { bake: _bake, guest_ip: _ip, layers: _layers, devices: _devices, run_as: _runAs, ...shown } = record
   return shown
 }

@@ -155,7 +155,7 @@ export class AgentProcess {
     const ended = await this.run('end-all.ts')
     if (ended.exitCode !== 0) throw new Error(`end-all: ${ended.output}`)
     if ((await this.vms()).length > 0) throw new Error('a QEMU is left')
-    for (const name of ['sandboxes', 'spares', 'events', 'snapshots', 'layers', 'volumes'])
+    for (const name of ['sandboxes', 'spares', 'events', 'snapshots', 'layers', 'volumes', 'builds', 'templates'])
       await rm(join(this.dataDir, name), { recursive: true, force: true })
   }
 

@@ -10,7 +10,7 @@ import { bakeFiles, type BakeFiles } from './bake-files.ts'
 import { formatBakeManifest } from './bake-manifest.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
 import { stopHeld } from './hold.ts'
-import type { Images } from './images.ts'
+import type { BakeImages } from './bakes.ts'
 import { describeEnd, launch } from './launch.ts'
 import {
   BOOT_DISK,
@@ -21,7 +21,7 @@ import {
   QMP_SOCKET,
   type Machine,
 } from './machine.ts'
-import { prepareGuest } from './prepare-guest.ts'
+import type { PrepareGuest } from './prepare-guest.ts'
 import { Vm } from './vm.ts'
 import { cutVolumes, EMPTY_DEVICES } from './volume-devices.ts'
 import { warmGuest } from './warm-guest.ts'
@@ -30,13 +30,15 @@ export interface Bake {
   readonly qemu: string
   readonly machine: Machine
   readonly image: TemplateImage
-  readonly images: Images
+  readonly images: BakeImages
   /** `bakes/NAME/FINGERPRINT`, which is not there yet. */
   readonly folder: string
   readonly fingerprint: string
   readonly confinement: Confinement
   /** One that leads nowhere: what a template is made of does not depend on the world. */
   readonly tap: TapGiver | null
+  readonly limit?: (pid: number) => Promise<void>
+  readonly prepare: PrepareGuest
 }
 
 const KERNEL = 'vmlinuz'
@@ -114,10 +116,11 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
   }
 }
 
-async function save(vm: Vm, { image, machine }: Bake, deadline: Deadline): Promise<string | null> {
+async function save(vm: Vm, { image, machine, limit, prepare }: Bake, deadline: Deadline): Promise<string | null> {
   await vm.qmp.ready(deadline)
+  await limit?.(vm.process.pid)
   const link = await vm.link(deadline)
-  const guestIp = await prepareGuest(link, image, deadline)
+  const guestIp = await prepare(link, image, deadline)
   await link.quiesce(deadline)
   await warmGuest(link, machine.network, deadline)
   // What the template has started goes on when the sandbox has its identity, not before.

@@ -9,6 +9,7 @@ import { readBakeManifest, type BakeManifest } from './bake-manifest.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { Images } from './images.ts'
+import { prepareGuest, type PrepareGuest } from './prepare-guest.ts'
 import type { Machine } from './machine.ts'
 
 /** Milliseconds for one bake: a cold boot and the template's own commands, on a slow and busy machine. */
@@ -23,11 +24,20 @@ export interface BakedTemplate {
 }
 
 /** What VMs are baked in; asked when one is. */
-export type BakeSlot = () => Promise<{ readonly confinement: Confinement; readonly tap: TapGiver | null }>
+export type BakeSlot = () => Promise<BakePlace>
+export interface BakePlace {
+  readonly confinement: Confinement
+  readonly tap: TapGiver | null
+  /** Puts the process under the limits of its VM. */
+  readonly limit?: (pid: number) => Promise<void>
+}
+
+/** What is needed of the images of this host, or of others in their place. */
+export type BakeImages = Pick<Images, 'kernel' | 'initramfs' | 'rootfs' | 'bootHash'>
 
 export interface BakesOptions {
   readonly folder: string
-  readonly images: Images
+  readonly images: BakeImages
   readonly qemu: Qemu
   readonly slot: BakeSlot
   readonly machineOf: (image: TemplateImage) => Machine
@@ -56,17 +66,24 @@ export class Bakes {
     return { folder, fingerprint: name, baked: manifest ? { image, machine, folder, manifest } : null }
   }
 
-  /** Bakes an image unless that has been done. */
-  async ensure(image: TemplateImage): Promise<BakedTemplate> {
+  /**
+   * Bakes an image unless that has been done.
+   * @param prepare brings the booted guest into the state that is frozen
+   */
+  async ensure(
+    image: TemplateImage,
+    deadline: Deadline = Deadline.after(BAKE_MS, `bake of ${image.name}`),
+    prepare: PrepareGuest = prepareGuest,
+  ): Promise<BakedTemplate> {
     const { folder, fingerprint, baked } = await this.find(image)
     if (baked) return baked
     const { qemu, images, slot, machineOf } = this.#options
-    const { confinement, tap } = await slot()
+    const place = await slot()
     const machine = machineOf(image)
     await mkdir(join(this.#options.folder, image.name), { recursive: true, mode: 0o711 })
     await rm(folder, { recursive: true, force: true })
-    const options = { qemu: qemu.path, machine, image, images, folder, fingerprint, confinement, tap }
-    await bake(options, Deadline.after(BAKE_MS, `bake of ${image.name}`))
+    const options = { qemu: qemu.path, machine, image, images, folder, fingerprint, ...place, prepare }
+    await bake(options, deadline)
     const manifest = await readBakeManifest(bakeFiles(folder).manifest)
     if (manifest === null) throw new Error(`the bake of ${image.name} left no manifest`)
     return { image, machine, folder, manifest }
@@ -79,6 +96,7 @@ export class Bakes {
       for (const name of await readdir(folder)) {
         if (!keep.has(`${template}/${name}`)) await rm(join(folder, name), { recursive: true, force: true })
       }
+      if (![...keep].some((kept) => kept.startsWith(`${template}/`))) await rm(folder, { recursive: true, force: true })
     }
   }
 }

@@ -3,7 +3,9 @@ import type { TemplateImage } from '@offshoot/contract/template-image'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from './command.ts'
-import { GUEST_GATEWAY, GUEST_IP } from './machine.ts'
+import { guestIdentity } from './guest-identity.ts'
+import { GUEST_IP } from './machine.ts'
+import { NOBODY, NOWHERE } from './nobody.ts'
 
 const READY_POLL_MS = 100
 const MAX_OUTPUT_BYTES = 64 * 1024
@@ -14,26 +16,23 @@ export class TemplateCommandFailed extends Error {
 }
 
 /** Brings a freshly booted guest into the state that every sandbox of its template starts from. Gives its address. */
-export async function prepareGuest(link: GuestLink, image: TemplateImage, deadline: Deadline): Promise<string | null> {
-  const network = await runShell(link, configureNetwork, deadline)
+export type PrepareGuest = (link: GuestLink, image: TemplateImage, deadline: Deadline) => Promise<string | null>
+
+/** As templates need it that this repository has: their `start_cmd` ends. */
+export const prepareGuest: PrepareGuest = async (link, image, deadline) => {
+  await setAddress(link, deadline)
   if (image.start_cmd !== null) {
     const { exitCode, output } = await runShell(link, image.start_cmd, deadline)
     if (exitCode !== 0) throw new TemplateCommandFailed(`start_cmd of ${image.name} exited with ${exitCode}: ${output}`)
   }
   if (image.ready_cmd !== null) await waitUntilReady(link, image.name, image.ready_cmd, deadline)
-  return network.exitCode === 0 ? GUEST_IP : null
+  return GUEST_IP
 }
 
-/**
- * Both iproute2 and busybox know these words. No IPv6: nobody would route it, and a guest frozen in the middle of
- * looking for neighbours would go on with that in every sandbox.
- */
-const configureNetwork = [
-  'echo 1 > /proc/sys/net/ipv6/conf/eth0/disable_ipv6',
-  `ip address add ${GUEST_IP}/24 dev eth0`,
-  'ip link set eth0 up',
-  `ip route add default via ${GUEST_GATEWAY}`,
-].join(' && ')
+/** By the guest's own program: an image need not have one for that. What sandboxes are told of theirs, they are told anew. */
+export async function setAddress(link: GuestLink, deadline: Deadline): Promise<void> {
+  await link.refresh(guestIdentity(NOBODY, {}, NOWHERE), deadline).settled
+}
 
 async function waitUntilReady(link: GuestLink, name: string, command: string, deadline: Deadline): Promise<void> {
   for (;;) {

@@ -8,6 +8,7 @@ import { CREATE_TIMEOUT_MS, type AgentClient } from './agent-client.ts'
 import { agentCursor } from './agent-statements.ts'
 import { retellLifecycles } from '../lifecycle/retell-lifecycles.ts'
 import { reconcileSnapshots } from '../snapshots/reconcile-snapshots.ts'
+import { reconcileTemplates } from '../templates/reconcile-templates.ts'
 import { reconcileVolumes } from '../volumes/reconcile-volumes.ts'
 import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
 
@@ -55,6 +56,7 @@ export async function reconcile({ pool, client, agentId, log, signal }: Reconcil
   }
   givenUp += await reconcileSnapshots({ pool, client, agentId, log }, requestId)
   givenUp += await reconcileVolumes({ pool, client, agentId, log }, requestId)
+  await reconcileTemplates({ pool, client, agentId, log }, requestId)
   await retellLifecycles({ pool, client, agentId, log }, requestId)
   return givenUp
 }

@@ -44,6 +44,7 @@ describe('migrate', () => {
       '0009-limits',
       '0010-metering',
       '0011-volumes',
+      '0012-templates',
       '0014-apps',
     ])
   })

@@ -11,6 +11,7 @@ import * as idempotentRequests from './migrations/0008-idempotent-requests.ts'
 import * as limits from './migrations/0009-limits.ts'
 import * as metering from './migrations/0010-metering.ts'
 import * as volumes from './migrations/0011-volumes.ts'
+import * as templates from './migrations/0012-templates.ts'
 import * as apps from './migrations/0014-apps.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
@@ -26,6 +27,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0009-limits': limits,
   '0010-metering': metering,
   '0011-volumes': volumes,
+  '0012-templates': templates,
   '0014-apps': apps,
 }
 

@@ -467,6 +467,33 @@ CREATE INDEX snapshots_forks_idx ON public.snapshots USING btree (created_at) WH
 
 CREATE INDEX snapshots_newest_idx ON public.snapshots USING btree (workspace_id, created_at DESC, id DESC);
 
+create table "template_builds" (
+  id uuid not null,
+  workspace_id uuid not null,
+  agent_id text not null,
+  creator integer not null,
+  name text not null,
+  status text not null,
+  stage text not null,
+  percent integer not null default 0,
+  error text,
+  size_mb integer not null,
+  bytes bigint not null,
+  created_at timestamp(3) with time zone not null default now(),
+  started_at timestamp(3) with time zone,
+  ended_at timestamp(3) with time zone,
+  constraint template_builds_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'baking'::text, 'done'::text, 'failed'::text]))),
+  constraint template_builds_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint template_builds_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint template_builds_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX template_builds_newest_idx ON public.template_builds USING btree (workspace_id, name, created_at DESC, id DESC);
+
+CREATE INDEX template_builds_open_idx ON public.template_builds USING btree (agent_id) WHERE (ended_at IS NULL);
+
+CREATE UNIQUE INDEX template_builds_name_idx ON public.template_builds USING btree (workspace_id, name) WHERE (ended_at IS NULL);
+
 create table "templates" (
   name text not null,
   workspace_id uuid,
@@ -476,6 +503,9 @@ create table "templates" (
   memory_mb integer not null,
   meta jsonb not null,
   created_at timestamp(3) with time zone not null default now(),
+  id uuid,
+  agent_id text,
+  constraint templates_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
   constraint templates_name_workspace_id_key UNIQUE NULLS NOT DISTINCT (name, workspace_id)
 );

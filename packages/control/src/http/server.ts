@@ -39,6 +39,9 @@ import { deleteSnapshot } from '../snapshots/delete-snapshot.ts'
 import { getSnapshot } from '../snapshots/get-snapshot.ts'
 import { getSnapshots } from '../snapshots/get-snapshots.ts'
 import { postSnapshots } from '../snapshots/post-snapshots.ts'
+import { buildRoutes } from '../templates/build-routes.ts'
+import { deleteTemplate } from '../templates/delete-template.ts'
+import { postBuild } from '../templates/post-build.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
 import { getHostDisk } from '../operators/get-host-disk.ts'
@@ -149,6 +152,9 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   postStripeWebhook(app, control)
   getTemplates(app, control)
   getTemplate(app, control)
+  deleteTemplate(app, control)
+  buildRoutes(app, control)
+  await postBuild(app, control)
   refuseOtherMethods()
   await app.ready()
   routeUpgrades(app.server, (request, response) => app.routing(request, response))

@@ -33,11 +33,18 @@ export async function bootSource(
     return { ...source, volumes }
   }
   const template = await findTemplate(control, workspaceId, name)
-  const able = candidates(control.fleet.agents, template.name)
+  const able = nodesOf(control, template)
   // A volume stays where it is.
   const [first, ...rest] = agentId === null ? able : able.filter(({ info }) => info.agent_id === agentId)
   if (first === undefined) throw new ApiError(agentId === null ? 'noComputeNode' : 'agentUnreachable')
   return { template, snapshotId: null, egress: network?.egress ?? 'internet', volumes, nodes: [first, ...rest] }
+}
+
+/** A built template stays on the agent that built it. */
+function nodesOf({ fleet }: Control, { name, built }: TemplateSize): Candidate[] {
+  if (built === null) return candidates(fleet.agents, name)
+  const agent = fleet.byId(built.agentId)
+  return agent !== undefined && isCandidate(agent) ? [agent] : []
 }
 
 /** A snapshot stays on the agent that took it, and brings its own size; what its template is by now is of no account. */
@@ -57,7 +64,7 @@ async function snapshotSource(
   if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
   const { cpu, memory_mb } = row
   return {
-    template: { name: template, cpu, memory_mb },
+    template: { name: template, cpu, memory_mb, built: null },
     snapshotId: row.id,
     egress: egress ?? row.egress,
     volumes: [],

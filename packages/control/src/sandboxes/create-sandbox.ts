@@ -66,7 +66,7 @@ async function askNode(
   control: Control,
   { workspaceId, requestId, body }: CreateRequest,
   id: SandboxId,
-  { snapshotId, egress, volumes, nodes }: BootSource,
+  { template: source, snapshotId, egress, volumes, nodes }: BootSource,
   node: Candidate,
 ): Promise<CreateOutcome> {
   const agentId = node.info.agent_id
@@ -74,11 +74,11 @@ async function askNode(
     const [moved] = await moveCreating(control.database.pool, id, agentId)
     if (moved === undefined) throw deletedMeanwhile()
   }
-  const { template, env = {}, persistent, idle_timeout_seconds } = body
+  const { env = {}, persistent, idle_timeout_seconds } = body
   const outcome = await node.client.create(
     {
       id,
-      template,
+      template: source.built?.id ?? body.template,
       env,
       ...(snapshotId !== null && { snapshot_id: snapshotId }),
       ...(volumes.length > 0 && { volumes: [...volumes] }),

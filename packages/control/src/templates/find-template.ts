@@ -8,6 +8,8 @@ export interface TemplateSize {
   readonly name: string
   readonly cpu: number
   readonly memory_mb: number
+  /** Of a built one: what its agent knows it by, and that agent. */
+  readonly built: { readonly id: string; readonly agentId: string } | null
 }
 
 /**
@@ -19,10 +21,11 @@ export interface TemplateSize {
 export async function findTemplate(control: Control, workspaceId: WorkspaceId, name: string): Promise<TemplateSize> {
   for (const agent of control.fleet.agents) {
     const offered = agent.info?.templates.find((template) => template.is_global && template.name === name)
-    if (offered !== undefined) return offered
+    if (offered !== undefined) return { ...offered, built: null }
   }
   // PostgreSQL takes no NUL in a text; no template is called so.
   const [row] = name.includes('\0') ? [] : await templateByName(control.database.pool, workspaceId, name)
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown template: ${name}` })
-  return row
+  const { id, agent_id: agentId } = row
+  return { ...row, built: id === null || agentId === null ? null : { id, agentId } }
 }

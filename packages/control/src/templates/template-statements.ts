@@ -1,6 +1,9 @@
 import { statement } from '../db/statement.ts'
 
 export interface TemplateRow {
+  /** What its agent knows it by, and that agent; `null` of a global one. */
+  readonly id: string | null
+  readonly agent_id: string | null
   readonly name: string
   readonly workspace_id: string | null
   readonly rootfs_path: string
@@ -13,13 +16,13 @@ export interface TemplateRow {
 /** A workspace sees its own templates and the global ones. */
 export const templatesOfWorkspace = statement<TemplateRow, [workspaceId: string]>(
   'templates-of-workspace',
-  'select name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where workspace_id is null or workspace_id = $1 order by name',
+  'select id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where workspace_id is null or workspace_id = $1 order by name',
 )
 
 /** Its own before a global one of that name. */
 export const templateByName = statement<TemplateRow, [workspaceId: string, name: string]>(
   'template-by-name',
-  `select name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where name = $2 and (workspace_id is null or workspace_id = $1)
+  `select id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where name = $2 and (workspace_id is null or workspace_id = $1)
    order by workspace_id nulls last limit 1`,
 )
 
@@ -39,4 +42,40 @@ export const dropUnreportedTemplates = statement<never, []>(
   `delete from templates t where workspace_id is null and not exists (
      select from agents a where a.info -> 'templates' @> jsonb_build_array(jsonb_build_object('name', t.name))
    )`,
+)
+
+/** In the place of the workspace's own of that name. */
+export const putTemplate = statement<
+  { name: string },
+  [
+    id: string,
+    agentId: string,
+    workspaceId: string,
+    name: string,
+    rootfsPath: string,
+    sizeBytes: number,
+    cpu: number,
+    memoryMb: number,
+    meta: string,
+  ]
+>(
+  'put-template',
+  `insert into templates (id, agent_id, workspace_id, name, rootfs_path, size_bytes, cpu, memory_mb, meta)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+   on conflict (name, workspace_id) do update set id = excluded.id, agent_id = excluded.agent_id,
+     rootfs_path = excluded.rootfs_path, size_bytes = excluded.size_bytes, cpu = excluded.cpu,
+     memory_mb = excluded.memory_mb, meta = excluded.meta
+   returning name`,
+)
+
+export const removeTemplateRow = statement<{ name: string }, [workspaceId: string, id: string]>(
+  'remove-template-row',
+  'delete from templates where workspace_id = $1 and id = $2 returning name',
+)
+
+/** What an agent's templates are for: rows that name them, and builds that may come to. */
+export const templateIdsOfAgent = statement<{ id: string }, [agentId: string]>(
+  'template-ids-of-agent',
+  `select id from templates where agent_id = $1
+   union select id from template_builds where agent_id = $1 and ended_at is null`,
 )

@@ -7,6 +7,7 @@ import type {
   SpentCreditBody,
 } from '@offshoot/contract/agent-api'
 import type { AgentDisk } from '@offshoot/contract/agent-disk'
+import { FakeBuilds } from './fake-builds.ts'
 import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volume'
 
 /** Of every sandbox. */
@@ -21,6 +22,8 @@ export const FAKE_DISK: AgentDisk = {
   snapshots_bytes: 0,
   sandboxes_bytes: 1,
   volumes_bytes: 1,
+  templates_bytes: 1,
+  builds_bytes: 1,
 }
 
 export interface Handled {
@@ -30,6 +33,7 @@ export interface Handled {
 
 /** What a real agent has on disk. */
 export class FakeAgentState {
+  readonly builds = new FakeBuilds()
   readonly agentId = randomUUID()
   readonly sandboxes = new Map<string, AgentSandbox>()
   readonly snapshots = new Map<string, AgentSnapshot>()

@@ -12,6 +12,8 @@ import { type EventType, eventCode } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
 import { jwtVerify } from 'jose'
 import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type Handled } from './fake-agent-state.ts'
+import { answer, readAll } from './fake-answer.ts'
+import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
 import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
 
@@ -170,15 +172,10 @@ export class FakeAgent {
       return
     }
     if (/^\/v1\/sandboxes\/[^/]+\/./.test(url.pathname) && this.onOperation(request, response)) return
+    const upload = await takeFakeUpload(this.state, method, url.pathname, request)
+    if (upload !== undefined) return answer(response, upload, requestId)
     const body = method !== 'GET' && method !== 'DELETE' ? JSON.parse(await readAll(request)) : undefined
-    const { status, body: answer } = await this.#route(request, method, url.pathname, workspaceId, body)
-    const text = answer === undefined ? '' : JSON.stringify(answer)
-    response.writeHead(status, {
-      'content-type': 'application/json',
-      ...(status === 204 ? {} : { 'content-length': Buffer.byteLength(text) }),
-      'x-request-id': requestId,
-    })
-    response.end(text)
+    answer(response, await this.#route(request, method, url.pathname, workspaceId, body), requestId)
   }
 
   async #route(
@@ -207,6 +204,8 @@ export class FakeAgent {
     }
     const volumes = await answerVolumes(this, { method, path, workspaceId, body })
     if (volumes !== undefined) return volumes
+    const builds = answerBuilds(this.state, { method, path, workspaceId, body })
+    if (builds !== undefined) return builds
     if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }
     if (path === '/v1/sandboxes') return (await this.onCreate(body.id, body)) ?? this.#create(body, workspaceId)
     const isSandbox = path.startsWith('/v1/sandboxes/')
@@ -290,10 +289,4 @@ export class FakeAgent {
 
 function frame(record: AgentRecord): string {
   return `id: ${record.seq}\nevent: ev\ndata: ${JSON.stringify(record)}\n\n`
-}
-
-async function readAll(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const part of request) parts.push(part as Buffer)
-  return Buffer.concat(parts).toString()
 }

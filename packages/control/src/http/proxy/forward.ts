@@ -66,7 +66,7 @@ function headersOf({ docs }: ProxiedRoute, { headers }: FastifyRequest, hasBody:
  * Writes the head at once, not with the first byte of the body: that may be long in coming.
  * @param onStream is told how to end a stream of events early, and gives what to call at its end
  */
-function passOn(
+export function passOn(
   reply: FastifyReply,
   { statusCode, headers, body }: Dispatcher.ResponseData,
   onStream: (end: () => void) => () => void,

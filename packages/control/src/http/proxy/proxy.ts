@@ -34,7 +34,7 @@ export function keepBodiesStreams(scope: FastifyInstance): void {
 }
 
 /** Never the request itself: the HTTP client destroys a body whose answer came before its end, and that would be the connection. */
-function streamedBody({ raw, headers }: FastifyRequest, payload: Readable): Readable | undefined {
+export function streamedBody({ raw, headers }: FastifyRequest, payload: Readable): Readable | undefined {
   if (isBodyEmpty(headers)) return undefined
   return payload === raw ? payload.pipe(new PassThrough()) : payload
 }

@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buildOnAgentBody } from '@offshoot/contract/agent-build'
+import { buildStage, buildStatus } from '@offshoot/contract/build'
+import { isUuid, parseBuildId, type BuildId } from '@offshoot/contract/ids'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { z } from 'zod'
+
+/** Without it the folder is an upload that nobody has begun to build. */
+const RECORD = 'build.json'
+
+const buildRecord = buildOnAgentBody.extend({
+  id: z.string().transform((text, context): BuildId => {
+    const id = parseBuildId(text)
+    if (id !== null) return id
+    context.addIssue({ code: 'custom', message: 'no id of a build' })
+    return z.NEVER
+  }),
+  workspace_id: z.string().refine(isUuid),
+  status: buildStatus,
+  stage: buildStage,
+  percent: z.int(),
+  error: z.string().nullable(),
+  created_at: z.iso.datetime(),
+  started_at: z.iso.datetime().nullable(),
+  ended_at: z.iso.datetime().nullable(),
+  /** Bytes of the archive, and its SHA-256. */
+  bytes: z.int(),
+  sha256: z.string(),
+  /** How often it was begun. */
+  attempts: z.int(),
+})
+export type BuildRecord = z.infer<typeof buildRecord>
+
+export async function writeBuildRecord(folder: string, record: BuildRecord): Promise<void> {
+  await writeFileDurably(join(folder, RECORD), `${JSON.stringify(record)}\n`)
+}
+
+/** `null` for an upload that was never begun. */
+export async function readBuildRecord(folder: string): Promise<BuildRecord | null> {
+  try {
+    return buildRecord.parse(JSON.parse(await readFile(join(folder, RECORD), 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+export function isEnded({ status }: Pick<BuildRecord, 'status'>): boolean {
+  return status === 'done' || status === 'failed'
+}

@@ -1,0 +1,104 @@
+/**
+ * The templates that were built on this agent: `templates/ID`, each with its image.
+ *
+ *     built ──record──► kept ──delete──► (record gone) ──► (folder gone)
+ *
+ * Invariants: one that is kept is whole; a folder without a record is nobody's and goes at the next start. Its bake is
+ * another folder, which stays as long as a sandbox or a snapshot was made from it.
+ */
+import { link, mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
+import type { BakedTemplate } from '../vm/bakes.ts'
+import { readTemplateRecord, templateRecordPath, writeTemplateRecord, type TemplateRecord } from './template-record.ts'
+
+const BLOCK_BYTES = 512
+const ROOTFS = 'rootfs.ext4'
+
+export class BuiltTemplates {
+  readonly #folder: string
+  readonly #kept = new Map<BuildId, TemplateRecord>()
+  readonly #baked = new Map<BuildId, BakedTemplate>()
+  readonly #building = new Set<BuildId>()
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Learns what there is; removes nothing. */
+  static async open(folder: string): Promise<BuiltTemplates> {
+    const templates = new BuiltTemplates(folder)
+    for (const name of await readdir(folder)) {
+      const id = parseBuildId(name)
+      const record = id === null ? null : await readTemplateRecord(join(folder, name))
+      if (id !== null && record !== null) templates.#kept.set(id, record)
+    }
+    return templates
+  }
+
+  get all(): TemplateRecord[] {
+    return [...this.#kept.values()]
+  }
+
+  /** `null` also for another workspace's. */
+  find(id: BuildId | null, workspaceId: WorkspaceId | null): TemplateRecord | null {
+    const record = id === null ? undefined : this.#kept.get(id)
+    if (record === undefined || (workspaceId !== null && record.workspace_id !== workspaceId)) return null
+    return record
+  }
+
+  /** `null` while it cannot be restored: its bake is stale, and is being redone. */
+  bakedOf({ id }: TemplateRecord): BakedTemplate | null {
+    return this.#baked.get(id) ?? null
+  }
+
+  setBaked({ id }: TemplateRecord, baked: BakedTemplate): void {
+    if (this.#kept.has(id)) this.#baked.set(id, baked)
+  }
+
+  /** Keeps what is baked for it meanwhile. */
+  async whileBuilding<T>(id: BuildId, work: () => Promise<T>): Promise<T> {
+    this.#building.add(id)
+    return work().finally(() => this.#building.delete(id))
+  }
+
+  isBeingBuilt(id: BuildId): boolean {
+    return this.#building.has(id)
+  }
+
+  rootfs(id: BuildId): string {
+    return join(this.#folder, id, ROOTFS)
+  }
+
+  /** Bytes that its image takes. */
+  async occupiedBytes(id: BuildId): Promise<number> {
+    return (await stat(this.rootfs(id))).blocks * BLOCK_BYTES
+  }
+
+  /** @param rootfs an image of which this becomes a second name */
+  async keep(record: TemplateRecord, rootfs: string): Promise<void> {
+    const folder = join(this.#folder, record.id)
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(folder, { mode: 0o700 })
+    await link(rootfs, this.rootfs(record.id))
+    await writeTemplateRecord(folder, record)
+    this.#kept.set(record.id, record)
+  }
+
+  /** It is no more from here on: no sandbox is made from it. Idempotent. */
+  async delete(id: BuildId): Promise<void> {
+    const folder = join(this.#folder, id)
+    await rm(templateRecordPath(folder), { force: true })
+    this.#kept.delete(id)
+    this.#baked.delete(id)
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  /** Removes what was never finished, and what was deleted and never removed. */
+  async removeUnfinished(): Promise<void> {
+    for (const name of await readdir(this.#folder)) {
+      const id = parseBuildId(name)
+      if (id === null || !this.#kept.has(id)) await rm(join(this.#folder, name), { recursive: true, force: true })
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isUuid, parseBuildId, type BuildId } from '@offshoot/contract/ids'
+import { templateImage } from '@offshoot/contract/template-image'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { z } from 'zod'
+
+/** Written last: without it the folder is no template. */
+const RECORD = 'template.json'
+
+const templateRecord = z.object({
+  id: z.string().transform((text, context): BuildId => {
+    const id = parseBuildId(text)
+    if (id !== null) return id
+    context.addIssue({ code: 'custom', message: 'no id of a template' })
+    return z.NEVER
+  }),
+  workspace_id: z.string().refine(isUuid),
+  /** Its name is the id; what people call it is its title. */
+  image: templateImage,
+  /** SHA-256 of the archive that it was made from, or of the image's configuration where that has one. */
+  digest: z.string(),
+  created_at: z.iso.datetime(),
+})
+export type TemplateRecord = z.infer<typeof templateRecord>
+
+export async function writeTemplateRecord(folder: string, record: TemplateRecord): Promise<void> {
+  await writeFileDurably(templateRecordPath(folder), `${JSON.stringify(record)}\n`)
+}
+
+/** `null` when it was never finished, or is being removed. */
+export async function readTemplateRecord(folder: string): Promise<TemplateRecord | null> {
+  try {
+    return templateRecord.parse(JSON.parse(await readFile(templateRecordPath(folder), 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+export function templateRecordPath(folder: string): string {
+  return join(folder, RECORD)
+}

@@ -1,0 +1,71 @@
+import type { Readable } from 'node:stream'
+import {
+  agentBuild,
+  type AgentBuild,
+  agentBuildList,
+  agentTemplateList,
+  type BuildOnAgentBody,
+  uploadedRootfs,
+} from '@offshoot/contract/agent-build'
+import type { AgentClient } from './agent-client.ts'
+import { AgentRefused } from './agent-failure.ts'
+import { RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
+
+/** Milliseconds for an agent to answer once it has the last byte. */
+const ANSWER_MS = 600_000
+/** Milliseconds in which something of an upload must move. */
+const SILENCE_MS = 120_000
+/** Milliseconds to cancel a build, whose machine has to end. */
+const CANCEL_MS = 60_000
+
+/** All throw AgentUnreachable and AgentRefused. Gives the archive's size in bytes. */
+export async function uploadRootfs(
+  client: AgentClient,
+  of: Subject,
+  body: Readable,
+  signal: AbortSignal,
+): Promise<number> {
+  const { id, workspaceId, requestId } = of
+  const path = `/v1/builds/${id}/rootfs`
+  const headers = { 'content-type': 'application/octet-stream' }
+  const call = { method: 'PUT', path, workspaceId, requestId, headers, signal } as const
+  const answer = await client.forward({ ...call, body, timeoutMs: ANSWER_MS, silenceMs: SILENCE_MS })
+  const text = await answer.body.text()
+  if (answer.statusCode !== 201) throw new AgentRefused(call, answer.statusCode, text)
+  return uploadedRootfs.parse(JSON.parse(text)).bytes
+}
+
+export async function beginOnAgent(
+  client: AgentClient,
+  body: BuildOnAgentBody,
+  workspaceId: string,
+  requestId: string,
+): Promise<AgentBuild> {
+  const call = { method: 'POST', path: '/v1/builds', timeoutMs: RECORD_TIMEOUT_MS } as const
+  return agentBuild.parse(await client.ask({ ...call, workspaceId, requestId, body: JSON.stringify(body) }))
+}
+
+/** Of all workspaces. */
+export async function listBuilds(client: AgentClient, requestId: string): Promise<AgentBuild[]> {
+  const call = { method: 'GET', path: '/v1/builds', requestId, timeoutMs: RECORD_TIMEOUT_MS } as const
+  return agentBuildList.parse(await client.ask(call)).builds
+}
+
+/** Also of an upload that was not begun. Idempotent. */
+export async function cancelOnAgent(client: AgentClient, { id, workspaceId, requestId }: Subject): Promise<void> {
+  const path = `/v1/builds/${id}`
+  await client.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: CANCEL_MS })
+}
+
+/** Of all workspaces. */
+export async function listTemplates(client: AgentClient, requestId: string) {
+  const call = { method: 'GET', path: '/v1/templates', requestId, timeoutMs: RECORD_TIMEOUT_MS } as const
+  return agentTemplateList.parse(await client.ask(call)).templates
+}
+
+/** Idempotent. Sandboxes that were made from it go on. */
+export async function deleteTemplateOnAgent(client: AgentClient, of: Subject): Promise<void> {
+  const { id, workspaceId, requestId } = of
+  const path = `/v1/templates/${id}`
+  await client.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: CANCEL_MS })
+}

@@ -1,0 +1,18 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Handled } from './fake-agent-state.ts'
+
+export function answer(response: ServerResponse, { status, body }: Handled, requestId: string | undefined): void {
+  const text = body === undefined ? '' : JSON.stringify(body)
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(status === 204 ? {} : { 'content-length': Buffer.byteLength(text) }),
+    'x-request-id': requestId,
+  })
+  response.end(text)
+}
+
+export async function readAll(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString()
+}

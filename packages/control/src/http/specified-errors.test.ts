@@ -1,12 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { FakeAgent } from '../test/fake-agent.ts'
 import type { Answer } from '../test/harness.ts'
 import { REQUEST_ID, TenantHarness } from '../test/tenant-harness.ts'
 
+const NO_MEMORY = { status: 507, body: { error: 'insufficient host memory for sandbox' } }
+
+const STOPPED = {
+  status: 409,
+  body: { error: 'sandbox not running (paused or hibernated) — resume/wake it first' },
+}
+const NO_CREDIT = {
+  status: 402,
+  body: { error: 'monthly free credit exhausted', credit_usd: 5.4, cost_usd_used: 5.41 },
+}
+
 interface Row {
   readonly status: number
-  /** All of it. */
+  /** Nothing more. */
   readonly body: Record<string, unknown>
   readonly ask: () => Promise<Answer>
   readonly retryAfter?: string
@@ -53,10 +63,9 @@ describe('every row of the specification’s error table', () => {
     },
     {
       status: 402,
-      body: { error: 'monthly free credit exhausted', credit_usd: 5.4, cost_usd_used: 5.41 },
+      body: NO_CREDIT.body,
       ask: () => {
-        const body = { error: 'monthly free credit exhausted', credit_usd: 5.4, cost_usd_used: 5.41 }
-        on.agent.onCreate = async () => ({ status: 402, body })
+        on.agent.onCreate = async () => NO_CREDIT
         return on.create()
       },
     },
@@ -107,19 +116,22 @@ describe('every row of the specification’s error table', () => {
     },
     {
       status: 404,
+      body: { error: 'no code deployed yet' },
+      ask: async () => {
+        const app = await on.ask('POST', '/v1/apps', { name: 'site', git_url: 'https://example.com/site.git' })
+        return on.ask('GET', `/v1/apps/${app.body.id}/proxy/`)
+      },
+    },
+    {
+      status: 404,
       body: { error: 'sandbox not found or not running' },
       ask: async () => on.exec(await on.harness.twinOf(await on.created(), 'failed')),
     },
     {
-      status: 409,
-      body: { error: 'sandbox not running (paused or hibernated) — resume/wake it first' },
+      ...STOPPED,
       ask: async () => {
-        const id = await on.created()
-        on.agent.onExec = async () => ({
-          status: 409,
-          body: { error: 'sandbox not running (paused or hibernated) — resume/wake it first' },
-        })
-        return on.exec(id)
+        on.agent.onExec = async () => STOPPED
+        return on.exec(await on.created())
       },
     },
     {
@@ -244,35 +256,24 @@ describe('every row of the specification’s error table', () => {
     {
       status: 502,
       body: { error: 'no available compute node' },
-      ask: async () => {
-        const [lost, full] = [await FakeAgent.start(), await FakeAgent.start()]
-        full.onCreate = async () => ({ status: 507, body: { error: 'insufficient host memory for sandbox' } })
-        const both = await on.other([lost, full])
-        await lost.kill()
-        const answer = await on.create({}, { url: both.url })
-        await both.stop()
-        await full.kill()
-        return answer
+      // The one that is left has no memory.
+      ask: () => {
+        const ask = (url: string) => {
+          on.agent.onCreate = async () => NO_MEMORY
+          return on.create({}, { url })
+        }
+        return on.afterLosing([on.agent], ask)
       },
     },
     {
       status: 502,
       body: { error: 'agent unreachable' },
-      ask: async () => {
-        const lost = await FakeAgent.start()
-        const alone = await on.other([lost])
-        const id = await on.created({}, { url: alone.url })
-        await lost.kill()
-        const answer = await on.exec(id, undefined, { url: alone.url })
-        await alone.stop()
-        return answer
-      },
+      ask: () => on.afterLosing([], (url, sandboxId) => on.exec(sandboxId, undefined, { url })),
     },
     {
-      status: 507,
-      body: { error: 'insufficient host memory for sandbox' },
+      ...NO_MEMORY,
       ask: () => {
-        on.agent.onCreate = async () => ({ status: 507, body: { error: 'insufficient host memory for sandbox' } })
+        on.agent.onCreate = async () => NO_MEMORY
         return on.create()
       },
     },

@@ -57,6 +57,22 @@ export class TenantHarness {
     return this.harness.control(agents, { limits: { ...LIMITS, ...rate } })
   }
 
+  /** Asks a control process one of whose agents has just been killed, of a sandbox made before; `left` are the others. */
+  async afterLosing(
+    left: readonly FakeAgent[],
+    ask: (url: string, sandboxId: string) => Promise<Answer>,
+  ): Promise<Answer> {
+    const lost = await FakeAgent.start()
+    const control = await this.other([lost, ...left])
+    const id = await this.created({}, { url: control.url })
+    await lost.kill()
+    try {
+      return await ask(control.url, id)
+    } finally {
+      await control.stop()
+    }
+  }
+
   ask(method: string, path: string, body?: unknown, { token = this.tenant.key, url }: Asking = {}): Promise<Answer> {
     return call(url ?? this.control.url, method, path, {
       headers: { 'x-request-id': REQUEST_ID },

@@ -58,6 +58,22 @@ const stripe = z.strictObject({
 })
 export type StripeSettings = z.infer<typeof stripe>
 
+/** The app at GitHub, or at a server with its API, by which repositories are read and pushes are heard of. */
+const github = z.strictObject({
+  /** Its number or client id. */
+  app_id: z.coerce.string().min(1),
+  /** Its name in addresses. */
+  slug: z.string().min(1),
+  /** PEM, as the provider gave it. */
+  private_key: z.string().min(1),
+  /** Of the webhook `/v1/webhooks/github`. */
+  webhook_secret: z.string().min(1),
+  api_url: z.url().default('https://api.github.com'),
+  /** Where people and clones go. */
+  web_url: z.url().default('https://github.com'),
+})
+export type GitProviderSettings = z.infer<typeof github>
+
 /**
  * What an operator may choose, each with a default: `DIR/settings.json`. It is part of control's configuration.
  */
@@ -72,6 +88,8 @@ export const controlSettings = z.strictObject({
   limits: limits.prefault({}),
   /** Without it plans are set by operators. */
   stripe: stripe.optional(),
+  /** Without it no repository is connected. */
+  github: github.optional(),
   mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),
   /**
    * Addresses, or networks as `10.0.0.0/8`, of the proxies in front: who they say that a request is from (`X-Forwarded-For`) is

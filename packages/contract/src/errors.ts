@@ -110,11 +110,13 @@ const registry = {
   internal: { status: 500, error: 'internal error' },
   noComputeNode: { status: 502, error: 'no available compute node' },
   paymentProvider: { status: 502, error: 'payment provider unreachable' },
+  gitProvider: { status: 502, error: 'git provider unreachable' },
   agentUnreachable: { status: 502, error: 'agent unreachable' },
   /** Of a token of a foreign issuer: its keys cannot be had. */
   issuerUnreachable: { status: 503, error: 'token issuer unreachable' },
   /** Inside the sandbox, on the port that was asked for. */
   nothingListening: { status: 502, error: 'nothing is listening on this port' },
+  gitProviderUnconfigured: { status: 503, error: 'no git provider is configured' },
   paymentsUnconfigured: { status: 503, error: 'payments are not configured' },
   shuttingDown: { status: 503, error: 'shutting down' },
   /** `error` is replaced by `command timeout after <n>s`. */

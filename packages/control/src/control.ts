@@ -12,6 +12,9 @@ import { Deployer } from './deploying/deployer.ts'
 import { type GitCredentials, NO_CREDENTIALS } from './deploying/git-credentials.ts'
 import { settleOldVersions, unnamedSandboxes } from './deploying/old-versions.ts'
 import { OpenStreams } from './http/proxy/open-streams.ts'
+import { GitProvider } from './gitprovider/git-provider.ts'
+import { removeOldGitRows } from './gitprovider/git-provider-statements.ts'
+import { installationCredentials } from './gitprovider/installation-credentials.ts'
 import { Payments } from './billing/payments.ts'
 import { reportOverage } from './billing/report-overage.ts'
 import { CreditKeeper } from './billing/credit-keeper.ts'
@@ -78,6 +81,8 @@ export interface Control {
   readonly openStreams: OpenStreams
   readonly deployer: Deployer
   readonly appChanges: AppChanges
+  /** `null` where the operator has set none up. */
+  readonly gitProvider: GitProvider | null
   readonly gitCredentials: GitCredentials
   /** Admissions of new sandboxes. */
   readonly creates: TurnsByWorkspace
@@ -104,9 +109,11 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     removeUnsendable,
     removeOldInvitations,
     removeOldRequests,
+    removeOldGitRows,
   ])
   const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
   const jobs = [...reapers, mails, ...startBackground({ database, fleet, events, credit, payments }, log)]
+  const gitProvider = config.github === undefined ? null : new GitProvider(config.github)
   const deployer = new Deployer({
     pool: database.pool,
     lock,
@@ -158,7 +165,8 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     openStreams: new OpenStreams(),
     deployer,
     appChanges,
-    gitCredentials: NO_CREDENTIALS,
+    gitProvider,
+    gitCredentials: gitProvider === null ? NO_CREDENTIALS : installationCredentials(database.pool, gitProvider),
     creates,
     stop,
   }

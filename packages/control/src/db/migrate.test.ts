@@ -46,6 +46,7 @@ describe('migrate', () => {
       '0011-volumes',
       '0012-templates',
       '0014-apps',
+      '0015-git-provider',
     ])
   })
 

@@ -13,6 +13,7 @@ import * as metering from './migrations/0010-metering.ts'
 import * as volumes from './migrations/0011-volumes.ts'
 import * as templates from './migrations/0012-templates.ts'
 import * as apps from './migrations/0014-apps.ts'
+import * as gitProvider from './migrations/0015-git-provider.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -29,6 +30,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0011-volumes': volumes,
   '0012-templates': templates,
   '0014-apps': apps,
+  '0015-git-provider': gitProvider,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

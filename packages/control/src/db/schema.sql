@@ -185,6 +185,34 @@ create table "events" (
 
 CREATE INDEX events_sandbox_idx ON ONLY public.events USING btree (workspace_id, sandbox_id, ts);
 
+create table "git_connects" (
+  state text not null,
+  workspace_id uuid not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint git_connects_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint git_connects_pkey PRIMARY KEY (state)
+);
+
+create table "git_deliveries" (
+  id text not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint git_deliveries_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX git_deliveries_age_idx ON public.git_deliveries USING btree (created_at);
+
+create table "git_installations" (
+  installation_id bigint not null,
+  workspace_id uuid not null,
+  account_login text not null,
+  account_type text not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint git_installations_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint git_installations_pkey PRIMARY KEY (installation_id)
+);
+
+CREATE INDEX git_installations_workspace_idx ON public.git_installations USING btree (workspace_id, created_at DESC);
+
 create table "idempotent_requests" (
   workspace_id uuid not null,
   key text not null,

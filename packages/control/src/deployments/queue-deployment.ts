@@ -3,6 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { DeploymentId } from '@offshoot/contract/ids'
 import type pg from 'pg'
 import type { AppRow } from '../apps/app-row.ts'
+import type { Queryable } from '../db/statement.ts'
 import { transaction } from '../db/transaction.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { insertDeployment, lockApp, supersedeQueued } from './deployment-statements.ts'
@@ -20,15 +21,22 @@ export interface NewDeployment {
 export async function queueDeployment(
   pool: pg.Pool,
   app: Pick<AppRow, 'id' | 'port'>,
+  wanted: NewDeployment,
+): Promise<DeploymentRow> {
+  return transaction(pool, (client) => queueIn(client, app, wanted))
+}
+
+/** As part of a transaction. */
+export async function queueIn(
+  client: Queryable,
+  app: Pick<AppRow, 'id' | 'port'>,
   { gitRef, gitCommit, originId }: NewDeployment,
 ): Promise<DeploymentRow> {
   const id = randomUUID()
-  return transaction(pool, async (client) => {
-    const [locked] = await lockApp(client, app.id)
-    if (locked === undefined) throw new ApiError('notFound')
-    await supersedeQueued(client, app.id)
-    const [row] = await insertDeployment(client, id, app.id, gitRef, gitCommit, originId ?? id, app.port)
-    if (row === undefined) throw new Error('insert gave no row')
-    return row
-  })
+  const [locked] = await lockApp(client, app.id)
+  if (locked === undefined) throw new ApiError('notFound')
+  await supersedeQueued(client, app.id)
+  const [row] = await insertDeployment(client, id, app.id, gitRef, gitCommit, originId ?? id, app.port)
+  if (row === undefined) throw new Error('insert gave no row')
+  return row
 }

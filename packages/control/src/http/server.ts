@@ -4,6 +4,7 @@ import { getEvents } from '../analytics/get-events.ts'
 import { proxyApp } from '../apps/proxy-app.ts'
 import { appRoutes } from '../apps/app-routes.ts'
 import { deploymentRoutes } from '../deployments/deployment-routes.ts'
+import { gitProviderRoutes } from '../gitprovider/git-provider-routes.ts'
 import { billingRoutes } from '../billing/billing-routes.ts'
 import { postStripeWebhook } from '../billing/post-stripe-webhook.ts'
 import { getStatement } from '../billing/get-statement.ts'
@@ -142,6 +143,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   volumeRoutes(app, control)
   appRoutes(app, control)
   deploymentRoutes(app, control)
+  gitProviderRoutes(app, control)
   await proxyApp(app, control)
   getHostDisk(app, control)
   getLanguages(app)

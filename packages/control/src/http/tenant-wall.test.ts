@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'
+import { FakeGitProvider } from '../test/fake-git-provider.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 
 /** Has what the routes ask for. */
@@ -33,6 +34,7 @@ interface Ids {
 describe('the wall between workspaces', () => {
   let harness: Harness
   let agent: FakeAgent
+  let provider: FakeGitProvider
   let control: RunningControl
   let alice: Tenant
   let bob: Tenant
@@ -42,9 +44,10 @@ describe('the wall between workspaces', () => {
 
   beforeAll(async () => {
     agent = await FakeAgent.start()
+    provider = await FakeGitProvider.start()
     harness = await Harness.start()
     const limits = { default_plan: 'enterprise', rate_burst: 1_000_000, rate_per_second: 1_000_000 } as const
-    control = await harness.control([agent], { limits })
+    control = await harness.control([agent], { limits, github: provider.settings })
     alice = await harness.tenant(control, 'alice')
     bob = await harness.tenant(control, 'bob')
     const { body } = await call(control.url, 'GET', '/openapi.json')
@@ -61,6 +64,7 @@ describe('the wall between workspaces', () => {
   afterAll(async () => {
     await harness.stop()
     await agent.kill()
+    await provider.stop()
   })
 
   const asAlice = (method: string, path: string, body?: unknown, token = alice.key) =>
@@ -79,6 +83,7 @@ describe('the wall between workspaces', () => {
       [alice.workspaceId],
     )
     await asAlice('POST', '/v1/volumes', { name: 'alices', size_mb: 64 })
+    await harness.pool.query(`insert into git_installations values (77, $1, 'alices', 'User')`, [alice.workspaceId])
     const { body: app } = await asAlice('POST', '/v1/apps', { name: 'alices', git_url: 'https://git.example.com/x' })
     const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
     return {
@@ -87,6 +92,8 @@ describe('the wall between workspaces', () => {
       templates: { ...other, id: snapshot.id },
       builds: { id: snapshot.id },
       volumes: { ...other, id: snapshot.id },
+      gitprovider: { id: '77' },
+      github: { id: '77' },
       apps: { id: app.id, deployment_id: app.id, '*': 'x' },
       me: { prefix: token.prefix },
       orgs: {
@@ -168,6 +175,7 @@ describe('the wall between workspaces', () => {
       '/v1/templates',
       '/v1/volumes',
       '/v1/apps',
+      '/v1/github/installations',
       '/v1/me/tokens',
       '/v1/orgs',
       `/v1/orgs/${alice.workspaceId}/members`,

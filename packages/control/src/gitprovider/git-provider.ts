@@ -1,0 +1,120 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import type { GitProviderSettings } from '@offshoot/contract/control-settings'
+import { ApiError } from '@offshoot/contract/errors'
+import { gitRepository } from '@offshoot/contract/git-provider'
+import { SignJWT } from 'jose'
+import { request } from 'undici'
+import { z } from 'zod'
+
+/** Milliseconds for one answer. */
+const ANSWER_MS = 10_000
+/** Seconds that a token of the app itself holds; the provider takes ten minutes at most. */
+const APP_TOKEN_SECONDS = 540
+/** Seconds by which its beginning lies before now: clocks differ. */
+const CLOCK_SECONDS = 60
+const PAGE = 100
+/** Pages of repositories that are read. */
+const MAX_PAGES = 10
+
+const installation = z.object({
+  account: z.object({ login: z.string(), type: z.string() }),
+  created_at: z.string(),
+  updated_at: z.string(),
+})
+const token = z.object({ token: z.string() })
+const repositories = z.object({ repositories: z.array(gitRepository) })
+
+export type ProvidersInstallation = z.infer<typeof installation>
+
+/**
+ * The provider's API for its apps: what the app is asks with a token that it signs itself; what an installation opens, with one that
+ * the provider gives for an hour. Neither is kept.
+ */
+export class GitProvider {
+  readonly #settings: GitProviderSettings
+  readonly #key: KeyObject
+
+  constructor(settings: GitProviderSettings) {
+    this.#settings = settings
+    this.#key = createPrivateKey(settings.private_key)
+  }
+
+  get webhookSecret(): string {
+    return this.#settings.webhook_secret
+  }
+
+  /** Where a person installs the app. */
+  installUrl(state: string): string {
+    const { web_url: web, slug } = this.#settings
+    return `${web}/apps/${encodeURIComponent(slug)}/installations/new?state=${encodeURIComponent(state)}`
+  }
+
+  /** The account that a repository's address names there; `null` for an address elsewhere. */
+  accountOf(gitUrl: string): string | null {
+    const url = new URL(gitUrl)
+    if (url.host !== new URL(this.#settings.web_url).host) return null
+    return url.pathname.split('/')[1] || null
+  }
+
+  /** `null`: there is none. @throws ApiError 502 */
+  async installation(id: number): Promise<ProvidersInstallation | null> {
+    const answer = await this.#ask('GET', `/app/installations/${id}`, await this.#appToken())
+    return answer === null ? null : installation.parse(answer)
+  }
+
+  /** All that it opens, a thousand at most. @throws ApiError 502 */
+  async repositories(installationId: number): Promise<z.infer<typeof gitRepository>[]> {
+    const credential = await this.installationToken(installationId)
+    const all: z.infer<typeof gitRepository>[] = []
+    for (let page = 1; page <= MAX_PAGES; page++) {
+      const answer = await this.#ask('GET', `/installation/repositories?per_page=${PAGE}&page=${page}`, credential)
+      const { repositories: found } = repositories.parse(answer)
+      all.push(...found)
+      if (found.length < PAGE) break
+    }
+    return all
+  }
+
+  /** Reads contents, for an hour. @throws ApiError 502, also when the installation is gone */
+  async installationToken(installationId: number): Promise<string> {
+    const path = `/app/installations/${installationId}/access_tokens`
+    const answer = await this.#ask('POST', path, await this.#appToken())
+    if (answer === null) throw new ApiError('gitProvider', { detail: 'the installation is gone' })
+    return token.parse(answer).token
+  }
+
+  #appToken(): Promise<string> {
+    const now = Math.floor(Date.now() / 1000)
+    return new SignJWT({})
+      .setProtectedHeader({ alg: 'RS256' })
+      .setIssuedAt(now - CLOCK_SECONDS)
+      .setExpirationTime(now + APP_TOKEN_SECONDS)
+      .setIssuer(this.#settings.app_id)
+      .sign(this.#key)
+  }
+
+  /** `null` for what is not there. */
+  async #ask(method: 'GET' | 'POST', path: string, credential: string): Promise<unknown> {
+    const headers = {
+      accept: 'application/vnd.github+json',
+      authorization: `Bearer ${credential}`,
+      'user-agent': 'offshoot',
+      'x-github-api-version': '2022-11-28',
+    }
+    try {
+      const answer = await request(this.#settings.api_url + path, {
+        method,
+        headers,
+        headersTimeout: ANSWER_MS,
+        bodyTimeout: ANSWER_MS,
+      })
+      const text = await answer.body.text()
+      if (answer.statusCode === 404) return null
+      if (answer.statusCode >= 300)
+        throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text.slice(0, 200)}`)
+      return JSON.parse(text)
+    } catch (error) {
+      throw new ApiError('gitProvider', {}, { cause: error })
+    }
+  }
+}

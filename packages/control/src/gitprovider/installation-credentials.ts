@@ -1,0 +1,16 @@
+import type pg from 'pg'
+import type { GitCredentials } from '../deploying/git-credentials.ts'
+import type { GitProvider } from './git-provider.ts'
+import { installationOfAccount } from './git-provider-statements.ts'
+
+/** A token of the installation that the app's own workspace has of the repository's account. */
+export function installationCredentials(pool: pg.Pool, provider: GitProvider): GitCredentials {
+  return {
+    of: async ({ workspace_id: workspaceId, git_url: gitUrl }) => {
+      const account = provider.accountOf(gitUrl)
+      const [row] = account === null ? [] : await installationOfAccount(pool, workspaceId, account)
+      if (row === undefined) return null
+      return `x-access-token:${await provider.installationToken(row.installation_id)}`
+    },
+  }
+}

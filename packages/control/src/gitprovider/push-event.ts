@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import type { PushedAppRow } from './git-provider-statements.ts'
+
+const paths = z.array(z.string()).default([])
+
+/** What we read of a push. */
+export const pushEvent = z.object({
+  /** `refs/heads/<branch>`. */
+  ref: z.string(),
+  /** The commit that the branch is at now. */
+  after: z.string().regex(/^[0-9a-f]{40}$/),
+  deleted: z.boolean().default(false),
+  forced: z.boolean().default(false),
+  repository: z.object({ clone_url: z.string(), html_url: z.string() }),
+  installation: z.object({ id: z.int() }),
+  commits: z.array(z.object({ added: paths, modified: paths, removed: paths })).default([]),
+})
+export type PushEvent = z.infer<typeof pushEvent>
+
+/** Of that repository, and with a file of its folder among the changes, as far as they are told. */
+export function isDeployed(push: PushEvent, { git_url: url, root_directory: folder }: PushedAppRow): boolean {
+  const { clone_url: clone, html_url: html } = push.repository
+  if (![clone, html].some((each) => plain(each) === plain(url))) return false
+  const root = (folder ?? '').replaceAll(/^[./]+|\/+$/g, '')
+  // A branch that was moved back, or made, tells of no changes.
+  if (root === '' || push.forced || push.commits.length === 0) return true
+  const changed = push.commits.flatMap(({ added, modified, removed }) => [...added, ...modified, ...removed])
+  return changed.some((path) => path.startsWith(`${root}/`))
+}
+
+function plain(url: string): string {
+  return url
+    .toLowerCase()
+    .replace(/^https?:\/\/([^@/]*@)?/, '')
+    .replace(/(\.git)?\/*$/, '')
+}

@@ -131,6 +131,10 @@ export const edgeConfig = z.strictObject({
   control: z.strictObject({ url: z.url(), secret: agentSecret }).optional(),
   /** PEM files of one's own certificate, read again when they change. Without: an authority of the edge's own makes them. */
   certificate: z.strictObject({ cert: z.string().startsWith('/'), key: z.string().startsWith('/') }).optional(),
+  /** A certificate for the suffix and what is right below it, by ACME; `hook` changes DNS records: `HOOK add|remove NAME VALUE`. */
+  acme: z
+    .strictObject({ directory_url: z.url(), hook: z.string().startsWith('/'), email: z.email().optional() })
+    .optional(),
   /** Whether `X-Forwarded-For` and `-Proto` of whoever connects are believed: only behind a proxy of one's own. */
   trusts_forwarded: z.boolean().default(false),
   /** Folder for the edge's own files (`DIR/edge`): the local authority. Made when missing. */

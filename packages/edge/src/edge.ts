@@ -32,15 +32,15 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     concurrent: config.limits.concurrent,
   })
   const apps = new AppPlaces()
+  const stopped = new AbortController()
   const preview = new Preview({ suffix, places, apps, pools, limits, wakeMs, trustsForwarded, log })
   const front = new Front({
     maxConnections: config.limits.connections,
-    certificates: await openCertificates(config, log),
+    certificates: await openCertificates(config, log, stopped.signal),
     handle: (request, response, expectsContinue) => {
       if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
     },
   })
-  const stopped = new AbortController()
   const following = agents.map((agent) => followAgent(agent, places, log, stopped.signal))
   if (config.control !== undefined) {
     following.push(followApps({ control: config.control, places: apps, log }, stopped.signal))

@@ -10,7 +10,7 @@ describe('parseArguments', () => {
       imagesDir: '/home/me/.offshoot/images',
       port: 8080,
       edgePort: null,
-      preview: { suffix: 'localhost', certificate: null },
+      preview: { suffix: 'localhost', certificate: null, acme: null },
       isYes: false,
       templates: null,
       maxUploadBytes: null,
@@ -42,7 +42,7 @@ describe('parseArguments', () => {
       imagesDir: '/i',
       port: 0,
       edgePort: 9000,
-      preview: { suffix: 'p.example.com', certificate: { cert: '/w/c.pem', key: '/k.pem' } },
+      preview: { suffix: 'p.example.com', certificate: { cert: '/w/c.pem', key: '/k.pem' }, acme: null },
       isYes: true,
       templates: ['minimal', 'base'],
       maxUploadBytes: 5 * 1024 ** 3,
@@ -74,6 +74,27 @@ describe('parseArguments', () => {
     { OFFSHOOT_GUEST_RANGE: '10.9.0.0/24' },
     { OFFSHOOT_GUEST_RANGE: '10.9.1.0/16' },
     { OFFSHOOT_GUEST_RANGE: '10.999.0.0/16' },
+  ])('refuses %o', (env) => {
+    expect(() => parseArguments([], env, '/')).toThrow(UsageError)
+  })
+
+  it('takes a certificate by ACME', () => {
+    const env = { OFFSHOOT_PREVIEW_SUFFIX: 'p.example.com', OFFSHOOT_PREVIEW_ACME_HOOK: 'hook' }
+    const { acme } = parseArguments([], env, '/w').preview
+    expect(acme).toEqual({ directory_url: 'https://acme-v02.api.letsencrypt.org/directory', hook: '/w/hook' })
+    const named = { OFFSHOOT_PREVIEW_ACME_DIRECTORY: 'http://ca/dir', OFFSHOOT_PREVIEW_ACME_EMAIL: 'me@example.com' }
+    expect(parseArguments([], { ...env, ...named }, '/w').preview.acme).toEqual({
+      directory_url: 'http://ca/dir',
+      hook: '/w/hook',
+      email: 'me@example.com',
+    })
+  })
+
+  it.each([
+    { OFFSHOOT_PREVIEW_ACME_HOOK: '/hook' },
+    { OFFSHOOT_PREVIEW_SUFFIX: 'a.b', OFFSHOOT_PREVIEW_ACME_HOOK: '/h', OFFSHOOT_PREVIEW_ACME_DIRECTORY: 'ca' },
+    { OFFSHOOT_PREVIEW_SUFFIX: 'a.b', OFFSHOOT_PREVIEW_ACME_HOOK: '/h', OFFSHOOT_PREVIEW_CERT: '/c' },
+    { OFFSHOOT_PREVIEW_ACME_HOOK: '/h', OFFSHOOT_PREVIEW_CERT: '/c', OFFSHOOT_PREVIEW_KEY: '/k' },
   ])('refuses %o', (env) => {
     expect(() => parseArguments([], env, '/')).toThrow(UsageError)
   })

@@ -23,6 +23,8 @@ OFFSHOOT_POOL_MIB=512             memory for guests that are restored before the
 OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
 OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name under it leads here (default localhost)
 OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   its certificate; addresses then begin with https
+OFFSHOOT_PREVIEW_ACME_HOOK=/hook   or one by ACME: a program that changes DNS, run as HOOK add|remove NAME VALUE; also
+                                   OFFSHOOT_PREVIEW_ACME_EMAIL, OFFSHOOT_PREVIEW_ACME_DIRECTORY (default Let's Encrypt)
 OFFSHOOT_EGRESS_ALLOW=10.1.0.0/16:443   what sandboxes may reach although it is private, CIDR:port, several with commas between them
 OFFSHOOT_GUEST_RANGE=10.213.0.0/16      addresses of sandboxes, where this host has another use for these
 OFFSHOOT_MAX_UPLOAD_MIB=5120     largest file or archive that one upload may bring (default 1024)
@@ -63,6 +65,8 @@ export interface PreviewSettings {
   readonly suffix: string
   /** Absolute paths of PEM files; `null`: the edge's own authority. */
   readonly certificate: { readonly cert: string; readonly key: string } | null
+  /** Where to have one from instead. `hook` is an absolute path. */
+  readonly acme: { readonly directory_url: string; readonly hook: string; readonly email?: string } | null
 }
 
 /** Of the agent; absent is its default. */
@@ -113,13 +117,26 @@ function parsePortOf(flag: string, text: string): number {
 
 const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
 
+const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
+
 function parsePreview(env: Readonly<NodeJS.ProcessEnv>, cwd: string): PreviewSettings {
   const suffix = (env['OFFSHOOT_PREVIEW_SUFFIX'] || 'localhost').toLowerCase()
   if (!DOMAIN.test(suffix)) throw new UsageError(`OFFSHOOT_PREVIEW_SUFFIX must be a domain, not "${suffix}"`)
   const { OFFSHOOT_PREVIEW_CERT: cert, OFFSHOOT_PREVIEW_KEY: key } = env
-  if (!cert && !key) return { suffix, certificate: null }
+  if (!cert && !key) return { suffix, certificate: null, acme: parseAcme(env, suffix, cwd) }
   if (!cert || !key) throw new UsageError('OFFSHOOT_PREVIEW_CERT and OFFSHOOT_PREVIEW_KEY go together')
-  return { suffix, certificate: { cert: resolve(cwd, cert), key: resolve(cwd, key) } }
+  if (env['OFFSHOOT_PREVIEW_ACME_HOOK'])
+    throw new UsageError('OFFSHOOT_PREVIEW_CERT and OFFSHOOT_PREVIEW_ACME_HOOK exclude each other')
+  return { suffix, certificate: { cert: resolve(cwd, cert), key: resolve(cwd, key) }, acme: null }
+}
+
+function parseAcme(env: Readonly<NodeJS.ProcessEnv>, suffix: string, cwd: string): PreviewSettings['acme'] {
+  const { OFFSHOOT_PREVIEW_ACME_HOOK: hook, OFFSHOOT_PREVIEW_ACME_EMAIL: email } = env
+  if (!hook) return null
+  if (!suffix.includes('.')) throw new UsageError(`no authority vouches for names under "${suffix}"`)
+  const url = env['OFFSHOOT_PREVIEW_ACME_DIRECTORY'] || LETS_ENCRYPT
+  if (!URL.canParse(url)) throw new UsageError(`OFFSHOOT_PREVIEW_ACME_DIRECTORY must be a URL, not "${url}"`)
+  return { directory_url: url, hook: resolve(cwd, hook), ...(email && { email }) }
 }
 
 function parseEgressAllow(list: string | undefined): NetworkSettings {

@@ -1,8 +1,10 @@
 import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { EdgeConfig } from '@offshoot/contract/process-config'
 import { parsePreviewHost } from '@offshoot/contract/preview-address'
 import type { Logger } from 'pino'
+import { AcmeCertificate } from './acme-certificate.ts'
 import { LocalAuthority, type Pem } from './local-authority.ts'
 
 /** Certificates of single hosts that are kept. */
@@ -17,10 +19,15 @@ export interface Certificates {
   readonly forName: (name: string) => Promise<SecureContext>
 }
 
-/** One's own certificate where one is configured, else the local authority's. */
-export async function openCertificates(config: EdgeConfig, log: Logger): Promise<Certificates> {
+/** One's own certificate where one is configured, else ACME's where that is, else the local authority's. */
+export async function openCertificates(config: EdgeConfig, log: Logger, stopped: AbortSignal): Promise<Certificates> {
   if (config.certificate !== undefined) return ownCertificate(config.certificate, log)
-  return localCertificates(await LocalAuthority.open(config.data_dir), config.suffix)
+  const local = await localCertificates(await LocalAuthority.open(config.data_dir), config.suffix)
+  if (config.acme === undefined) return local
+  const acme = await AcmeCertificate.open(config.acme, config.suffix, join(config.data_dir, 'acme'), log)
+  void acme.keep(stopped)
+  // Until the first one is there, visitors see that of the local authority.
+  return { default: local.default, forName: async (name) => acme.context ?? local.forName(name) }
 }
 
 /** Read again when the files have changed; the old one stays while the new one cannot be read. */

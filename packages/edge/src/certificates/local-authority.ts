@@ -49,13 +49,18 @@ export class LocalAuthority {
   /** A certificate for DNS names, with a key of its own; the first is its common name, so far as that is short enough. */
   async issue(names: readonly string[]): Promise<Pem> {
     const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+    return { cert: await this.sign(names, keys.publicKey), key: await privatePem(keys.privateKey) }
+  }
+
+  /** A certificate for a key that is somebody else's, with ours behind it. */
+  async sign(names: readonly string[], publicKey: x509.PublicKeyType): Promise<string> {
     const certificate = await x509.X509CertificateGenerator.create({
       serialNumber: serialNumber(),
       subject: 'CN=Offshoot preview',
       issuer: this.#certificate.subject,
       ...lasting(CERTIFICATE_DAYS),
       signingKey: this.#key,
-      publicKey: keys.publicKey,
+      publicKey,
       signingAlgorithm: ALGORITHM,
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
@@ -65,8 +70,7 @@ export class LocalAuthority {
         await x509.AuthorityKeyIdentifierExtension.create(this.#certificate),
       ],
     })
-    const chain = `${certificate.toString('pem')}\n${this.#certificate.toString('pem')}\n`
-    return { cert: chain, key: await privatePem(keys.privateKey) }
+    return `${certificate.toString('pem')}\n${this.#certificate.toString('pem')}\n`
   }
 }
 

@@ -13,7 +13,7 @@ const inputs = {
   commitLimitMib: 6,
   network: { egress_allow: ['10.1.0.0/16:443'] },
   limits: {},
-  preview: { suffix: 'localhost', certificate: null },
+  preview: { suffix: 'localhost', certificate: null, acme: null },
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   edgeSecret: Buffer.alloc(32, 8).toString('base64'),
   databasePassword: 'pw',
@@ -64,9 +64,13 @@ describe('configuration', () => {
     expect(agentConfiguration(inputs).edge_secret).toBe(inputs.edgeSecret)
     expect(controlConfiguration(inputs).preview).toEqual({ scheme: 'http', port: 4, suffix: 'localhost' })
     const certificate = { cert: '/c', key: '/k' }
-    const own = { ...inputs, preview: { suffix: 'p.example.com', certificate } }
+    const own = { ...inputs, preview: { suffix: 'p.example.com', certificate, acme: null } }
     expect(controlConfiguration(own).preview).toEqual({ scheme: 'https', port: 4, suffix: 'p.example.com' })
     expect(edgeConfiguration(own)).toMatchObject({ certificate, suffix: 'p.example.com' })
+    const acme = { directory_url: 'https://ca/directory', hook: '/h' }
+    const ordered = { ...inputs, preview: { suffix: 'p.example.com', certificate: null, acme } }
+    expect(controlConfiguration(ordered).preview.scheme).toBe('https')
+    expect(edgeConfiguration(ordered)).toMatchObject({ acme })
   })
 
   it('refuses a secret that is too short', () => {

@@ -88,6 +88,7 @@ export function edgeConfiguration({ layout, ports, preview, edgeSecret }: Config
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: edgeSecret }],
     control: { url: baseUrl(ports), secret: edgeSecret },
     ...(preview.certificate !== null && { certificate: preview.certificate }),
+    ...(preview.acme !== null && { acme: preview.acme }),
     data_dir: layout.edge,
     log_level: 'info',
   })
@@ -95,7 +96,7 @@ export function edgeConfiguration({ layout, ports, preview, edgeSecret }: Config
 
 /** The local authority is one that no browser trusts by itself, so its addresses do not ask for it. */
 export function previewAddress({ ports, preview }: Pick<ConfigurationInputs, 'ports' | 'preview'>): PreviewAddress {
-  const scheme = preview.certificate === null ? 'http' : 'https'
+  const scheme = preview.certificate === null && preview.acme === null ? 'http' : 'https'
   return { scheme, port: ports.edge, suffix: preview.suffix }
 }
 

@@ -1,0 +1,175 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+// The library below wants it first.
+// oxlint-disable-next-line import/no-unassigned-import
+import 'reflect-metadata'
+import * as x509 from '@peculiar/x509'
+import { calculateJwkThumbprint, EmbeddedJWK, flattenedVerify, importJWK, type FlattenedJWSInput, type JWK } from 'jose'
+import type { LocalAuthority } from '../certificates/local-authority.ts'
+
+interface Order {
+  readonly names: readonly string[]
+  readonly account: string
+  /** One a name: the token, and whether its record was seen. */
+  readonly proofs: { readonly name: string; readonly token: string; isProven: boolean }[]
+  certificate: string | null
+}
+
+type Answer = readonly [status: number, body: unknown, location?: string]
+
+/**
+ * An authority that speaks RFC 8555 over HTTP: signatures and nonces of every request are checked, and a name is proven by
+ * the record that `lookUp` finds and by nothing else.
+ */
+export class AcmeServer {
+  readonly #authority: LocalAuthority
+  readonly #lookUp: (name: string) => Promise<readonly string[]>
+  readonly #server: Server
+  readonly #nonces = new Set<string>()
+  readonly #accounts = new Map<string, JWK>()
+  readonly #orders: Order[] = []
+
+  private constructor(authority: LocalAuthority, lookUp: (name: string) => Promise<readonly string[]>) {
+    this.#authority = authority
+    this.#lookUp = lookUp
+    this.#server = createServer((request, response) => void this.#serve(request, response))
+  }
+
+  static async start(authority: LocalAuthority, lookUp: (name: string) => Promise<readonly string[]>) {
+    const server = new AcmeServer(authority, lookUp)
+    server.#server.listen(0, '127.0.0.1')
+    await once(server.#server, 'listening')
+    return server
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** What each certificate was made for. */
+  get issued(): readonly (readonly string[])[] {
+    return this.#orders.filter(({ certificate }) => certificate !== null).map(({ names }) => names)
+  }
+
+  stop(): void {
+    this.#server.closeAllConnections()
+    this.#server.close()
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [status, body, location] = await this.#answer(request).catch((error: unknown): Answer => [
+      400,
+      { type: 'urn:ietf:params:acme:error:malformed', detail: String(error) },
+    ])
+    const nonce = randomUUID()
+    this.#nonces.add(nonce)
+    const isPem = typeof body === 'string'
+    response.writeHead(status, {
+      'content-type': isPem ? 'application/pem-certificate-chain' : 'application/json',
+      'replay-nonce': nonce,
+      ...(location !== undefined && { location: this.url + location }),
+    })
+    response.end(isPem ? body : JSON.stringify(body))
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const [, what, index = '', place = ''] = (request.url ?? '').split('/')
+    if (what === 'directory') return [200, this.#directory]
+    if (what === 'nonce') return [200, {}]
+    const { payload, account, jwk } = await this.#verify(request)
+    if (what === 'account') return this.#account(jwk)
+    if (what === 'orders') return this.#order(payload as { identifiers: { value: string }[] }, account)
+    const order = this.#orders[Number(index)]
+    if (order === undefined || order.account !== account) throw new Error('no such order')
+    if (what === 'order') return [200, this.#show(order)]
+    if (what === 'authorization') return [200, this.#showProof(order, Number(place))]
+    if (what === 'challenge') return this.#prove(order, Number(place), jwk)
+    if (what === 'finalize') return this.#finalize(order, (payload as { csr: string }).csr)
+    return [200, order.certificate]
+  }
+
+  get #directory() {
+    const { url } = this
+    return { newNonce: `${url}/nonce`, newAccount: `${url}/account`, newOrder: `${url}/orders` }
+  }
+
+  /** The key is the account's, or the one of the request itself where it makes the account. */
+  async #verify(request: IncomingMessage) {
+    const signed = (await json(request)) as FlattenedJWSInput
+    const verified = await flattenedVerify(signed, async (header, token) => {
+      const known = this.#accounts.get(header?.['kid'] as string)
+      return known === undefined ? EmbeddedJWK(header, token) : importJWK(known, header?.['alg'] as string)
+    })
+    const { nonce, url, kid, jwk } = verified.protectedHeader as { nonce: string; url: string; kid?: string; jwk?: JWK }
+    if (!this.#nonces.delete(nonce)) throw new Error('bad nonce')
+    if (url !== this.url + request.url) throw new Error('signed for another address')
+    const key = kid === undefined ? jwk : this.#accounts.get(kid)
+    if (key === undefined) throw new Error('no such account')
+    const text = new TextDecoder().decode(verified.payload)
+    return { payload: text === '' ? {} : (JSON.parse(text) as unknown), account: kid ?? '', jwk: key }
+  }
+
+  async #account(jwk: JWK): Promise<Answer> {
+    const path = `/accounts/${await calculateJwkThumbprint(jwk)}`
+    this.#accounts.set(this.url + path, jwk)
+    return [201, { status: 'valid' }, path]
+  }
+
+  #order({ identifiers }: { identifiers: { value: string }[] }, account: string): Answer {
+    const names = identifiers.map(({ value }) => value)
+    const proofs = names.map((name) => ({ name, token: randomUUID(), isProven: false }))
+    const order = { names, account, proofs, certificate: null }
+    this.#orders.push(order)
+    return [201, this.#show(order), `/order/${this.#orders.indexOf(order)}`]
+  }
+
+  #show(order: Order) {
+    const number = this.#orders.indexOf(order)
+    const isReady = order.proofs.every(({ isProven }) => isProven)
+    return {
+      status: order.certificate !== null ? 'valid' : isReady ? 'ready' : 'pending',
+      identifiers: order.names.map((value) => ({ type: 'dns', value })),
+      authorizations: order.proofs.map((_proof, place) => `${this.url}/authorization/${number}/${place}`),
+      finalize: `${this.url}/finalize/${number}`,
+      ...(order.certificate !== null && { certificate: `${this.url}/certificate/${number}` }),
+    }
+  }
+
+  #showProof(order: Order, place: number) {
+    const proof = order.proofs[place]
+    if (proof === undefined) throw new Error('no such name')
+    const status = proof.isProven ? 'valid' : 'pending'
+    const url = `${this.url}/challenge/${this.#orders.indexOf(order)}/${place}`
+    return {
+      status,
+      identifier: { type: 'dns', value: proof.name.replace(/^\*\./, '') },
+      ...(proof.name.startsWith('*.') && { wildcard: true }),
+      challenges: [{ type: 'dns-01', status, url, token: proof.token }],
+    }
+  }
+
+  async #prove(order: Order, place: number, jwk: JWK): Promise<Answer> {
+    const proof = order.proofs[place]
+    if (proof === undefined) throw new Error('no such name')
+    const wanted = createHash('sha256')
+      .update(`${proof.token}.${await calculateJwkThumbprint(jwk)}`)
+      .digest('base64url')
+    proof.isProven = (await this.#lookUp(`_acme-challenge.${proof.name.replace(/^\*\./, '')}`)).includes(wanted)
+    if (!proof.isProven) throw new Error(`no record for ${proof.name}`)
+    return [200, this.#showProof(order, place).challenges[0]]
+  }
+
+  async #finalize(order: Order, csr: string): Promise<Answer> {
+    const asked = new x509.Pkcs10CertificateRequest(Buffer.from(csr, 'base64url'))
+    const extension = asked.extensions.find((each) => each instanceof x509.SubjectAlternativeNameExtension)
+    const wanted = extension?.names.items.map(({ value }) => value) ?? []
+    const isWhole = wanted.toSorted().join() === order.names.toSorted().join()
+    if (!order.proofs.every(({ isProven }) => isProven) || !isWhole || !(await asked.verify()))
+      throw new Error('not what was proven')
+    order.certificate = await this.#authority.sign(order.names, asked.publicKey)
+    return [200, this.#show(order)]
+  }
+}

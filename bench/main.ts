@@ -22,6 +22,7 @@ import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-bench
 import { sessions } from './session-benches.ts'
 import { signUpToFirstExec } from './signup-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
+import { diskOf, templateBuild } from './template-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
 import { TEST_HOST_EXCEPTION } from './test-host.ts'
 
@@ -64,6 +65,8 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['ledger_events_s'], run: ledgerEvents },
   { names: ['quota_race'], run: quotaRace },
   { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },
+  { names: ['template_build_tar_500mib'], run: templateBuild },
+  { names: ['disk_per_sandbox_mib', 'disk_per_fork_mib'], run: diskOf },
   { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]
 

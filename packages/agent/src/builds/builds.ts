@@ -31,6 +31,8 @@ const MAX_WAITING = 256
 const MAX_PER_WORKSPACE = 8
 /** Ended builds that are remembered, with their logs. */
 const MAX_ENDED = 256
+/** Of one that has ended. */
+const KEPT_FILES: ReadonlySet<string> = new Set(['build.json', 'log.jsonl'])
 /** A build that is begun so often and never comes to an end has something in it that kills agents. */
 const MAX_ATTEMPTS = 2
 
@@ -202,8 +204,10 @@ export class Builds {
     await build.log.settle()
     await this.#change(build, { ...last, ended_at: new Date().toISOString() })
     build.log.end()
-    const { upload, flat, rootfs } = buildFiles(this.folder(build.record.id))
-    for (const path of [upload, flat, `${flat}.layers`, rootfs]) await rm(path, { force: true })
+    const folder = this.folder(build.record.id)
+    for (const name of await readdir(folder)) {
+      if (!KEPT_FILES.has(name)) await rm(join(folder, name), { recursive: true, force: true })
+    }
     await this.#forgetOld()
   }
 

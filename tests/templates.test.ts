@@ -1,0 +1,72 @@
+import { busyboxRoot } from '@offshoot/agent/test/busybox-root'
+import { tarArchive } from '@offshoot/agent/test/tar-archive'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openEvents } from './setup/event-stream.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
+
+const BUILD_MS = 60_000
+
+let offshoot: Offshoot
+beforeAll(async () => {
+  offshoot = await Offshoot.start('templates')
+})
+afterAll(async () => {
+  await offshoot?.destroy()
+})
+
+async function build(
+  fields: Record<string, string>,
+): Promise<{ status: number; body: { id: string; error?: string } }> {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  const page = { name: 'www/index.html', content: fields['start_cmd'] ?? '' }
+  form.set('rootfs', new Blob([new Uint8Array(tarArchive([...(await busyboxRoot()), page]))]), 'image.tar')
+  const { base_url: baseUrl, api_key: key } = offshoot.credentials
+  const headers = { authorization: `Bearer ${key}` }
+  const response = await fetch(`${baseUrl}/v1/templates/build`, { method: 'POST', headers, body: form })
+  return { status: response.status, body: (await response.json()) as { id: string } }
+}
+
+it('a template is built from an archive, followed, made sandboxes from, replaced and deleted', async () => {
+  const fields = { name: 'web', size_mb: '64', memory_mb: '128', start_cmd: 'exec httpd -f -p 80 -h /www' }
+  const first = await build(fields)
+  expect(first).toMatchObject({ status: 202, body: { name: 'web', size_mb: 64 } })
+  const events = await (await openEvents(offshoot, 'GET', `/v1/builds/${first.body.id}/logs?follow=1`)).rest()
+  expect(events.at(-1)).toMatchObject({ event: 'done', data: { status: 'done', error: null } })
+  const percents = events.filter(({ event }) => event === 'line').map(({ data }) => data.percent)
+  expect(percents).toEqual(percents.toSorted((a, b) => a - b))
+  expect(await offshoot.request('GET', `/v1/builds/${first.body.id}`)).toMatchObject({ body: { status: 'done' } })
+  expect(await offshoot.request('GET', '/v1/templates/web')).toMatchObject({
+    body: { is_global: false, meta: { start_cmd: fields.start_cmd, image_digest: expect.stringMatching(/^sha256:/) } },
+  })
+  const sandbox = await offshoot.create({ template: 'web' })
+  expect(sandbox).toMatchObject({ template: 'web', memory_mb: 128, boot_mode: 'snapshot' })
+  // Its server was started once, at the bake.
+  await until('its server', async () =>
+    (await offshoot.request('GET', `/v1/sandboxes/${sandbox.id}/ports`)).body.some(
+      ({ port, listening }: { port: number; listening: boolean }) => port === 80 && listening,
+    ),
+  )
+  expect((await build(fields)).status).toBe(409)
+  const second = await build({ ...fields, start_cmd: '', replace: 'true' })
+  await until(
+    'the second',
+    async () => (await offshoot.request('GET', `/v1/builds/${second.body.id}`)).body.ended_at,
+    BUILD_MS,
+  )
+  expect((await offshoot.request('GET', '/v1/templates/web/builds')).body.map(({ id }: { id: string }) => id)).toEqual([
+    second.body.id,
+    first.body.id,
+  ])
+  const fork = await offshoot.request('POST', `/v1/sandboxes/${sandbox.id}/fork`)
+  expect(fork).toMatchObject({ status: 201, body: { template: 'web' } })
+  expect((await offshoot.exec(fork.body.id, 'cat /www/index.html')).stdout).toBe(fields.start_cmd)
+  const { id } = await offshoot.create({ template: 'web' })
+  expect((await offshoot.exec(id, 'cat /www/index.html')).stdout).toBe('')
+  expect((await offshoot.request('DELETE', '/v1/templates/web')).status).toBe(204)
+  expect((await offshoot.request('POST', '/v1/sandboxes', { body: { template: 'web' } })).status).toBe(404)
+  expect((await offshoot.request('DELETE', '/v1/templates/minimal')).status).toBe(403)
+  await offshoot.killService('agent')
+  expect((await offshoot.exec(sandbox.id, 'echo on')).stdout).toBe('on\n')
+})

@@ -16,7 +16,7 @@ afterAll(async () => {
 })
 
 /** Much longer than it takes, much shorter than any deadline of ours. */
-const SOON_MS = 5000
+const SOON_MS = 15_000
 const RESTARTING = { code: 1012, reason: 'agent unreachable' }
 const LOST = [{ event: 'error', id: undefined, data: { error: 'agent unreachable' } }]
 

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { AgentInfo, AgentSandbox } from '@offshoot/contract/agent-api'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually } from '../test/agent-process.ts'
+import { clockError } from '../test/clock-error.ts'
 import { vmLimitMib } from '../vm/vm-memory.ts'
 
 const GUEST_MIB = 128
@@ -57,7 +58,7 @@ describe('a sandbox from the pool', () => {
           'hostname; cat /etc/machine-id /sys/class/net/eth0/address; echo "own=$OWN"; head -c 16 /dev/urandom | xxd -p'
         const [hostname, machineId, mac, own, random] = (await agent.sh(id, asked)).split('\n')
         expect([hostname, machineId]).toEqual([`sbx-${id.slice(0, 8)}`, id.replaceAll('-', '')])
-        expect(Math.abs(Number(await agent.sh(id, 'date +%s')) - Date.now() / 1000)).toBeLessThan(2)
+        expect(await clockError(agent, id)).toBeLessThanOrEqual(1)
         expect(await agent.sh(id, `grep -rlF ${waiting} /etc /root /tmp /var 2>/dev/null; echo -`)).toBe('-')
         return { mac, own, random }
       }),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { AgentFork, AgentSandbox, AgentSnapshot, AgentSnapshotList } from '@offshoot/contract/agent-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually, OTHER_WORKSPACE } from '../test/agent-process.ts'
+import { clockError } from '../test/clock-error.ts'
 
 /** Forks in a row: 66 have been tried; a disk of 64 layers is flattened before the next. */
 const GENERATIONS = Number(process.env['OFFSHOOT_FORK_CHAIN'] ?? 20)
@@ -73,7 +74,7 @@ describe('children', () => {
       drawn.add(await agent.sh(child.id, 'head -c 32 /dev/urandom | od -An -tx1'))
       const count = await agent.sh(child.id, 'wc -l < /run/count')
       await eventually('more', async () => Number(await agent.sh(child.id, 'wc -l < /run/count')) > Number(count))
-      expect(Math.abs(Number(await agent.sh(child.id, 'date +%s')) - Date.now() / 1000)).toBeLessThan(2)
+      expect(await clockError(agent, child.id)).toBeLessThanOrEqual(1)
     }
     expect(drawn.size).toBe(3)
     const [first, second] = children

@@ -6,6 +6,7 @@ import type { AgentLifecycle, AgentSandbox } from '@offshoot/contract/agent-api'
 import { WebSocket } from 'ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually, WORKSPACE } from '../test/agent-process.ts'
+import { clockError } from '../test/clock-error.ts'
 
 let agent: AgentProcess
 beforeAll(async () => {
@@ -138,8 +139,7 @@ describe('what runs in a sandbox', () => {
       expect((await agent.act(id, stop)).status).toBe(200)
       expect((await agent.act(id, start)).status).toBe(200)
       expect(await agent.sh(id, 'md5sum < /root/data; echo $COLOUR')).toBe(`${hash}\nblue`)
-      const seconds = Number(await agent.sh(id, 'date +%s'))
-      expect(Math.abs(seconds - Date.now() / 1000)).toBeLessThan(2)
+      expect(await clockError(agent, id)).toBeLessThanOrEqual(1)
       expect(await agent.sh(id, `kill -0 ${pid} && echo alive`)).toBe('alive')
       await eventually('a higher count', async () => (await count()) > before)
     }

@@ -1,5 +1,7 @@
 /** Apps out of git repositories: cloned, built, served and replaced in real guests, behind the edge. */
 import { once } from 'node:events'
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { GitHost } from './setup/git-host.ts'
@@ -226,6 +228,38 @@ describe('apps', () => {
     expect(failed.build_logs).toContain(`failed: ${failed.error}`)
     expect(await version()).toBe('one')
     expect((await offshoot.request('GET', `/v1/apps/${app.id}`)).body.status).toBe('running')
+  })
+
+  it('of hostile repositories fail with the reason, and leave nothing', async () => {
+    await git.commit('linked', { 'index.html': '' }, { before: (folder) => symlink('/etc', join(folder, 'out')) })
+    await git.commit('bare', { 'README.md': '' })
+    git.onRequest = ({ url }, response) => {
+      if (url?.startsWith('/moved.git') !== true) return false
+      response.writeHead(302, { location: 'file:///etc/passwd' }).end()
+      return true
+    }
+    const faults = [
+      ['an address inside', { git_url: 'http://169.254.169.254/x.git' }, /^clone failed: .*169\.254\.169\.254/],
+      ['a redirect to a file', { git_url: git.urlOf('moved') }, /^clone failed: /],
+      ['what is not there', { git_url: git.urlOf('nothing') }, /^clone failed: .*not found/],
+      ['a link out', { git_url: git.urlOf('linked'), root_directory: 'out' }, /^root_directory out leads out/],
+      ['no framework', { git_url: git.urlOf('bare') }, /^no framework was detected/],
+    ] as const
+    const ended = await Promise.all(
+      faults.map(async ([name, body, error]) => {
+        const { body: made } = await offshoot.request('POST', '/v1/apps', { body: { name, ...body } })
+        const failed = await deploy({}, made.id)
+        const { body: after } = await offshoot.request('GET', `/v1/apps/${made.id}`)
+        await offshoot.request('DELETE', `/v1/apps/${made.id}`)
+        return [name, failed.status, error.test(failed.error ?? '') || failed.error, after.status]
+      }),
+    )
+    expect(ended).toEqual(faults.map(([name]) => [name, 'failed', true, 'error']))
+    await until('their sandboxes to be gone', async () => {
+      const { body } = await offshoot.request('GET', '/v1/sandboxes')
+      return body.every(({ metadata }: { metadata: { app_id: string } }) => metadata.app_id === app.id)
+    })
+    expect(await version()).toBe('one')
   })
 
   it('are deployed all the same when control is killed, and a deploy is cancelled when its owner says so', async () => {

@@ -10,6 +10,7 @@ import { removeOldEntries } from './audit/audit-statements.ts'
 import { Periodic, type PeriodicWork } from './background/periodic.ts'
 import { Deployer } from './deploying/deployer.ts'
 import { type GitCredentials, NO_CREDENTIALS } from './deploying/git-credentials.ts'
+import { replaceLostVersions } from './deploying/replace-lost.ts'
 import { settleOldVersions, unnamedSandboxes } from './deploying/old-versions.ts'
 import { OpenStreams } from './http/proxy/open-streams.ts'
 import { GitProvider } from './gitprovider/git-provider.ts'
@@ -198,6 +199,7 @@ function startBackground({ database, fleet, events, credit, payments }: Backgrou
     { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
     { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },
     { what: 'old versions of apps', everyMs: 1_000, run: () => settleOldVersions({ database, fleet }, log) },
+    { what: 'lost versions of apps', everyMs: 2_000, run: () => replaceLostVersions(pool, log) },
     { what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) },
   ]
   return work.map((each) => new Periodic(each, log))

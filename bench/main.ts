@@ -4,6 +4,7 @@
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { appRequests, deployStatic, gitHostException } from './app-benches.ts'
 import { BareVm } from './bare-vm.ts'
 import { idleDensity } from './density-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
@@ -67,6 +68,8 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },
   { names: ['template_build_tar_500mib'], run: templateBuild },
   { names: ['disk_per_sandbox_mib', 'disk_per_fork_mib'], run: diskOf },
+  { names: ['deploy_static', 'rollback'], run: deployStatic },
+  { names: ['app_request', 'app_wake'], run: appRequests },
   { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]
 
@@ -107,7 +110,7 @@ async function main(wanted: ReadonlySet<string>): Promise<void> {
   const offshoot = Offshoot.prepare('bench', {
     templates: null,
     ownImages: isFresh,
-    env: { OFFSHOOT_EGRESS_ALLOW: TEST_HOST_EXCEPTION },
+    env: { OFFSHOOT_EGRESS_ALLOW: `${TEST_HOST_EXCEPTION},${gitHostException()}` },
   })
   try {
     const fresh = await seconds(async () => offshoot.up())

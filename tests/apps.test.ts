@@ -6,37 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { GitHost } from './setup/git-host.ts'
 import { type Answer, call } from './setup/http.ts'
+import { nodeApp } from './setup/node-app.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 /** Milliseconds for a deploy on an emulated processor of a busy machine. */
 const DEPLOY_MS = 120_000
-
-/** Says its version; echoes on a WebSocket by hand, so that nothing has to be installed. */
-const server = (version: string) => `
-const { createHash } = require('node:crypto')
-const server = require('node:http').createServer((request, response) => {
-  console.log('asked for ' + request.url)
-  response.end(JSON.stringify({ version: '${version}', url: request.url, secret: process.env.SECRET, built: require('./built.json') }))
-})
-server.on('upgrade', (request, socket) => {
-  const key = request.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
-  const accept = createHash('sha1').update(key).digest('base64')
-  socket.write('HTTP/1.1 101 Switching Protocols\\r\\nconnection: Upgrade\\r\\nupgrade: websocket\\r\\nsec-websocket-accept: ' + accept + '\\r\\n\\r\\n')
-  socket.write(Buffer.from([0x81, 2, 0x68, 0x69]))
-  socket.on('error', () => undefined)
-})
-server.listen(process.env.PORT)
-`
-const nodeApp = (version: string) => ({
-  'package.json': JSON.stringify({
-    scripts: {
-      build: `echo building ${version} && echo "{\\"at\\":\\"$SECRET\\"}" > built.json`,
-      start: 'node server.js',
-    },
-  }),
-  'server.js': server(version),
-})
 
 interface Deployed {
   readonly id: string
@@ -165,7 +140,8 @@ describe('apps', () => {
     const second = await deploy()
     await until('the new version', async () => (await version()) === 'two')
     expect((await closed)[0]).toBe(1012)
-    await until('the old version to sleep', async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated')
+    const sleeps = async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated'
+    await until('the old version to sleep', sleeps, DEPLOY_MS)
     stopped.abort()
     await Promise.all(visitors)
     expect([...seen.keys()].toSorted((a, b) => a.localeCompare(b))).toEqual(['one', 'two'])

@@ -41,9 +41,10 @@ export class GitHost {
     this.#server = createServer((request, response) => this.#serve(request, response))
   }
 
-  static async start(): Promise<GitHost> {
+  /** @param port any free one by default */
+  static async start(port = 0): Promise<GitHost> {
     const host = new GitHost(await mkdtemp(join(tmpdir(), 'offshoot-git-')))
-    await new Promise<void>((resolve) => host.#server.listen(0, '0.0.0.0', resolve))
+    await new Promise<void>((resolve) => host.#server.listen(port, '0.0.0.0', resolve))
     return host
   }
 

@@ -1,0 +1,108 @@
+import { GitHost, ownAddress } from '../tests/setup/git-host.ts'
+import { call } from '../tests/setup/http.ts'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { visit } from '../tests/setup/preview.ts'
+import { until } from '../tests/setup/until.ts'
+import { type Figure, rounds, Samples } from './measure.ts'
+
+/** Where the repositories of benches are served; of no use to anybody else. */
+const GIT_PORT = 18_418
+const DEPLOY_MS = 60_000
+const LOOK_MS = 10
+
+/** What a service must allow its guests. */
+export const gitHostException = (): string => `${ownAddress()}/32:${GIT_PORT}`
+
+interface Bed {
+  readonly offshoot: Offshoot
+  readonly git: GitHost
+  readonly id: string
+  readonly host: string
+}
+
+/** An app of one page, deployed twice, so that there is a version to go back to. */
+async function withApp(offshoot: Offshoot, work: (bed: Bed) => Promise<void>): Promise<void> {
+  const git = await GitHost.start(GIT_PORT)
+  try {
+    await git.commit('page', { 'index.html': '<h1>hello</h1>' })
+    const body = { name: 'bench', git_url: git.urlOf('page') }
+    const { body: app } = await offshoot.request('POST', '/v1/apps', { body })
+    const bed = { offshoot, git, id: app.id, host: new URL(app.url).host }
+    try {
+      for (let i = 0; i < 2; i++) await begin(bed, 'deploys')
+      await work(bed)
+    } finally {
+      await offshoot.request('DELETE', `/v1/apps/${app.id}`)
+    }
+  } finally {
+    await git.stop()
+  }
+}
+
+/** From the request to `live`; gives the sandbox. */
+async function begin({ offshoot, id }: Bed, action: 'deploys' | 'rollback'): Promise<string> {
+  const { status, body: row } = await offshoot.request('POST', `/v1/apps/${id}/${action}`)
+  if (status !== 202) throw new Error(`${action} answered ${status}`)
+  const path = `/v1/apps/${id}/deploys/${row.id}`
+  const ended = await until(
+    'the end of the deploy',
+    async () => {
+      const { body } = await offshoot.request('GET', path)
+      return body.status === 'live' || body.status === 'failed' ? body : null
+    },
+    DEPLOY_MS,
+    LOOK_MS,
+  )
+  if (ended.status !== 'live') throw new Error(ended.error)
+  return ended.sandbox_id
+}
+
+async function get({ offshoot, host }: Bed): Promise<void> {
+  const { status } = await call('GET', offshoot.credentials.edge_url, { headers: { host } })
+  if (status !== 200) throw new Error(`the app answered ${status}`)
+}
+
+/** The same steps by the API of sandboxes: create, clone, a server, its first answer. */
+async function byHand({ offshoot, git }: Bed): Promise<void> {
+  const { id } = await offshoot.create({ template: 'app' })
+  const cloned = await offshoot.exec(id, `git clone -q --depth 1 ${git.urlOf('page')} /srv/page`)
+  if (cloned.exit_code !== 0) throw new Error(cloned.stderr)
+  const server = `require('http').createServer((_, r) => require('fs').createReadStream('/srv/page/index.html').pipe(r)).listen(3000)`
+  await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, {
+    body: { cmd: `exec node -e "${server}"`, background: true },
+  })
+  await until('the server', async () => (await visit(offshoot, id, 3000)).status === 200, DEPLOY_MS, LOOK_MS)
+  await offshoot.delete(id)
+}
+
+export async function deployStatic(offshoot: Offshoot): Promise<Record<string, Figure>> {
+  const [deploy, floor, rollback] = [new Samples(), new Samples(), new Samples()]
+  await withApp(offshoot, async (bed) => {
+    for (const _ of rounds(5)) {
+      await deploy.time(async () => begin(bed, 'deploys'))
+      await floor.time(async () => byHand(bed))
+    }
+    for (const _ of rounds(5, 20_000)) await rollback.time(async () => begin(bed, 'rollback'))
+  })
+  return { deploy_static: deploy.figure('ms', floor.p50), rollback: rollback.figure('ms') }
+}
+
+/** A page through the app's address, beside the same through its sandbox's; and the first one of an app that sleeps. */
+export async function appRequests(offshoot: Offshoot): Promise<Record<string, Figure>> {
+  const [request, preview, first, wake] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  await withApp(offshoot, async (bed) => {
+    const sandbox = await begin(bed, 'deploys')
+    for (const _ of rounds(200, 15_000)) {
+      await request.time(async () => get(bed))
+      await preview.time(async () => visit(offshoot, sandbox, 3000))
+    }
+    const act = (action: string) => offshoot.request('POST', `/v1/sandboxes/${sandbox}/${action}`)
+    for (const _ of rounds(10, 25_000)) {
+      await act('hibernate')
+      await first.time(async () => get(bed))
+      await act('hibernate')
+      await wake.time(async () => act('wake'))
+    }
+  })
+  return { app_request: request.figure('ms', preview.p50), app_wake: first.figure('ms', wake.p50) }
+}

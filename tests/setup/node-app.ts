@@ -1,0 +1,26 @@
+/** Says its version; greets on a WebSocket by hand, so that nothing has to be installed. */
+const server = (version: string) => `
+const { createHash } = require('node:crypto')
+const server = require('node:http').createServer((request, response) => {
+  console.log('asked for ' + request.url)
+  response.end(JSON.stringify({ version: '${version}', url: request.url, secret: process.env.SECRET, built: require('./built.json') }))
+})
+server.on('upgrade', (request, socket) => {
+  const key = request.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+  const accept = createHash('sha1').update(key).digest('base64')
+  socket.write('HTTP/1.1 101 Switching Protocols\\r\\nconnection: Upgrade\\r\\nupgrade: websocket\\r\\nsec-websocket-accept: ' + accept + '\\r\\n\\r\\n')
+  socket.write(Buffer.from([0x81, 2, 0x68, 0x69]))
+  socket.on('error', () => undefined)
+})
+server.listen(process.env.PORT)
+`
+/** Files of an app that is built and started by its scripts. */
+export const nodeApp = (version: string) => ({
+  'package.json': JSON.stringify({
+    scripts: {
+      build: `echo building ${version} && echo "{\\"at\\":\\"$SECRET\\"}" > built.json`,
+      start: 'node server.js',
+    },
+  }),
+  'server.js': server(version),
+})

@@ -104,6 +104,10 @@ export const controlConfig = z.strictObject({
   preview: z
     .strictObject({ scheme: z.enum(['http', 'https']), port, suffix: hostSuffix })
     .default({ scheme: 'http', port: 8081, suffix: 'localhost' }),
+  /** Where clients reach databases: names `<id>.db.<suffix>` lead to it where there is a suffix, else all have this host. */
+  databases: z
+    .strictObject({ host: z.string().min(1), port, suffix: hostSuffix.nullable() })
+    .default({ host: '127.0.0.1', port: 5433, suffix: null }),
   /** Folder for control's own files (`DIR/control`); all its state is in the database. */
   data_dir: z.string().startsWith('/'),
   ...controlSettings.shape,
@@ -125,6 +129,17 @@ export const edgeConfig = z.strictObject({
   listen,
   /** Preview hosts are `<port>-<sandbox id>.<suffix>`. */
   suffix: hostSuffix,
+  /** The port of databases, in PostgreSQL's protocol, always with TLS; without it there are none here. */
+  databases: z
+    .strictObject({
+      listen,
+      /** Names `<database id>.db.<suffix>` are routed by; without: only the user's name is. */
+      suffix: hostSuffix.nullable(),
+      /** Connections to one database at the same time, and to all. */
+      per_database: z.int().min(1).default(200),
+      connections: z.int().min(1).default(5_000),
+    })
+    .optional(),
   /** The agents whose sandboxes are reached, each with the secret that the edge shares with it. */
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
   /** Where control tells of apps, with the secret that the edge shares with it; without it no app is served. */

@@ -24,6 +24,8 @@ import { type Database, openDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { ProcessLock } from './db/process-lock.ts'
 import { Sweeps } from './db/sweeps.ts'
+import { Broker } from './databases/broker/broker.ts'
+import { Connections } from './databases/broker/connections.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
 import { type Accounts, createAccounts } from './identity/accounts.ts'
 import { accountsSecret } from './identity/accounts-secret.ts'
@@ -46,6 +48,7 @@ import { removeOldInvitations } from './orgs/invitation-statements.ts'
 import { OperatorKey } from './operators/operator-key.ts'
 import { settleStorage } from './metering/settle-storage.ts'
 import { settleMeters } from './metering/settle-meters.ts'
+import { abandonedDatabases } from './reaping/abandoned-databases.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
 import { unusedSnapshots } from './reaping/unused-snapshots.ts'
@@ -68,6 +71,11 @@ export interface Control {
   readonly answers: Seal
   /** Of the variables of apps. */
   readonly appSecrets: Seal
+  /** Of what opens databases. */
+  readonly databaseSecrets: Seal
+  /** To databases. */
+  readonly brokerConnections: Connections
+  readonly broker: Broker
   readonly jwt: JwtVerifier
   readonly keys: KnownKeys
   readonly failures: FailedAttempts
@@ -101,6 +109,8 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const events = new PostgresEvents(database)
   await events.sweep()
   const fleet = new Fleet({ agents: config.agents, database, lock, events, log })
+  const databaseSecrets = new Seal(secret, 'databases')
+  const brokerConnections = new Connections(fleet, databaseSecrets)
   const keyUsage = new KeyUsage(database.pool, log)
   const reapers = startReapers({ fleet, database }, log)
   const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
@@ -126,6 +136,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     await deployer.stop()
     await appChanges.stop()
     for (const job of jobs) job.stop()
+    await brokerConnections.close()
     await fleet.stop()
     // Their calls to agents have ended with the fleet.
     await Promise.all(jobs.map((job) => job.finished()))
@@ -154,6 +165,9 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     outbox,
     answers: new Seal(secret, 'answers'),
     appSecrets: new Seal(secret, 'apps'),
+    databaseSecrets,
+    brokerConnections,
+    broker: new Broker(brokerConnections),
     jwt,
     keys,
     failures,
@@ -176,6 +190,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
 function startReapers(remover: Remover, log: Logger) {
   return [
     new Reaper(expiredSandboxes(remover), log),
+    new Reaper(abandonedDatabases(remover), log),
     new Reaper(unusedSnapshots(remover), log),
     new Reaper(emptiedOrgs(remover), log),
     new Reaper(deletedApps(remover), log),

@@ -9,11 +9,14 @@ import { openCertificates } from './certificates/certificates.ts'
 import { Front } from './front/front.ts'
 import { handleOwn } from './front/own-host.ts'
 import { SandboxLimits } from './limits/sandbox-limits.ts'
+import { DatabaseFront, type DatabaseFrontOptions } from './postgres/database-front.ts'
 import { GuestPools } from './preview/guest-pools.ts'
 import { Preview } from './preview/preview.ts'
 
 export interface Edge {
   readonly front: Front
+  /** `null` where this edge has none. */
+  readonly databases: DatabaseFront | null
   /** Ends upgraded connections, which have no end of their own. */
   endUpgraded(): void
   /** Once the front is closed. */
@@ -34,13 +37,15 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   const apps = new AppPlaces()
   const stopped = new AbortController()
   const preview = new Preview({ suffix, places, apps, pools, limits, wakeMs, trustsForwarded, log })
+  const certificates = await openCertificates(config, log, stopped.signal)
   const front = new Front({
     maxConnections: config.limits.connections,
-    certificates: await openCertificates(config, log, stopped.signal),
+    certificates,
     handle: (request, response, expectsContinue) => {
       if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
     },
   })
+  const databases = databaseFront(config, { places, certificates, wakeMs, log })
   const following = agents.map((agent) => followAgent(agent, places, log, stopped.signal))
   if (config.control !== undefined) {
     following.push(followApps({ control: config.control, places: apps, log }, stopped.signal))
@@ -52,5 +57,23 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     await pools.close()
     await Promise.all(agents.map((agent) => agent.close()))
   }
-  return { front, endUpgraded: () => preview.endUpgraded(), stop }
+  const endUpgraded = () => {
+    preview.endUpgraded()
+    databases?.close()
+  }
+  return { front, databases, endUpgraded, stop }
+}
+
+function databaseFront(
+  { databases, limits }: EdgeConfig,
+  place: Pick<DatabaseFrontOptions, 'places' | 'certificates' | 'wakeMs' | 'log'>,
+): DatabaseFront | null {
+  if (databases === undefined) return null
+  const { suffix, per_database: perDatabase, connections: maxConnections } = databases
+  return new DatabaseFront({
+    ...place,
+    suffix,
+    perDatabase,
+    maxConnections: Math.min(maxConnections, limits.connections),
+  })
 }

@@ -17,10 +17,18 @@ const edge = await startEdge(config, log)
 const { server } = edge.front
 server.listen(config.listen)
 server.once('listening', () => log.info({ address: server.address() }, 'listening'))
-server.once('error', (error) => {
+server.once('error', cannotListen)
+const { databases } = edge
+if (databases !== null && config.databases !== undefined) {
+  databases.server.listen(config.databases.listen)
+  databases.server.once('listening', () => log.info({ address: databases.server.address() }, 'listening for databases'))
+  databases.server.once('error', cannotListen)
+}
+
+function cannotListen(error: Error): never {
   log.fatal({ err: error }, 'edge cannot listen')
   process.exit(1)
-})
+}
 
 let isEnding = false
 async function end(signal: string): Promise<void> {

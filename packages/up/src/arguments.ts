@@ -4,13 +4,14 @@ import { parseEgressException } from '@offshoot/contract/egress-exception'
 import { type PlanName, planName } from '@offshoot/contract/plan'
 import { DEFAULT_GUEST_RANGE, guestRange } from '@offshoot/contract/process-config'
 
-export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--images-dir DIR] [--yes] [--prepare | --down] [--help]
+export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--images-dir DIR] [--yes] [--prepare | --down] [--help]
 
 Sets up everything Offshoot needs on this machine, starts it and stays in the foreground; Ctrl-C stops the services and leaves VMs running.
 
   --data-dir DIR    where all state is kept (default ./.offshoot)
   --port N          public port on 127.0.0.1 (default 8080; 0 takes a free one)
   --edge-port N     port of the sandboxes' preview addresses (default 8081, or a free one where that is taken)
+  --database-port N port of databases (default 5433, or a free one where that is taken)
   --images-dir DIR  where built images are kept, to share them between data directories (default DIR/images)
   --yes             install missing Debian packages without asking
   --prepare         only build what a start needs and is shared between data directories; start nothing. Where --data-dir
@@ -25,6 +26,7 @@ OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name 
 OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   its certificate; addresses then begin with https
 OFFSHOOT_PREVIEW_ACME_HOOK=/hook   or one by ACME: a program that changes DNS, run as HOOK add|remove NAME VALUE; also
                                    OFFSHOOT_PREVIEW_ACME_EMAIL, OFFSHOOT_PREVIEW_ACME_DIRECTORY (default Let's Encrypt)
+OFFSHOOT_DATABASE_SUFFIX=example.com     databases are at ID.db.example.com, and every such name leads here (default: at 127.0.0.1)
 OFFSHOOT_EGRESS_ALLOW=10.1.0.0/16:443   what sandboxes may reach although it is private, CIDR:port, several with commas between them
 OFFSHOOT_GUEST_RANGE=10.213.0.0/16      addresses of sandboxes, where this host has another use for these
 OFFSHOOT_MAX_UPLOAD_MIB=5120     largest file or archive that one upload may bring (default 1024)
@@ -44,6 +46,10 @@ export interface UpArguments {
   readonly port: number
   /** 0 for a free one; `null` for the usual one where that is free. */
   readonly edgePort: number | null
+  /** 0 for a free one; `null` for the usual one where that is free. */
+  readonly databasePort: number | null
+  /** A domain in lower case; `null` without one. */
+  readonly databaseSuffix: string | null
   readonly preview: PreviewSettings
   readonly isYes: boolean
   /** Names of the templates to offer; `null` for all. */
@@ -98,6 +104,9 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     imagesDir: values['images-dir'] === undefined ? resolve(dataDir, 'images') : resolve(cwd, values['images-dir']),
     port: parsePortOf('--port', values.port ?? '8080'),
     edgePort: values['edge-port'] === undefined ? null : parsePortOf('--edge-port', values['edge-port']),
+    databasePort:
+      values['database-port'] === undefined ? null : parsePortOf('--database-port', values['database-port']),
+    databaseSuffix: parseDatabaseSuffix(env['OFFSHOOT_DATABASE_SUFFIX']),
     preview: parsePreview(env, cwd),
     isYes: values.yes ?? false,
     templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),
@@ -139,6 +148,12 @@ function parseAcme(env: Readonly<NodeJS.ProcessEnv>, suffix: string, cwd: string
   return { directory_url: url, hook: resolve(cwd, hook), ...(email && { email }) }
 }
 
+function parseDatabaseSuffix(suffix: string | undefined): string | null {
+  if (!suffix) return null
+  if (DOMAIN.test(suffix.toLowerCase())) return suffix.toLowerCase()
+  throw new UsageError(`OFFSHOOT_DATABASE_SUFFIX must be a domain, not "${suffix}"`)
+}
+
 function parseEgressAllow(list: string | undefined): NetworkSettings {
   if (!list) return {}
   const exceptions = list.split(',').map((text) => text.trim())
@@ -169,6 +184,7 @@ function parseFlags(argv: readonly string[]) {
         'images-dir': { type: 'string' },
         port: { type: 'string' },
         'edge-port': { type: 'string' },
+        'database-port': { type: 'string' },
         yes: { type: 'boolean' },
         prepare: { type: 'boolean' },
         down: { type: 'boolean' },

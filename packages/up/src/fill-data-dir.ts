@@ -50,6 +50,7 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
     commitLimitMib: args.commitLimitMib,
     limits: args.limits,
     preview: args.preview,
+    databaseSuffix: args.databaseSuffix,
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
     edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
     databasePassword,

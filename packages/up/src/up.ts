@@ -28,6 +28,8 @@ import { waitUntilHealthy, waitUntilListening } from './wait-until-healthy.ts'
 
 /** Where previews are, unless somebody else is there already. */
 const USUAL_EDGE_PORT = 8081
+/** PostgreSQL's own is left to a PostgreSQL of the machine. */
+const USUAL_DATABASE_PORT = 5433
 
 /**
  * Sets up, starts, and runs until `stop` is aborted (then the services are ended in order; VMs stay) or a service is given up.
@@ -70,6 +72,8 @@ async function checkPorts(args: UpArguments): Promise<void> {
     throw new SetupFailure(`Port ${args.port} is taken: choose another one with --port.`)
   if (args.edgePort && !(await isPortFree(HOST, args.edgePort)))
     throw new SetupFailure(`Port ${args.edgePort} is taken: choose another one with --edge-port.`)
+  if (args.databasePort && !(await isPortFree(HOST, args.databasePort)))
+    throw new SetupFailure(`Port ${args.databasePort} is taken: choose another one with --database-port.`)
 }
 
 async function run(
@@ -83,6 +87,7 @@ async function run(
     control: args.port === 0 ? await findFreePort(HOST) : args.port,
     agent: await findFreePort(HOST),
     edge: await edgePort(args, layout),
+    databases: await databasePort(args, layout),
     postgres: await findFreePort(HOST),
   }
   const record = await startRecord(layout, ports)
@@ -107,14 +112,31 @@ async function run(
   }
 }
 
-/** Preview addresses are passed around: as long as nobody asks for another port, it stays the same over restarts. */
 async function edgePort({ command, port, edgePort: wanted }: UpArguments, layout: DataLayout): Promise<number> {
+  const earlier = (await readRunningRecord(layout.runningRecord))?.edgePort ?? null
+  return lastingPort({ command, port, wanted, earlier, usual: USUAL_EDGE_PORT })
+}
+
+async function databasePort({ command, port, databasePort: wanted }: UpArguments, layout: DataLayout): Promise<number> {
+  const earlier = (await readRunningRecord(layout.runningRecord))?.databasePort ?? null
+  return lastingPort({ command, port, wanted, earlier, usual: USUAL_DATABASE_PORT })
+}
+
+interface LastingPort {
+  readonly command: UpArguments['command']
+  /** The public port. */
+  readonly port: number
+  readonly wanted: number | null
+  readonly earlier: number | null
+  readonly usual: number
+}
+
+/** Addresses are passed around: as long as nobody asks for another port, it stays the same over restarts. */
+async function lastingPort({ command, port, wanted, earlier, usual }: LastingPort): Promise<number> {
   if (wanted !== null) return wanted === 0 ? findFreePort(HOST) : wanted
-  const earlier = (await readRunningRecord(layout.runningRecord))?.edgePort
-  const usual = port === 0 ? [] : [USUAL_EDGE_PORT]
   // Nobody listens yet, so that it may be taken for now.
-  if (command === 'prepare') return earlier ?? USUAL_EDGE_PORT
-  for (const candidate of earlier ? [earlier, ...usual] : usual) {
+  if (command === 'prepare') return earlier ?? usual
+  for (const candidate of [...(earlier ? [earlier] : []), ...(port === 0 ? [] : [usual])]) {
     if (candidate !== port && (await isPortFree(HOST, candidate))) return candidate
   }
   return findFreePort(HOST)

@@ -12,6 +12,7 @@ import * as limits from './migrations/0009-limits.ts'
 import * as metering from './migrations/0010-metering.ts'
 import * as volumes from './migrations/0011-volumes.ts'
 import * as templates from './migrations/0012-templates.ts'
+import * as databases from './migrations/0013-databases.ts'
 import * as apps from './migrations/0014-apps.ts'
 import * as gitProvider from './migrations/0015-git-provider.ts'
 
@@ -29,6 +30,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0010-metering': metering,
   '0011-volumes': volumes,
   '0012-templates': templates,
+  '0013-databases': databases,
   '0014-apps': apps,
   '0015-git-provider': gitProvider,
 }

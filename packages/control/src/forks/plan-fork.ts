@@ -5,6 +5,8 @@ export interface ForkRequest {
   readonly parent: SandboxRow
   /** Of a fork tree; `null` for a single fork. */
   readonly count: number | null
+  /** Of the children, where whoever asks has chosen them. */
+  readonly ids?: readonly string[]
   /** Of the children, instead of their parent's. */
   readonly metadata: Record<string, string> | undefined
 }
@@ -25,13 +27,13 @@ export interface ForkPlan {
   readonly warnings: readonly string[]
 }
 
-export function planFork({ parent, count, metadata }: ForkRequest): ForkPlan {
+export function planFork({ parent, count, metadata, ids = [] }: ForkRequest): ForkPlan {
   const treeId = count === null ? null : randomUUID()
   // A volume takes one writer at a time, and that is the parent.
   const volumes = parent.volumes.filter((volume) => volume.read_only)
   const withheld = parent.volumes.filter((volume) => !volume.read_only)
   const children = Array.from({ length: count ?? 1 }, (_, index) => ({
-    id: randomUUID(),
+    id: ids[index] ?? randomUUID(),
     index,
     metadata: { ...(metadata ?? inherited(parent)), ...(treeId && { fork_tree_id: treeId, fork_index: `${index}` }) },
     volumes,

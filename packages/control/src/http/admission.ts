@@ -13,8 +13,8 @@ import { bearerToken } from './bearer-token.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Which credentials open the route; none is needed where it is absent. */
-    readonly credential?: 'key-or-jwt' | 'jwt' | 'operator'
+    /** Which credentials open the route; none is needed where it is absent. A broker's token is the route's own to look at. */
+    readonly credential?: 'key-or-jwt' | 'jwt' | 'operator' | 'broker'
     /** The route's `:id` is a sandbox of the caller's workspace, its row, or just where it is; or a workspace the caller is in. */
     readonly loads?: 'sandbox' | 'place' | 'org'
     /** What the caller's role must allow: in the workspace of `:id` if the route loads one, else in the one acted in. */
@@ -48,7 +48,7 @@ export function registerAdmission(app: FastifyInstance, control: Control): void 
   app.addHook('onRequest', async (request) => {
     const { credential } = request.routeOptions.config
     if (credential === 'operator') admitOperator(control, request)
-    else if (credential !== undefined) request.admitted = await admit(control, request)
+    else if (credential !== undefined && credential !== 'broker') request.admitted = await admit(control, request)
   })
   // What was there is not: the next one is told by the database.
   app.addHook('onResponse', async ({ admitted }, { statusCode }) => {

@@ -49,6 +49,7 @@ const UNDESCRIBED: ReadonlySet<string> = new Set(['/api/auth/*', '*', EDGE_APPS_
 const SECURITY_SCHEMES = {
   'key-or-jwt': { type: 'http', scheme: 'bearer', description: 'An API key (ofs_…) or the JWT of a user.' },
   jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The JWT of a user.' },
+  broker: { type: 'http', scheme: 'bearer', description: 'The broker token of the database (ofs_pg_…).' },
   operator: { type: 'http', scheme: 'bearer', description: 'The key of those who run the service.' },
 } as const
 
@@ -61,7 +62,7 @@ const ERROR: Json = {
 function operation(route: RouteOptions, docs: RouteDocs): Json {
   const { summary, tag, status } = docs
   return {
-    operationId: `${String(route.method).toLowerCase()}${route.url.replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
+    operationId: `${String(route.method).toLowerCase()}${route.url.replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase()).replace(/\W+$/, '')}`,
     summary,
     tags: [tag],
     parameters: [...pathParameters(route.url), ...queryParameters(docs), ...headerParameters(route)],
@@ -114,7 +115,7 @@ function queryParameters({ query }: RouteDocs): Json[] {
 function headerParameters({ config = {} }: RouteOptions): Json[] {
   const { credential, idempotent } = config
   return [
-    ...(credential === undefined || credential === 'operator' ? [] : [ORG_HEADER]),
+    ...(credential === undefined || credential === 'operator' || credential === 'broker' ? [] : [ORG_HEADER]),
     ...(idempotent === undefined ? [] : [IDEMPOTENCY_HEADER]),
   ]
 }

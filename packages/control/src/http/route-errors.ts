@@ -37,6 +37,7 @@ function admissionErrors({ config = {}, method, url }: RouteOptions): readonly E
   if (credential === undefined) return []
   const always: ErrorName[] = ['missingBearerToken', 'invalidApiToken', 'tooManyFailures']
   if (credential === 'operator') return always
+  if (credential === 'broker') return [...always, 'rateLimited']
   return [
     ...always,
     'issuerUnreachable',

@@ -45,6 +45,7 @@ import { deleteTemplate } from '../templates/delete-template.ts'
 import { postBuild } from '../templates/post-build.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
+import { databaseRoutes } from '../databases/database-routes.ts'
 import { getHostDisk } from '../operators/get-host-disk.ts'
 import { volumeRoutes } from '../volumes/volume-routes.ts'
 import { registerAdmission } from './admission.ts'
@@ -145,6 +146,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   deploymentRoutes(app, control)
   gitProviderRoutes(app, control)
   await proxyApp(app, control)
+  databaseRoutes(app, control)
   getHostDisk(app, control)
   getLanguages(app)
   getEvents(app, control)

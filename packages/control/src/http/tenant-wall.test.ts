@@ -85,6 +85,11 @@ describe('the wall between workspaces', () => {
     await asAlice('POST', '/v1/volumes', { name: 'alices', size_mb: 64 })
     await harness.pool.query(`insert into git_installations values (77, $1, 'alices', 'User')`, [alice.workspaceId])
     const { body: app } = await asAlice('POST', '/v1/apps', { name: 'alices', git_url: 'https://git.example.com/x' })
+    await harness.pool.query(
+      `insert into databases (id, workspace_id, size, status, secrets, broker_token_sha256, idle_timeout_seconds)
+       values ($1, $2, '1g', 'ready', '', '', 300)`,
+      [sandbox.id, alice.workspaceId],
+    )
     const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
     return {
       sandboxes: { id: sandbox.id, ...other },
@@ -94,6 +99,7 @@ describe('the wall between workspaces', () => {
       volumes: { ...other, id: snapshot.id },
       gitprovider: { id: '77' },
       github: { id: '77' },
+      databases: { id: sandbox.id },
       apps: { id: app.id, deployment_id: app.id, '*': 'x' },
       me: { prefix: token.prefix },
       orgs: {
@@ -146,7 +152,9 @@ describe('the wall between workspaces', () => {
   }
 
   it('stands at every route that names something', async () => {
-    const named = operations.filter(({ path, credential }) => names(path) && credential !== 'operator')
+    const named = operations.filter(
+      ({ path, credential }) => names(path) && credential !== 'operator' && credential !== 'broker',
+    )
     expect(named.length).toBeGreaterThan(40)
     const before = await everythingOfAlice()
     for (const { method, path, credential } of named) {
@@ -260,7 +268,7 @@ describe('the wall between workspaces', () => {
 
   it('stands at the header that picks a workspace, for every route that takes a token', async () => {
     for (const { method, path, credential } of operations) {
-      if (credential === undefined || credential === 'operator') continue
+      if (credential === undefined || credential === 'operator' || credential === 'broker') continue
       const headers = { 'x-offshoot-org': alice.workspaceId }
       const target = fill(path, NOBODYS)
       const answer = await call(control.url, method, target, { token: bob.jwt, headers })

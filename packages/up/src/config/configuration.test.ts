@@ -6,7 +6,7 @@ import { agentConfiguration, controlConfiguration, edgeConfiguration } from './c
 
 const inputs = {
   layout: dataLayout('/d', '/i'),
-  ports: { control: 1, agent: 2, postgres: 3, edge: 4 },
+  ports: { control: 1, agent: 2, postgres: 3, edge: 4, databases: 5 },
   templates: ['minimal'],
   maxUploadBytes: 5,
   poolMemoryMib: 0,
@@ -14,6 +14,7 @@ const inputs = {
   network: { egress_allow: ['10.1.0.0/16:443'] },
   limits: {},
   preview: { suffix: 'localhost', certificate: null, acme: null },
+  databaseSuffix: null,
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   edgeSecret: Buffer.alloc(32, 8).toString('base64'),
   databasePassword: 'pw',

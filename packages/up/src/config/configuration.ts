@@ -25,6 +25,7 @@ export interface ConfigurationInputs {
   readonly network: NetworkSettings
   readonly limits: LimitSettings
   readonly preview: PreviewSettings
+  readonly databaseSuffix: string | null
   /** base64 */
   readonly agentSecret: string
   /** base64 */
@@ -71,6 +72,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     cors_origins: [],
     ...(inputs.maxUploadBytes !== null && { max_upload_bytes: inputs.maxUploadBytes }),
     preview: previewAddress(inputs),
+    databases: { host: HOST, port: ports.databases, suffix: inputs.databaseSuffix },
     ...inputs.settings,
     // The environment's word is the later one.
     limits: { ...inputs.settings.limits, ...inputs.limits },
@@ -81,10 +83,17 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
   })
 }
 
-export function edgeConfiguration({ layout, ports, preview, edgeSecret }: ConfigurationInputs): EdgeConfig {
+export function edgeConfiguration({
+  layout,
+  ports,
+  preview,
+  databaseSuffix,
+  edgeSecret,
+}: ConfigurationInputs): EdgeConfig {
   return edgeConfig.parse({
     listen: { host: HOST, port: ports.edge },
     suffix: preview.suffix,
+    databases: { listen: { host: HOST, port: ports.databases }, suffix: databaseSuffix },
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: edgeSecret }],
     control: { url: baseUrl(ports), secret: edgeSecret },
     ...(preview.certificate !== null && { certificate: preview.certificate }),

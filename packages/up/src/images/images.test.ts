@@ -108,7 +108,7 @@ describe('sourceLines', () => {
 describe('recipes', () => {
   it('that we ship are whole', async () => {
     const recipes = await readRecipes(templatesFolder, null)
-    expect(recipes.map((recipe) => recipe.name)).toEqual(['app', 'base', 'minimal'])
+    expect(recipes.map((recipe) => recipe.name)).toEqual(['app', 'base', 'minimal', 'postgres-16'])
     expect(recipes[1]).toMatchObject({ cpu: 1, memory_mb: 512, disk_mb: 4096 })
   })
 

@@ -7,7 +7,9 @@ import type { DebianRecipe } from './recipe.ts'
 import type { StepWork } from './step.ts'
 
 const FILES = ['package.json', 'package-lock.json'] as const
-const packageJson = z.object({ dependencies: z.record(z.string(), z.string()) })
+const versions = z.record(z.string(), z.string())
+/** Optional ones are those of one architecture each. */
+const packageJson = z.object({ dependencies: versions.default({}), optionalDependencies: versions.default({}) })
 
 /**
  * Installs what the recipe's lock file says, by our own npm and from where the host has its registry: the image needs no
@@ -24,11 +26,15 @@ export async function installNpmPackages(
   const folder = join(root, recipe.npm_folder)
   await mkdir(folder, { recursive: true })
   for (const file of FILES) await copyFile(join(recipeFolder, 'npm', file), join(folder, file))
-  work.report('installing language servers')
+  work.report('installing npm packages')
   const npm = join(repositoryRoot, 'node_modules/npm/bin/npm-cli.js')
   await runCommand(process.execPath, [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     deadline: work.deadline,
     cwd: folder,
   })
-  return packageJson.parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))).dependencies
+  const { dependencies, optionalDependencies } = packageJson.parse(
+    JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')),
+  )
+  const ofMachine = Object.entries(optionalDependencies).filter(([name]) => name.endsWith(`-${process.arch}`))
+  return { ...dependencies, ...Object.fromEntries(ofMachine) }
 }

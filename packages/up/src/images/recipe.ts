@@ -24,6 +24,8 @@ export const recipe = z.discriminatedUnion('made_of', [
     suite: z.string(),
     /** Debian packages beside the essential ones; recommended ones are not brought in. */
     packages: z.array(z.string()).min(1),
+    /** Apparent size of the disk, MiB, when its file system is to be able to grow into it; default: as large as that. */
+    device_mb: z.int().max(1_048_576).optional(),
     /** Folder of the image into which the packages of `npm/package-lock.json`, beside the recipe, are installed. */
     npm_folder: z.string().startsWith('/').optional(),
   }),

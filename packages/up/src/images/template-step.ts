@@ -1,4 +1,4 @@
-import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
 import { repositoryRoot } from '../repository.ts'
@@ -48,6 +48,7 @@ async function build(recipe: Recipe, recipeFolder: string, work: StepWork, outpu
   await mkdir(output, { recursive: true })
   const image = join(output, 'rootfs.ext4')
   await makeExt4(root, image, recipe.disk_mb, work.deadline)
+  if (recipe.made_of === 'debian' && recipe.device_mb !== undefined) await truncate(image, recipe.device_mb * 1024 ** 2)
   await chmod(image, 0o444) // guests' overlays stand on it: whoever would write it breaks them
   await rm(root.path, { recursive: true, force: true })
   await writeFile(join(output, 'template.json'), `${JSON.stringify(describe(recipe, version, root), null, 2)}\n`)

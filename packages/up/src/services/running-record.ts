@@ -15,6 +15,7 @@ const runningRecord = z.object({
   port: z.int(),
   agent_port: z.int(),
   edge_port: z.int().optional(),
+  database_port: z.int().optional(),
   postgres_port: z.int(),
   services: z.partialRecord(serviceName, recordedProcess),
 })
@@ -23,6 +24,8 @@ export interface Ports {
   readonly control: number
   readonly agent: number
   readonly edge: number
+  /** Of databases; the edge listens there too. */
+  readonly databases: number
   readonly postgres: number
 }
 
@@ -31,6 +34,8 @@ export interface RunningProcesses {
   readonly services: ReadonlyMap<ServiceName, ProcessIdentity>
   /** Where previews were; `null` where there were none yet. */
   readonly edgePort: number | null
+  /** Where databases were. */
+  readonly databasePort: number | null
 }
 
 /** Keeps up.json true while the supervisor runs: rewritten, beside and renamed, whenever a service starts or ends. */
@@ -78,6 +83,7 @@ export class RunningRecord {
       port: this.#ports.control,
       agent_port: this.#ports.agent,
       edge_port: this.#ports.edge,
+      database_port: this.#ports.databases,
       postgres_port: this.#ports.postgres,
       services: Object.fromEntries(services) as Record<ServiceName, z.infer<typeof recordedProcess>>,
     }
@@ -93,6 +99,7 @@ export async function readRunningRecord(path: string): Promise<RunningProcesses 
   return {
     supervisor: asIdentity(parsed.data),
     edgePort: parsed.data.edge_port ?? null,
+    databasePort: parsed.data.database_port ?? null,
     services: new Map(services.map(([name, process]) => [name, asIdentity(process)])),
   }
 }

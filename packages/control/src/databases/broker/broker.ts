@@ -1,0 +1,101 @@
+/**
+ * SQL over HTTP: what its routes answer. It speaks to the server in the database's machine as its owner would, with the same rights and no
+ * others. Why it is here and not in that machine: docs/adr/0013-databases.md.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { databaseUser, DATABASE_NAME } from '@offshoot/contract/database'
+import type { DatabaseRow } from '../database-row.ts'
+import type { Connections } from './connections.ts'
+import { neonSql } from './neon.ts'
+import { Refusal, refusalOf } from './refusal.ts'
+import { exec, query, transaction } from './statement-routes.ts'
+import type { Use } from './use.ts'
+
+export interface BrokerRequest {
+  readonly method: string
+  /** Below `proxy/`. */
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: unknown
+}
+
+export interface BrokerAnswer {
+  readonly status: number
+  readonly body: object
+}
+
+/** Requests of this process at the same time: each may hold an answer in memory. */
+const MAX_REQUESTS = 256
+const METHOD_OF: Readonly<Record<string, 'GET' | 'POST'>> = {
+  'v1/health': 'GET',
+  'v1/info': 'GET',
+  'v1/query': 'POST',
+  'v1/exec': 'POST',
+  'v1/transaction': 'POST',
+  sql: 'POST',
+}
+
+export class Broker {
+  readonly #connections: Connections
+  #requests = 0
+
+  constructor(connections: Connections) {
+    this.#connections = connections
+  }
+
+  /** Never throws for what a database says, or fails to say. @throws ApiError where its machine cannot be reached */
+  async answer(row: DatabaseRow, request: BrokerRequest): Promise<BrokerAnswer> {
+    this.#requests += 1
+    try {
+      if (this.#requests > MAX_REQUESTS) throw new Refusal(429, 'too many requests at the same time')
+      const use: Use = (database, work) => this.#connections.use(row, database, work)
+      return { status: 200, body: await route(use, row, request) }
+    } catch (error) {
+      const refusal = refusalOf(error)
+      // `message` is what Neon's driver reads.
+      return { status: refusal.status, body: { error: refusal.message, message: refusal.message, ...refusal.fields } }
+    } finally {
+      this.#requests -= 1
+    }
+  }
+}
+
+async function route(use: Use, row: DatabaseRow, { method, path, headers, body }: BrokerRequest): Promise<object> {
+  const expected = METHOD_OF[path]
+  if (expected === undefined) throw new Refusal(404, 'not found')
+  if (method !== expected) throw new Refusal(405, 'method not allowed')
+  switch (path) {
+    case 'v1/health':
+      return use(DATABASE_NAME, async (client) => client.query('select 1').then(() => ({ status: 'ok' })))
+    case 'v1/info':
+      return info(use, row)
+    case 'v1/query':
+      return query(use, objectOf(body))
+    case 'v1/exec':
+      return exec(use, objectOf(body))
+    case 'v1/transaction':
+      return transaction(use, objectOf(body))
+    default:
+      return neonSql(use, headers, objectOf(body))
+  }
+}
+
+function objectOf(body: unknown): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = Buffer.isBuffer(body) ? JSON.parse(body.toString('utf8')) : null
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // Told below.
+  }
+  throw new Refusal(400, 'invalid json')
+}
+
+async function info(use: Use, row: DatabaseRow): Promise<object> {
+  return use(DATABASE_NAME, async (client) => {
+    const { rows } = await client.query<{ server_version: string; databases: string[]; max_connections: number }>(
+      `select current_setting('server_version') as server_version, current_setting('max_connections')::int as max_connections,
+         (select array_agg(datname::text order by datname) from pg_database where datallowconn and not datistemplate) as databases`,
+    )
+    return { user: databaseUser(row.id), database: DATABASE_NAME, ...rows[0] }
+  })
+}

@@ -1,0 +1,99 @@
+import type pg from 'pg'
+import { DATABASE_NAME } from '@offshoot/contract/database'
+import { type Body, optionalInteger, optionalText, paramsOf, textOf } from './body-fields.ts'
+import type { Use } from './use.ts'
+import { DEFAULT_TIMEOUT_MS } from './connections.ts'
+import { jsonValue } from './json-value.ts'
+import { Refusal } from './refusal.ts'
+import { MAX_ROWS, runStatement, type Statement } from './run-statement.ts'
+import { typeNames } from './type-names.ts'
+
+const MAX_TIMEOUT_MS = 600_000
+const DEFAULT_ROWS = 1_000
+/** Statements of one transaction. */
+const MAX_STATEMENTS = 1_000
+
+/** `POST v1/query`: rows of one statement. */
+export async function query(use: Use, body: Body): Promise<object> {
+  const statement = statementOf(body)
+  const maxRows = optionalInteger(body, 'max_rows', 1, MAX_ROWS) ?? DEFAULT_ROWS
+  return onConnection(use, body, async (client, startedAt) => {
+    const result = await present(client, statement, maxRows)
+    return { ...result, duration_ms: since(startedAt) }
+  })
+}
+
+/** `POST v1/exec`: what one statement, or several without parameters, have done. */
+export async function exec(use: Use, body: Body): Promise<object> {
+  const statement = statementOf(body)
+  return onConnection(use, body, async (client, startedAt) => {
+    const { rowCount } = await runStatement(client, statement, 0)
+    return { rows_affected: rowCount ?? 0, duration_ms: since(startedAt) }
+  })
+}
+
+/** `POST v1/transaction`: all of the statements, or none. */
+export async function transaction(use: Use, body: Body): Promise<object> {
+  const { statements } = body
+  if (!Array.isArray(statements) || statements.length === 0)
+    throw new Refusal(400, 'statements must be an array with at least one statement')
+  if (statements.length > MAX_STATEMENTS) throw new Refusal(400, `at most ${MAX_STATEMENTS} statements`)
+  const parsed = statements.map((each: unknown, index) => {
+    if (typeof each !== 'object' || each === null) throw new Refusal(400, `statements[${index}] must be an object`)
+    return statementOf(each as Body)
+  })
+  const maxRows = optionalInteger(body, 'max_rows', 1, MAX_ROWS) ?? DEFAULT_ROWS
+  return onConnection(use, body, async (client, startedAt) => {
+    await client.query('begin')
+    const results: object[] = []
+    for (const statement of parsed) {
+      const statementAt = performance.now()
+      results.push({ ...(await present(client, statement, maxRows)), duration_ms: since(statementAt) })
+    }
+    await commit(client)
+    return { results, duration_ms: since(startedAt) }
+  })
+}
+
+/** COMMIT of a transaction that has failed inside a statement of its own (a caught error, say) answers ROLLBACK. */
+async function commit(client: pg.ClientBase): Promise<void> {
+  const { command } = await client.query('commit')
+  if (command !== 'COMMIT') throw new Refusal(400, 'transaction was rolled back', { code: '25P02' })
+}
+
+function statementOf(body: Body): Statement {
+  return { sql: textOf(body, 'sql'), params: paramsOf(body) }
+}
+
+async function onConnection(
+  use: Use,
+  body: Body,
+  work: (client: pg.ClientBase, startedAt: number) => Promise<object>,
+): Promise<object> {
+  const database = optionalText(body, 'database') ?? DATABASE_NAME
+  const timeoutMs = optionalInteger(body, 'timeout_ms', 1, MAX_TIMEOUT_MS) ?? DEFAULT_TIMEOUT_MS
+  const startedAt = performance.now()
+  return use(database, async (client) => {
+    if (timeoutMs !== DEFAULT_TIMEOUT_MS) await client.query(`set statement_timeout = ${timeoutMs}`)
+    return work(client, startedAt)
+  })
+}
+
+async function present(client: pg.ClientBase, statement: Statement, maxRows: number): Promise<object> {
+  const { fields, rows, truncated } = await runStatement(client, statement, maxRows)
+  const names = await typeNames(
+    client,
+    fields.map(({ dataTypeID }) => dataTypeID),
+  )
+  const types = fields.map(({ dataTypeID }) => dataTypeID)
+  return {
+    columns: fields.map(({ name, dataTypeID }) => ({ name, type: names.get(dataTypeID) ?? String(dataTypeID) })),
+    rows: rows.map((row) => row.map((value, index) => jsonValue(value, types[index] ?? 0))),
+    count: rows.length,
+    truncated,
+  }
+}
+
+function since(startedAt: number): number {
+  return Math.round(performance.now() - startedAt)
+}

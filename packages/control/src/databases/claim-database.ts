@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { databaseUser } from '@offshoot/contract/database'
+import { ApiError } from '@offshoot/contract/errors'
+import { Deadline } from '@offshoot/kit/deadline'
+import pg from 'pg'
+import type { Fleet } from '../agents/fleet.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { scramVerifier, type Secrets } from './secrets.ts'
+import { clientConfig, withClient } from './server-client.ts'
+
+/** Milliseconds for a database to take its identity: it has been restored as one that answers at once. */
+const CLAIM_MS = 30_000
+const RETRY_MS = 50
+/** As the template has them (templates/postgres-16/setup.sh). */
+const ADMIN = 'postgres'
+export const UNCLAIMED = { user: 'unclaimed', adminToken: 'unclaimed' } as const
+const WRONG_PASSWORD = '28P01'
+
+export interface Claim {
+  readonly secrets: Secrets
+  /** Whose it was, and what opens it now. */
+  readonly formerly: { readonly user: string; readonly adminToken: string }
+}
+
+/**
+ * Gives a database its owner's name and password, and ours. What opened it before opens it no more, and who was connected is not.
+ * Done again it changes nothing, also where the first time was interrupted anywhere.
+ * @throws ApiError 500 when the server does not take it, or as the machine's agent says
+ */
+export async function claimDatabase(fleet: Fleet, row: DatabaseRow, { secrets, formerly }: Claim): Promise<void> {
+  const deadline = Deadline.after(CLAIM_MS, `identity of database ${row.id}`)
+  const sql = await claimStatements(databaseUser(row.id), secrets, formerly.user)
+  // The new one where an earlier try has come through without anybody hearing of it.
+  let password = formerly.adminToken
+  const other = secrets.adminToken
+  for (;;) {
+    try {
+      return await withClient(
+        clientConfig(fleet, row, { user: ADMIN, password, database: 'postgres' }),
+        async (client) => {
+          for (const statement of sql) await client.query(statement)
+        },
+      )
+    } catch (error) {
+      const isOther = error instanceof pg.DatabaseError && error.code === WRONG_PASSWORD && password !== other
+      if (!(isOther || isPassing(error)) || deadline.remainingMs <= RETRY_MS) throw refusal(error)
+      if (isOther) password = other
+    }
+    await delay(RETRY_MS)
+  }
+}
+
+/** Nobody but the server hears of the verifiers: neither its log nor its statistics of statements. */
+async function claimStatements(user: string, secrets: Secrets, formerUser: string): Promise<readonly string[]> {
+  const { escapeIdentifier: name, escapeLiteral: text } = pg
+  const [ofOwner, ofAdmin] = await Promise.all([scramVerifier(secrets.password), scramVerifier(secrets.adminToken)])
+  const rename = `do $$ begin if not exists (select from pg_roles where rolname = ${text(user)}) then
+    alter role ${name(formerUser)} rename to ${name(user)}; end if; end $$`
+  return [
+    `set log_statement = 'none'; set log_min_error_statement = 'panic'; set pg_stat_statements.track = 'none'`,
+    `begin; ${rename}; alter role ${name(user)} superuser login password ${text(ofOwner)};
+     alter role ${ADMIN} password ${text(ofAdmin)}; commit`,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where backend_type = 'client backend' and pid <> pg_backend_pid()`,
+  ]
+}
+
+/** A server that is just being started again, after a crash of its own. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === '57P03'
+  return error instanceof ApiError && error.kind === 'nothingListening'
+}
+
+function refusal(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  return new ApiError('internal', { error: 'database could not be prepared' }, { cause: error })
+}

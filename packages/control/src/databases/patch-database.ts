@@ -1,0 +1,48 @@
+import { database, patchDatabaseBody } from '@offshoot/contract/database'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../control.ts'
+import { parseBody } from '../http/body.ts'
+import { changeLifecycle } from '../lifecycle/change-lifecycle.ts'
+import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import { presentDatabase } from './present-database.ts'
+import { patchDatabaseRow } from './database-statements.ts'
+import { findDatabase } from './find-database.ts'
+
+/** Seconds that nobody lives to see. */
+const NEVER = 2_000_000_000
+
+/** `PATCH /v1/databases/{id}`: its label, and when it sleeps. */
+export function patchDatabase(app: FastifyInstance, control: Control): void {
+  app.patch('/v1/databases/:id', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: {
+        summary: 'Change the label of a database, or when it sleeps',
+        tag: 'Databases',
+        body: patchDatabaseBody,
+        status: 200,
+        answer: database,
+        errors: ['notFound', 'sandboxNotFound', 'sandboxNotRunning', 'agentUnreachable'],
+      },
+    },
+    handler: async (request) => {
+      const row = await findDatabase(control, request)
+      const patch = parseBody(request, patchDatabaseBody)
+      const { pool } = control.database
+      const {
+        label = row.label,
+        always_on: alwaysOn = row.always_on,
+        idle_timeout_seconds: idleTimeout = row.idle_timeout_seconds,
+      } = patch
+      if (patch.always_on !== undefined || patch.idle_timeout_seconds !== undefined) {
+        const [machine] = await sandboxById(pool, row.id)
+        if (machine === undefined) throw new ApiError('sandboxNotRunning')
+        await changeLifecycle(control, machine, { idle_timeout_seconds: alwaysOn ? NEVER : idleTimeout }, request.id)
+      }
+      const [kept] = await patchDatabaseRow(pool, row.id, label, idleTimeout, alwaysOn)
+      if (kept === undefined) throw new ApiError('notFound')
+      return presentDatabase(control, { ...row, label, idle_timeout_seconds: idleTimeout, always_on: alwaysOn })
+    },
+  })
+}

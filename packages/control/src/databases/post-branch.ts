@@ -1,0 +1,35 @@
+import { branchDatabaseBody, database } from '@offshoot/contract/database'
+import type { SandboxId } from '@offshoot/contract/ids'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../control.ts'
+import { FORK_ERRORS } from '../forks/fork-errors.ts'
+import { parseBody } from '../http/body.ts'
+import { resourceIdOf } from '../idempotency/idempotency.ts'
+import { branchDatabase } from './branch-database.ts'
+import { presentDatabase } from './present-database.ts'
+import { findDatabase } from './find-database.ts'
+
+/** `POST /v1/databases/{id}/branch`: 201 with a database of its own that begins with all data of this instant. */
+export function postBranch(app: FastifyInstance, control: Control): void {
+  app.post('/v1/databases/:id/branch', {
+    config: {
+      credential: 'key-or-jwt',
+      idempotent: {},
+      docs: {
+        summary: 'Branch a database: another one with all its data',
+        tag: 'Databases',
+        body: branchDatabaseBody,
+        status: 201,
+        answer: database,
+        errors: FORK_ERRORS,
+      },
+    },
+    handler: async (request, reply) => {
+      const parent = await findDatabase(control, request)
+      const { label = null } = parseBody(request, branchDatabaseBody)
+      const id = resourceIdOf(request) as SandboxId
+      const row = await branchDatabase(control, { parent, id, label, requestId: request.id })
+      return reply.code(201).send(presentDatabase(control, row))
+    },
+  })
+}

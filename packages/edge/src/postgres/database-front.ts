@@ -1,0 +1,220 @@
+/**
+ * The port of databases: PostgreSQL's protocol up to the point where it is known who wants what, then bytes both ways.
+ *
+ *     (connected) ──SSLRequest, or TLS at once──► (encrypted) ──start-up──► joined with the server inside
+ *          ├──GSSENCRequest──► (connected), not encrypted that way
+ *          └──cancel request (encrypted or not)──► passed on, closed
+ *
+ * Nothing of what a client says reaches a database before it has said it encrypted. Passwords are between the client and the server.
+ */
+import { createServer, type Server, type Socket } from 'node:net'
+import { pipeline } from 'node:stream'
+import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
+import type { SandboxId } from '@offshoot/contract/ids'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Logger } from 'pino'
+import type { Places } from '../agents/places.ts'
+import type { Certificates } from '../certificates/certificates.ts'
+import { CancelKeys } from './cancel-keys.ts'
+import { ConnectionRefused, errorResponse, SQLSTATE } from './error-response.ts'
+import { openDatabase } from './open-database.ts'
+import { StartupAnswers } from './startup-answers.ts'
+import { type FirstPacket, MAX_PACKET_BYTES, readFirstPacket, startupPacket } from './startup-packet.ts'
+import { wantedDatabase } from './wanted-database.ts'
+
+/** Milliseconds to say who one is. */
+const STARTUP_MS = 30_000
+/** Milliseconds between probes whether a silent client is still there. */
+const KEEP_ALIVE_MS = 60_000
+/** Milliseconds for a cancel request; nobody waits for its answer. */
+const CANCEL_MS = 5_000
+const TLS_HANDSHAKE = 0x16
+
+export interface DatabaseFrontOptions {
+  readonly suffix: string | null
+  readonly places: Places
+  readonly certificates: Certificates
+  /** Milliseconds that a client waits for a database to wake. */
+  readonly wakeMs: number
+  readonly perDatabase: number
+  readonly maxConnections: number
+  readonly log: Logger
+}
+
+type Startup = Extract<FirstPacket, { kind: 'startup' }>
+
+export class DatabaseFront {
+  readonly server: Server
+  readonly #tls: TlsServer
+  readonly #options: DatabaseFrontOptions
+  readonly #keys = new CancelKeys()
+  readonly #open = new Set<Socket>()
+  readonly #perDatabase = new Map<SandboxId, number>()
+
+  constructor(options: DatabaseFrontOptions) {
+    this.#options = options
+    const { certificates } = options
+    this.#tls = createTlsServer({
+      // Clients of version 17 and later ask for it.
+      ALPNProtocols: ['postgresql'],
+      handshakeTimeout: STARTUP_MS,
+      ...certificates.default,
+      // Node wants a callback.
+      // oxlint-disable-next-line promise/no-callback-in-promise
+      SNICallback: (name, done) => void certificates.forName(name).then((context) => done(null, context), done),
+    })
+    this.#tls.on('secureConnection', (socket) => this.#onEncrypted(socket))
+    this.#tls.on('tlsClientError', (_error, socket) => socket.destroy())
+    this.server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
+    this.server.maxConnections = options.maxConnections
+    this.server.on('connection', (socket) => this.#onConnection(socket))
+  }
+
+  /** Ends every connection: its database's server goes on, and sees them end. */
+  close(): void {
+    this.server.close()
+    for (const socket of this.#open) socket.destroy()
+  }
+
+  #onConnection(socket: Socket): void {
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
+    this.#greet(socket, (packet, rest) => {
+      switch (packet.kind) {
+        case 'tls':
+          // What came behind it came unencrypted, and would be taken for encrypted.
+          if (rest.length > 0) return void socket.destroy()
+          socket.write('S')
+          return void this.#tls.emit('connection', socket)
+        case 'gss':
+          socket.write('N')
+          return this.#onConnection(socket)
+        case 'cancel':
+          return void this.#cancel(socket, packet)
+        case 'startup':
+          return refuse(
+            socket,
+            new ConnectionRefused(
+              SQLSTATE.invalidAuthorization,
+              'connection is not encrypted',
+              'Connect with sslmode=require.',
+            ),
+          )
+        case 'invalid':
+          return refuse(socket, new ConnectionRefused(SQLSTATE.protocolViolation, 'invalid start-up packet'))
+        default:
+          return packet satisfies never
+      }
+    })
+  }
+
+  #onEncrypted(socket: TLSSocket): void {
+    socket.on('error', () => socket.destroy())
+    this.#greet(socket, (packet, rest) => {
+      if (packet.kind === 'startup') void this.#join(socket, packet, rest)
+      else if (packet.kind === 'cancel') void this.#cancel(socket, packet)
+      else refuse(socket, new ConnectionRefused(SQLSTATE.protocolViolation, 'invalid start-up packet'))
+    })
+  }
+
+  /** Reads the first packet; who does not send one in time is let go. */
+  #greet(socket: Socket, next: (packet: FirstPacket, rest: Buffer) => void): void {
+    let bytes: Buffer = Buffer.alloc(0)
+    const timer = setTimeout(() => socket.destroy(), STARTUP_MS)
+    const leave = () => socket.destroy()
+    const onData = (chunk: Buffer) => {
+      const isTlsAtOnce = bytes.length === 0 && chunk[0] === TLS_HANDSHAKE && !('encrypted' in socket)
+      bytes = Buffer.concat([bytes, chunk])
+      const first = isTlsAtOnce ? null : readFirstPacket(bytes)
+      if (first === null && !isTlsAtOnce && bytes.length <= MAX_PACKET_BYTES) return
+      socket.off('data', onData).off('end', leave)
+      clearTimeout(timer)
+      socket.pause()
+      if (isTlsAtOnce) {
+        socket.unshift(bytes)
+        this.#tls.emit('connection', socket)
+      } else if (first === null) socket.destroy()
+      else next(first.packet, bytes.subarray(first.length))
+    }
+    socket.once('close', () => clearTimeout(timer))
+    if (socket.listenerCount('error') === 0) socket.on('error', leave)
+    socket.once('end', leave).on('data', onData).resume()
+  }
+
+  async #join(client: TLSSocket, { version, parameters }: Startup, rest: Buffer): Promise<void> {
+    const { suffix, places, wakeMs, log } = this.#options
+    try {
+      const user = parameters.get('user') ?? ''
+      const wanted = wantedDatabase(user, client.servername || null, suffix)
+      if (wanted === null)
+        throw new ConnectionRefused(
+          SQLSTATE.invalidAuthorization,
+          `no database for user "${user}"`,
+          'The user name of the connection URL says which database is meant.',
+        )
+      const leave = this.#enter(wanted.id)
+      client.once('close', leave)
+      const deadline = Deadline.after(wakeMs, `connection to database ${wanted.id}`)
+      const server = await openDatabase(places, wanted.id, deadline)
+      if (client.destroyed) return void server.destroy()
+      server.write(startupPacket(version, new Map([...parameters, ['user', wanted.user]])))
+      if (rest.length > 0) server.write(rest)
+      this.#splice(client, server, wanted.id)
+    } catch (error) {
+      if (!(error instanceof ConnectionRefused)) log.error({ err: error }, 'connection to a database failed')
+      const refusal =
+        error instanceof ConnectionRefused
+          ? error
+          : new ConnectionRefused(SQLSTATE.cannotConnectNow, 'database cannot be reached just now')
+      refuse(client, refusal)
+    }
+  }
+
+  /** @returns for when it leaves. @throws ConnectionRefused */
+  #enter(id: SandboxId): () => void {
+    const count = this.#perDatabase.get(id) ?? 0
+    if (count >= this.#options.perDatabase)
+      throw new ConnectionRefused(SQLSTATE.tooManyConnections, 'too many connections to this database')
+    this.#perDatabase.set(id, count + 1)
+    return () => {
+      const left = (this.#perDatabase.get(id) ?? 1) - 1
+      if (left === 0) this.#perDatabase.delete(id)
+      else this.#perDatabase.set(id, left)
+    }
+  }
+
+  #splice(client: Socket, server: Socket, id: SandboxId): void {
+    const answers = new StartupAnswers()
+    const readAlong = (chunk: Buffer) => {
+      answers.read(chunk)
+      if (!answers.isOver) return
+      server.off('data', readAlong)
+      if (answers.cancelKey !== null) client.once('close', this.#keys.add(answers.cancelKey, id))
+    }
+    server.on('data', readAlong)
+    // The end of either is the end of both, once what it said before has arrived.
+    pipeline(client, server, () => undefined)
+    pipeline(server, client, () => client.destroySoon())
+  }
+
+  async #cancel(socket: Socket, { key, packet }: Extract<FirstPacket, { kind: 'cancel' }>): Promise<void> {
+    const deadline = Deadline.after(CANCEL_MS, 'cancel request')
+    for (const id of this.#keys.of(key)) {
+      const server = await openDatabase(this.#options.places, id, deadline).catch(() => null)
+      if (server === null) continue
+      server.on('error', () => server.destroy())
+      // The server closes when it has done it: until then the client waits.
+      await new Promise((resolve) => {
+        const timer = setTimeout(() => server.destroy(), deadline.remainingMs)
+        server.once('end', () => server.destroy()).once('close', () => resolve(clearTimeout(timer)))
+        server.resume()
+        server.write(packet)
+      })
+    }
+    socket.end()
+  }
+}
+
+function refuse(socket: Socket, refusal: ConnectionRefused): void {
+  socket.end(errorResponse(refusal))
+}

@@ -1,0 +1,45 @@
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { DATABASE_PORT } from '@offshoot/contract/database'
+import type { SandboxId } from '@offshoot/contract/ids'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { AgentAway, openPort, PortRefused } from '../agents/open-port.ts'
+import type { Places } from '../agents/places.ts'
+import { ConnectionRefused, SQLSTATE } from './error-response.ts'
+
+const RETRY_MS = 100
+const { noSuchDatabase, tooManyConnections, outOfMemory, cannotConnectNow } = SQLSTATE
+
+/** Why the agent gave no connection, by its status. Those that are not here may pass: the server inside is just starting. */
+const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]>> = {
+  404: [noSuchDatabase, 'database does not exist'],
+  402: [cannotConnectNow, 'database is paused: the free credit of its workspace is spent'],
+  409: [cannotConnectNow, 'database is paused'],
+  429: [tooManyConnections, 'too many connections to this database'],
+  507: [outOfMemory, 'no memory to wake the database'],
+}
+
+/**
+ * A connection to the server of a database, which is woken for it; one that is just being started again is waited for.
+ * @throws ConnectionRefused
+ */
+export async function openDatabase(places: Places, id: SandboxId, deadline: Deadline): Promise<Socket> {
+  const place = await places.find(id, deadline.signal)
+  if (place === null) throw new ConnectionRefused(noSuchDatabase, 'database does not exist')
+  for (;;) {
+    try {
+      return await openPort(place.agent, id, DATABASE_PORT, deadline)
+    } catch (error) {
+      const refusal = error instanceof PortRefused ? REFUSALS[error.status] : undefined
+      if (refusal !== undefined) {
+        if (refusal[0] === noSuchDatabase && place.status !== 'failed') places.forget(id)
+        throw new ConnectionRefused(...refusal, undefined, { cause: error })
+      }
+      if (error instanceof AgentAway || deadline.remainingMs <= RETRY_MS)
+        throw new ConnectionRefused(cannotConnectNow, 'database cannot be reached just now', undefined, {
+          cause: error,
+        })
+    }
+    await delay(RETRY_MS)
+  }
+}

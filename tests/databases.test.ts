@@ -1,0 +1,313 @@
+import { neon, neonConfig } from '@neondatabase/serverless'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cancel, connected, type Database, options, refusal, value } from './setup/database.ts'
+import { call } from './setup/http.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
+
+let offshoot: Offshoot
+let database: Database
+
+beforeAll(async () => {
+  offshoot = await Offshoot.start('databases', { templates: ['postgres-16'] })
+  database = await create({ label: 'first' })
+})
+afterAll(async () => {
+  await offshoot?.destroy()
+})
+
+const ask = (method: string, path: string, body?: unknown) =>
+  offshoot.request(method, `/v1/databases${path}`, body === undefined ? {} : { body })
+
+async function create(body: object = {}): Promise<Database> {
+  const answer = await ask('POST', '', body)
+  if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${answer.text}`)
+  return answer.body as Database
+}
+
+const broker = (of: Database, path: string, body?: unknown, token = of.broker_token) =>
+  call(body === undefined ? 'GET' : 'POST', `${of.broker_url}/${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+    ...(body !== undefined && { body }),
+  })
+
+describe('a database', () => {
+  it('is there with every field, and is listed without what opens it', async () => {
+    expect(database).toEqual({
+      id: expect.any(String),
+      label: 'first',
+      size: '1g',
+      status: 'running',
+      created_at: expect.any(String),
+      connection_url: `postgresql://${database.username}:${database.password}@${database.host}:${database.port}/app?sslmode=require`,
+      broker_url: `${offshoot.credentials.base_url}/v1/databases/${database.id}/proxy`,
+      broker_token: expect.stringMatching(/^ofs_pg_/),
+      host: '127.0.0.1',
+      port: expect.any(Number),
+      database: 'app',
+      username: `db_${database.id.replaceAll('-', '')}`,
+      password: expect.stringMatching(/^.{32}$/),
+      cpu: 1,
+      memory_mb: 1024,
+      idle_timeout_seconds: 300,
+      always_on: false,
+      parent_id: null,
+    })
+    expect((await ask('GET', `/${database.id}`)).body).toEqual(database)
+    const { connection_url, broker_url, broker_token } = database
+    expect((await ask('GET', `/${database.id}/connection`)).body).toEqual({ connection_url, broker_url, broker_token })
+    const { id, created_at } = database as Database & { created_at: string }
+    expect((await ask('GET', '')).body).toEqual([{ id, label: 'first', size: '1g', status: 'running', created_at }])
+  })
+
+  it('is a PostgreSQL 16 whose owner may do anything in it', async () => {
+    await connected(database.connection_url, async (client) => {
+      const { rows } = await client.query('select version(), current_user, pg_is_in_recovery()')
+      expect(rows).toEqual([
+        { version: expect.stringMatching(/^PostgreSQL 16/), current_user: database.username, pg_is_in_recovery: false },
+      ])
+      expect((await client.query('show data_checksums')).rows).toEqual([{ data_checksums: 'on' }])
+      for (const extension of ['pgcrypto', 'pg_trgm', 'hstore']) await client.query(`create extension ${extension}`)
+      await client.query('create table kept (id int primary key, text text)')
+      await client.query("insert into kept select n, 'row ' || n from generate_series(1, 1000) n")
+      await client.query("create role reader login password 'of the reader'; grant select on kept to reader")
+    })
+    const ofReader = database.connection_url.replace(
+      /\/\/[^@]*@/,
+      `//reader.${database.username}:${encodeURIComponent('of the reader')}@`,
+    )
+    expect(await value(ofReader, 'select current_user || count(*) from kept')).toBe('reader1000')
+  })
+
+  it('refuses with errors that PostgreSQL would give', async () => {
+    const plain = await connected(database.connection_url.replace('?sslmode=require', ''), async () => null).catch(
+      (error: pg.DatabaseError) => error,
+    )
+    expect(plain).toMatchObject({ code: '28000', message: 'connection is not encrypted', severity: 'FATAL' })
+    const { connection_url: url, password, username } = database
+    expect(await refusal(url.replace(password, 'wrong'))).toMatchObject({ code: '28P01' })
+    expect(await refusal(url.replace('/app?', '/other?'))).toMatchObject({ code: '3D000' })
+    expect(await refusal(url.replace(username, `db_${'0'.repeat(32)}`))).toMatchObject({ code: '3D000' })
+    expect(await refusal(url.replace(username, 'postgres'))).toMatchObject({ code: '28000' })
+    // The template's own words open nothing.
+    expect(await refusal(url.replace(`${username}:${password}`, `postgres.${username}:unclaimed`))).toMatchObject({
+      code: '28P01',
+    })
+  })
+
+  it('cancels a statement, and lets others listen', async () => {
+    const client = new pg.Client(options(database.connection_url))
+    await client.connect()
+    const cancelled = client.query('select pg_sleep(60)').catch((error: pg.DatabaseError) => error.code)
+    await until('the statement to run', async () => {
+      const running = `select count(*)::int from pg_stat_activity where query = 'select pg_sleep(60)' and state = 'active'`
+      return (await value(database.connection_url, running)) === 1
+    })
+    // The driver's own way to cancel knows no encryption, as that of libpq up to version 16.
+    const { processID, secretKey } = client as unknown as { processID: number; secretKey: number }
+    await cancel(database, processID, secretKey)
+    expect(await cancelled).toBe('57014')
+    await client.query('listen news')
+    const heard = new Promise((resolve) => client.once('notification', ({ payload }) => resolve(payload)))
+    await value(database.connection_url, `select pg_notify('news', 'good')`)
+    expect(await heard).toBe('good')
+    await client.end()
+  })
+
+  it('goes on as it was after every service was killed', async () => {
+    for (const service of ['control', 'edge', 'agent'] as const) await offshoot.killService(service)
+    await until('the edge to lead there again', async () => {
+      const count = await value(database.connection_url, 'select count(*)::int from kept').catch(() => null)
+      return count === 1000
+    })
+    expect((await ask('GET', `/${database.id}`)).body).toEqual(database)
+  })
+})
+
+const insert = (id: number) => ({ sql: 'insert into kept (id) values ($1)', params: [id] })
+
+describe('the broker', () => {
+  it('answers as wire.md says', async () => {
+    expect(await call('GET', `${database.broker_url}/v1/health`)).toMatchObject({ status: 200, body: { status: 'ok' } })
+    expect(await broker(database, 'v1/info')).toMatchObject({
+      status: 200,
+      body: { user: database.username, database: 'app', server_version: expect.stringMatching(/^16/) },
+    })
+    const sql = 'select $1::int as a, $2::int8 as b, null as c, $3::jsonb as d from generate_series(1, 3)'
+    const params = [1, '9007199254740993', '{"x":[1]}']
+    expect((await broker(database, 'v1/query', { sql, params, max_rows: 2 })).body).toEqual({
+      columns: [
+        { name: 'a', type: 'int4' },
+        { name: 'b', type: 'int8' },
+        { name: 'c', type: 'text' },
+        { name: 'd', type: 'jsonb' },
+      ],
+      rows: Array.from({ length: 2 }, () => [1, '9007199254740993', null, { x: [1] }]),
+      count: 2,
+      truncated: true,
+      duration_ms: expect.any(Number),
+    })
+    expect(await broker(database, 'v1/exec', { sql: "update kept set text = 'x' where id <= 3" })).toMatchObject({
+      status: 200,
+      body: { rows_affected: 3 },
+    })
+  })
+
+  it('does all of a transaction, or nothing', async () => {
+    expect(await broker(database, 'v1/transaction', { statements: [insert(2001), insert(1)] })).toMatchObject({
+      status: 400,
+      body: { code: '23505', constraint: 'kept_pkey' },
+    })
+    expect(await value(database.connection_url, 'select count(*)::int from kept where id > 2000')).toBe(0)
+    const { status, body } = await broker(database, 'v1/transaction', {
+      statements: [insert(2001), { sql: 'select 1 as one' }],
+    })
+    expect([status, body.results[1].rows]).toEqual([200, [[1]]])
+    expect(await value(database.connection_url, 'select count(*)::int from kept where id > 2000')).toBe(1)
+  })
+
+  it('refuses', async () => {
+    expect(await broker(database, 'v1/query', { sql: 'selec 1' })).toMatchObject({
+      status: 400,
+      body: { error: 'syntax error at or near "selec"', code: '42601', position: '1' },
+    })
+    expect(await broker(database, 'v1/query', { sql: 'select pg_sleep(60)', timeout_ms: 100 })).toMatchObject({
+      status: 408,
+    })
+    expect(await broker(database, 'v1/query', {})).toMatchObject({ status: 400, body: { error: 'sql is required' } })
+    expect(await broker(database, 'v1/query', { sql: 1 })).toMatchObject({
+      status: 400,
+      body: { error: 'sql must be a string' },
+    })
+    expect(await broker(database, 'v1/nothing')).toMatchObject({ status: 404 })
+    expect(await broker(database, 'v1/query')).toMatchObject({ status: 405 })
+    const other = { ...database, broker_url: database.broker_url.replace(database.id, crypto.randomUUID()) }
+    for (const token of ['ofs_pg_x', offshoot.credentials.api_key]) {
+      const unknown = await broker(other, 'v1/query', { sql: 'select 1' }, token)
+      expect(await broker(database, 'v1/query', { sql: 'select 1' }, token)).toMatchObject({
+        status: 401,
+        body: unknown.body as object,
+      })
+    }
+  })
+
+  it('leaves nothing of one request to the next', async () => {
+    await broker(database, 'v1/exec', { sql: "begin; set search_path = 'nowhere'; create temporary table gone ()" })
+    expect(
+      (await broker(database, 'v1/query', { sql: "select current_setting('search_path'), to_regclass('gone')" })).body
+        .rows,
+    ).toEqual([['"$user", public', null]])
+  })
+
+  it('speaks with the serverless driver of Neon', async () => {
+    neonConfig.fetchEndpoint = `${database.broker_url}/sql`
+    const sql = neon(database.connection_url, { authToken: database.broker_token })
+    const [row] =
+      await sql`select ${1}::int as a, ${'9007199254740993'}::int8 as b, ${null} as c, '\\xdead'::bytea as d,
+      array[1, 2] as e, '{"x": 1}'::jsonb as f, '2026-01-02T03:04:05Z'::timestamptz as g, true as h`
+    expect(row).toEqual({
+      a: 1,
+      b: '9007199254740993',
+      c: null,
+      d: Buffer.from('dead', 'hex'),
+      e: [1, 2],
+      f: { x: 1 },
+      g: new Date('2026-01-02T03:04:05Z'),
+      h: true,
+    })
+    const [, [counted] = []] = await sql.transaction([
+      sql`insert into kept (id) values (3000)`,
+      sql`select count(*)::int as n from kept`,
+    ])
+    expect(counted).toEqual({ n: 1002 })
+    await expect(sql`select 1 / 0`).rejects.toMatchObject({ code: '22012' })
+  })
+})
+
+describe('the life of a database', () => {
+  it('sleeps, and wakes for a connection and for the broker', async () => {
+    for (const wake of [
+      () => value(database.connection_url, 'select count(*)::int from kept'),
+      async () =>
+        (await broker(database, 'v1/query', { sql: 'select count(*)::int from kept' })).body.rows[0][0] as number,
+    ]) {
+      const slept = await offshoot.request('POST', `/v1/sandboxes/${database.id}/hibernate`)
+      expect(slept).toMatchObject({ status: 200, body: { status: 'hibernated', managed_by: 'database' } })
+      expect((await ask('GET', `/${database.id}`)).body).toMatchObject({ status: 'hibernated' })
+      expect(await wake()).toBe(1002)
+    }
+  })
+
+  it('branches under writes: with all of an instant, credentials of its own, and nothing shared since', async () => {
+    await value(database.connection_url, 'create table pairs (a int, b int)').catch(() => undefined)
+    const stop = new AbortController()
+    const writing = connected(database.connection_url, async (client) => {
+      for (let n = 0; !stop.signal.aborted; n++) await client.query('insert into pairs values ($1, 0), (0, -$1)', [n])
+    })
+    await until('writes', async () => Number(await value(database.connection_url, 'select count(*) from pairs')) > 10)
+    const answer = await ask('POST', `/${database.id}/branch`, { label: 'branch' })
+    stop.abort()
+    await writing
+    expect(answer).toMatchObject({ status: 201, body: { label: 'branch', parent_id: database.id, status: 'running' } })
+    const branch = answer.body as Database
+    expect(branch.password).not.toBe(database.password)
+    expect(await value(branch.connection_url, 'select sum(a) + sum(b) from pairs')).toBe('0')
+    expect(await value(branch.connection_url, 'select count(*)::int from kept')).toBe(1002)
+    await value(branch.connection_url, 'delete from kept returning 1')
+    expect(await value(database.connection_url, 'select count(*)::int from kept')).toBe(1002)
+    expect(await refusal(branch.connection_url.replace(branch.password, database.password))).toMatchObject({
+      code: '28P01',
+    })
+    expect(await broker(branch, 'v1/info', undefined, database.broker_token)).toMatchObject({ status: 401 })
+    expect(await ask('DELETE', `/${branch.id}`)).toMatchObject({ status: 204 })
+    expect(await refusal(branch.connection_url)).toMatchObject({ code: '3D000' })
+    expect(await ask('GET', `/${branch.id}`)).toMatchObject({ status: 404 })
+  })
+
+  it('can have other credentials, and the old ones open nothing', async () => {
+    const client = new pg.Client(options(database.connection_url))
+    const ended = new Promise((resolve) => client.on('error', resolve))
+    await client.connect()
+    const before = database
+    database = (await ask('POST', `/${database.id}/reset-credentials`)).body as Database
+    await ended
+    expect(await refusal(before.connection_url)).toMatchObject({ code: '28P01' })
+    expect(await broker(before, 'v1/info')).toMatchObject({ status: 401 })
+    expect(await value(database.connection_url, 'select 1')).toBe(1)
+    expect(await broker(database, 'v1/info')).toMatchObject({ status: 200 })
+  })
+
+  it('shows how it is, and what the server wrote', async () => {
+    const { status, body } = await ask('GET', `/${database.id}/stats`)
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({ connections: 0, max_connections: 100, slow_statements: expect.any(Array) }),
+    ])
+    expect(JSON.stringify(body)).not.toContain('SCRAM')
+    const log = await ask('GET', `/${database.id}/logs?tail=200`)
+    expect(log.text).toContain('password authentication failed')
+    expect(log.text).not.toContain('SCRAM-SHA-256$')
+  })
+
+  it('is changed', async () => {
+    const patch = { label: 'renamed', idle_timeout_seconds: 60, always_on: true }
+    expect(await ask('PATCH', `/${database.id}`, patch)).toMatchObject({ status: 200, body: patch })
+    expect((await ask('GET', `/${database.id}`)).body).toMatchObject(patch)
+    expect(await ask('PATCH', `/${database.id}`, { idle_timeout_seconds: 59 })).toMatchObject({
+      status: 400,
+      body: { error: 'idle_timeout_seconds must be >= 60' },
+    })
+  })
+
+  it('is deleted by its feature alone, with all that is in it', async () => {
+    expect(await offshoot.request('DELETE', `/v1/sandboxes/${database.id}`)).toMatchObject({
+      status: 409,
+      body: { error: 'managed sandbox: delete it from the feature that owns it (Databases or Apps)' },
+    })
+    expect(await ask('DELETE', `/${database.id}`)).toMatchObject({ status: 204 })
+    expect(await ask('DELETE', `/${database.id}`)).toMatchObject({ status: 404 })
+    expect((await ask('GET', '')).body).toEqual([])
+    expect(await offshoot.virtualMachines()).toEqual([])
+  })
+})

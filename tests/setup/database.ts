@@ -1,0 +1,46 @@
+import { connect } from 'node:net'
+import pg from 'pg'
+
+/** As the API shows it; what tests need of it. */
+export interface Database {
+  readonly id: string
+  readonly connection_url: string
+  readonly broker_url: string
+  readonly broker_token: string
+  readonly username: string
+  readonly password: string
+  readonly host: string
+  readonly port: number
+}
+
+/** As `sslmode=require` of libpq: encrypted, whoever the certificate is of. */
+export const options = (url: string): pg.ClientConfig => ({
+  connectionString: url.replace('sslmode=require', 'sslmode=no-verify'),
+  connectionTimeoutMillis: 60_000,
+})
+
+export async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(options(url))
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+export const value = async (url: string, sql: string): Promise<unknown> =>
+  connected(url, async (client) => Object.values((await client.query(sql)).rows[0] as object)[0])
+
+export const refusal = (url: string) => connected(url, async () => null).catch((error: pg.DatabaseError) => error)
+
+/** A cancel request, in the clear. */
+export async function cancel(of: Database, processId: number, secretKey: number): Promise<void> {
+  const packet = Buffer.alloc(16)
+  ;[16, 80_877_102, processId, secretKey].forEach((each, index) => packet.writeInt32BE(each, index * 4))
+  await new Promise((resolve, reject) => {
+    const socket = connect(of.port, of.host, () => socket.write(packet))
+    socket.once('error', reject).once('close', resolve).resume()
+  })
+}

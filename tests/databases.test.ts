@@ -1,7 +1,7 @@
 import { neon, neonConfig } from '@neondatabase/serverless'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cancel, connected, type Database, options, refusal, value } from './setup/database.ts'
+import { broker, cancel, connected, type Database, options, refusal, value } from './setup/database.ts'
 import { call } from './setup/http.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
@@ -26,12 +26,6 @@ async function create(body: object = {}): Promise<Database> {
   return answer.body as Database
 }
 
-const broker = (of: Database, path: string, body?: unknown, token = of.broker_token) =>
-  call(body === undefined ? 'GET' : 'POST', `${of.broker_url}/${path}`, {
-    headers: { authorization: `Bearer ${token}` },
-    ...(body !== undefined && { body }),
-  })
-
 describe('a database', () => {
   it('is there with every field, and is listed without what opens it', async () => {
     expect(database).toEqual({
@@ -55,10 +49,11 @@ describe('a database', () => {
       parent_id: null,
     })
     expect((await ask('GET', `/${database.id}`)).body).toEqual(database)
-    const { connection_url, broker_url, broker_token } = database
-    expect((await ask('GET', `/${database.id}/connection`)).body).toEqual({ connection_url, broker_url, broker_token })
-    const { id, created_at } = database as Database & { created_at: string }
-    expect((await ask('GET', '')).body).toEqual([{ id, label: 'first', size: '1g', status: 'running', created_at }])
+    const { body: connection } = await ask('GET', `/${database.id}/connection`)
+    expect([Object.keys(connection), database]).toMatchObject([expect.arrayContaining(['connection_url']), connection])
+    const { body: list, text } = await ask('GET', '')
+    expect([database]).toMatchObject(list)
+    for (const secret of [database.password, database.broker_token]) expect(text).not.toContain(secret)
   })
 
   it('is a PostgreSQL 16 whose owner may do anything in it', async () => {
@@ -172,16 +167,14 @@ describe('the broker', () => {
       status: 400,
       body: { error: 'syntax error at or near "selec"', code: '42601', position: '1' },
     })
-    expect(await broker(database, 'v1/query', { sql: 'select pg_sleep(60)', timeout_ms: 100 })).toMatchObject({
-      status: 408,
-    })
-    expect(await broker(database, 'v1/query', {})).toMatchObject({ status: 400, body: { error: 'sql is required' } })
-    expect(await broker(database, 'v1/query', { sql: 1 })).toMatchObject({
-      status: 400,
-      body: { error: 'sql must be a string' },
-    })
-    expect(await broker(database, 'v1/nothing')).toMatchObject({ status: 404 })
-    expect(await broker(database, 'v1/query')).toMatchObject({ status: 405 })
+    for (const [path, body, status] of [
+      ['v1/query', { sql: 'select pg_sleep(60)', timeout_ms: 100 }, 408],
+      ['v1/query', {}, 400],
+      ['v1/query', { sql: 1 }, 400],
+      ['v1/query', undefined, 405],
+      ['v1/nothing', {}, 404],
+    ] as const)
+      expect([path, body, (await broker(database, path, body)).status]).toEqual([path, body, status])
     const other = { ...database, broker_url: database.broker_url.replace(database.id, crypto.randomUUID()) }
     for (const token of ['ofs_pg_x', offshoot.credentials.api_key]) {
       const unknown = await broker(other, 'v1/query', { sql: 'select 1' }, token)
@@ -294,10 +287,7 @@ describe('the life of a database', () => {
     const patch = { label: 'renamed', idle_timeout_seconds: 60, always_on: true }
     expect(await ask('PATCH', `/${database.id}`, patch)).toMatchObject({ status: 200, body: patch })
     expect((await ask('GET', `/${database.id}`)).body).toMatchObject(patch)
-    expect(await ask('PATCH', `/${database.id}`, { idle_timeout_seconds: 59 })).toMatchObject({
-      status: 400,
-      body: { error: 'idle_timeout_seconds must be >= 60' },
-    })
+    expect(await ask('PATCH', `/${database.id}`, { idle_timeout_seconds: 59 })).toMatchObject({ status: 400 })
   })
 
   it('is deleted by its feature alone, with all that is in it', async () => {

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import pg from 'pg'
+import { call } from './http.ts'
 
 /** As the API shows it; what tests need of it. */
 export interface Database {
@@ -44,3 +45,10 @@ export async function cancel(of: Database, processId: number, secretKey: number)
     socket.once('error', reject).once('close', resolve).resume()
   })
 }
+
+/** A request to the broker: GET without a body. */
+export const broker = (of: Database, path: string, body?: unknown, token = of.broker_token) =>
+  call(body === undefined ? 'GET' : 'POST', `${of.broker_url}/${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+    ...(body !== undefined && { body }),
+  })

@@ -45,6 +45,7 @@ describe('migrate', () => {
       '0010-metering',
       '0011-volumes',
       '0012-templates',
+      '0013-databases',
       '0014-apps',
       '0015-git-provider',
     ])

@@ -268,7 +268,6 @@ describe('the life of a database', () => {
     expect(await refusal(before.connection_url)).toMatchObject({ code: '28P01' })
     expect(await broker(before, 'v1/info')).toMatchObject({ status: 401 })
     expect(await value(database.connection_url, 'select 1')).toBe(1)
-    expect(await broker(database, 'v1/info')).toMatchObject({ status: 200 })
   })
 
   it('shows how it is, and what the server wrote', async () => {
@@ -286,7 +285,6 @@ describe('the life of a database', () => {
   it('is changed', async () => {
     const patch = { label: 'renamed', idle_timeout_seconds: 60, always_on: true }
     expect(await ask('PATCH', `/${database.id}`, patch)).toMatchObject({ status: 200, body: patch })
-    expect((await ask('GET', `/${database.id}`)).body).toMatchObject(patch)
     expect(await ask('PATCH', `/${database.id}`, { idle_timeout_seconds: 59 })).toMatchObject({ status: 400 })
   })
 
@@ -295,8 +293,7 @@ describe('the life of a database', () => {
       status: 409,
       body: { error: 'managed sandbox: delete it from the feature that owns it (Databases or Apps)' },
     })
-    expect(await ask('DELETE', `/${database.id}`)).toMatchObject({ status: 204 })
-    expect(await ask('DELETE', `/${database.id}`)).toMatchObject({ status: 404 })
+    for (const status of [204, 404]) expect(await ask('DELETE', `/${database.id}`)).toMatchObject({ status })
     expect((await ask('GET', '')).body).toEqual([])
     expect(await offshoot.virtualMachines()).toEqual([])
   })

@@ -171,6 +171,29 @@ create table "credit_notices" (
   constraint credit_notices_pkey PRIMARY KEY (workspace_id, month, percent)
 );
 
+create table "databases" (
+  id uuid not null,
+  workspace_id uuid not null,
+  label text,
+  size text not null,
+  status text not null,
+  secrets bytea not null,
+  broker_token_sha256 bytea not null,
+  idle_timeout_seconds integer not null,
+  always_on boolean not null default false,
+  parent_id uuid,
+  deletion_due_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint databases_size_check CHECK ((size = ANY (ARRAY['1g'::text, '4g'::text, '16g'::text]))),
+  constraint databases_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'deleting'::text]))),
+  constraint databases_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint databases_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX databases_due_idx ON public.databases USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
+
+CREATE INDEX databases_newest_idx ON public.databases USING btree (workspace_id, created_at DESC, id DESC);
+
 create table "events" (
   workspace_id uuid not null,
   ts timestamp(3) with time zone not null,

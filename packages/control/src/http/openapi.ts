@@ -62,7 +62,7 @@ const ERROR: Json = {
 function operation(route: RouteOptions, docs: RouteDocs): Json {
   const { summary, tag, status } = docs
   return {
-    operationId: `${String(route.method).toLowerCase()}${route.url.replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase()).replace(/\W+$/, '')}`,
+    operationId: `${String(route.method).toLowerCase()}${route.url.replace('*', 'rest').replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
     summary,
     tags: [tag],
     parameters: [...pathParameters(route.url), ...queryParameters(docs), ...headerParameters(route)],

@@ -10,6 +10,7 @@ import { ListenerWatch } from './ports/listener-watch.ts'
 import { loadConfig } from './load-config.ts'
 import { boundLogs } from './sandboxes/bound-logs.ts'
 import { IdleWatch } from './sandboxes/idle.ts'
+import { watchTables } from './net/table-watch.ts'
 import { Reconciliation } from './sandboxes/reconcile.ts'
 
 /** Milliseconds to wait for a predecessor that is still ending. */
@@ -42,6 +43,7 @@ async function serve(): Promise<void> {
   await server.listen(config.listen)
   const bounding = boundLogs(agent.host)
   const watches = [new IdleWatch(agent.host), new Reconciliation(agent.host), new ListenerWatch(agent.host)]
+  if (agent.host.network !== null) void watchTables(agent.host.network, log, stopping.signal)
   log.info(
     {
       agent_id: agent.id,

@@ -10,8 +10,9 @@ import type { EgressException } from '@offshoot/contract/egress-exception'
 import type { Egress } from '@offshoot/contract/sandbox'
 import type { GuestAddress } from '@offshoot/guest-link/guest-refresh'
 import { BLOCK_SLOTS } from '../host/slot-claims.ts'
-import { BlockTable, removeTable } from './block-table.ts'
+import { BlockTable, removeTable, tableOfBlock } from './block-table.ts'
 import { forgetConnections } from './connection-tracking.ts'
+import { listTables } from './nft.ts'
 import type { GuestLimits } from './rules.ts'
 import { addressOfSlot, networkOfSlots, SLOT_PREFIX_BITS, slotOfGuest, type SlotAddress } from './slot-address.ts'
 import { makeTaps, removeTaps, slotsWithTap } from './taps.ts'
@@ -78,6 +79,17 @@ export class GuestNetwork {
       new Set(slots.flatMap(({ slot, tap }) => (chosen.has(slot) ? [tap] : [])))
     await table.write(tapsOf(this.#inside), tapsOf(used))
     this.#tables.set(block, table)
+  }
+
+  /** Those that somebody else has removed; what they had counted is lost. @returns how many there were */
+  async restoreTables(): Promise<number> {
+    const there = new Set(await listTables())
+    const missing = [...this.#tables].filter(([block]) => !there.has(tableOfBlock(block)))
+    for (const [block, table] of missing) {
+      const inside = [...this.#inside].filter((slot) => blockOf(slot) === block)
+      await table.write(new Set(inside.map((slot) => this.addressOf(slot).tap)), new Set())
+    }
+    return missing.length
   }
 
   /** The host's ways out may have changed. */

@@ -127,6 +127,20 @@ describe('a guest', () => {
     await world.agent.delete(neighbour.id)
   })
 
+  it('is kept to what it may reach when the host’s firewall is flushed', async () => {
+    const [free, inside] = [await create(), await create('none')]
+    const tables = async () => (await world.onHost('nft', 'list', 'tables')).trim()
+    const before = await tables()
+    expect(before).toMatch(/^table inet offshoot_/)
+    await world.onHost('nft', 'flush', 'ruleset')
+    await eventually('the same tables', async () => (await tables()) === before)
+    expect(await sh(free.id, get(PUBLIC, '/after'))).toContain('/after')
+    const targets = [...FORBIDDEN, HOST].map((address) => `${address}:80`)
+    expect(await sh(free.id, probe(targets))).toBe('')
+    expect(await sh(inside.id, probe([`${PUBLIC}:80`, ...targets]))).toBe('')
+    for (const { id } of [free, inside]) await world.agent.delete(id)
+  })
+
   it('gets names, and no more than names, from its name server', async () => {
     const { id } = await create()
     const gateway = await sh(id, `ip route | sed -n 's/default via \\([^ ]*\\).*/\\1/p'`)

@@ -2,8 +2,8 @@ import type { BuildId } from '@offshoot/contract/ids'
 import { bakeImage } from '../builds/run-build.ts'
 import { BuildLog } from '../builds/build-log.ts'
 import type { Host } from '../sandboxes/host.ts'
-import { Bakes, type BakeImages } from '../vm/bakes.ts'
-import type { Images } from '../vm/images.ts'
+import { Bakes } from '../vm/bakes.ts'
+import type { BakeImages, Images } from '../vm/images.ts'
 
 /** At the start of an agent: learns which built templates can be restored. @returns where their bakes lie, or are to lie */
 export async function findBakes(host: Host, images: Images): Promise<string[]> {

@@ -10,7 +10,7 @@ import { bakeFiles, type BakeFiles } from './bake-files.ts'
 import { formatBakeManifest } from './bake-manifest.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
 import { stopHeld } from './hold.ts'
-import type { BakeImages } from './bakes.ts'
+import type { BakeImages } from './images.ts'
 import { describeEnd, launch } from './launch.ts'
 import {
   BOOT_DISK,

@@ -8,7 +8,7 @@ import { bakeFiles } from './bake-files.ts'
 import { readBakeManifest, type BakeManifest } from './bake-manifest.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
 import { fingerprint } from './fingerprint.ts'
-import type { Images } from './images.ts'
+import type { BakeImages } from './images.ts'
 import { prepareGuest, type PrepareGuest } from './prepare-guest.ts'
 import type { Machine } from './machine.ts'
 
@@ -31,9 +31,6 @@ export interface BakePlace {
   /** Puts the process under the limits of its VM. */
   readonly limit?: (pid: number) => Promise<void>
 }
-
-/** What is needed of the images of this host, or of others in their place. */
-export type BakeImages = Pick<Images, 'kernel' | 'initramfs' | 'rootfs' | 'bootHash'>
 
 export interface BakesOptions {
   readonly folder: string

@@ -4,6 +4,9 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
 
+/** What a bake needs of the images of this host, or of others in their place. */
+export type BakeImages = Pick<Images, 'kernel' | 'initramfs' | 'rootfs' | 'bootHash'>
+
 /** The built images of this host (`packages/up` builds them); read only to us. */
 export class Images {
   readonly kernel: string

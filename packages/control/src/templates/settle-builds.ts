@@ -3,7 +3,8 @@ import type { AgentBuild } from '@offshoot/contract/agent-build'
 import type pg from 'pg'
 import type { AgentClient } from '../agents/agent-client.ts'
 import { listBuilds } from '../agents/build-calls.ts'
-import type { Control } from '../control.ts'
+import type { Fleet } from '../agents/fleet.ts'
+import type { Database } from '../db/database.ts'
 import { transaction } from '../db/transaction.ts'
 import { endBuild, openBuilds, setBuildProgress } from './build-statements.ts'
 import { putTemplate } from './template-statements.ts'
@@ -15,7 +16,7 @@ const LOST_SECONDS = 120
  * Brings the rows of builds that have not ended to what their agents say; with a build that is done its template appears, in
  * the place of the one that had its name. Any process may, at any time: only one of them ends a row.
  */
-export async function settleBuilds({ database, fleet }: Pick<Control, 'database' | 'fleet'>): Promise<void> {
+export async function settleBuilds({ database, fleet }: { database: Database; fleet: Fleet }): Promise<void> {
   const open = await openBuilds(database.pool, LOST_SECONDS)
   for (const agentId of new Set(open.map((row) => row.agent_id))) {
     const agent = fleet.byId(agentId)

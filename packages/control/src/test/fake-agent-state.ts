@@ -26,11 +26,6 @@ export const FAKE_DISK: AgentDisk = {
   builds_bytes: 1,
 }
 
-export interface Handled {
-  readonly status: number
-  readonly body?: unknown
-}
-
 /** What a real agent has on disk. */
 export class FakeAgentState {
   readonly builds = new FakeBuilds()

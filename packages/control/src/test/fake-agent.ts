@@ -11,7 +11,8 @@ import type {
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
 import { jwtVerify } from 'jose'
-import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type Handled } from './fake-agent-state.ts'
+import { FAKE_DISK, FakeAgentState, FAKE_SIZE } from './fake-agent-state.ts'
+import type { Handled } from './handled.ts'
 import { answer, readAll } from './fake-answer.ts'
 import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
@@ -172,7 +173,7 @@ export class FakeAgent {
       return
     }
     if (/^\/v1\/sandboxes\/[^/]+\/./.test(url.pathname) && this.onOperation(request, response)) return
-    const upload = await takeFakeUpload(this.state, method, url.pathname, request)
+    const upload = await takeFakeUpload(this.state.builds, method, url.pathname, request)
     if (upload !== undefined) return answer(response, upload, requestId)
     const body = method !== 'GET' && method !== 'DELETE' ? JSON.parse(await readAll(request)) : undefined
     answer(response, await this.#route(request, method, url.pathname, workspaceId, body), requestId)
@@ -204,7 +205,7 @@ export class FakeAgent {
     }
     const volumes = await answerVolumes(this, { method, path, workspaceId, body })
     if (volumes !== undefined) return volumes
-    const builds = answerBuilds(this.state, { method, path, workspaceId, body })
+    const builds = answerBuilds(this.state.builds, { method, path, workspaceId, body })
     if (builds !== undefined) return builds
     if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }
     if (path === '/v1/sandboxes') return (await this.onCreate(body.id, body)) ?? this.#create(body, workspaceId)

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Handled } from './fake-agent-state.ts'
+import type { Handled } from './handled.ts'
 
 export function answer(response: ServerResponse, { status, body }: Handled, requestId: string | undefined): void {
   const text = body === undefined ? '' : JSON.stringify(body)

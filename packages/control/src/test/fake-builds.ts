@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { AgentBuild, BuildOnAgentBody } from '@offshoot/contract/agent-build'
-import type { FakeAgentState, Handled } from './fake-agent-state.ts'
+import type { Handled } from './handled.ts'
 
 const DONE = { status: 'done', stage: 'done', percent: 100, error: null } as const
 const notFound: Handled = { status: 404, body: { error: 'not found' } }
@@ -48,7 +48,7 @@ interface Asked {
 
 /** An upload; `undefined` for what is none. */
 export async function takeFakeUpload(
-  { builds }: FakeAgentState,
+  builds: FakeBuilds,
   method: string,
   path: string,
   request: IncomingMessage,
@@ -66,7 +66,7 @@ export async function takeFakeUpload(
 }
 
 /** Builds and built templates as a real agent answers about them; `undefined` for what is none of that. */
-export function answerBuilds({ builds: state }: FakeAgentState, { method, path, workspaceId, body }: Asked) {
+export function answerBuilds(state: FakeBuilds, { method, path, workspaceId, body }: Asked) {
   const [, , kind, id = '', logs] = path.split('/')
   if (kind === 'templates' && method === 'GET') {
     const templates = [...state.templates].map(([each, workspace_id]) => ({ id: each, workspace_id }))

@@ -8,7 +8,8 @@ import type {
 } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
-import { type FakeAgentState, FAKE_SIZE, type Handled } from './fake-agent-state.ts'
+import { type FakeAgentState, FAKE_SIZE } from './fake-agent-state.ts'
+import type { Handled } from './handled.ts'
 
 /** From which status to which, and the event that says so. */
 const MOVES: Record<string, readonly [from: SandboxStatus, to: SandboxStatus, type: EventType]> = {

@@ -1,5 +1,6 @@
 import type { AgentAttachment, AgentVolume, VolumeOnAgentBody } from '@offshoot/contract/agent-volume'
-import type { FakeAgentState, Handled } from './fake-agent-state.ts'
+import type { FakeAgentState } from './fake-agent-state.ts'
+import type { Handled } from './handled.ts'
 
 interface Asked {
   readonly method: string

@@ -1,0 +1,5 @@
+/** What a fake agent answers. */
+export interface Handled {
+  readonly status: number
+  readonly body?: unknown
+}

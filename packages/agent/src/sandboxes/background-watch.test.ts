@@ -42,7 +42,8 @@ async function begin(name: string): Promise<void> {
   const background = { watched: new Set<string>(), limits: new Map() }
   const vm = { hasEnded: false, link: async () => link }
   // Only what is looked at.
-  sandbox = { manifest: { status: 'running' }, vm, background, log: new SandboxLog(options) } as unknown as Sandbox
+  const manifest = { status: 'running', run_as: {} }
+  sandbox = { manifest, vm, background, log: new SandboxLog(options) } as unknown as Sandbox
 }
 
 /** The next agent finds what the last one had written by now; what that one still does is nobody's. */

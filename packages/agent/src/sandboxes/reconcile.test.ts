@@ -31,6 +31,7 @@ beforeEach(async () => {
     snapshots: await Snapshots.open(dir.snapshots),
     events: await EventLog.open(dir.events, randomUUID() as AgentId),
     sandboxes: new Map(),
+    pool: { spares: [] },
     log: silent,
   } as unknown as Host
 })

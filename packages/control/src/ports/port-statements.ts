@@ -11,18 +11,20 @@ export const portsOfSandbox = statement<PortRow, [sandboxId: string]>(
   'select port, label from sandbox_ports where sandbox_id = $1 order by port',
 )
 
+/** Whoever else names a port of the sandbox waits for the end of the transaction. Gives no row when the sandbox is gone. */
+export const lockSandbox = statement<{ readonly id: string }, [id: string]>(
+  'lock-sandbox-for-ports',
+  'select id from sandboxes where id = $1 for no key update',
+)
+
 /**
- * Names a port, or names it anew. The lock on the sandbox makes the maximum hold for callers at the same time.
- * Gives no row when there are too many, or the sandbox is gone.
+ * Names a port, or names it anew; no row when there are too many. A statement of its own after the lock: it sees what those
+ * who had the lock before have written.
  */
 export const namePort = statement<PortRow, [sandboxId: string, port: number, label: string | null, max: number]>(
   'name-port',
-  `with sandbox as (select id from sandboxes where id = $1 for update),
-     room as (
-       select id from sandbox
-       where (select count(*) from sandbox_ports where sandbox_id = $1 and port <> $2) < $4
-     )
-   insert into sandbox_ports (sandbox_id, port, label) select id, $2, $3 from room
+  `insert into sandbox_ports (sandbox_id, port, label)
+   select $1, $2, $3 where (select count(*) from sandbox_ports where sandbox_id = $1 and port <> $2) < $4
    on conflict (sandbox_id, port) do update set label = excluded.label
    returning port, label`,
 )

@@ -3,10 +3,11 @@ import { MAX_NAMED_PORTS, port, portBody, type Port } from '@offshoot/contract/p
 import { previewUrl } from '@offshoot/contract/preview-address'
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
+import { transaction } from '../db/transaction.ts'
 import { sandboxOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
 import { listeningPorts } from './listening-ports.ts'
-import { namePort, portsOfSandbox } from './port-statements.ts'
+import { lockSandbox, namePort, type PortRow } from './port-statements.ts'
 
 /** `POST /v1/sandboxes/{id}/ports`: 201. One that has a name gets the new one. Nothing needs to listen there yet. */
 export function postPorts(app: FastifyInstance, control: Control): void {
@@ -28,9 +29,7 @@ export function postPorts(app: FastifyInstance, control: Control): void {
       const { port: number, label = null } = parseBody(request, portBody)
       // Asked before anything is written: an answer that cannot be given must not leave a name behind.
       const listening = await listeningPorts(control, row, request.id)
-      const { pool } = control.database
-      const [named] = await namePort(pool, row.id, number, label, MAX_NAMED_PORTS)
-      if (named === undefined) throw await whyNot(control, row.id)
+      const named = await nameOne(control, row.id, { port: number, label })
       const shown: Port = {
         ...named,
         listening: listening.has(number),
@@ -42,8 +41,13 @@ export function postPorts(app: FastifyInstance, control: Control): void {
   })
 }
 
-/** A sandbox that is gone took its ports with it. */
-async function whyNot({ database }: Control, id: string): Promise<ApiError> {
-  const isGone = (await portsOfSandbox(database.pool, id)).length === 0
-  return isGone ? new ApiError('notFound') : new ApiError('tooManyPorts', { max: MAX_NAMED_PORTS })
+/** @throws ApiError 404 gone by now, 429 */
+function nameOne({ database }: Control, id: string, { port, label }: PortRow): Promise<PortRow> {
+  return transaction(database.pool, async (client) => {
+    const [sandbox] = await lockSandbox(client, id)
+    if (sandbox === undefined) throw new ApiError('notFound')
+    const [named] = await namePort(client, id, port, label, MAX_NAMED_PORTS)
+    if (named === undefined) throw new ApiError('tooManyPorts', { max: MAX_NAMED_PORTS })
+    return named
+  })
 }

@@ -103,6 +103,22 @@ it('gives one up for who needs its memory, and says when there is none', async (
   expect(await pool.giveUp()).toBe(false)
 })
 
+it('gives up the one that is being made, and the memory of those that are being removed', async () => {
+  const make: PoolOptions['make'] = (_seed, cancelled) =>
+    new Promise((_resolve, reject) => cancelled.addEventListener('abort', () => reject(cancelled.reason as Error)))
+  const pool = poolOf({ make })
+  await ask(pool, 1)
+  expect(await pool.giveUp()).toBe(true)
+  expect(await pool.giveUp()).toBe(false)
+
+  const removal = Promise.withResolvers<void>()
+  const other = poolOf({ remove: async () => removal.promise })
+  await ask(other, 1)
+  const [first, second] = [other.giveUp(), other.giveUp()]
+  removal.resolve()
+  expect([await first, await second]).toEqual([true, true])
+})
+
 it('ends those that nobody has asked for in ten minutes', async () => {
   const pool = poolOf()
   await ask(pool, 2)

@@ -41,6 +41,10 @@ export class Pool {
   #timer: NodeJS.Timeout | undefined
   /** The look under way. */
   #looking: Promise<void> | undefined
+  /** Ends the one that is being made. */
+  #making: AbortController | undefined
+  /** Those that are being removed, whose memory is free soon. */
+  readonly #leaving = new Set<Promise<void>>()
   #retryAtMs = 0
   /** Those whose removal failed; it is tried again. */
   #unremoved: Spare[] = []
@@ -69,11 +73,17 @@ export class Pool {
     return [...this.#waiting.values()].flat()
   }
 
-  /** Gives up one that waits, for who needs its memory more. @returns whether there was one */
+  /** Gives up one that waits, or is being made, for who needs its memory more. @returns whether memory has become free */
   async giveUp(): Promise<boolean> {
     const spare = this.spares.at(0)
-    if (spare === undefined) return false
-    await this.#discard(spare, 'given up for its memory')
+    if (spare !== undefined) {
+      await this.#discard(spare, 'given up for its memory')
+      return true
+    }
+    const [leaving] = this.#leaving
+    if (leaving === undefined && this.#making === undefined) return false
+    this.#making?.abort(new Error('given up for its memory'))
+    await (leaving ?? this.#looking)
     return true
   }
 
@@ -107,9 +117,18 @@ export class Pool {
     await this.#removeAll(this.#unremoved.splice(0))
     const seed = this.#demand.neediest((bake) => this.#waiting.get(bake)?.length ?? 0)
     if (seed === null || !this.#hasRoom()) return
-    const spare = await this.#options.make(seed, this.#closing.signal)
-    if (spare === null) this.#retryAtMs = performance.now() + RETRY_MS
-    else this.#add(spare)
+    const making = new AbortController()
+    this.#making = making
+    try {
+      const spare = await this.#options.make(seed, AbortSignal.any([this.#closing.signal, making.signal]))
+      if (spare === null) this.#retryAtMs = performance.now() + RETRY_MS
+      else this.#add(spare)
+    } catch (error) {
+      if (!making.signal.aborted) throw error
+      this.#retryAtMs = performance.now() + RETRY_MS
+    } finally {
+      this.#making = undefined
+    }
   }
 
   #add(spare: Spare): void {
@@ -141,7 +160,9 @@ export class Pool {
     if (at < 0) return
     spares.splice(at, 1)
     this.#options.log.info({ template: spare.seed.manifest.template, why }, 'spare guest ended')
-    await this.#removeAll([spare])
+    const leaving = this.#removeAll([spare])
+    this.#leaving.add(leaving)
+    await leaving.finally(() => this.#leaving.delete(leaving))
   }
 
   async #removeAll(spares: readonly Spare[]): Promise<void> {

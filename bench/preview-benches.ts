@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
-import type { GuestConnection } from '@offshoot/guest-link/guest-connection'
+import { connect, type Socket } from 'node:net'
+import type { Readable, Writable } from 'node:stream'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { previewOf } from '../tests/setup/preview.ts'
@@ -34,9 +35,16 @@ async function get(offshoot: Offshoot, id: string, path: string): Promise<number
   return bytes
 }
 
-/** The same on a connection over the bare channel: bytes of the head that came before the body, and of the body, until both are whole. */
-async function bareGet({ input, output }: GuestConnection, path: string): Promise<void> {
-  input.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+/** A kept connection, and whom it asks for. */
+interface Asked {
+  readonly input: Writable
+  readonly output: Readable
+  readonly host: string
+}
+
+/** By the same program through the edge and over the bare channel: bytes of the head, then of the body, until both are whole. */
+async function ask({ input, output, host }: Asked, path: string): Promise<void> {
+  input.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
   let head = ''
   let missing = -1
   while (missing !== 0) {
@@ -62,10 +70,19 @@ async function serveIn(offshoot: Offshoot, id: string): Promise<void> {
   await until('the server', async () => get(offshoot, id, '/').catch(() => null), START_MS)
 }
 
-async function serveBare(bare: BareVm): Promise<GuestConnection> {
+async function connectTo(offshoot: Offshoot, id: string): Promise<Asked & { readonly socket: Socket }> {
+  const { url, host } = previewOf(offshoot, id, PORT)
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true })
+  await once(socket, 'connect', { signal: AbortSignal.timeout(ANSWER_MS) })
+  return { input: socket, output: socket, host, socket }
+}
+
+async function serveBare(bare: BareVm): Promise<Asked> {
   await bare.link.run({ argv: ['/usr/local/bin/node', '-e', SERVER], stdin: 'none' })
   const dial = () => bare.link.ports.dial(PORT, Deadline.after(START_MS, 'bare connection')).catch(() => null)
-  return until('the bare server', dial, START_MS)
+  const { input, output } = await until('the bare server', dial, START_MS)
+  return { input, output, host: 'localhost' }
 }
 
 /** A small GET and a large download through the edge, each beside the same over the bare guest channel, in turn. */
@@ -76,14 +93,16 @@ export async function preview(offshoot: Offshoot): Promise<Record<string, Figure
     const connection = await serveBare(bare)
     await inSandbox(offshoot, async (id) => {
       await serveIn(offshoot, id)
+      const visitor = await connectTo(offshoot, id)
       for (const _ of rounds(300, 20_000)) {
-        await rtt.time(async () => get(offshoot, id, '/'))
-        await bareRtt.time(async () => bareGet(connection, '/'))
+        await rtt.time(async () => ask(visitor, '/'))
+        await bareRtt.time(async () => ask(connection, '/'))
       }
       for (const _ of rounds(10, 30_000)) {
-        await download.time(async () => get(offshoot, id, '/large'))
-        await bareDownload.time(async () => bareGet(connection, '/large'))
+        await download.time(async () => ask(visitor, '/large'))
+        await bareDownload.time(async () => ask(connection, '/large'))
       }
+      visitor.socket.destroy()
     })
   } finally {
     await bare.kill()

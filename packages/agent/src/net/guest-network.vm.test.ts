@@ -32,6 +32,13 @@ const take = (address: string) =>
 const withMac = (mac: string) =>
   `ip link set eth0 address ${mac}; ip route add default via $GW dev eth0 2>/dev/null; nc -w 2 ${PUBLIC} 80 </dev/null && echo through`
 
+/** Milliseconds of a command that prints what it must. */
+async function took(id: string, command: string, printed: string): Promise<number> {
+  const startedAt = performance.now()
+  expect(await sh(id, command)).toBe(printed)
+  return performance.now() - startedAt
+}
+
 async function create(egress: 'internet' | 'none' = 'internet'): Promise<AgentSandbox> {
   const body = { id: randomUUID(), template: 'minimal', env: {}, egress }
   const answer = await world.agent.call<AgentSandbox>('POST', '/v1/sandboxes', { body })
@@ -158,13 +165,12 @@ describe('a guest', () => {
     const before = await world.packets()
     const attempt = `${probe([`${PUBLIC}:80`, `${PRIVATE}:8080`, `${ROUTER}:53`])}; nslookup public.example 2>/dev/null | grep ${PUBLIC}; true`
     const [child] = (await world.agent.forked(id)).children
-    for (const sandbox of [id, child?.id ?? '']) {
-      expect(await sh(sandbox, attempt)).toBe('')
-      expect(await refusedOf(sandbox)).toBeGreaterThan(0)
-    }
+    const both = [id, child?.id ?? '']
+    expect(await Promise.all(both.map((sandbox) => sh(sandbox, attempt)))).toEqual(['', ''])
+    for (const sandbox of both) expect(await refusedOf(sandbox)).toBeGreaterThan(0)
     expect(await world.packets()).toEqual(before)
     expect(world.heard.filter(({ kind }) => kind === 'dns')).toHaveLength(names)
-    for (const sandbox of [id, child?.id ?? '']) await world.agent.delete(sandbox)
+    for (const sandbox of both) await world.agent.delete(sandbox)
     // Who has the slot after it has a way out, and none of its counts.
     const next = await create()
     expect(await refusedOf(next.id)).toBe(0)
@@ -208,6 +214,27 @@ describe('forks', () => {
     await eventually('another echo', async () => (await sh(parent.id, 'cat /tmp/out')).includes('after'))
     expect(ended()).toBe(endedBefore)
     for (const { id } of [parent, ...children]) await world.agent.delete(id)
+  })
+})
+
+describe('a cap', () => {
+  const BYTES = 2_000_000
+  const sent = `(printf 'POST / HTTP/1.0\\r\\nContent-Length: ${BYTES}\\r\\n\\r\\n'; head -c ${BYTES} /dev/zero) | nc -w 30 ${PUBLIC} 80 | tail -n 1`
+  const got = `${request(OTHER_PUBLIC, '/large', 8081)} | tail -c ${BYTES} | wc -c`
+
+  const both = (id: string) => Promise.all([took(id, sent, 'taken'), took(id, got, String(BYTES))])
+
+  it('holds back what a guest sends and what it gets, also one that runs since before it was set', async () => {
+    const { id } = await create()
+    const [sentFreely, gotFreely] = await both(id)
+    await world.agent.stop('SIGTERM')
+    // A quarter of a second of it may come at once, so these bytes last five seconds.
+    await world.agent.configure({ network: { guest_mbit: 3 } })
+    await world.agent.start()
+    const [sentSlowly, gotSlowly] = await both(id)
+    expect(sentSlowly / sentFreely).toBeGreaterThan(3)
+    expect(gotSlowly / gotFreely).toBeGreaterThan(3)
+    await world.agent.delete(id)
   })
 })
 

@@ -2,7 +2,6 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,6 +10,7 @@ import type { AgentConfigFile } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../host/find-vm-processes.ts'
+import { freePort } from './free-port.ts'
 import { shareBakes } from './shared-bakes.ts'
 
 const SOURCE = join(import.meta.dirname, '..')
@@ -133,6 +133,12 @@ export class AgentProcess {
       eventually('agent ready', async () => this.#log.includes('agent ready')),
       once(child, 'exit').then(() => Promise.reject(new Error(`agent ended: ${this.#log}`))),
     ])
+  }
+
+  /** Takes effect at the next start. */
+  async configure(options: AgentOptions): Promise<void> {
+    const config = JSON.parse(await readFile(this.#config, 'utf8')) as object
+    await writeFile(this.#config, JSON.stringify({ ...config, ...options }))
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
@@ -286,14 +292,4 @@ export class AgentProcess {
   folders(): Promise<string[]> {
     return readdir(join(this.dataDir, 'sandboxes'))
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

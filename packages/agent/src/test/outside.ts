@@ -6,6 +6,8 @@ import { createSocket, type RemoteInfo } from 'node:dgram'
 import { createServer } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 
+/** Of `/large`. */
+const LARGE_BYTES = 2_000_000
 const [ports = ''] = process.argv.slice(2)
 /** Names and the addresses they stand for; one leads to where no guest may go. */
 const NAMES = new Map([
@@ -21,7 +23,9 @@ for (const port of ports.split(',').map(Number)) {
   const server = createServer((request, response) => {
     const { remoteAddress: from, localAddress: to } = request.socket
     say({ kind: 'http', from, to, port, url: request.url })
-    response.end(request.url === '/large' ? Buffer.alloc(2_000_000) : `${request.url} at ${to} for ${from}\n`)
+    if (request.method === 'POST') request.resume().once('end', () => response.end('taken\n'))
+    else if (request.url === '/large') response.end(Buffer.alloc(LARGE_BYTES))
+    else response.end(`${request.url} at ${to} for ${from}\n`)
   })
   server.listen(port, '0.0.0.0')
 }

@@ -10,6 +10,8 @@ import { breakOff, hasBody, isHttp2, type VisitorRequest, type VisitorResponse }
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 const BROKEN = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 const TRIES = 2
+/** Bytes of a body that leave together with the head, and alone with it when they are all. */
+const MAX_HELD_BYTES = 16 * 1024
 
 export interface Forwarded {
   readonly request: VisitorRequest
@@ -43,8 +45,9 @@ class Forwarding implements Dispatcher.DispatchHandler {
   #isOver = false
   #hasLeft = false
   #hasContinued = false
-  /** Its body, that is. */
-  #hasBegun = false
+  /** The body's first bytes, as long as the head waits for what comes in the same read. */
+  #held: Buffer | undefined
+  #isFlushed = false
 
   constructor(pool: TakenPool, forwarded: Forwarded, done: () => void) {
     this.#pool = pool
@@ -78,26 +81,28 @@ class Forwarding implements Dispatcher.DispatchHandler {
       controller.abort(error as Error)
       return
     }
-    // A stream of events may have nothing to say yet.
-    process.nextTick(() => {
-      if (!this.#hasBegun && !this.#isOver && !response.destroyed) response.flushHeaders()
-    })
+    process.nextTick(() => this.#flush())
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { response } = this.#forwarded
-    this.#hasBegun = true
-    if (response.write(chunk)) return
-    controller.pause()
-    response.once('drain', () => controller.resume())
+    if (!this.#isFlushed && this.#held === undefined && chunk.length <= MAX_HELD_BYTES) {
+      this.#held = chunk
+      return
+    }
+    this.#flush()
+    this.#write(controller, chunk)
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     this.#isOver = true
-    const { response } = this.#forwarded
+    const { request, response } = this.#forwarded
     const trailers = responseHeaders((controller.rawTrailers ?? []) as (Buffer | string)[])
     if (trailers.length > 0) response.addTrailers(asFields(trailers))
-    response.end()
+    const held = this.#held
+    if (held === undefined) response.end()
+    else if (isHttp2(request)) response.end(held)
+    // Node sends a head and a string as one piece, which costs half of two.
+    else response.end(held.toString('latin1'), 'latin1')
   }
 
   onResponseError(_controller: unknown, error: Error): void {
@@ -112,6 +117,24 @@ class Forwarding implements Dispatcher.DispatchHandler {
     // An answer that was begun cannot be taken back: the visitor must see that it is not whole.
     if (response.headersSent) breakOff(request, response)
     else sendRefusal(request, response, refusalOf(error, port))
+  }
+
+  /** What there is of the answer leaves now: a stream of events may have nothing more to say for long. */
+  #flush(): void {
+    const { response } = this.#forwarded
+    if (this.#isFlushed || this.#isOver || response.destroyed) return
+    this.#isFlushed = true
+    const held = this.#held
+    this.#held = undefined
+    if (held === undefined || this.#controller === undefined) response.flushHeaders()
+    else this.#write(this.#controller, held)
+  }
+
+  #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { response } = this.#forwarded
+    if (response.write(chunk) || controller.paused) return
+    controller.pause()
+    response.once('drain', () => controller.resume())
   }
 
   #dispatch(): void {

@@ -1,5 +1,6 @@
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
 
+const CONNECTION = 'connection'
 const DOMAIN = /;\s*domain\s*=[^;]*/gi
 
 /**
@@ -7,13 +8,14 @@ const DOMAIN = /;\s*domain\s*=[^;]*/gi
  * alternate. A cookie is for the sandbox's own host only: with a `Domain` it would reach every other sandbox.
  */
 export function responseHeaders(raw: readonly (Buffer | string)[]): string[] {
+  const fields = raw.map(textOf)
   const headers: string[] = []
-  const connection = namedByConnection(connectionOf(raw))
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = String(raw[at])
+  const connection = namedByConnection(connectionOf(fields))
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const name = fields[at] as string
+    const value = fields[at + 1] as string
     const lower = name.toLowerCase()
     if (isHopByHop(lower, connection)) continue
-    const value = textOf(raw[at + 1])
     headers.push(name, lower === 'set-cookie' ? value.replace(DOMAIN, '') : value)
   }
   return headers
@@ -31,15 +33,18 @@ export function asFields(headers: readonly string[]): Record<string, string | st
   return fields
 }
 
-function connectionOf(raw: readonly (Buffer | string)[]): string | undefined {
-  const values: string[] = []
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    if (String(raw[at]).toLowerCase() === 'connection') values.push(textOf(raw[at + 1]))
+function connectionOf(fields: readonly string[]): string | undefined {
+  let found: string | undefined
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const name = fields[at] as string
+    if (name.length !== CONNECTION.length || name.toLowerCase() !== CONNECTION) continue
+    const value = fields[at + 1] as string
+    found = found === undefined ? value : `${found},${value}`
   }
-  return values.length === 0 ? undefined : values.join(',')
+  return found
 }
 
 /** Bytes stay the bytes they are (RFC 9110, 5.5, obs-text). */
-function textOf(value: Buffer | string | undefined): string {
-  return typeof value === 'string' ? value : (value?.toString('latin1') ?? '')
+function textOf(value: Buffer | string): string {
+  return typeof value === 'string' ? value : value.toString('latin1')
 }

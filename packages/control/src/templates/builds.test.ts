@@ -166,6 +166,22 @@ describe('POST /v1/templates/build', () => {
     expect(await send('x', { 'content-type': 'multipart/form-data' })).toMatchObject({ status: 400 })
   })
 
+  const cut = (head: string, name = 'rootfs') =>
+    `--x\r\n${head}Content-Disposition: form-data; name="${name}"; filename="r.tar"\r\n\r\nhalf of what`
+  const cutForms: Record<string, () => string> = {
+    'in the archive': () => cut(''),
+    'in the archive, after its fields': () =>
+      cut(`Content-Disposition: form-data; name="name"\r\n\r\n${fresh()}\r\n--x\r\n`),
+    'in the archive, after fields that are refused': () =>
+      cut('Content-Disposition: form-data; name="name"\r\n\r\na/b\r\n--x\r\n'),
+    'in a file that is not asked for': () => cut('', 'other'),
+    'in the head of the archive': () => cut('').slice(0, 40),
+  }
+  it.each(Object.entries(cutForms))('answers a form that ends %s, and lives on', async (_what, body) => {
+    expect(await send(body(), { 'content-type': 'multipart/form-data; boundary=x' })).toMatchObject({ status: 400 })
+    expect(await send(form({ name: 'a/b' }))).toMatchObject({ status: 400 })
+  })
+
   it('refuses a name that is taken, or is being built, unless it is to be replaced', async () => {
     const first = await begun()
     expect(await send(form({ name: fresh() }))).toMatchObject({

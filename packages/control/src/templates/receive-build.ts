@@ -13,6 +13,7 @@ const MAX_PARTS = 32
 const MAX_FIELD_BYTES = 256 * 1024
 /** Bytes of a body that is JSON: base64 is a third longer. */
 const MAX_JSON_BYTES = Math.ceil(MAX_JSON_ROOTFS_BYTES / 3) * 4 + 1024 * 1024
+const DAMAGED = 'the form is damaged or cut short'
 const NUMBERS = ['size_mb', 'cpu', 'memory_mb'] as const
 const RAW = /^application\/(?:x-tar|tar|gzip|x-gzip|zstd|octet-stream)\b/i
 
@@ -107,6 +108,11 @@ async function receiveForm(
     else texts[name] = value
   })
   form.on('file', (name, file) => {
+    // Emitted whether anybody reads the part or not, even one that was given up: heard by nobody it would end this process.
+    file.on('error', (cause) => {
+      file.destroy()
+      failed.reject(new ApiError('invalidField', { error: DAMAGED }, { cause }))
+    })
     if (name !== 'rootfs' || taking !== undefined) {
       file.resume()
       return
@@ -123,7 +129,7 @@ async function receiveForm(
   const read = pipeline(body as Readable, form).catch((error: unknown) => {
     const source = (body as Readable).errored
     if (source instanceof ApiError) throw source
-    throw new ApiError('invalidField', { error: 'the form is damaged or cut short' }, { cause: error })
+    throw new ApiError('invalidField', { error: DAMAGED }, { cause: error })
   })
   await Promise.race([read, failed.promise])
   if (taking === undefined) throw new ApiError('invalidField', { error: 'rootfs is required' })
@@ -149,6 +155,7 @@ async function takeFile(
   check: CheckFields,
 ): Promise<void> {
   if ('name' in texts) await check(parseWith(buildFields, fromText(texts)))
+  if (file.destroyed) throw new ApiError('invalidField', { error: DAMAGED })
   // Not the part itself, which the client of the agent would destroy: the form could then not be read to its end.
   const passed = new PassThrough()
   await Promise.all([pipeline(file, passed), upload.take(passed)])

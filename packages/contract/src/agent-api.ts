@@ -133,12 +133,12 @@ export const agentSnapshot = z.object({
   /** Bytes on the agent's disk that are this snapshot's own. */
   size_bytes: z.int(),
   created_at: z.string(),
-  /** `fork`: made for the children of a fork, and deleted by control when none is left. */
-  origin: z.enum(['user', 'fork']),
+  /** `fork`: made for the children of a fork, and deleted by control when none is left. `template`: a template's, gone with it. */
+  origin: z.enum(['user', 'fork', 'template']),
 })
 export type AgentSnapshot = z.infer<typeof agentSnapshot>
 
-/** Answer of the agent's `GET /v1/snapshots`: every whole snapshot that is not deleted. */
+/** Answer of the agent's `GET /v1/snapshots`: every whole snapshot that is not deleted, but those of templates. */
 export const agentSnapshotList = z.object({ last_seq: z.int(), snapshots: z.array(agentSnapshot) })
 export type AgentSnapshotList = z.infer<typeof agentSnapshotList>
 

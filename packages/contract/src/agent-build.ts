@@ -22,6 +22,16 @@ export const buildOnAgentBody = z.object({
 })
 export type BuildOnAgentBody = z.infer<typeof buildOnAgentBody>
 
+/** Body of the agent's `POST /v1/sandboxes/{id}/template` → 202 {@link agentBuild}. The id is control's, as above. */
+export const templateOfSandboxBody = z.object({
+  id: z.uuid(),
+  name: z.string().min(1).max(64),
+  memory: z.boolean(),
+  start_cmd: z.string().optional(),
+  ready_cmd: z.string().optional(),
+})
+export type TemplateOfSandboxBody = z.infer<typeof templateOfSandboxBody>
+
 /** Answer 201 of the agent's `PUT /v1/builds/{id}/rootfs`. */
 export const uploadedRootfs = z.object({ bytes: z.int() })
 
@@ -38,7 +48,9 @@ export const agentBuild = z.object({
   error: z.string().nullable(),
   started_at: z.string().nullable(),
   ended_at: z.string().nullable(),
-  /** Bytes of the archive. */
+  /** MiB of the disk. */
+  size_mb: z.int(),
+  /** Bytes of the archive, or of what was taken of a sandbox. */
   bytes: z.int(),
   /** What came of it, while it is there. */
   template: template.nullable(),

@@ -66,6 +66,23 @@ export const jsonBuildBody = buildFields.extend({
     .min(1, 'rootfs is required'),
 })
 
+/** Body of `POST /v1/sandboxes/{id}/template` → 202 {@link build}: a template of what that sandbox is at this instant. */
+export const sandboxTemplateBody = z
+  .object({
+    /** Unique among the workspace's templates, and none of the global ones. */
+    name: newTemplateName,
+    /** Also of its memory, as a snapshot: sandboxes go on where it stood. Default false: of its disk, which is booted anew. */
+    memory: optional(z.boolean({ error: 'memory must be a boolean' })).transform((memory) => memory ?? false),
+    /** Of a template of the disk, as {@link buildFields} has it. Default: that of the sandbox's own template. */
+    start_cmd: optional(text('start_cmd', MAX_COMMAND_CHARS)),
+    ready_cmd: optional(text('ready_cmd', MAX_COMMAND_CHARS)),
+    /** Takes the place of the workspace's template of that name once it is done. */
+    replace: optional(z.boolean({ error: 'replace must be a boolean' })).transform((replace) => replace ?? false),
+  })
+  .refine(({ memory, start_cmd }) => !memory || start_cmd === undefined, 'start_cmd is for a template without memory')
+  .refine(({ memory, ready_cmd }) => !memory || ready_cmd === undefined, 'ready_cmd is for a template without memory')
+export type SandboxTemplateBody = z.infer<typeof sandboxTemplateBody>
+
 /** A build as the API shows it. */
 export const build = z.object({
   /** UUID. */
@@ -82,8 +99,9 @@ export const build = z.object({
   created_at: z.string(),
   started_at: z.string().nullable(),
   ended_at: z.string().nullable(),
+  /** Of the disk. */
   size_mb: z.int(),
-  /** Of the archive. */
+  /** Of the archive, or of what was taken of a sandbox. */
   bytes: z.int(),
 })
 export type Build = z.infer<typeof build>

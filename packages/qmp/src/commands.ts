@@ -16,7 +16,7 @@ export interface Commands {
   readonly 'query-blockstats': { arguments: NoArguments; return: readonly BlockStats[] }
   /** Copies what lies between `base-node` and `device` into `device`, in the background; speed in bytes a second. */
   readonly 'block-stream': {
-    arguments: { 'job-id': string; device: string; 'base-node': string; speed: number }
+    arguments: { 'job-id': string; device: string; 'base-node': string; 'backing-file'?: string; speed: number }
     return: object
   }
   readonly 'block-job-cancel': { arguments: { device: string; force: boolean }; return: object }

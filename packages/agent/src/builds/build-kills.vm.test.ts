@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -74,6 +75,33 @@ it('interrupted twice, a build has failed, and leaves nothing but its log', asyn
   })
   await eventually('no bake of it', async () => JSON.stringify(await left()) === JSON.stringify(before))
   expect((await readdir(join(agent.dataDir, 'builds', id))).toSorted()).toEqual(['build.json', 'log.jsonl'])
+  expect(await agent.vms()).toEqual([])
+})
+
+it(`killed while it makes a template of a sandbox, an agent leaves one that is whole or none (${KILL_ROUNDS} times)`, async () => {
+  const before = await left()
+  const { id: sandbox } = await agent.created()
+  await agent.sh(sandbox, 'echo whole > /file')
+  for (let round = 0; round < KILL_ROUNDS; round++) {
+    const id = randomUUID()
+    const body = { id, name: 'mine', memory: round % 2 === 1 }
+    const answered = agent.call('POST', `/v1/sandboxes/${sandbox}/template`, { body }).catch(() => 'cut')
+    await delay(Math.random() * LATEST_KILL_MS)
+    await kill()
+    await answered
+    const build = (await builder.list()).find((each) => each.id === id)
+    if (build !== undefined) {
+      expect(await builder.untilEnded(id)).toMatchObject({ status: 'done', error: null })
+      const { id: made } = await agent.created({}, id)
+      expect(await agent.sh(made, 'cat /file')).toBe('whole')
+      await agent.delete(made)
+    }
+    await agent.call('DELETE', `/v1/templates/${id}`)
+    await eventually('nothing of it', async () => JSON.stringify(await left()) === JSON.stringify(before))
+    expect(await readdir(join(agent.dataDir, 'snapshots'))).toEqual([])
+    expect(await agent.sh(sandbox, 'cat /file')).toBe('whole')
+  }
+  await agent.delete(sandbox)
   expect(await agent.vms()).toEqual([])
 })
 

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { templateImage } from '@offshoot/contract/template-image'
 import { buildOnAgentBody } from '@offshoot/contract/agent-build'
 import { buildStage, buildStatus } from '@offshoot/contract/build'
-import { isUuid, parseBuildId, type BuildId } from '@offshoot/contract/ids'
+import { isUuid, parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 
@@ -24,7 +25,9 @@ const buildRecord = buildOnAgentBody.extend({
   created_at: z.iso.datetime(),
   started_at: z.iso.datetime().nullable(),
   ended_at: z.iso.datetime().nullable(),
-  /** Bytes of the archive, and its SHA-256. */
+  /** Of one that is made from a sandbox: all that is to be known of it. `null`: the archive says it. */
+  image: templateImage.nullable().default(null),
+  /** Bytes of the archive, and its SHA-256; of a sandbox's disk what names it. */
   bytes: z.int(),
   sha256: z.string(),
   /** How often it was begun. */
@@ -34,6 +37,18 @@ export type BuildRecord = z.infer<typeof buildRecord>
 
 export async function writeBuildRecord(folder: string, record: BuildRecord): Promise<void> {
   await writeFileDurably(join(folder, RECORD), `${JSON.stringify(record)}\n`)
+}
+
+/** One that waits for its turn. */
+export function newBuildRecord(
+  id: BuildId,
+  workspaceId: WorkspaceId,
+  fields: Omit<z.infer<typeof buildOnAgentBody>, 'id'> & Partial<Pick<BuildRecord, 'image'>>,
+  { bytes, sha256 }: Pick<BuildRecord, 'bytes' | 'sha256'>,
+): BuildRecord {
+  const state = { status: 'queued', stage: 'waiting', percent: 0, error: null, attempts: 0 } as const
+  const times = { created_at: new Date().toISOString(), started_at: null, ended_at: null }
+  return { id, workspace_id: workspaceId, image: null, ...fields, ...state, ...times, bytes, sha256 }
 }
 
 /** `null` for an upload that was never begun. */

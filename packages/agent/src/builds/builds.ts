@@ -15,7 +15,7 @@ import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract
 import type { Host } from '../sandboxes/host.ts'
 import { isDiskFull } from '../sandboxes/refusal.ts'
 import { Turns } from '../sandboxes/turns.ts'
-import { sweepBakesSoon } from '../templates/sweep-bakes.ts'
+import { deleteTemplate } from '../templates/delete-template.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import type { BakeImages } from '../vm/images.ts'
 import { Build } from './build.ts'
@@ -100,13 +100,16 @@ export class Builds {
     this.#uploads.delete(id)
   }
 
+  /** @throws ApiError 429 */
+  refuseMore(workspaceId: string): void {
+    const active = this.all.filter(({ record }) => record.workspace_id === workspaceId && !isEnded(record)).length
+    if (active >= MAX_PER_WORKSPACE) throw new ApiError('tooManyBuilds', { max: MAX_PER_WORKSPACE, active })
+  }
+
   /** Puts a build in the queue, on disk when it returns. @throws ApiError 404 nothing was uploaded, 429 */
   async begin(record: BuildRecord): Promise<Build> {
     if (!this.#uploads.has(record.id)) throw new ApiError('notFound', { detail: 'nothing was uploaded for this build' })
-    const active = this.all.filter(
-      (build) => build.record.workspace_id === record.workspace_id && !isEnded(build.record),
-    ).length
-    if (active >= MAX_PER_WORKSPACE) throw new ApiError('tooManyBuilds', { max: MAX_PER_WORKSPACE, active })
+    this.refuseMore(record.workspace_id)
     const build = await this.#add(record)
     this.#uploads.delete(record.id)
     try {
@@ -145,7 +148,7 @@ export class Builds {
     const build = await this.#add(record)
     if (isEnded(record)) return
     if (this.#options.host.templates.find(record.id, null) !== null) {
-      await this.#end(build, { status: 'done', stage: 'done', percent: 100, error: null })
+      await this.#finish(build)
     } else if (record.attempts >= MAX_ATTEMPTS) {
       await this.#fail(build, new BuildFailure('the service was interrupted twice'))
     } else {
@@ -169,20 +172,24 @@ export class Builds {
     const { host, images, worker, stopping } = this.#options
     // What an agent that ends was at is the next one's to begin again; its machines are ended by that one's start.
     stopping.throwIfAborted()
-    const found = worker()
-    if (found === null) throw new BuildFailure('this host has no template that could unpack it')
+    // What is made of a sandbox's memory is whole when it is begun.
+    if (host.templates.find(build.record.id, null) !== null) return this.#finish(build)
     const attempts = build.record.attempts + 1
     await this.#change(build, { status: 'running', attempts, started_at: new Date().toISOString() })
     const onBaking = () => this.#change(build, { status: 'baking' })
-    const place = { host, images, worker: found, folder: this.folder(build.record.id), log: build.log, onBaking }
+    const place = { host, images, worker: worker(), folder: this.folder(build.record.id), log: build.log, onBaking }
     const { id, workspace_id } = build.record
     await host.templates.whileBuilding(id, async () => {
-      const { image, baked, digest, rootfs } = await runBuild(place, build.record, build.cancelled.signal)
+      const { image, baked, digest, disk } = await runBuild(place, build.record, build.cancelled.signal)
       build.cancelled.signal.throwIfAborted()
-      const record = { id, workspace_id, image, digest, created_at: new Date().toISOString() }
-      await host.templates.keep(record, rootfs)
+      const record = { id, workspace_id, image, digest, created_at: new Date().toISOString(), memory: null }
+      await host.templates.keep(record, disk)
       host.templates.setBaked(record, baked)
     })
+    await this.#finish(build)
+  }
+
+  async #finish(build: Build): Promise<void> {
     build.log.say(`template ${build.record.name} is done`, 'done', 100)
     await this.#end(build, { status: 'done', stage: 'done', percent: 100, error: null })
   }
@@ -195,8 +202,7 @@ export class Builds {
     const sentence = failureSentence(stage, cause)
     if (!(cause instanceof BuildFailure)) host.log.error({ err: cause, build_id: build.record.id }, 'build failed')
     build.log.say(sentence)
-    await host.templates.delete(build.record.id)
-    sweepBakesSoon(host)
+    await deleteTemplate(host, build.record.id)
     await this.#end(build, { status: 'failed', stage, percent, error: sentence })
   }
 

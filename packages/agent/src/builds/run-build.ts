@@ -1,15 +1,19 @@
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
 import { chmod, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { BakingSlot } from '../sandboxes/baking-slot.ts'
 import type { Host } from '../sandboxes/host.ts'
+import type { TemplateDisk } from '../templates/template-disk.ts'
+import { ROOTFS } from '../vm/bake-files.ts'
 import { Bakes, type BakedTemplate } from '../vm/bakes.ts'
 import type { BakeImages } from '../vm/images.ts'
 import { QemuEnded } from '../vm/launch.ts'
 import { BuildFailure } from './build-failure.ts'
-import { buildFiles } from './build-files.ts'
+import { buildFiles, type BuildFiles } from './build-files.ts'
 import type { BuildLog } from './build-log.ts'
 import type { BuildRecord } from './build-record.ts'
+import { extractDisk } from './extract-disk.ts'
 import { readArchive, type ReadArchive } from './read-archive.ts'
 import { startImage, type ImageStart } from './start-image.ts'
 import { unpackLayers } from './unpack-layers.ts'
@@ -23,8 +27,8 @@ export interface BuildPlace {
   readonly host: Host
   /** What every template boots from. */
   readonly images: Pick<BakeImages, 'kernel' | 'initramfs' | 'bootHash'>
-  /** The machine that unpacks is restored from this. */
-  readonly worker: BakedTemplate
+  /** The machine that unpacks is restored from this; `null` while this host has no template for it. */
+  readonly worker: BakedTemplate | null
   /** `builds/ID` */
   readonly folder: string
   readonly log: BuildLog
@@ -36,15 +40,48 @@ export interface Built {
   readonly image: TemplateImage
   readonly baked: BakedTemplate
   readonly digest: string
-  /** Path of its image. */
-  readonly rootfs: string
+  readonly disk: TemplateDisk
 }
 
-/** From an uploaded archive to a template that can be restored. @throws BuildFailure */
+/** What is to be booted, and what names it. */
+type Unbaked = Omit<Built, 'baked'>
+
+/** From an uploaded archive, or the disk of a sandbox, to a template that can be restored. @throws BuildFailure */
 export async function runBuild(place: BuildPlace, record: BuildRecord, cancelled: AbortSignal): Promise<Built> {
-  const { host, worker, folder, log } = place
-  const files = buildFiles(folder)
   const deadline = Deadline.after(UNPACK_MS, `unpacking of build ${record.id}`, cancelled)
+  const files = buildFiles(place.folder)
+  const { image, disk, digest } =
+    record.image === null
+      ? await ofArchive(place, files, record, deadline)
+      : await ofSandbox(place, files, record, record.image, deadline)
+  await place.onBaking()
+  place.log.say('booting', 'booting', 65)
+  return { image, disk, digest, baked: await bakeImage(place, image, disk, cancelled) }
+}
+
+async function ofSandbox(
+  { host, folder, log }: BuildPlace,
+  { source, lower }: BuildFiles,
+  { bytes, sha256 }: BuildRecord,
+  image: TemplateImage,
+  deadline: Deadline,
+): Promise<Unbaked> {
+  log.say(`reading the sandbox's disk: ${bytes} bytes of its own`, 'reading', 1)
+  await extractDisk(
+    host,
+    { folder, source, lower, onProgress: (share) => log.say('reading', 'reading', 60 * share) },
+    deadline,
+  )
+  return { image, disk: { rootfs: join(source, ROOTFS), lower }, digest: `sha256:${sha256}` }
+}
+
+async function ofArchive(
+  { host, worker, folder, log }: BuildPlace,
+  files: BuildFiles,
+  record: BuildRecord,
+  deadline: Deadline,
+): Promise<Unbaked> {
+  if (worker === null) throw new BuildFailure('this host has no template that could unpack it')
   log.say(`reading ${record.bytes} bytes`, 'reading', 1)
   const archive = await readArchive(files, record.size_mb, deadline.signal)
   log.say(`${archive.layers.length} layer(s)${archive.config === null ? '' : ' of an image'}`, 'unpacking', 10)
@@ -59,11 +96,8 @@ export async function runBuild(place: BuildPlace, record: BuildRecord, cancelled
   // Never written again: its bake reads it, under the VM's own user.
   await chmod(files.rootfs, 0o444)
   for (const path of [files.flat, `${files.flat}.layers`]) await rm(path, { force: true })
-  await place.onBaking()
-  log.say('booting', 'booting', 65)
-  const image = imageOf(record, archive)
-  const baked = await bakeImage(place, image, files.rootfs, cancelled)
-  return { image, baked, digest: archive.digest ?? `sha256:${record.sha256}`, rootfs: files.rootfs }
+  const disk = { rootfs: files.rootfs, lower: null }
+  return { image: imageOf(record, archive), disk, digest: archive.digest ?? `sha256:${record.sha256}` }
 }
 
 function imageOf(record: BuildRecord, { config }: ReadArchive): TemplateImage {
@@ -96,13 +130,19 @@ function startOf({ start_cmd, start_argv }: TemplateImage): ImageStart | null {
 export async function bakeImage(
   { host, images, log }: Pick<BuildPlace, 'host' | 'images' | 'log'>,
   image: TemplateImage,
-  rootfs: string,
+  { rootfs, lower }: TemplateDisk,
   cancelled: AbortSignal,
 ): Promise<BakedTemplate> {
   const slot = new BakingSlot(host, image.memory_mb)
   const bakes = new Bakes({
     folder: host.dir.bakes,
-    images: { ...images, bootHash: () => images.bootHash(), rootfs: () => rootfs },
+    images: {
+      kernel: images.kernel,
+      initramfs: images.initramfs,
+      bootHash: () => images.bootHash(),
+      rootfs: () => rootfs,
+      lower,
+    },
     qemu: host.qemu,
     slot: () => slot.open(),
     machineOf: host.machines.of,

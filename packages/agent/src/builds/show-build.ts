@@ -5,7 +5,7 @@ import type { Build } from './build.ts'
 import { isEnded } from './build-record.ts'
 
 export async function showBuild(templates: BuiltTemplates, { record, log }: Build): Promise<AgentBuild> {
-  const { id, workspace_id, name, status, error, started_at, ended_at, bytes } = record
+  const { id, workspace_id, name, status, error, started_at, ended_at, size_mb, bytes } = record
   const template = templates.find(id, null)
   const { stage, percent } = isEnded(record) ? record : log
   return {
@@ -18,6 +18,7 @@ export async function showBuild(templates: BuiltTemplates, { record, log }: Buil
     error,
     started_at,
     ended_at,
+    size_mb,
     bytes,
     template: template === null ? null : await showTemplate(templates, template),
   }

@@ -71,6 +71,33 @@ export async function capture(vm: Vm, options: Capture, deadline: Deadline): Pro
 }
 
 /**
+ * The disk of one instant alone, from a VM that runs; the guest does not stand still for it. What of the guest's own cache is
+ * to be in it has been synced before.
+ *
+ * Whatever fails, the VM is as before. Nobody else may change the VM's state meanwhile.
+ * @returns its frozen layers, the lowest first
+ */
+export async function captureDisk(
+  vm: Vm,
+  options: Pick<Capture, 'bake' | 'uid' | 'layers'>,
+  deadline: Deadline,
+): Promise<readonly LayerId[]> {
+  await stopFlattening(vm, deadline)
+  if (chainOf(vm).layers.length >= MAX_LAYERS) await flatten(vm, deadline)
+  const next = newLayerId()
+  try {
+    await attachLayer(vm, next, options, deadline)
+    await freezeDisk(vm, next, deadline)
+    await options.layers.adopt(vm.folder, chainOf(vm))
+    return chainOf(vm).layers
+  } catch (error) {
+    // As above.
+    await undoLayer(vm, next).catch(() => undefined)
+    throw error
+  }
+}
+
+/**
  * As few waits as can be while the guest stands still, because on a busy host each costs more than what is waited for:
  * memory is copied while QEMU writes its state, and QEMU continues right after it has changed the disk.
  */
@@ -128,7 +155,12 @@ async function freezeDisk(vm: Vm, next: LayerId, deadline: Deadline): Promise<vo
   vm.disk = { active: next, layers: [...layers, active] }
 }
 
-async function attachLayer(vm: Vm, id: LayerId, { bake, uid }: Capture, deadline: Deadline): Promise<void> {
+async function attachLayer(
+  vm: Vm,
+  id: LayerId,
+  { bake, uid }: Pick<Capture, 'bake' | 'uid'>,
+  deadline: Deadline,
+): Promise<void> {
   await addActiveLayer(vm.folder, id, bakeFiles(bake).overlay, uid)
   const file = { driver: 'file', filename: fileOfLayer(id) } as const
   const node = {
@@ -162,6 +194,10 @@ async function saveState(vm: Vm, files: CheckpointFiles, id: LayerId, deadline: 
 
 async function undo(vm: Vm, next: LayerId, folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
+  await undoLayer(vm, next)
+}
+
+async function undoLayer(vm: Vm, next: LayerId): Promise<void> {
   if (vm.hasEnded) return
   const deadline = Deadline.after(UNDO_MS, 'removal of a layer')
   // A freeze whose answer did not come in time may have happened; the layer is then adopted by the next capture.

@@ -3,21 +3,26 @@ import {
   type AgentBuild,
   type AgentBuildList,
   type agentTemplateList,
+  templateOfSandboxBody,
   type uploadedRootfs,
 } from '@offshoot/contract/agent-build'
 import { ApiError } from '@offshoot/contract/errors'
-import { type BuildId, parseBuildId, type WorkspaceId } from '@offshoot/contract/ids'
+import { type BuildId, parseBuildId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { queryFlag } from '@offshoot/contract/query-fields'
 import { z } from 'zod'
 import type { Agent } from '../agent.ts'
 import type { Build } from '../builds/build.ts'
+import { newBuildRecord } from '../builds/build-record.ts'
 import { buildFiles } from '../builds/build-files.ts'
+import { beginFromSandbox } from '../builds/template-of-sandbox.ts'
 import { showBuild } from '../builds/show-build.ts'
 import { admitTemplate, takeUpload, type Upload } from '../builds/take-upload.ts'
+import { deleteTemplate } from '../templates/delete-template.ts'
 import { sweepBakesSoon } from '../templates/sweep-bakes.ts'
 import { UploadBody } from '../files/upload-body.ts'
 import { formatFrame, sendEventStream } from './event-stream.ts'
+import { ownSandbox } from './credential.ts'
 import { parseBody } from './parse-body.ts'
 import { lastEventId, parseQuery } from './parse-query.ts'
 
@@ -28,12 +33,24 @@ const BEGIN_MS = 600_000
 
 /**
  * `PUT /v1/builds/{id}/rootfs`, then `POST /v1/builds`; `GET /v1/builds`, `GET`, `DELETE /v1/builds/{id}`, `GET …/logs`;
- * `GET /v1/templates`, `DELETE /v1/templates/{id}`. Another workspace's is as unknown as none.
+ * `GET /v1/templates`, `DELETE /v1/templates/{id}`, `POST /v1/sandboxes/{id}/template`. Another workspace's is as unknown as none.
  */
 export function builds(server: FastifyInstance, agent: Agent): void {
   uploads(server, agent)
   queries(server, agent)
   const { host, stopping } = agent
+  server.post('/v1/sandboxes/:id/template', async (request, reply): Promise<AgentBuild> => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    if (stopping.aborted) throw new ApiError('shuttingDown')
+    const body = parseBody(templateOfSandboxBody, request.body)
+    const id = parse(body.id)
+    // Its sandboxes will want the memory that is frozen with it, too.
+    await admitTemplate(host.dir.builds, sandbox.manifest.memory_mb)
+    const build = await beginFromSandbox(host, agent.builds, sandbox, id, body)
+    void reply.code(202)
+    return showBuild(host.templates, build)
+  })
   server.delete('/v1/builds/:id', async (request, reply) => {
     const build = agent.builds.find(idOf(request), request.caller.workspaceId)
     if (build !== null) await agent.builds.cancel(build)
@@ -60,11 +77,8 @@ export function builds(server: FastifyInstance, agent: Agent): void {
   /** Idempotent: 204 also for one that is already gone. */
   server.delete('/v1/templates/:id', async (request, reply) => {
     const template = host.templates.find(idOf(request), request.caller.workspaceId)
-    if (template !== null) {
-      await host.templates.delete(template.id)
-      await host.pool.forget((bake) => bake.startsWith(`${template.id}/`))
-    }
-    sweepBakesSoon(host)
+    if (template !== null) await deleteTemplate(host, template.id)
+    else sweepBakesSoon(host)
     return reply.code(204).send()
   })
 }
@@ -105,7 +119,7 @@ function uploads(server: FastifyInstance, agent: Agent): void {
     if (upload === undefined) throw new ApiError('notFound', { detail: 'nothing was uploaded for this build' })
     // Its sandboxes will want the memory that is frozen with it, too.
     await admitTemplate(host.dir.builds, upload.bytes / 1024 ** 2 + fields.memory_mb)
-    const build = await agent.builds.begin(newRecord(id, workspaceId, fields, upload))
+    const build = await agent.builds.begin(newBuildRecord(id, workspaceId, fields, upload))
     clearTimeout(upload.timer)
     uploaded.delete(id)
     void reply.code(202)
@@ -123,24 +137,6 @@ function queries(server: FastifyInstance, agent: Agent): void {
 }
 
 const logsQuery = z.object({ follow: queryFlag('follow') })
-
-type Fields = Omit<z.infer<typeof buildOnAgentBody>, 'id'>
-
-function newRecord(id: BuildId, workspaceId: WorkspaceId, fields: Fields, { bytes, sha256 }: Upload): Build['record'] {
-  const created_at = new Date().toISOString()
-  const state = { status: 'queued', stage: 'waiting', percent: 0, error: null, attempts: 0 } as const
-  return {
-    id,
-    workspace_id: workspaceId,
-    ...fields,
-    ...state,
-    created_at,
-    started_at: null,
-    ended_at: null,
-    bytes,
-    sha256,
-  }
-}
 
 function parse(text: string): BuildId {
   const id = parseBuildId(text)

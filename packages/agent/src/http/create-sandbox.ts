@@ -7,6 +7,7 @@ import type { Agent } from '../agent.ts'
 import { createSandbox } from '../sandboxes/create.ts'
 import { type Seed, seedOfTemplate } from '../sandboxes/seed.ts'
 import { withSnapshot } from '../sandboxes/with-snapshot.ts'
+import type { TemplateRecord } from '../templates/template-record.ts'
 import type { Wanted } from '../volumes/machine-device.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import { parseBody } from './parse-body.ts'
@@ -26,7 +27,7 @@ export function postSandbox(server: FastifyInstance, agent: Agent): void {
         id,
         workspaceId,
         seed,
-        env: body.snapshot_id !== undefined && Object.keys(asked).length === 0 ? 'keep' : { ...seed.env, ...asked },
+        env: seed.env === 'keep' ? orKept(asked) : { ...seed.env, ...asked },
         settings: { persistent, idle_timeout_seconds, egress },
         lineage: { parent_id: null, fork_tree_id: null },
         volumes: findVolumes(agent, body.volumes, workspaceId),
@@ -46,8 +47,23 @@ async function withSeed<T>(
   create: (seed: Seed) => Promise<T>,
 ): Promise<T> {
   if (snapshot_id !== undefined) return withSnapshot(agent.host, parseSnapshotId(snapshot_id), workspaceId, create)
+  const record = agent.host.templates.find(parseBuildId(template), workspaceId)
+  if (record !== null && record.memory !== null) {
+    return withSnapshot(agent.host, parseSnapshotId(template), workspaceId, (seed) =>
+      create(asOfTemplate(seed, record)),
+    )
+  }
   const baked = agent.templates.get(template) ?? builtTemplate(agent, template, workspaceId)
   return create(seedOfTemplate(baked))
+}
+
+/** A snapshot that a template is: its own id is nobody's to see. */
+function asOfTemplate(seed: Seed, { image: { title, name } }: TemplateRecord): Seed {
+  return { ...seed, manifest: { ...seed.manifest, template: title ?? name, from_snapshot: null } }
+}
+
+function orKept(asked: CreateOnAgentBody['env']): Seed['env'] {
+  return Object.keys(asked).length === 0 ? 'keep' : asked
 }
 
 function builtTemplate({ host, broken }: Agent, template: string, workspaceId: WorkspaceId): BakedTemplate {

@@ -45,7 +45,10 @@ export function snapshots(server: FastifyInstance, { host, stopping, sshProbes }
   })
   server.get('/v1/snapshots', async (request): Promise<AgentSnapshotList> => {
     requireControl(request)
-    return { last_seq: host.events.lastSeq, snapshots: host.snapshots.all.map(showSnapshot) }
+    return {
+      last_seq: host.events.lastSeq,
+      snapshots: host.snapshots.all.filter(({ origin }) => origin !== 'template').map(showSnapshot),
+    }
   })
   server.delete('/v1/snapshots/:id', async (request, reply) => {
     const id = parseSnapshotId((request.params as { id: string }).id)

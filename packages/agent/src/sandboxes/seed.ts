@@ -4,6 +4,7 @@ import type { BakedTemplate } from '../vm/bakes.ts'
 import type { Restore } from '../vm/restore.ts'
 import { runAsOf } from '../vm/run-as.ts'
 import { emptied, inherited, type MachineDevice } from '../volumes/machine-device.ts'
+import type { GuestIdentity } from '../vm/guest-identity.ts'
 import type { Manifest } from './manifest.ts'
 
 /** What a new sandbox begins as. */
@@ -14,8 +15,8 @@ export interface Seed {
   readonly guestIp: string | null
   readonly bootMode: BootMode
   readonly checkpoint: Restore['checkpoint']
-  /** Variables of its template, below those of the sandbox. */
-  readonly env: Readonly<Record<string, string>>
+  /** Variables of its template, below those of the sandbox; `keep`: those that the guest has, where the sandbox names none. */
+  readonly env: GuestIdentity['env']
 }
 
 export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
@@ -48,6 +49,6 @@ export function seedOfSnapshot(record: SnapshotRecord, folder: string, bootMode:
     devices: (bootMode === 'fork' ? inherited : emptied)(devices),
     bootMode,
     checkpoint: { folder, layers },
-    env: {},
+    env: 'keep',
   }
 }

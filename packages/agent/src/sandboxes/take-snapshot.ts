@@ -16,12 +16,17 @@ const SEAL_MS = 300_000
  * hibernated.
  * @throws ApiError 404, 409 id taken, 507 no room on the disk: then nothing is left of it
  */
-export async function takeSnapshot(host: Host, sandbox: Sandbox, id: SnapshotId): Promise<SnapshotRecord> {
+export async function takeSnapshot(
+  host: Host,
+  sandbox: Sandbox,
+  id: SnapshotId,
+  origin: 'user' | 'template' = 'user',
+): Promise<SnapshotRecord> {
   return host.snapshots.make(id, async (folder, draft) => {
     const captured = await stageSnapshot(host, sandbox, folder, ({ layers }) => {
       draft.layers = layers
     })
-    return sealSnapshot(host, sandbox, captured, snapshotOf(sandbox, captured, id, 'user'))
+    return sealSnapshot(host, sandbox, captured, snapshotOf(sandbox, captured, id, origin))
   })
 }
 

@@ -6,14 +6,15 @@
  * Invariants: one that is kept is whole; a folder without a record is nobody's and goes at the next start. Its bake is
  * another folder, which stays as long as a sandbox or a snapshot was made from it.
  */
-import { link, mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
+import { LOWER, ROOTFS } from '../vm/bake-files.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
+import type { TemplateDisk } from './template-disk.ts'
 import { readTemplateRecord, templateRecordPath, writeTemplateRecord, type TemplateRecord } from './template-record.ts'
 
 const BLOCK_BYTES = 512
-const ROOTFS = 'rootfs.ext4'
 
 export class BuiltTemplates {
   readonly #folder: string
@@ -66,21 +67,26 @@ export class BuiltTemplates {
     return this.#building.has(id)
   }
 
-  rootfs(id: BuildId): string {
-    return join(this.#folder, id, ROOTFS)
+  /** Of one that has no memory. */
+  async disk(id: BuildId): Promise<TemplateDisk> {
+    const lower = join(this.#folder, id, LOWER)
+    return { rootfs: join(this.#folder, id, ROOTFS), lower: (await occupiedBytes(lower)) === null ? null : lower }
   }
 
-  /** Bytes that its image takes. */
-  async occupiedBytes(id: BuildId): Promise<number> {
-    return (await stat(this.rootfs(id))).blocks * BLOCK_BYTES
+  /** Bytes that it takes. */
+  async occupiedBytes({ id, memory }: TemplateRecord): Promise<number> {
+    if (memory !== null) return memory.bytes
+    const { rootfs, lower } = await this.disk(id)
+    return ((await occupiedBytes(rootfs)) ?? 0) + (lower === null ? 0 : ((await occupiedBytes(lower)) ?? 0))
   }
 
-  /** @param rootfs an image of which this becomes a second name */
-  async keep(record: TemplateRecord, rootfs: string): Promise<void> {
+  /** @param disk files of which those of the template become second names; `null`: it has memory */
+  async keep(record: TemplateRecord, disk: TemplateDisk | null): Promise<void> {
     const folder = join(this.#folder, record.id)
     await rm(folder, { recursive: true, force: true })
     await mkdir(folder, { mode: 0o700 })
-    await link(rootfs, this.rootfs(record.id))
+    if (disk !== null) await keepFile(disk.rootfs, join(folder, ROOTFS))
+    if (disk !== null && disk.lower !== null) await keepFile(disk.lower, join(folder, LOWER))
     await writeTemplateRecord(folder, record)
     this.#kept.set(record.id, record)
   }
@@ -101,4 +107,23 @@ export class BuiltTemplates {
       if (id === null || !this.#kept.has(id)) await rm(join(this.#folder, name), { recursive: true, force: true })
     }
   }
+}
+
+/** On the disk before the record says that it is there. */
+async function keepFile(from: string, to: string): Promise<void> {
+  const file = await open(from, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await link(from, to)
+}
+
+/** `null` where there is no such file. */
+async function occupiedBytes(path: string): Promise<number | null> {
+  return stat(path).then(
+    ({ blocks }) => blocks * BLOCK_BYTES,
+    () => null,
+  )
 }

@@ -4,12 +4,12 @@ import type { TemplateRecord } from './template-record.ts'
 
 /** As control keeps it, and callers see it. */
 export async function showTemplate(templates: BuiltTemplates, record: TemplateRecord): Promise<Template> {
-  const { id, image, digest, created_at } = record
+  const { id, image, digest, created_at, memory } = record
   const { cpu, memory_mb, disk_mb, start_cmd, ready_cmd, version, description, env = {}, cwd, user } = image
   return {
     name: image.title ?? image.name,
-    rootfs_path: `templates/${id}/rootfs.ext4`,
-    size_bytes: await templates.occupiedBytes(id),
+    rootfs_path: memory === null ? `templates/${id}/rootfs.ext4` : `snapshots/${id}`,
+    size_bytes: await templates.occupiedBytes(record),
     cpu,
     memory_mb,
     meta: {
@@ -24,7 +24,9 @@ export async function showTemplate(templates: BuiltTemplates, record: TemplateRe
       working_dir: cwd ?? null,
       user: user ?? null,
       image_digest: digest,
-      fingerprint: templates.bakedOf(record)?.manifest.fingerprint ?? null,
+      fingerprint: memory?.fingerprint ?? templates.bakedOf(record)?.manifest.fingerprint ?? null,
+      /** Its sandboxes go on where the one stood that it was made from. */
+      has_memory: memory !== null,
       created_at,
     },
     is_global: false,

@@ -21,6 +21,8 @@ const templateRecord = z.object({
   /** SHA-256 of the archive that it was made from, or of the image's configuration where that has one. */
   digest: z.string(),
   created_at: z.iso.datetime(),
+  /** Of one with memory: the snapshot of its id, and the fingerprint of the bake that this lies over. `null`: it has a disk of its own. */
+  memory: z.object({ bytes: z.int(), fingerprint: z.string() }).nullable().default(null),
 })
 export type TemplateRecord = z.infer<typeof templateRecord>
 

@@ -4,9 +4,10 @@ import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { linkOrCopy } from '../disks/link-or-copy.ts'
-import { createLayer } from '../disks/qcow2.ts'
+import { judgeLayer } from '../disks/judge-layer.ts'
+import { createLayer, type Backing } from '../disks/qcow2.ts'
 import { runProgram } from '../host/run-program.ts'
-import { bakeFiles, type BakeFiles } from './bake-files.ts'
+import { bakeFiles, LOWER, ROOTFS, type BakeFiles } from './bake-files.ts'
 import { formatBakeManifest } from './bake-manifest.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
 import { stopHeld } from './hold.ts'
@@ -79,13 +80,19 @@ async function layOut(
   await copyFile(images.kernel, join(folder, KERNEL))
   await copyFile(images.initramfs, join(folder, INITRAMFS))
   const { size } = await stat(files.rootfs)
-  await createLayer(files.disk, { path: 'rootfs.ext4', format: 'raw', bytes: size }, deadline)
+  if (images.lower != null) await linkOrCopy(images.lower, files.lower)
+  await createLayer(files.disk, { ...below(images), bytes: size }, deadline)
   const memory = await open(files.memory, 'wx', 0o600)
   await memory.truncate(machine.memoryMib * 1024 * 1024)
   await memory.close()
   for (const name of [KERNEL, INITRAMFS]) await chmod(join(folder, name), 0o444)
   if (confinement.uid === null) return
   for (const path of [folder, files.disk, files.memory]) await chown(path, confinement.uid, confinement.uid)
+}
+
+/** What the disk of a bake lies over. */
+function below({ lower }: BakeImages): Pick<Backing, 'path' | 'format'> {
+  return lower == null ? { path: ROOTFS, format: 'raw' } : { path: LOWER, format: 'qcow2' }
 }
 
 /** Gives the guest's address, or `null` when it has no network. */
@@ -139,6 +146,7 @@ async function freeze(options: Bake, files: BakeFiles, deadline: Deadline): Prom
   for (const path of [files.disk, files.memory, files.state]) {
     if (!(await lstat(path)).isFile()) throw new Error(`${path} is no file`)
   }
+  await judgeLayer(files.disk, below(options.images))
   for (const name of [KERNEL, INITRAMFS, CONSOLE, QMP_SOCKET, GUEST_SOCKET]) {
     await rm(join(folder, name), { force: true })
   }

@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
 
 /** What a bake needs of the images of this host, or of others in their place. */
-export type BakeImages = Pick<Images, 'kernel' | 'initramfs' | 'rootfs' | 'bootHash'>
+export interface BakeImages extends Pick<Images, 'kernel' | 'initramfs' | 'rootfs' | 'bootHash'> {
+  /** A layer over the root file system, which names that as `rootfs.ext4`; `null`: there is none. */
+  readonly lower?: string | null
+}
 
 /** The built images of this host (`packages/up` builds them); read only to us. */
 export class Images {

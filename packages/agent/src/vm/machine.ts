@@ -33,6 +33,9 @@ const TCG_CPU = 'max,erms=off,fsrm=off'
 export const GUEST_IP = '10.0.2.15'
 export const GUEST_GATEWAY = '10.0.2.2'
 
+/** What QEMU's own filter keeps from it. */
+const SYSTEM_CALLS = 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'
+
 /** File names in the VM's folder, which is QEMU's working directory. */
 export const DISK = 'disk.qcow2'
 export const CONSOLE = 'console.log'
@@ -102,7 +105,7 @@ export function machineArguments(
     // Two monitors: one that we hold from before QEMU runs, and one by path for the agent that comes after us.
     ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
     ['-chardev', `socket,id=monitor,path=${QMP_SOCKET},server=on,wait=off`, '-mon', 'chardev=monitor,mode=control'],
-    ['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
+    ['-sandbox', SYSTEM_CALLS],
   ].flat()
 }
 
@@ -125,6 +128,30 @@ export function bootArguments(machine: Machine, kernel: string, initramfs: strin
 export function restoreArguments(): string[] {
   const globals = ['migration.send-configuration=off', 'migration.announce-rounds=0']
   return ['-incoming', `fd:${FIRST_FILE_FD}`, ...globals.flatMap((setting) => ['-global', setting])]
+}
+
+/**
+ * A QEMU without a guest, for what only QEMU can do with disks.
+ * @param descriptors of a raw root file system and of the layers over it, the lowest first: nodes `rootfs`, then unnamed to others
+ * @param made the path of an empty layer, which is put on top as the node `made`
+ */
+export function copierArguments(descriptors: readonly number[], made: string): string[] {
+  const [rootfs = 0, ...layers] = descriptors
+  const raw = `driver=raw,node-name=rootfs,read-only=on,file.driver=file,file.read-only=on,file.filename=${descriptorPath(rootfs)}`
+  const nodes = layers.map((fd, index): DiskNode => {
+    const backing = index === 0 ? 'rootfs' : `layer${index - 1}`
+    return { name: `layer${index}`, path: descriptorPath(fd), isReadOnly: true, backing }
+  })
+  const top: DiskNode = { name: 'made', path: made, isReadOnly: false, backing: nodes.at(-1)?.name ?? 'rootfs' }
+  return [
+    ['-M', 'none', '-accel', 'tcg,tb-size=1', '-S'],
+    ['-nodefaults', '-no-user-config', '-display', 'none'],
+    descriptors.flatMap(descriptorArguments),
+    ['-blockdev', raw],
+    ...[...nodes, top].map((node) => ['-blockdev', blockNode(node)]),
+    ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
+    ['-sandbox', SYSTEM_CALLS],
+  ].flat()
 }
 
 /** Makes an inherited descriptor a file that block nodes can name. */

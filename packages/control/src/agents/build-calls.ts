@@ -5,11 +5,12 @@ import {
   agentBuildList,
   agentTemplateList,
   type BuildOnAgentBody,
+  type TemplateOfSandboxBody,
   uploadedRootfs,
 } from '@offshoot/contract/agent-build'
 import type { AgentClient } from './agent-client.ts'
 import { AgentRefused } from './agent-failure.ts'
-import { RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
+import { MEMORY_TIMEOUT_MS, RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
 
 /** Milliseconds for an agent to answer once it has the last byte. */
 const ANSWER_MS = 600_000
@@ -42,6 +43,17 @@ export async function beginOnAgent(
   requestId: string,
 ): Promise<AgentBuild> {
   const call = { method: 'POST', path: '/v1/builds', timeoutMs: RECORD_TIMEOUT_MS } as const
+  return agentBuild.parse(await client.ask({ ...call, workspaceId, requestId, body: JSON.stringify(body) }))
+}
+
+/** Answers once what is wanted of the sandbox has been taken. */
+export async function buildFromSandbox(
+  client: AgentClient,
+  { id, workspaceId, requestId }: Subject,
+  body: TemplateOfSandboxBody,
+): Promise<AgentBuild> {
+  const path = `/v1/sandboxes/${id}/template`
+  const call = { method: 'POST', path, timeoutMs: MEMORY_TIMEOUT_MS } as const
   return agentBuild.parse(await client.ask({ ...call, workspaceId, requestId, body: JSON.stringify(body) }))
 }
 

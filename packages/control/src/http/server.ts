@@ -43,6 +43,7 @@ import { postSnapshots } from '../snapshots/post-snapshots.ts'
 import { buildRoutes } from '../templates/build-routes.ts'
 import { deleteTemplate } from '../templates/delete-template.ts'
 import { postBuild } from '../templates/post-build.ts'
+import { postSandboxTemplate } from '../templates/post-sandbox-template.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
 import { databaseRoutes } from '../databases/database-routes.ts'
@@ -159,6 +160,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   deleteTemplate(app, control)
   buildRoutes(app, control)
   await postBuild(app, control)
+  postSandboxTemplate(app, control)
   refuseOtherMethods()
   await app.ready()
   routeUpgrades(app.server, (request, response) => app.routing(request, response))

@@ -1,6 +1,6 @@
 import type { BuildFields } from '@offshoot/contract/build'
 import { ApiError } from '@offshoot/contract/errors'
-import type { WorkspaceId } from '@offshoot/contract/ids'
+import type { BuildId, WorkspaceId } from '@offshoot/contract/ids'
 import { AgentRefused, refusalOf } from '../agents/agent-failure.ts'
 import { beginOnAgent } from '../agents/build-calls.ts'
 import type { Control } from '../control.ts'
@@ -42,30 +42,36 @@ export async function beginBuild(control: Control, fields: BuildFields, upload: 
   const { id, workspaceId, agent, requestId, bytes = 0 } = upload
   const { pool } = control.database
   const { replace: _replace, name, size_mb, cpu, memory_mb, start_cmd, ready_cmd } = fields
-  const [row] = await insertBuild(
-    pool,
-    id,
-    workspaceId,
-    agent.info.agent_id,
-    control.lock.number,
-    name,
-    size_mb,
-    bytes,
-  ).catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error
-    throw new ApiError('templateExists', { detail: 'a build of this name has not ended' }, { cause: error })
-  })
-  if (row === undefined) throw new Error('insert gave no row')
+  const row = await addBuild(control, { id, workspaceId, agentId: agent.info.agent_id }, { name, size_mb, bytes })
   const commands = { ...(start_cmd !== undefined && { start_cmd }), ...(ready_cmd !== undefined && { ready_cmd }) }
   try {
     await beginOnAgent(agent.client, { id, name, size_mb, cpu, memory_mb, ...commands }, workspaceId, requestId)
   } catch (error) {
     await removeBuild(pool, id)
-    if (error instanceof AgentRefused && error.status === 429)
-      throw new ApiError('tooManyBuilds', error.body, { cause: error })
-    if (error instanceof AgentRefused && error.status === 507)
-      throw new ApiError('templateStorage', {}, { cause: error })
-    throw refusalOf(error)
+    throw explainBuildRefusal(error) ?? refusalOf(error)
   }
   return row
+}
+
+/** @throws ApiError 409: a build of the name has not ended */
+export async function addBuild(
+  { database, lock }: Control,
+  { id, workspaceId, agentId }: { readonly id: BuildId; readonly workspaceId: string; readonly agentId: string },
+  { name, size_mb, bytes }: Pick<BuildRow, 'name' | 'size_mb' | 'bytes'>,
+): Promise<BuildRow> {
+  const [row] = await insertBuild(database.pool, id, workspaceId, agentId, lock.number, name, size_mb, bytes).catch(
+    (error: unknown) => {
+      if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error
+      throw new ApiError('templateExists', { detail: 'a build of this name has not ended' }, { cause: error })
+    },
+  )
+  if (row === undefined) throw new Error('insert gave no row')
+  return row
+}
+
+/** What an agent says of a build that it does not take; `undefined` for what it says of all else, too. */
+export function explainBuildRefusal(error: unknown): ApiError | undefined {
+  if (!(error instanceof AgentRefused)) return undefined
+  if (error.status === 429) return new ApiError('tooManyBuilds', error.body, { cause: error })
+  return error.status === 507 ? new ApiError('templateStorage', {}, { cause: error }) : undefined
 }

@@ -12,6 +12,12 @@ export const insertBuild = statement<
    values ($1, $2, $3, $4, $5, $6, $7, 'queued', 'waiting') returning ${BUILD_COLUMNS}`,
 )
 
+/** What its agent says of what it has taken. */
+export const setBuildSource = statement<BuildRow, [id: string, sizeMb: number, bytes: number]>(
+  'set-build-source',
+  `update template_builds set size_mb = $2, bytes = $3 where id = $1 returning ${BUILD_COLUMNS}`,
+)
+
 /** One that its agent never took. */
 export const removeBuild = statement<never, [id: string]>(
   'remove-build',
@@ -34,6 +40,8 @@ export const buildsOfWorkspace = statement<BuildRow, [workspaceId: string, name:
 export interface OpenBuildRow {
   readonly id: string
   readonly agent_id: string
+  /** 0 where its agent's answer was lost. */
+  readonly size_mb: number
   /** @see isAbandoned */
   readonly is_abandoned: boolean
 }
@@ -41,7 +49,7 @@ export interface OpenBuildRow {
 /** Those that have not ended. */
 export const openBuilds = statement<OpenBuildRow, [deadlineSeconds: number]>(
   'open-builds',
-  `select b.id, b.agent_id, ${isAbandoned('b', '$1')} as is_abandoned from template_builds b where b.ended_at is null`,
+  `select b.id, b.agent_id, b.size_mb, ${isAbandoned('b', '$1')} as is_abandoned from template_builds b where b.ended_at is null`,
 )
 
 /** Of one that has not ended. */

@@ -6,7 +6,7 @@ import { listBuilds } from '../agents/build-calls.ts'
 import type { Fleet } from '../agents/fleet.ts'
 import type { Database } from '../db/database.ts'
 import { transaction } from '../db/transaction.ts'
-import { endBuild, openBuilds, setBuildProgress } from './build-statements.ts'
+import { endBuild, openBuilds, setBuildProgress, setBuildSource } from './build-statements.ts'
 import { putTemplate } from './template-statements.ts'
 
 /** Seconds after which a build that its agent does not know was never begun, or is lost. */
@@ -33,8 +33,9 @@ async function settleOfAgent(
   rows: Awaited<ReturnType<typeof openBuilds>>,
 ): Promise<void> {
   const builds = new Map((await listBuilds(client, randomUUID())).map((build) => [build.id, build]))
-  for (const { id, is_abandoned: isAbandoned } of rows) {
+  for (const { id, size_mb: sizeMb, is_abandoned: isAbandoned } of rows) {
     const build = builds.get(id)
+    if (build !== undefined && sizeMb === 0) await setBuildSource(pool, id, build.size_mb, build.bytes)
     if (build !== undefined) await settleBuild(pool, agentId, build)
     else if (isAbandoned) {
       const error = 'waiting: the build was lost; start it again'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { AgentBuild, BuildOnAgentBody } from '@offshoot/contract/agent-build'
+import type { AgentBuild, BuildOnAgentBody, TemplateOfSandboxBody } from '@offshoot/contract/agent-build'
 import type { Handled } from './handled.ts'
 
 const DONE = { status: 'done', stage: 'done', percent: 100, error: null } as const
@@ -13,6 +13,10 @@ export class FakeBuilds {
   /** Workspaces by the templates that are there. */
   readonly templates = new Map<string, string>()
   readonly bodies = new Map<string, BuildOnAgentBody>()
+  /** What was asked of sandboxes. */
+  readonly ofSandboxes = new Map<string, TemplateOfSandboxBody>()
+  /** What a sandbox that is to become a template answers instead. */
+  refusal: Handled | undefined
 
   finish(id: string, failed?: string): void {
     const build = this.builds.get(id)
@@ -76,6 +80,9 @@ export function answerBuilds(state: FakeBuilds, { method, path, workspaceId, bod
     state.templates.delete(id)
     return { status: 204 }
   }
+  if (kind === 'sandboxes' && method === 'POST' && logs === 'template') {
+    return ofSandbox(state, body as TemplateOfSandboxBody, workspaceId ?? '')
+  }
   if (kind !== 'builds') return undefined
   if (method === 'POST') return begin(state, body as BuildOnAgentBody, workspaceId ?? '')
   if (method === 'GET' && id === '') return { status: 200, body: { builds: [...state.builds.values()] } }
@@ -101,10 +108,18 @@ function begin(state: FakeBuilds, body: BuildOnAgentBody, workspaceId: string): 
     error: null,
     started_at: new Date().toISOString(),
     ended_at: null,
+    size_mb: body.size_mb,
     bytes: upload.bytes,
     template: null,
   }
   state.builds.set(body.id, build)
   state.bodies.set(body.id, body)
   return { status: 202, body: build }
+}
+
+function ofSandbox(state: FakeBuilds, asked: TemplateOfSandboxBody, workspaceId: string): Handled {
+  if (state.refusal !== undefined) return state.refusal
+  state.ofSandboxes.set(asked.id, asked)
+  state.uploads.set(asked.id, { bytes: 4096, sha256: '' })
+  return begin(state, { id: asked.id, name: asked.name, size_mb: 64, cpu: 1, memory_mb: 512 }, workspaceId)
 }

@@ -57,6 +57,9 @@ function form(fields: Record<string, string>, order: 'before' | 'after' = 'befor
   return data
 }
 
+const cut = (head: string, name = 'rootfs') =>
+  `--x\r\n${head}Content-Disposition: form-data; name="${name}"; filename="r.tar"\r\n\r\nhalf of what`
+
 const json = (fields: Record<string, unknown>) => JSON.stringify({ rootfs: ROOTFS.toString('base64'), ...fields })
 
 async function begun(fields: Record<string, string> = {}): Promise<string> {
@@ -166,8 +169,6 @@ describe('POST /v1/templates/build', () => {
     expect(await send('x', { 'content-type': 'multipart/form-data' })).toMatchObject({ status: 400 })
   })
 
-  const cut = (head: string, name = 'rootfs') =>
-    `--x\r\n${head}Content-Disposition: form-data; name="${name}"; filename="r.tar"\r\n\r\nhalf of what`
   const cutForms: Record<string, () => string> = {
     'in the archive': () => cut(''),
     'in the archive, after its fields': () =>

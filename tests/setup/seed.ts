@@ -21,7 +21,7 @@ export async function layOutFromSeed(
   imagesDir: string,
   templates: readonly string[] | null,
 ): Promise<void> {
-  const seed = await seedOf(imagesDir, templates?.includes('base') === false ? 'minimal' : 'minimal,base')
+  const seed = await seedOf(imagesDir, seededWith(templates))
   const agent = join(dataDir, 'agent')
   await mkdir(agent, { recursive: true, mode: 0o711 })
   await copy(
@@ -33,6 +33,11 @@ export async function layOutFromSeed(
     agent,
     '--link',
   )
+}
+
+function seededWith(templates: readonly string[] | null): string {
+  if (templates?.includes('postgres-16') === true) return 'minimal,postgres-16'
+  return templates?.includes('base') === false ? 'minimal' : 'minimal,base'
 }
 
 async function copy(paths: readonly string[], into: string, ...flags: readonly string[]): Promise<void> {

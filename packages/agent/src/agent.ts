@@ -24,6 +24,7 @@ import { Pool } from './pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './pool/make-spare.ts'
 import { Admission } from './sandboxes/admission.ts'
 import { takeUpAllBackground } from './sandboxes/background-watch.ts'
+import { comeBack } from './sandboxes/come-back.ts'
 import { guestsWithVms } from './sandboxes/guests-with-vms.ts'
 import type { Host } from './sandboxes/host.ts'
 import { recover } from './sandboxes/recover.ts'
@@ -117,6 +118,7 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
     slots,
     network,
     networkReason: reason,
+    boot: { kernel: images.kernel, initramfs: images.initramfs },
     withTap: images.withTap,
     sandboxes: new Map(),
     log,
@@ -200,6 +202,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
   host.pool.start()
+  for (const sandbox of host.sandboxes.values()) if (sandbox.manifest.cold) comeBack(host, sandbox)
   const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
   const builds = new Builds({ host, images, worker: () => smallest, stopping })
   await builds.recover()

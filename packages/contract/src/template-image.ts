@@ -21,6 +21,11 @@ export const templateImage = z.strictObject({
   start_cmd: z.string().min(1).nullable(),
   /** Run under `sh -c` as root at the bake, repeatedly until it exits 0: proves that the image works. */
   ready_cmd: z.string().min(1).nullable(),
+  /**
+   * The disk of its sandboxes outlives their VMs: what a guest has synced is on the host's disk, and a sandbox whose VM ends
+   * is booted from its disk again.
+   */
+  durable: z.boolean().optional(),
   /** What people call it, where its name is an id. */
   title: z.string().optional(),
   /** Where there is no `start_cmd`: the command that the image names itself, with its arguments. It may fail. */

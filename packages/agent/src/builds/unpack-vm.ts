@@ -84,6 +84,8 @@ async function start(
       preload: host.dir.preload,
       machine: worker.machine,
       bake: worker.folder,
+      boot: null,
+      isDurable: false,
       checkpoint: null,
       layers: host.layers,
       volumes: [

@@ -88,7 +88,7 @@ export async function captureDisk(
   try {
     await attachLayer(vm, next, options, deadline)
     await freezeDisk(vm, next, deadline)
-    await options.layers.adopt(vm.folder, chainOf(vm))
+    await adoptFrozen(vm, options.layers)
     return chainOf(vm).layers
   } catch (error) {
     // As above.
@@ -113,7 +113,7 @@ async function captureRunning(vm: Vm, next: LayerId, options: Capture, deadline:
     isReleased = options.leave === 'as-before'
     await frozen
     const pausedMs = performance.now() - startedAt
-    await options.layers.adopt(vm.folder, chainOf(vm))
+    await adoptFrozen(vm, options.layers)
     return { memory, pausedMs }
   } catch (error) {
     if (!vm.hasEnded && !isReleased) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
@@ -124,7 +124,7 @@ async function captureRunning(vm: Vm, next: LayerId, options: Capture, deadline:
 async function captureStopped(vm: Vm, next: LayerId, options: Capture, deadline: Deadline) {
   const memory = await saveAll(vm, next, options, deadline)
   await freezeDisk(vm, next, deadline)
-  await options.layers.adopt(vm.folder, chainOf(vm))
+  await adoptFrozen(vm, options.layers)
   return { memory, pausedMs: 0 }
 }
 
@@ -155,6 +155,17 @@ async function freezeDisk(vm: Vm, next: LayerId, deadline: Deadline): Promise<vo
   vm.disk = { active: next, layers: [...layers, active] }
 }
 
+async function adoptFrozen(vm: Vm, layers: Layers): Promise<void> {
+  await layers.adopt(vm.folder, chainOf(vm))
+  if (vm.noteDisk !== null) await layers.sync()
+}
+
+/** Until QEMU writes to it, a disk with the new layer on top is the disk without it. */
+async function noteNext(vm: Vm, next: LayerId): Promise<void> {
+  const { active, layers } = chainOf(vm)
+  await vm.noteDisk?.({ active: next, layers: [...layers, active] })
+}
+
 async function attachLayer(
   vm: Vm,
   id: LayerId,
@@ -167,10 +178,11 @@ async function attachLayer(
     driver: 'qcow2',
     'node-name': nodeOfLayer(id),
     file,
-    cache: { 'no-flush': true },
+    cache: { 'no-flush': vm.noteDisk === null },
     backing: null,
   } as const
   await vm.qmp.execute('blockdev-add', node, deadline)
+  await noteNext(vm, id)
 }
 
 /** QEMU writes in its own folder only; what it made there is believed to be nothing but bytes. */
@@ -202,6 +214,7 @@ async function undoLayer(vm: Vm, next: LayerId): Promise<void> {
   const deadline = Deadline.after(UNDO_MS, 'removal of a layer')
   // A freeze whose answer did not come in time may have happened; the layer is then adopted by the next capture.
   vm.disk = await readDiskChain(vm.qmp, deadline)
+  await vm.noteDisk?.(vm.disk)
   if (vm.disk.active === next) return
   // It may not have come so far.
   await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(next) }, deadline).catch(() => undefined)

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { BAKE_NODE } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
+import type { DiskChain } from './disk-chain.ts'
 import { nodeOfLayer } from './layer-id.ts'
 
 const JOB = 'flatten'
@@ -62,11 +63,22 @@ async function stream(vm: Vm, deadline: Deadline, onProgress?: (share: number) =
     stopListening()
   }
   if (!isComplete) throw outcome
-  vm.disk = { active: disk.active, layers: [] }
+  const flat = { active: disk.active, layers: [] }
+  await noteFlat(vm, flat, deadline)
+  vm.disk = flat
   // QEMU keeps what was named on its command line; from the top down, each is then used by nobody.
   for (const id of disk.layers.toReversed()) {
     await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(id) }, deadline)
   }
+}
+
+/** A stop of the CPUs is what flushes a disk: until it has, a durable one still needs the layers that were copied. */
+async function noteFlat(vm: Vm, flat: DiskChain, deadline: Deadline): Promise<void> {
+  if (vm.noteDisk === null) return
+  const { running } = await vm.qmp.execute('query-status', {}, deadline)
+  await vm.qmp.execute('stop', {}, deadline)
+  if (running) await vm.qmp.execute('cont', {}, deadline)
+  await vm.noteDisk(flat)
 }
 
 async function untilGone(vm: Vm, deadline: Deadline, onProgress?: (share: number) => void): Promise<void> {

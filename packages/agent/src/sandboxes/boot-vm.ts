@@ -18,12 +18,15 @@ export const MAX_PROCESSES = 128
 export const QEMU_LOG = 'qemu.log'
 
 /** What a VM is to be, and where. */
-export interface VmPlace extends Pick<Manifest, 'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'devices'> {
+export interface VmPlace extends Pick<
+  Manifest,
+  'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'devices' | 'durable'
+> {
   /** Holds QEMU's log, and its working directory, which must not be there yet. */
   readonly folder: string
 }
 
-export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'> {
+export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'>, Partial<Pick<Restore, 'boot'>> {
   /** Block devices for volumes that the guest has had. */
   readonly known: readonly MachineDevice[]
 }
@@ -35,7 +38,7 @@ export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'> {
 export async function bootVm(
   host: Host,
   place: VmPlace,
-  { known, ...from }: BootFrom,
+  { known, boot = null, ...from }: BootFrom,
   deadline: Deadline,
 ): Promise<Vm> {
   const folder = join(place.folder, VM_FOLDER)
@@ -58,6 +61,8 @@ export async function bootVm(
       logPath: join(place.folder, QEMU_LOG),
       confinement: { uid },
       tap: tapOf(host, place.slot),
+      isDurable: place.durable,
+      boot,
       ...from,
     },
     deadline,

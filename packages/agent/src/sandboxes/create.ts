@@ -8,6 +8,7 @@ import { announceBirth } from './announce-state.ts'
 import type { Host } from './host.ts'
 import { writeManifest, type Manifest } from './manifest.ts'
 import { refusal } from './refusal.ts'
+import { noteDisk } from './note-disk.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from './sandbox.ts'
 import type { Seed } from './seed.ts'
@@ -77,6 +78,7 @@ function register(host: Host, { id, workspaceId, seed, settings, lineage, volume
     guest_ip: null,
     boot_ms: null,
     boot_mode: null,
+    cold: false,
     qemu: null,
   }
   const sandbox = new Sandbox(content, host)
@@ -101,6 +103,7 @@ async function keepRunning(
     qemu: vm.process,
   }
   try {
+    await noteDisk(host, sandbox, vm)
     await writeManifest(host.dir.sandbox(sandbox.id), running)
     await announceBirth(host, sandbox, running)
   } catch (error) {

@@ -49,7 +49,13 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     await host.checkpoints.seal(captured, checkpointOrigin(sandbox), host.machines.of(sandbox.manifest), deadline)
     const snapMs = Math.round(performance.now() - startedAt)
     const memMib = Math.ceil(captured.memoryBytes / 1024 / 1024)
-    const manifest: Manifest = { ...sandbox.manifest, status: 'hibernated', layers: [...captured.layers], qemu: null }
+    const manifest: Manifest = {
+      ...sandbox.manifest,
+      status: 'hibernated',
+      cold: false,
+      layers: [...captured.layers],
+      qemu: null,
+    }
     await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }), 'power-cut')
   } catch (error) {
     await rm(folder, { recursive: true, force: true })

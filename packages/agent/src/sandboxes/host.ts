@@ -12,6 +12,7 @@ import type { Snapshots } from '../snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { BuiltTemplates } from '../templates/built-templates.ts'
 import type { Volumes } from '../volumes/volumes.ts'
+import type { BootFiles } from '../vm/restore.ts'
 import type { Machines } from '../vm/machines.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -39,6 +40,8 @@ export interface Host {
   /** `null` where the host gives guests no way out, for this reason. */
   readonly network: GuestNetwork | null
   readonly networkReason: string | null
+  /** What is booted where a guest has no memory to be restored. */
+  readonly boot: BootFiles
   /** The program that lets QEMU inherit a TAP. */
   readonly withTap: string
   readonly sandboxes: Map<SandboxId, Sandbox>

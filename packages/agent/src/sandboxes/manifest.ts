@@ -53,6 +53,10 @@ const manifest = z.object({
   layers: z.array(layerId),
   /** Its block devices for volumes; those it holds are nobody else's to write as long as it is not `failed`. */
   devices: z.array(machineDevice).default([]),
+  /** Its disk outlives its VM: see `template-image.ts`. */
+  durable: z.boolean().default(false),
+  /** While `hibernated`: it has no memory, so that it is booted from its disk. */
+  cold: z.boolean().default(false),
   qemu: z.object({ pid: z.int(), startTicks: z.int() }).nullable(),
 })
 export type Manifest = z.infer<typeof manifest>

@@ -10,8 +10,10 @@ import { readIdleMs } from './activity-file.ts'
 import { announceState } from './announce-state.ts'
 import { finishRemoval } from './delete.ts'
 import { announce, type Host } from './host.ts'
+import { keepDisk } from './keep-disk.ts'
 import { limitVm } from './limit-vm.ts'
 import { writeManifest, type Manifest } from './manifest.ts'
+import { noteDisk } from './note-disk.ts'
 import { removeTraces } from './remove-traces.ts'
 import { NO_SLOT } from './slots.ts'
 import { Sandbox } from './sandbox.ts'
@@ -82,6 +84,7 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
     await settleVm(host, sandbox, vm, deadline)
     await announceState(host, sandbox)
     sandbox.vm = vm
+    await noteDisk(host, sandbox, vm)
     limitVm(host, manifest.slot, vm) // its agent may not have come to it
     watchVm(host, sandbox, vm)
     host.log.info({ sandbox_id: sandbox.id, pid: process.pid }, 'VM adopted')
@@ -93,17 +96,19 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
 }
 
 async function fail(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
+  if (await keepDisk(host, sandbox, () => announceLoss(host, sandbox, why))) return
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   releaseVolumes(host, sandbox)
-  if (host.events.position(sandbox.id)?.type !== 'vm.died') {
-    if (why === 'ended') await announceDeath(host, sandbox, null, 'SIGKILL')
-    else {
-      const message = 'the VM was gone when its agent started'
-      await announce(host, sandbox, { type: 'recover.orphaned', message, metadata: {} })
-    }
-  }
+  await announceLoss(host, sandbox, why)
   await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
   await host.cgroups?.remove(sandbox.manifest.slot)
+}
+
+async function announceLoss(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
+  if (host.events.position(sandbox.id)?.type === 'vm.died') return
+  if (why === 'ended') return announceDeath(host, sandbox, null, 'SIGKILL')
+  const message = 'the VM was gone when its agent started'
+  await announce(host, sandbox, { type: 'recover.orphaned', message, metadata: {} })
 }
 
 function isSame(process: ProcessIdentity, noted: ProcessIdentity | null): boolean {

@@ -20,7 +20,7 @@ const AT_ONCE = 16
  * |-------------|------|--------------------------------------------------------------------|
  * | running     | yes  | adopted: runs, its user processes too (or ended: failed, `vm.died`) |
  * | paused      | yes  | adopted: stands still (or ended: failed, `vm.died`)                |
- * | both        | no   | failed, `recover.orphaned`                                         |
+ * | both        | no   | failed, `recover.orphaned`; a durable one is then hibernated, cold |
  * | hibernated  | any  | stays; its QEMU was ending, or belongs to a wake that was not answered for |
  * | creating    | any  | removed: nobody was answered                                       |
  * | deleting    | any  | removed: `sandbox.deleted` unless logged                           |

@@ -9,7 +9,10 @@ import type { Manifest } from './manifest.ts'
 
 /** What a new sandbox begins as. */
 export interface Seed {
-  readonly manifest: Pick<Manifest, 'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot' | 'run_as'>
+  readonly manifest: Pick<
+    Manifest,
+    'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot' | 'run_as' | 'durable'
+  >
   /** Block devices for volumes that its guest has had, as the new sandbox has them. */
   readonly devices: readonly MachineDevice[]
   readonly guestIp: string | null
@@ -31,6 +34,7 @@ export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
       layers: [],
       from_snapshot: null,
       run_as: runAsOf(image),
+      durable: image.durable ?? false,
     },
     guestIp: manifest.guest_ip,
     devices: [],
@@ -42,9 +46,9 @@ export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
 
 /** @param folder of the snapshot's checkpoint, whole or just captured */
 export function seedOfSnapshot(record: SnapshotRecord, folder: string, bootMode: 'snapshot' | 'fork'): Seed {
-  const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices, run_as } = record
+  const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices, run_as, durable } = record
   return {
-    manifest: { template, bake, cpu, memory_mb, layers, from_snapshot: id, run_as },
+    manifest: { template, bake, cpu, memory_mb, layers, from_snapshot: id, run_as, durable },
     guestIp: guest_ip,
     devices: (bootMode === 'fork' ? inherited : emptied)(devices),
     bootMode,

@@ -23,6 +23,8 @@ export async function stageSnapshot(
   folder: string,
   onStaged: (captured: Captured) => void,
 ): Promise<Captured> {
+  // What it had in memory is gone: it is to have some again first.
+  if (sandbox.manifest.cold) await sandbox.wake()
   return sandbox.change(async (cancelled) => {
     const deadline = Deadline.after(CAPTURE_MS, `checkpoint of ${sandbox.id}`, cancelled)
     const isHibernated = sandbox.manifest.status === 'hibernated'

@@ -37,7 +37,7 @@ export function snapshotOf(
   id: SnapshotId,
   origin: SnapshotRecord['origin'],
 ): SnapshotRecord {
-  const { template, bake, cpu, memory_mb, guest_ip, devices, run_as } = manifest
+  const { template, bake, cpu, memory_mb, guest_ip, devices, run_as, durable } = manifest
   return {
     id,
     workspace_id: manifest.workspace_id,
@@ -53,6 +53,7 @@ export function snapshotOf(
     layers: [...layers],
     devices,
     run_as,
+    durable,
   }
 }
 

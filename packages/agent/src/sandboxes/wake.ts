@@ -7,10 +7,12 @@ import type { Greet } from '../vm/restore.ts'
 import type { Vm } from '../vm/vm.ts'
 import { wokenDraft } from './announce-state.ts'
 import { takeUpAllBackground } from './background-watch.ts'
-import { bootVm } from './boot-vm.ts'
+import { bootFromDisk } from './boot-from-disk.ts'
+import { bootVm, type BootFrom } from './boot-vm.ts'
 import { commitChange } from './commit-change.ts'
 import type { Host } from './host.ts'
 import type { Manifest } from './manifest.ts'
+import { noteDisk } from './note-disk.ts'
 import { refusal } from './refusal.ts'
 import type { Sandbox } from './sandbox.ts'
 import { writesVolumes } from './sandbox-volumes.ts'
@@ -20,6 +22,8 @@ import { vmIn } from './stopping.ts'
 import { watchVm } from './watch-vm.ts'
 
 const RESTORE_MS = 30_000
+/** Milliseconds for a boot, and for what the template starts. */
+const BOOT_MS = 90_000
 const KILL_MS = 10_000
 
 /**
@@ -61,25 +65,25 @@ async function restoreHibernated(
   cancelled: AbortSignal,
 ): Promise<void> {
   const { id } = sandbox
-  const deadline = Deadline.after(RESTORE_MS, `wake of ${id}`, cancelled)
+  const { cold } = sandbox.manifest
+  const deadline = Deadline.after(cold ? BOOT_MS : RESTORE_MS, `wake of ${id}`, cancelled)
   const folder = host.dir.hibernation(id)
-  const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
-  await rm(host.dir.vm(id), { recursive: true, force: true })
-  const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
   const guestIp = placeAnew(host, sandbox)
   const greet = greetingOf(host, sandbox, guestIp)
-  const isWriting = writesVolumes(sandbox.manifest)
-  const vm = await bootVm(
-    host,
-    { ...sandbox.manifest, folder: host.dir.sandbox(id) },
-    { checkpoint, known: sandbox.manifest.devices, greet: isWriting ? null : greet },
-    deadline,
-  )
+  const isWriting = writesVolumes(sandbox.manifest) && !cold
+  const from = cold
+    ? await bootFromDisk(host, sandbox)
+    : await restoreFrom(host, folder, isWriting ? null : greet, deadline)
+  await rm(host.dir.vm(id), { recursive: true, force: true })
+  const place = { ...sandbox.manifest, folder: host.dir.sandbox(id) }
+  const vm = await bootVm(host, place, { ...from, known: sandbox.manifest.devices }, deadline)
   sandbox.vm = vm
   try {
+    await noteDisk(host, sandbox, vm)
     const manifest: Manifest = {
       ...sandbox.manifest,
       status: 'running',
+      cold: false,
       layers: [],
       guest_ip: guestIp,
       qemu: vm.process,
@@ -96,6 +100,16 @@ async function restoreHibernated(
   if (isWriting) await continueCommitted(vm, greet, deadline)
   // Only now: until here it could have been tried again. What is mapped of it stays until the VM ends.
   await rm(folder, { recursive: true, force: true })
+}
+
+async function restoreFrom(
+  host: Host,
+  folder: string,
+  greet: Greet | null,
+  deadline: Deadline,
+): Promise<Omit<BootFrom, 'known'>> {
+  const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
+  return { checkpoint: { folder, layers: layers.map((layer) => layer.id) }, greet }
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { Vm } from '../vm/vm.ts'
+import { comeBack } from './come-back.ts'
 import { announce, type Host } from './host.ts'
+import { keepDisk } from './keep-disk.ts'
 import { writeManifest } from './manifest.ts'
 import type { Sandbox } from './sandbox.ts'
 import { releaseVolumes } from './sandbox-volumes.ts'
@@ -22,8 +24,13 @@ async function fail(
   // What ends a VM on purpose has taken it away from its sandbox before.
   if (sandbox.vm !== vm || sandbox.leaving.signal.aborted) return
   sandbox.vm = null
-  sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   await vm.detach()
+  const wasRunning = sandbox.manifest.status === 'running'
+  if (await keepDisk(host, sandbox, () => announceDeath(host, sandbox, exitCode, signal))) {
+    if (wasRunning) comeBack(host, sandbox)
+    return
+  }
+  sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   releaseVolumes(host, sandbox)
   await announceDeath(host, sandbox, exitCode, signal)
   await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)

@@ -26,6 +26,7 @@ const snapshotRecord = agentSnapshot.extend({
   /** Block devices that its guest had for volumes. */
   devices: z.array(machineDevice).default([]),
   run_as: runAs,
+  durable: z.boolean().default(false),
 })
 export type SnapshotRecord = z.infer<typeof snapshotRecord>
 
@@ -47,6 +48,14 @@ export function snapshotRecordPath(folder: string): string {
 }
 
 export function showSnapshot(record: SnapshotRecord): AgentSnapshot {
-  const { bake: _bake, guest_ip: _ip, layers: _layers, devices: _devices, run_as: _runAs, ...shown } = record
+  const {
+    bake: _bake,
+    guest_ip: _ip,
+    layers: _layers,
+    devices: _devices,
+    run_as: _runAs,
+    durable: _durable,
+    ...shown
+  } = record
   return shown
 }

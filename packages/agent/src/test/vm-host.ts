@@ -106,6 +106,8 @@ export class VmHost {
       logPath: join(sandbox, 'qemu.log'),
       confinement: { uid: this.uid },
       tap: null,
+      boot: null,
+      isDurable: false,
     }
   }
 

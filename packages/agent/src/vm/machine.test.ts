@@ -22,6 +22,19 @@ describe('the command line', () => {
     )
   })
 
+  it('flushes only the disk of which that is asked', () => {
+    const [layer] = BOOT_DISK
+    const memory = { path: 'memory', isShared: false }
+    const nodes = (isFlushed: boolean) =>
+      machineArguments(machine, memory, layer === undefined ? [] : [{ ...layer, isFlushed }]).filter((argument) =>
+        argument.startsWith('driver=qcow2'),
+      )
+    expect([nodes(false), nodes(true)]).toEqual([
+      [expect.stringContaining('cache.no-flush=on')],
+      [expect.not.stringContaining('no-flush')],
+    ])
+  })
+
   it('tells a guest under TCG the speed of the counter, and one under KVM nothing', () => {
     expect(bootArguments(machine, 'k', 'i').at(-1)).toContain('tsc_early_khz=2600000 tsc=reliable')
     expect(bootArguments({ ...machine, accelerator: 'kvm' }, 'k', 'i').at(-1)).not.toContain('tsc')

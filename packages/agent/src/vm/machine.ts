@@ -67,6 +67,8 @@ export interface DiskNode {
   readonly isReadOnly: boolean
   /** The node below; `null`: as the file says. */
   readonly backing: string | null
+  /** What the guest flushes is flushed to the host's disk. */
+  readonly isFlushed?: boolean
 }
 
 /** The disk of a guest that is booted: one layer, which says itself what is below it. */
@@ -168,12 +170,17 @@ function memoryBackend(memoryMib: number, { path, isShared }: MemoryFile): strin
 }
 
 /**
- * No flush: a guest whose host loses power is lost with its memory, so what it wrote need not reach the disk before the
- * agent makes it durable (a checkpoint does).
+ * No flush, where it is not asked for: a guest whose host loses power is lost with its memory, so what it wrote need not reach
+ * the disk before the agent makes it durable (a checkpoint does).
  */
-function blockNode({ name, path, isReadOnly, backing }: DiskNode): string {
-  const file = `driver=qcow2,node-name=${name},file.driver=file,file.filename=${escape(path)},cache.no-flush=on`
-  return [file, ...(isReadOnly ? ['read-only=on'] : []), ...(backing === null ? [] : [`backing=${backing}`])].join(',')
+function blockNode({ name, path, isReadOnly, backing, isFlushed = false }: DiskNode): string {
+  const file = `driver=qcow2,node-name=${name},file.driver=file,file.filename=${escape(path)}`
+  return [
+    file,
+    ...(isFlushed ? [] : ['cache.no-flush=on']),
+    ...(isReadOnly ? ['read-only=on'] : []),
+    ...(backing === null ? [] : [`backing=${backing}`]),
+  ].join(',')
 }
 
 /** QEMU's option syntax doubles a comma inside a value. */

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -14,6 +14,7 @@ import type { Confinement, TapGiver } from './confinement.ts'
 import { describeEnd, launch, type InheritedFile } from './launch.ts'
 import {
   BAKE_NODE,
+  bootArguments,
   descriptorArguments,
   descriptorPath,
   FIRST_FILE_FD,
@@ -40,8 +41,12 @@ export interface Restore {
   /** Folder of the bake. */
   readonly bake: string
   /** What to lay over the bake; `null`: nothing, it starts as the template does. */
-  readonly checkpoint: { readonly folder: string; readonly layers: readonly LayerId[] } | null
+  readonly checkpoint: { readonly folder: string | null; readonly layers: readonly LayerId[] } | null
   readonly layers: Pick<Layers, 'path'>
+  /** The guest is booted from its disk, with nothing in memory; `null`: it is restored. */
+  readonly boot: BootFiles | null
+  /** See `DiskNode.isFlushed`. */
+  readonly isDurable: boolean
   /** Those that the guest gets, and those that it had where the checkpoint was made. Paths are ours. */
   readonly volumes: readonly VolumeDevice[]
   /** QEMU's working directory; it belongs to the VM's user already. */
@@ -52,6 +57,16 @@ export interface Restore {
   /** `null`: the guest is loaded and stands still. */
   readonly greet: Greet | null
 }
+
+/** What a guest boots, wherever its disk is. */
+export interface BootFiles {
+  readonly kernel: string
+  readonly initramfs: string
+}
+
+/** Their names in the VM's folder: the folders they are in may be closed to its user. */
+const KERNEL = 'vmlinuz'
+const INITRAMFS = 'initramfs.cpio.gz'
 
 /** Says to the guest what must be said before anything else is let through: its new identity, or that it may go on. */
 export type Greet = (vm: Vm, deadline: Deadline) => Promise<void>
@@ -68,7 +83,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   const { args, files, env } = inheritance(options, disk, await stateFile(options))
   const launched = await launch({
     qemu: options.qemu,
-    args: [...args, ...restoreArguments(), ...(greet === null ? ['-S'] : [])],
+    args: [...args, ...(await beginning(options)), ...(greet === null ? ['-S'] : [])],
     folder,
     logPath,
     confinement,
@@ -91,10 +106,19 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   }
 }
 
+/** Of a guest: what is in its memory, or what it boots. */
+async function beginning({ boot, folder, machine }: Restore): Promise<string[]> {
+  if (boot === null) return restoreArguments()
+  await copyFile(boot.kernel, join(folder, KERNEL))
+  await copyFile(boot.initramfs, join(folder, INITRAMFS))
+  for (const name of [KERNEL, INITRAMFS]) await chmod(join(folder, name), 0o444)
+  return bootArguments(machine, KERNEL, INITRAMFS)
+}
+
 /** The device state to load: as it was saved, but for devices that it does not know. */
 async function stateFile({ checkpoint, volumes, bake, folder }: Restore): Promise<string> {
   const { state, volumesState } = bakeFiles(bake)
-  const saved = checkpoint === null ? state : checkpointFiles(checkpoint.folder).state
+  const saved = checkpoint?.folder == null ? state : checkpointFiles(checkpoint.folder).state
   if (!volumes.some(({ isNew }) => isNew)) return saved
   const path = join(folder, 'state')
   await writeFile(path, addVolumes(await readFile(saved), await readFile(volumesState), volumes), { flag: 'wx' })
@@ -102,9 +126,10 @@ async function stateFile({ checkpoint, volumes, bake, folder }: Restore): Promis
 }
 
 /** The files that QEMU inherits, and the command line and variables that name their descriptors. */
-function inheritance({ machine, folder, checkpoint, layers, volumes, bake }: Restore, disk: DiskChain, state: string) {
+function inheritance(options: Restore, disk: DiskChain, state: string) {
+  const { machine, folder, checkpoint, layers, volumes, bake, isDurable: isFlushed } = options
   const { memory, disk: bakeDisk } = bakeFiles(bake)
-  const own = checkpoint === null ? null : checkpointFiles(checkpoint.folder)
+  const own = checkpoint?.folder == null ? null : checkpointFiles(checkpoint.folder)
   const files: InheritedFile[] = [state, memory, ...(own === null ? [] : [own.pages, own.runs])]
   const env = {
     GUEST_MEMORY_PATH: INHERITED_MEMORY,
@@ -121,7 +146,7 @@ function inheritance({ machine, folder, checkpoint, layers, volumes, bake }: Res
   for (const id of disk.layers) {
     nodes.push(layerNode(id, { path: inherit(layers.path(id)), isReadOnly: true }, nodes))
   }
-  nodes.push(layerNode(disk.active, { path: fileOfLayer(disk.active), isReadOnly: false }, nodes))
+  nodes.push(layerNode(disk.active, { path: fileOfLayer(disk.active), isReadOnly: false, isFlushed }, nodes))
   const devices = volumes.map(({ path, ...device }) => {
     if (path === null) return { ...device, path }
     return { ...device, path: inherit(device.isReadOnly ? path : { writable: path }) }
@@ -130,7 +155,7 @@ function inheritance({ machine, folder, checkpoint, layers, volumes, bake }: Res
   return { args: [...machineArguments(machine, memoryFile, nodes, devices), ...descriptors], files, env }
 }
 
-function layerNode(id: LayerId, file: Pick<DiskNode, 'path' | 'isReadOnly'>, below: readonly DiskNode[]): DiskNode {
+function layerNode(id: LayerId, file: Omit<DiskNode, 'name' | 'backing'>, below: readonly DiskNode[]): DiskNode {
   return { name: nodeOfLayer(id), ...file, backing: below.at(-1)?.name ?? null }
 }
 

@@ -75,6 +75,7 @@ function describe(recipe: Recipe, version: string, root: Pick<RootFolder, 'packa
     disk_mb: recipe.disk_mb,
     start_cmd: recipe.start_cmd,
     ready_cmd: recipe.ready_cmd,
+    ...(recipe.durable !== undefined && { durable: recipe.durable }),
     description: recipe.description,
     packages: root.packages,
   })

@@ -1,0 +1,28 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { readChain, writeChain } from './chain-file.ts'
+import { newLayerId } from './layer-id.ts'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'offshoot-chain-'))
+})
+afterEach(async () => rm(folder, { recursive: true }))
+
+it('gives the chain that was noted last', async () => {
+  for (const layers of [[], [newLayerId(), newLayerId()]]) {
+    const chain = { active: newLayerId(), layers }
+    await writeChain(folder, chain)
+    expect(await readChain(folder)).toEqual(chain)
+  }
+})
+
+it('gives none where none was noted, or what is there is no chain', async () => {
+  expect(await readChain(folder)).toBeNull()
+  for (const content of ['', '{"active":"../../x","layers":[]}', `{"active":"${newLayerId()}"}`]) {
+    await writeFile(join(folder, 'chain.json'), content)
+    expect(await readChain(folder)).toBeNull()
+  }
+})

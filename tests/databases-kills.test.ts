@@ -1,0 +1,111 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { connected, type Database, options } from './setup/database.ts'
+import { Ledger } from './setup/ledger.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
+
+const ROUNDS = Number(process.env['OFFSHOOT_DATABASE_KILLS'] ?? 3)
+const WRITERS = 4
+const ROUND_MS = 90_000
+/** What is killed, one after the other; QEMU's turn comes first, and in all of them. */
+const VICTIMS = [
+  ['machine'],
+  ['machine', 'agent', 'edge', 'control'],
+  ['agent'],
+  ['machine', 'agent'],
+  ['edge'],
+  ['machine'],
+  ['control'],
+] as const
+const DAMAGE = `select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = relnamespace and nspname = 'public',
+  lateral (select bt_index_check(c.oid, true) where relkind = 'i') checked`
+
+let offshoot: Offshoot
+let database: Database
+
+beforeAll(async () => {
+  offshoot = await Offshoot.start('databases-kills', { templates: ['postgres-16'] })
+  const { status, text, body } = await offshoot.request('POST', '/v1/databases', { body: {} })
+  if (status !== 201) throw new Error(text)
+  database = body as Database
+})
+afterAll(async () => {
+  await offshoot?.destroy()
+})
+
+async function kill(victim: 'machine' | 'agent' | 'edge' | 'control'): Promise<void> {
+  if (victim !== 'machine') {
+    const process_ = await offshoot.service(victim)
+    if (process_ !== null) process.kill(process_.pid, 'SIGKILL')
+    return
+  }
+  for (const { pid } of await offshoot.virtualMachines()) process.kill(pid, 'SIGKILL')
+}
+
+/** Whoever asks is let in, by and by. */
+async function reached(of = database): Promise<pg.Client> {
+  return until(
+    'the database to be reached',
+    async () => {
+      const client = new pg.Client(options(of.connection_url))
+      client.on('error', () => undefined)
+      try {
+        await client.connect()
+        await client.query('select 1')
+        return client
+      } catch {
+        await client.end().catch(() => undefined)
+        return null
+      }
+    },
+    ROUND_MS,
+  )
+}
+
+/** Entries without a gap, a balance that agrees with them, and every page and index in order. */
+async function expectWhole(client: pg.Client): Promise<void> {
+  const torn = `select b.writer from balances b left join ledger l using (writer) group by b.writer, entries
+    having count(entry) <> entries or coalesce(max(entry), 0) <> entries`
+  expect((await client.query(torn)).rows).toEqual([])
+  expect((await client.query(DAMAGE)).rowCount).toBeGreaterThan(0)
+  const heap = `select * from verify_heapam('ledger') union all select * from verify_heapam('balances')`
+  expect((await client.query(heap)).rows).toEqual([])
+}
+
+it(
+  `keeps what it has acknowledged through ${ROUNDS} kills, and is there again by itself`,
+  async () => {
+    const ledger = await Ledger.open(database.connection_url, WRITERS)
+    const seconds: string[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const victims = VICTIMS[round % VICTIMS.length] ?? ['machine']
+      const before = ledger.acknowledged
+      await until('entries', () => ledger.acknowledged > before + 20, ROUND_MS)
+      const killedAt = performance.now()
+      await Promise.all(victims.map(kill))
+      const client = await reached()
+      seconds.push(`${victims.join('+')} ${((performance.now() - killedAt) / 1000).toFixed(1)}`)
+      expect(await ledger.missing(client)).toEqual([])
+      await client.end()
+    }
+    if (ROUNDS > VICTIMS.length)
+      console.log(`${ledger.acknowledged} commits; seconds until reached: ${seconds.join(', ')}`)
+    // Both change what the disk consists of.
+    const { status, body } = await offshoot.request('POST', `/v1/databases/${database.id}/branch`, { body: {} })
+    expect(status).toBe(201)
+    const branch = body as Database
+    await offshoot.request('POST', `/v1/sandboxes/${database.id}/hibernate`)
+    await (await reached()).end()
+    await Promise.all([kill('machine'), kill('agent')])
+    await (await reached()).end()
+    await (await reached(branch)).end()
+    await ledger.close()
+    await connected(database.connection_url, async (client) => {
+      expect(await ledger.missing(client)).toEqual([])
+    })
+    for (const { connection_url: url } of [database, branch]) await connected(url, expectWhole)
+    await offshoot.healthy()
+  },
+  ROUND_MS * (ROUNDS + 2),
+)

@@ -4,7 +4,7 @@ import { APP_COLUMNS, type AppRow } from './app-row.ts'
 /** Of one workspace. */
 export const MAX_APPS = 100
 
-/** No row: the workspace has {@link MAX_APPS}. Fails with a violation of a unique index when name or host is taken. */
+/** After `lockAccount`, in its transaction. No row: the workspace has {@link MAX_APPS}. Fails with a violation of a unique index when name or host is taken. */
 export const insertApp = statement<
   AppRow,
   [

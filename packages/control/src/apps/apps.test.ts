@@ -208,8 +208,13 @@ describe('apps', () => {
     await harness.pool.query(
       `insert into apps (id, workspace_id, name, git_url, git_branch, env, port, max_instances, auto_deploy, idle_timeout_seconds)
        select gen_random_uuid(), $1, 'app ' || n, 'https://x', 'main', '', 1, 1, false, 60 from generate_series(1, $2) n`,
-      [many.workspaceId, MAX_APPS],
+      [many.workspaceId, MAX_APPS - 1],
     )
+    const answers = await Promise.all(Array.from({ length: 12 }, async () => create({}, many)))
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      201,
+      ...Array.from({ length: 11 }, () => 429),
+    ])
     expect(await create({}, many)).toMatchObject({
       status: 429,
       body: { error: 'max apps reached', max: MAX_APPS, active: MAX_APPS },

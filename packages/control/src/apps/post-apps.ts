@@ -13,6 +13,9 @@ import type { Control } from '../control.ts'
 import { callerOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
 import { resourceIdOf } from '../idempotency/idempotency.ts'
+import { transaction } from '../db/transaction.ts'
+import { lockAccount } from '../limits/account-statements.ts'
+import { accountOfWorkspace } from '../limits/admit-sandboxes.ts'
 import { workspaceSlug } from '../orgs/org-statements.ts'
 import { sealEnvironment } from './app-environment.ts'
 import { appRemains } from './app-remains.ts'
@@ -54,30 +57,36 @@ export function postApps(app: FastifyInstance, control: Control): void {
 
 async function createApp(control: Control, workspaceId: WorkspaceId, id: string, body: CreateAppBody): Promise<AppRow> {
   const { pool } = control.database
+  await accountOfWorkspace(pool, workspaceId, control.config.limits.default_plan)
   const [workspace] = await workspaceSlug(pool, workspaceId)
   if (workspace === undefined) throw new ApiError('notFound')
   const env = sealEnvironment(control.appSecrets, body.env ?? {})
+  // A transaction each: a violated index ends the one it happens in.
   const insert = (host: string | null) =>
-    insertApp(
-      pool,
-      id,
-      workspaceId,
-      body.name,
-      host,
-      body.git_url,
-      body.git_branch ?? DEFAULT_BRANCH,
-      body.framework ?? null,
-      body.runtime || null,
-      body.install_command || null,
-      body.build_command || null,
-      body.start_command || null,
-      body.root_directory || null,
-      env,
-      body.port ?? DEFAULT_APP_PORT,
-      body.max_instances ?? 1,
-      body.auto_deploy ?? false,
-      body.idle_timeout_seconds ?? DEFAULT_APP_IDLE_SECONDS,
-    )
+    transaction(pool, async (client) => {
+      // Those who come at the same time are counted one after the other.
+      await lockAccount(client, workspaceId)
+      return insertApp(
+        client,
+        id,
+        workspaceId,
+        body.name,
+        host,
+        body.git_url,
+        body.git_branch ?? DEFAULT_BRANCH,
+        body.framework ?? null,
+        body.runtime || null,
+        body.install_command || null,
+        body.build_command || null,
+        body.start_command || null,
+        body.root_directory || null,
+        env,
+        body.port ?? DEFAULT_APP_PORT,
+        body.max_instances ?? 1,
+        body.auto_deploy ?? false,
+        body.idle_timeout_seconds ?? DEFAULT_APP_IDLE_SECONDS,
+      )
+    })
   const [row] = await insert(hostOfName(body.name, workspace.slug))
     // Somebody else was first to have that host: it has none then.
     .catch((error: unknown) => (takenIndex(error) === HOST_INDEX ? insert(null) : Promise.reject(error)))

@@ -1,4 +1,5 @@
 import { ApiError } from '@offshoot/contract/errors'
+import { METHODS } from './method-not-allowed.ts'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /** Fastify's own refusals, as ours. */
@@ -24,7 +25,12 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 
 export function registerErrors(app: FastifyInstance): void {
   app.setErrorHandler(answerError)
-  app.setNotFoundHandler((request, reply) => answerError(new ApiError('notFound'), request, reply))
+  app.setNotFoundHandler((request, reply) => {
+    // Methods that no route takes, such as PROPFIND, have no routes that would refuse them.
+    if (METHODS.includes(request.method)) return answerError(new ApiError('notFound'), request, reply)
+    reply.header('allow', METHODS.filter((each) => each !== 'TRACE').join(', '))
+    return answerError(new ApiError('methodNotAllowed'), request, reply)
+  })
 }
 
 function asApiError(error: unknown, request: FastifyRequest): ApiError {

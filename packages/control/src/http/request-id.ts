@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 
 export const REQUEST_ID = 'x-request-id'
@@ -17,5 +18,8 @@ export function requestId(request: IncomingMessage): string {
 export function registerRequestId(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID, request.id)
+    // Node would refuse it by itself (RFC 9112, 3.2), without a body and without the id.
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
+      throw new ApiError('invalidField', { error: 'host required' })
   })
 }

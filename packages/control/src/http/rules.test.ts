@@ -64,14 +64,25 @@ describe('rules for every route', () => {
       expect(agent.requests.map(({ requestId }) => requestId)).toEqual(expect.arrayContaining(['create-1', 'exec-1']))
     })
 
-    it('is on the answer to what is not HTTP', async () => {
-      const text = await new Promise<string>((resolve, reject) => {
-        const socket = connect(Number(new URL(control.url).port), '127.0.0.1', () => socket.end('NONSENSE\r\n\r\n'))
+    const answerTo = (request: string) =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connect(Number(new URL(control.url).port), '127.0.0.1', () => socket.end(request))
         let received = ''
         socket.on('data', (part) => (received += part))
         socket.on('end', () => resolve(received))
         socket.on('error', reject)
       })
+
+    it('is on the answer to a request that names no host', async () => {
+      const text = await answerTo('GET /version HTTP/1.1\r\nX-Request-Id: mine\r\nConnection: close\r\n\r\n')
+      expect(text).toMatch(/^HTTP\/1\.1 400 /)
+      expect(text).toMatch(/\r\nx-request-id: mine\r\n/)
+      expect(text).toMatch(/\{"error":"host required"\}$/)
+      expect(await answerTo('GET /version HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /)
+    })
+
+    it('is on the answer to what is not HTTP', async () => {
+      const text = await answerTo('NONSENSE\r\n\r\n')
       expect(text).toMatch(/^HTTP\/1\.1 400 /)
       expect(text).toMatch(/\r\nx-request-id: [0-9a-f-]{36}\r\n/)
       expect(text).toMatch(/\{"error":"bad request"\}$/)
@@ -99,6 +110,7 @@ describe('rules for every route', () => {
     ['DELETE', '/v1/templates', 'GET, HEAD, OPTIONS'],
     ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
     ['POST', '/v1/me', 'GET, HEAD, OPTIONS'],
+    ['PROPFIND', '/v1/me', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
   ])('answers 405 in JSON to %s %s', async (method, path, allow) => {
     const { status, body, headers } = await call(control.url, method, path)
     expect({ status, body }).toEqual({ status: 405, body: { error: 'method not allowed' } })

@@ -94,6 +94,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
       shouldUpgradeCallback: isWebSocketUpgrade,
       headersTimeout: HEAD_TIMEOUT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
+      requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
       reply.header(REQUEST_ID, request.id)

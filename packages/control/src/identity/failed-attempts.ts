@@ -1,6 +1,9 @@
-/** Failures that one address may have at once, and those it regains in a second: a guess of a key has 1 chance in 2^190. */
-const BURST = 100
-const PER_SECOND = 5
+/**
+ * Failures that one address may have at once, and those it regains in a second. Generous: a guess of a key has 1 chance in
+ * 2^190, and whoever tries every route with an outdated key, or sits with others behind one address, is to hear 401.
+ */
+export const FAILURES_AT_ONCE = 500
+const PER_SECOND = 20
 /** Addresses kept; those that failed longest ago go first. */
 const MAX_KEPT = 10_000
 
@@ -28,7 +31,9 @@ export class FailedAttempts {
 
   #left(key: string, nowMs: number): number {
     const bucket = this.#buckets.get(key)
-    return bucket === undefined ? BURST : Math.min(BURST, bucket.left + ((nowMs - bucket.atMs) / 1000) * PER_SECOND)
+    return bucket === undefined
+      ? FAILURES_AT_ONCE
+      : Math.min(FAILURES_AT_ONCE, bucket.left + ((nowMs - bucket.atMs) / 1000) * PER_SECOND)
   }
 }
 

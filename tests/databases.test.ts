@@ -165,7 +165,7 @@ describe('the broker', () => {
   it('refuses', async () => {
     expect(await broker(database, 'v1/query', { sql: 'selec 1' })).toMatchObject({
       status: 400,
-      body: { error: 'syntax error at or near "selec"', code: '42601', position: '1' },
+      body: { error: 'syntax error at or near "selec"', code: '42601', detail: null, hint: null, position: '1' },
     })
     for (const [path, body, status] of [
       ['v1/query', { sql: 'select pg_sleep(60)', timeout_ms: 100 }, 408],

@@ -19,7 +19,7 @@ export const billingSync = z.object({
   credit_usd: z.number(),
   /** In this month, up to now. */
   cost_usd_used: z.number(),
-  /** When the provider was last asked; `null` if never. */
-  synced_at: z.string().nullable(),
+  /** RFC 3339: when this was last made equal to what the provider says; now, where there is no provider to ask. */
+  synced_at: z.string(),
 })
 export type BillingSync = z.infer<typeof billingSync>

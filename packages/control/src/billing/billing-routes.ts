@@ -87,7 +87,7 @@ async function standing(control: Control, workspaceId: WorkspaceId): Promise<Bil
     subscription_status: account.subscription_status,
     credit_usd: usd((PLANS[account.plan].monthlyCreditMicroUsd ?? 0) + granted_micro_usd),
     cost_usd_used: usd(used_micro_usd),
-    synced_at: account.synced_at?.toISOString() ?? null,
+    synced_at: (account.synced_at ?? new Date()).toISOString(),
   }
 }
 

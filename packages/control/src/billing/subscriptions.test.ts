@@ -262,7 +262,7 @@ describe('subscriptions', () => {
       subscription_status: null,
       credit_usd: 5.4,
       cost_usd_used: 0,
-      synced_at: null,
+      synced_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     })
     const answers = [
       await post('/v1/billing/checkout', { plan: 'pro' }, unpaid.url),

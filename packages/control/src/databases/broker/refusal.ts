@@ -22,8 +22,8 @@ export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof ApiError) throw error
   if (!(error instanceof pg.DatabaseError)) throw new ApiError('agentUnreachable', {}, { cause: error })
-  const { code, detail, hint, position, severity, schema, table, column, constraint } = error
+  const { code, detail = null, hint = null, position = null, severity, schema, table, column, constraint } = error
+  // `undefined` stays away from JSON; what is specified is there, `null` where the server says nothing.
   const fields = { code, detail, hint, position, severity, schema, table, column, constraint }
-  const known = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-  return new Refusal(code === QUERY_CANCELED ? 408 : 400, error.message, known)
+  return new Refusal(code === QUERY_CANCELED ? 408 : 400, error.message, fields)
 }

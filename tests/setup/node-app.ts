@@ -3,6 +3,7 @@ const server = (version: string) => `
 const { createHash } = require('node:crypto')
 const server = require('node:http').createServer((request, response) => {
   console.log('asked for ' + request.url)
+  if (request.url === '/slow') return setTimeout(() => response.end(require('node:os').hostname()), 2000)
   response.end(JSON.stringify({ version: '${version}', url: request.url, secret: process.env.SECRET, built: require('./built.json') }))
 })
 server.on('upgrade', (request, socket) => {

@@ -6,6 +6,12 @@ import { z } from 'zod'
  */
 export const EDGE_APPS_PATH = '/internal/apps'
 
+/** What an edge tells control: `POST /internal/apps/load` with {@link edgeLoad}; 204. */
+export const EDGE_LOAD_PATH = '/internal/apps/load'
+
+/** Requests at the same time that one instance of an app is to answer: for more than that it gets another. */
+export const REQUESTS_PER_INSTANCE = 10
+
 export const edgeApp = z.object({
   /** The label of its address. */
   id: z.string(),
@@ -15,8 +21,12 @@ export const edgeApp = z.object({
   state: z.enum(['none', 'building', 'live']),
   /** That the version which serves listens on. */
   port: z.int(),
-  /** The sandboxes that serve; none unless `live`. */
+  /** The sandboxes that serve, the one that was built first; none unless `live`. */
   sandbox_ids: z.array(z.string()),
+  /** How many that may become. */
+  max_instances: z.int().min(1),
+  /** Whether a visitor stays with the instance that answered first. */
+  is_sticky: z.boolean(),
 })
 export type EdgeApp = z.infer<typeof edgeApp>
 
@@ -24,3 +34,17 @@ export const edgeAppGone = z.object({ id: z.string() })
 
 /** Data of `event: all`. */
 export const edgeApps = z.array(edgeApp)
+
+/** Of apps that may have several instances and are asked for just now. */
+export const edgeLoad = z.object({
+  apps: z
+    .array(
+      z.object({
+        id: z.uuid(),
+        /** Instances that are needed for the requests under way. */
+        needed: z.int().min(1).max(1_000),
+      }),
+    )
+    .max(10_000),
+})
+export type EdgeLoad = z.infer<typeof edgeLoad>

@@ -55,6 +55,9 @@ import { unusedSnapshots } from './reaping/unused-snapshots.ts'
 import { settleBuilds } from './templates/settle-builds.ts'
 import { SandboxPlaces } from './sandboxes/sandbox-places.ts'
 import { SandboxReads } from './sandboxes/sandbox-reads.ts'
+import { replaceUnhealthy } from './scaling/instance-health.ts'
+import { Scaler } from './scaling/scaler.ts'
+import { settleInstances } from './scaling/settle-instances.ts'
 
 /** What a control process is made of; every route and job is given it. */
 export interface Control {
@@ -89,6 +92,7 @@ export interface Control {
   /** Streams to callers that nothing ends by itself. */
   readonly openStreams: OpenStreams
   readonly deployer: Deployer
+  readonly scaler: Scaler
   readonly appChanges: AppChanges
   /** `null` where the operator has set none up. */
   readonly gitProvider: GitProvider | null
@@ -131,9 +135,11 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     log,
     isReady: () => fleet.reachable.length > 0,
   })
+  const scaler = new Scaler(log)
   const appChanges = new AppChanges(config.database, log)
   const stop = async () => {
     await deployer.stop()
+    await scaler.stop()
     await appChanges.stop()
     for (const job of jobs) job.stop()
     await brokerConnections.close()
@@ -179,6 +185,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     payments,
     openStreams: new OpenStreams(),
     deployer,
+    scaler,
     appChanges,
     gitProvider,
     gitCredentials: gitProvider === null ? NO_CREDENTIALS : installationCredentials(database.pool, gitProvider),
@@ -214,6 +221,8 @@ function startBackground({ database, fleet, events, credit, payments }: Backgrou
     { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
     { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },
     { what: 'old versions of apps', everyMs: 1_000, run: () => settleOldVersions({ database, fleet }, log) },
+    { what: 'further instances of apps', everyMs: 1_000, run: () => settleInstances({ database, fleet }, log) },
+    { what: 'health of instances', everyMs: 5_000, run: () => replaceUnhealthy({ database, fleet }, log) },
     { what: 'lost versions of apps', everyMs: 2_000, run: () => replaceLostVersions(pool, log) },
     { what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) },
   ]

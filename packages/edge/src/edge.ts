@@ -1,8 +1,10 @@
 import type { EdgeConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import { Agent } from './agents/agent.ts'
+import { AppLoad } from './apps/app-load.ts'
 import { AppPlaces } from './apps/app-places.ts'
 import { followApps } from './apps/follow-apps.ts'
+import { reportLoad } from './apps/report-load.ts'
 import { followAgent } from './agents/follow-agent.ts'
 import { Places } from './agents/places.ts'
 import { openCertificates } from './certificates/certificates.ts'
@@ -35,8 +37,9 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     concurrent: config.limits.concurrent,
   })
   const apps = new AppPlaces()
+  const load = new AppLoad((id) => places.known(id)?.status === 'running')
   const stopped = new AbortController()
-  const preview = new Preview({ suffix, places, apps, pools, limits, wakeMs, trustsForwarded, log })
+  const preview = new Preview({ suffix, places, apps, load, pools, limits, wakeMs, trustsForwarded, log })
   const certificates = await openCertificates(config, log, stopped.signal)
   const front = new Front({
     maxConnections: config.limits.connections,
@@ -48,7 +51,8 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   const databases = databaseFront(config, { places, certificates, wakeMs, log })
   const following = agents.map((agent) => followAgent(agent, places, log, stopped.signal))
   if (config.control !== undefined) {
-    following.push(followApps({ control: config.control, places: apps, log }, stopped.signal))
+    const options = { control: config.control, places: apps, log }
+    following.push(followApps(options, stopped.signal), reportLoad({ ...options, load }, stopped.signal))
   }
   const stop = async () => {
     stopped.abort()

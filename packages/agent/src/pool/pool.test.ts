@@ -104,9 +104,10 @@ it('gives one up for who needs its memory, and says when there is none', async (
 })
 
 it('gives up the one that is being made, and the memory of those that are being removed', async () => {
-  const make: PoolOptions['make'] = (_seed, cancelled) =>
-    new Promise((_resolve, reject) => cancelled.addEventListener('abort', () => reject(cancelled.reason as Error)))
-  const pool = poolOf({ make })
+  const pool = poolOf({
+    make: (_seed, cancelled) =>
+      new Promise((_resolve, reject) => cancelled.addEventListener('abort', () => reject(cancelled.reason as Error))),
+  })
   await ask(pool, 1)
   expect(await pool.giveUp()).toBe(true)
   expect(await pool.giveUp()).toBe(false)

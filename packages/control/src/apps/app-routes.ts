@@ -6,8 +6,9 @@ import { getApp } from './get-app.ts'
 import { getApps } from './get-apps.ts'
 import { patchApp } from './patch-app.ts'
 import { postApps } from './post-apps.ts'
+import { postEdgeLoad } from './post-edge-load.ts'
 
-/** Everything under `/v1/apps`, and what edges are told of it. */
+/** Everything under `/v1/apps`, and what edges are told of it, and tell. */
 export function appRoutes(app: FastifyInstance, control: Control): void {
-  for (const route of [postApps, getApps, getApp, patchApp, deleteApp, getEdgeApps]) route(app, control)
+  for (const route of [postApps, getApps, getApp, patchApp, deleteApp, getEdgeApps, postEdgeLoad]) route(app, control)
 }

@@ -9,7 +9,10 @@ export const edgeApps = statement<EdgeApp, [ids: readonly string[] | null]>(
        when exists (select from app_deployments p where p.app_id = a.id and p.status in ('queued', 'building', 'deploying'))
          then 'building'
        else 'none' end as state,
-     case when d.sandbox_id is null then '{}'::text[] else array[d.sandbox_id::text] end as sandbox_ids
+     case when d.sandbox_id is null then '{}'::text[] else array[d.sandbox_id::text] || array(
+       select i.id::text from app_instances i where i.deployment_id = d.id and i.status = 'serving' order by i.created_at
+     ) end as sandbox_ids,
+     a.max_instances, coalesce(d.is_sticky, false) as is_sticky
    from apps a left join app_deployments d on d.id = a.active_deployment_id
    where a.deletion_due_at is null and ($1::uuid[] is null or a.id = any($1))`,
 )

@@ -1,15 +1,10 @@
-import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { EDGE_APPS_PATH } from '@offshoot/contract/edge-app'
-import { ApiError } from '@offshoot/contract/errors'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { jwtVerify } from 'jose'
+import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
-import { bearerToken } from '../http/bearer-token.ts'
+import { admitEdge } from './admit-edge.ts'
 import { edgeApps } from './edge-app-statements.ts'
 
 const HEARTBEAT_MS = 15_000
-/** Seconds by which the clocks of two hosts may differ. */
-const CLOCK_TOLERANCE_SECONDS = 5
 
 /** `GET /internal/apps`, for edges: where each app is served, and every change of it. No part of the API. */
 export function getEdgeApps(app: FastifyInstance, control: Control): void {
@@ -27,19 +22,6 @@ export function getEdgeApps(app: FastifyInstance, control: Control): void {
     forget()
     feed.stop()
   })
-}
-
-/** @throws ApiError 404 without an edge's credential: to others there is no such route */
-async function admitEdge({ config }: Control, request: FastifyRequest): Promise<void> {
-  if (config.edge_secret === undefined) throw new ApiError('notFound')
-  const key = Buffer.from(config.edge_secret, 'base64')
-  const options = { algorithms: ['HS256'], requiredClaims: ['exp'], clockTolerance: CLOCK_TOLERANCE_SECONDS }
-  try {
-    const { protectedHeader } = await jwtVerify(bearerToken(request), key, options)
-    if (protectedHeader.kid !== EDGE_KEY_ID) throw new Error('signed for somebody else')
-  } catch (error) {
-    throw new ApiError('notFound', {}, { cause: error })
-  }
 }
 
 /** Reads what has changed, one question at a time however fast it changes, and sends it. */

@@ -81,6 +81,7 @@ create table "app_deployments" (
   created_at timestamp(3) with time zone not null default now(),
   started_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
+  is_sticky boolean not null default false,
   constraint app_deployments_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'building'::text, 'deploying'::text, 'live'::text, 'failed'::text, 'superseded'::text]))),
   constraint app_deployments_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(id) ON DELETE CASCADE,
   constraint app_deployments_pkey PRIMARY KEY (id)
@@ -97,6 +98,25 @@ CREATE INDEX app_deployments_sandbox_idx ON public.app_deployments USING btree (
 CREATE UNIQUE INDEX app_deployments_queued_idx ON public.app_deployments USING btree (app_id) WHERE (status = 'queued'::text);
 
 CREATE UNIQUE INDEX app_deployments_under_way_idx ON public.app_deployments USING btree (app_id) WHERE (status = ANY (ARRAY['building'::text, 'deploying'::text]));
+
+create table "app_instances" (
+  id uuid not null,
+  app_id uuid not null,
+  deployment_id uuid not null,
+  creator integer not null,
+  status text not null,
+  needed_at timestamp with time zone not null default now(),
+  drain_until timestamp with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint app_instances_status_check CHECK ((status = ANY (ARRAY['starting'::text, 'serving'::text, 'draining'::text]))),
+  constraint app_instances_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(id) ON DELETE CASCADE,
+  constraint app_instances_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES app_deployments(id) ON DELETE CASCADE,
+  constraint app_instances_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX app_instances_app_idx ON public.app_instances USING btree (app_id);
+
+CREATE INDEX app_instances_deployment_idx ON public.app_instances USING btree (deployment_id);
 
 create table "apps" (
   id uuid not null,

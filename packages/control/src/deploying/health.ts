@@ -15,7 +15,7 @@ const PAUSE_MS = 50
 const BROKEN_STATUS = 500
 
 /**
- * Asks the app for its first page as a visitor would, from outside, until it has answered three times in a row.
+ * Asks the app for its first page as a visitor would, from outside, until it has answered three times in a row, or `wanted` times.
  * @param look throws when there is no more reason to wait
  * @throws DeployFailure
  */
@@ -23,11 +23,12 @@ export async function untilHealthy(
   shell: GuestShell,
   port: number,
   deadline: Deadline,
-  look: () => Promise<void>,
+  look: () => Promise<void> = async () => undefined,
+  wanted = PASSES,
 ): Promise<void> {
   let passes = 0
   let last = 'no answer'
-  while (passes < PASSES) {
+  while (passes < wanted) {
     const problem = await check(shell, port, deadline)
     passes = problem === null ? passes + 1 : 0
     if (problem !== null) {
@@ -35,7 +36,7 @@ export async function untilHealthy(
       last = problem
       await look()
     }
-    if (passes < PASSES) await delay(PAUSE_MS)
+    if (passes < wanted) await delay(PAUSE_MS)
   }
 }
 

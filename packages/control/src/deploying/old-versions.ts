@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Remover } from '../agents/agent-or-retired.ts'
 import { AgentRefused } from '../agents/agent-failure.ts'
-import { move, readLifecycle } from '../agents/sandbox-calls.ts'
+import { move } from '../agents/sandbox-calls.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { draining, letOldVersionsGo, setDrained } from '../deployments/deployment-statements.ts'
 import { LEASE_SECONDS, type Reaping } from '../reaping/reaper.ts'
@@ -11,12 +11,11 @@ import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
 import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 import { retryDeletion } from '../sandboxes/sandbox-statements.ts'
+import { isQuiet } from './is-quiet.ts'
 import { claimUnnamed } from './unnamed-statements.ts'
 
 /** Versions that are looked after at one look. */
 const AT_ONCE = 100
-/** Seconds without anything under way after which a version that does not serve any more may sleep. */
-const QUIET_SECONDS = 1
 
 /** Versions that no longer serve: asleep once what they had begun to answer is over, and gone when there are newer ones. */
 export async function settleOldVersions(remover: Remover, log: Logger): Promise<void> {
@@ -33,11 +32,8 @@ async function putToSleep(remover: Remover, row: DeploymentRow & { readonly is_o
   const { pool } = remover.database
   const [sandbox] = row.sandbox_id === null ? [] : await sandboxById(pool, row.sandbox_id)
   if (sandbox?.status === 'running') {
-    const client = liveAgent(remover, sandbox)
-    const subject = subjectOf(sandbox, randomUUID())
-    const { idle_seconds: idleSeconds } = await readLifecycle(client, subject)
-    if (idleSeconds < QUIET_SECONDS && !row.is_over) return
-    await move(client, subject, 'hibernate').catch((error: unknown) => {
+    if (!row.is_over && !(await isQuiet(remover, sandbox))) return
+    await move(liveAgent(remover, sandbox), subjectOf(sandbox, randomUUID()), 'hibernate').catch((error: unknown) => {
       // Paused, or gone meanwhile: there is nothing to put to sleep.
       if (!(error instanceof AgentRefused) || (error.status !== 404 && error.status !== 409)) throw error
     })

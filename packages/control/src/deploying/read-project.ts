@@ -31,6 +31,8 @@ const settings = z.object({
   start_command: command,
   /** Folder with the files of a static site, below the one that is built. */
   output_directory: z.string().max(1024).optional(),
+  /** Whether a visitor stays with one instance of several. */
+  sticky: z.boolean().default(false),
 })
 export type ProjectSettings = z.infer<typeof settings>
 
@@ -76,7 +78,7 @@ export function parseProject(listing: string): Project {
   return {
     folder: after('folder ')[0] ?? SOURCE_FOLDER,
     entries: new Set(after('entry ')),
-    settings: parseFile(files, 'offshoot.json', settings) ?? {},
+    settings: parseFile(files, 'offshoot.json', settings) ?? settings.parse({}),
     packageJson: parseFile(files, 'package.json', packageJson),
     procfile: files.get('Procfile') ?? null,
   }

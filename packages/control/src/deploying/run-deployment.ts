@@ -15,6 +15,7 @@ import {
   nameSandbox,
   setCommit,
   setDeploying,
+  setSticky,
 } from '../deployments/deployment-statements.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { liveAgent } from '../sandboxes/live-agent.ts'
@@ -95,6 +96,7 @@ async function buildAndStart(deploying: Deploying): Promise<void> {
   await mustBeOurs(setCommit(control.database.pool, deploying.row.id, deploying.creator, commit))
   const project = await readProject(shell, app.root_directory ?? '', deadline)
   const plan = planBuild(app, project)
+  await mustBeOurs(setSticky(control.database.pool, deploying.row.id, deploying.creator, project.settings.sticky))
   log.say(`framework: ${plan.framework}`)
   const env = openEnvironment(control.appSecrets, app)
   await build(deploying, shell, plan, project, env)

@@ -30,7 +30,7 @@ export async function wakeVersion({
   const subject = { id: sandbox.id, workspaceId: app.workspace_id, requestId: shell.requestId }
   try {
     await move(shell.client, subject, 'wake')
-    await untilHealthy(shell, taken.port, deadline.within(HEALTHY_MS, 'wake'), async () => undefined)
+    await untilHealthy(shell, taken.port, deadline.within(HEALTHY_MS, 'wake'))
     return shell
   } catch (error) {
     deadline.throwIfOver()

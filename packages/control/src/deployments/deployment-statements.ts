@@ -92,20 +92,28 @@ export const nameSandbox = statement<{ id: string }, [id: string, creator: numbe
 export const takeSandbox = statement<{ sandbox_id: string; port: number }, [id: string, creator: number]>(
   'take-deployment-sandbox',
   `with kept as (
-     select k.id as kept_id, k.sandbox_id as kept_sandbox, k.port as kept_port from app_deployments k
+     select k.id as kept_id, k.sandbox_id as kept_sandbox, k.port as kept_port, k.is_sticky as kept_is_sticky
+     from app_deployments k
      join app_deployments o on o.id = $1 and o.origin_id = k.origin_id and k.id <> o.id
      join sandboxes s on s.id = k.sandbox_id and s.status in ('running', 'hibernated')
      where k.status = 'superseded' order by k.number desc limit 1 for update of k
    ), left_behind as (
      update app_deployments k set sandbox_id = null, drain_until = null from kept where k.id = kept_id
    )
-   update app_deployments d set sandbox_id = kept_sandbox, port = kept_port from kept where ${MINE}
+   update app_deployments d set sandbox_id = kept_sandbox, port = kept_port, is_sticky = kept_is_sticky
+   from kept where ${MINE}
    returning d.sandbox_id, d.port`,
 )
 
 export const setCommit = statement<{ id: string }, [id: string, creator: number, commit: string]>(
   'set-deployment-commit',
   `update app_deployments d set git_commit = $3 where ${MINE} returning id`,
+)
+
+/** As the repository says. */
+export const setSticky = statement<{ id: string }, [id: string, creator: number, isSticky: boolean]>(
+  'set-deployment-sticky',
+  `update app_deployments d set is_sticky = $3 where ${MINE} returning id`,
 )
 
 export const setDeploying = statement<{ id: string }, [id: string, creator: number]>(

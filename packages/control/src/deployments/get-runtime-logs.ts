@@ -1,5 +1,5 @@
 import { logsFollowQuery } from '@offshoot/contract/deployment'
-import { logLine } from '@offshoot/contract/log'
+import { logLine, type LogLine } from '@offshoot/contract/log'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { AppRow } from '../apps/app-row.ts'
@@ -7,8 +7,8 @@ import { appById } from '../apps/app-statements.ts'
 import { findApp } from '../apps/find-app.ts'
 import type { Control } from '../control.ts'
 import { parseWith } from '../http/body.ts'
-import { sandboxById } from '../sandboxes/sandbox-statements.ts'
-import { deploymentOfApp } from './deployment-statements.ts'
+import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
+import { servingSandboxes } from '../scaling/instance-statements.ts'
 import { sendLines, type SentLines, wantsEventStream } from './line-stream.ts'
 
 /** Milliseconds for the log of a sandbox. */
@@ -17,7 +17,7 @@ const ANSWER_MS = 15_000
 const MAX_LINES = 10_000
 const lines = z.array(logLine)
 
-/** `GET /v1/apps/{id}/runtime-logs`: what the version that serves has said, as text, or followed over every version that comes. */
+/** `GET /v1/apps/{id}/runtime-logs`: what the instances of the version that serves have said, as text, or followed over every version that comes. */
 export function getRuntimeLogs(app: FastifyInstance, control: Control): void {
   app.get('/v1/apps/:id/runtime-logs', {
     config: {
@@ -46,45 +46,63 @@ export function getRuntimeLogs(app: FastifyInstance, control: Control): void {
 
 /** Positions count lines of the version that serves, from 1; another version begins anew. */
 function follower(control: Control, { id }: AppRow, requestId: string) {
+  const seen = new Map<string, number>()
   let active: string | null = null
-  let seen = 0
+  let position = 0
   return async (after: string): Promise<SentLines> => {
     const [app] = await appById(control.database.pool, id)
     if (app === undefined) return { lines: [], isOver: true }
-    if (app.active_deployment_id !== active) {
-      seen = active === null ? Number(after) : 0
-      active = app.active_deployment_id
-    }
-    const said = await runtimeLines(control, app, requestId).catch(() => [])
-    const fresh = said.slice(seen).map((text, at) => ({ id: String(seen + at + 1), text }))
-    seen = Math.max(seen, said.length)
-    return { lines: fresh, isOver: false }
+    const said = await saidBySandbox(control, app, requestId).catch(() => [])
+    const isNew = app.active_deployment_id !== active
+    // Whoever comes back has had these.
+    const skipped = active === null ? Number(after) : 0
+    if (isNew) position = 0
+    active = app.active_deployment_id
+    const fresh = said.flatMap(({ sandboxId, lines: all }) => {
+      const from = seen.get(sandboxId) ?? 0
+      seen.set(sandboxId, Math.max(from, all.length))
+      return all.slice(from)
+    })
+    const told = inOrder(fresh).map((text) => ({ id: String((position += 1)), text }))
+    return { lines: isNew ? told.slice(skipped) : told, isOver: false }
   }
 }
 
-/** What commands in the background have written in the sandbox that serves: the app itself. */
 async function runtimeLines(control: Control, app: AppRow, requestId: string): Promise<string[]> {
-  const { pool } = control.database
-  if (app.active_deployment_id === null) return []
-  const [deployment] = await deploymentOfApp(pool, app.active_deployment_id, app.id)
-  if (deployment === undefined || deployment.sandbox_id === null) return []
-  const [sandbox] = await sandboxById(pool, deployment.sandbox_id)
-  const agent = sandbox && control.fleet.byId(sandbox.agent_id)
-  if (sandbox === undefined || agent === undefined) return []
+  const said = await saidBySandbox(control, app, requestId)
+  return inOrder(said.flatMap(({ lines: all }) => all)).slice(-MAX_LINES)
+}
+
+function inOrder(all: readonly LogLine[]): string[] {
+  return all.toSorted((a, b) => (a.ts < b.ts ? -1 : Number(a.ts > b.ts))).map(({ line }) => line)
+}
+
+/** What commands in the background have written in each sandbox that serves: the app itself. */
+async function saidBySandbox(control: Control, app: AppRow, requestId: string) {
+  const sandboxes = await servingSandboxes(control.database.pool, app.id)
+  return Promise.all(
+    sandboxes.map(async (sandbox) => ({
+      sandboxId: sandbox.id,
+      lines: (await linesOf(control, sandbox, requestId)).slice(-MAX_LINES),
+    })),
+  )
+}
+
+async function linesOf(control: Control, sandbox: SandboxRow, requestId: string): Promise<LogLine[]> {
+  const agent = control.fleet.byId(sandbox.agent_id)
+  if (agent === undefined) return []
   const answer = await agent.client.forward({
     method: 'GET',
     path: `/v1/sandboxes/${sandbox.id}/logs`,
-    workspaceId: app.workspace_id,
+    workspaceId: sandbox.workspace_id,
     requestId,
     headers: { accept: 'application/json' },
     timeoutMs: ANSWER_MS,
     silenceMs: ANSWER_MS,
     signal: AbortSignal.timeout(ANSWER_MS),
   })
-  if (answer.statusCode !== 200) {
-    await answer.body.dump()
-    return []
-  }
-  const said = lines.parse(await answer.body.json()).filter(({ source }) => source.startsWith('exec:'))
-  return said.slice(-MAX_LINES).map(({ line }) => line)
+  if (answer.statusCode === 200)
+    return lines.parse(await answer.body.json()).filter(({ source }) => source.startsWith('exec:'))
+  await answer.body.dump()
+  return []
 }

@@ -32,14 +32,23 @@ interface ForkError {
  * @throws ApiError also when not one child came to run: then with the first one's reason, and all of them in `errors`
  */
 export async function forkSandbox(control: Control, request: ForkRequest, requestId: string): Promise<Forked> {
-  const { parent } = request
+  const { parent, manager = null } = request
   const agent = liveAgent(control, parent)
   const { pool } = control.database
   const { children: planned, ...plan } = planFork(request)
   const { snapshotId, treeId } = plan
   const wanted = { ids: idsOf(planned), cpu: parent.cpu, memoryMib: parent.memory_mb }
   const staged = await admitSandboxes(control, parent.workspace_id, wanted, (on) =>
-    stageFork(on, parent.id, snapshotId, treeId, control.lock.number, JSON.stringify(planned)),
+    stageFork(
+      on,
+      parent.id,
+      snapshotId,
+      treeId,
+      control.lock.number,
+      JSON.stringify(planned),
+      manager?.by ?? null,
+      manager?.id ?? null,
+    ),
   )
   if (staged.length === 0) throw new ApiError('sandboxNotFound')
   const body: ForkOnAgentBody = {

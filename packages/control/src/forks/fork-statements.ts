@@ -1,15 +1,24 @@
 import { statement } from '../db/statement.ts'
-import { sandboxColumns, type SandboxRow } from '../sandboxes/sandbox-row.ts'
+import { type Manager, sandboxColumns, type SandboxRow } from '../sandboxes/sandbox-row.ts'
 
 /**
  * Rows for all that a fork is to make: its snapshot and its children, `creating`, on their parent's agent. Children have
- * their parent's lifecycle; their time to live counts from now. No row is given when the parent is gone, or going.
+ * their parent's lifecycle; their time to live counts from now. Those of a feature are nobody's children. No row is given
+ * when the parent is gone, or going.
  *
  * @param children JSON: `[{id, metadata, volumes}]`
  */
 export const stageFork = statement<
   { id: string },
-  [parentId: string, snapshotId: string, treeId: string | null, creator: number, children: string]
+  [
+    parentId: string,
+    snapshotId: string,
+    treeId: string | null,
+    creator: number,
+    children: string,
+    managedBy: Manager['by'] | null,
+    managedId: string | null,
+  ]
 >(
   'stage-fork',
   `with parent as (
@@ -20,11 +29,11 @@ export const stageFork = statement<
    )
    insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, volumes,
      persistent, ttl_seconds, idle_timeout_seconds, expires_at, from_snapshot, parent_id, fork_tree_id,
-     egress)
+     egress, managed_by, managed_id)
    select c.id, p.workspace_id, p.agent_id, $4, 'creating', p.template, p.cpu, p.memory_mb, c.metadata, c.volumes,
      p.persistent, p.ttl_seconds, p.idle_timeout_seconds,
-     case when p.persistent then null else now() + make_interval(secs => p.ttl_seconds) end, $2::text, p.id, $3,
-     p.egress
+     case when p.persistent then null else now() + make_interval(secs => p.ttl_seconds) end, $2::text,
+     case when $6::text is null then p.id end, $3, p.egress, $6, $7
    from parent p, jsonb_to_recordset($5) as c (id uuid, metadata jsonb, volumes jsonb)
    returning id`,
 )

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
+import type { Manager, SandboxRow } from '../sandboxes/sandbox-row.ts'
 
 export interface ForkRequest {
   readonly parent: SandboxRow
@@ -9,6 +9,8 @@ export interface ForkRequest {
   readonly ids?: readonly string[]
   /** Of the children, instead of their parent's. */
   readonly metadata: Record<string, string> | undefined
+  /** Whose the children are from the first; without one they are the workspace's own. */
+  readonly manager?: Manager
 }
 
 export interface PlannedChild {

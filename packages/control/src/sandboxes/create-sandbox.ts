@@ -8,7 +8,7 @@ import { admitSandboxes } from '../limits/admit-sandboxes.ts'
 import type { Candidate } from '../scheduler/candidates.ts'
 import { place } from '../scheduler/place.ts'
 import { type BootSource, bootSource } from './boot-source.ts'
-import type { SandboxRow } from './sandbox-row.ts'
+import type { Manager, SandboxRow } from './sandbox-row.ts'
 import { insertCreating, moveCreating, removeCreating } from './sandbox-statements.ts'
 import { deletedMeanwhile, settleCreated } from './settle-created.ts'
 
@@ -19,7 +19,7 @@ export interface CreateRequest {
   readonly requestId: string
   readonly body: CreateSandboxBody
   /** The feature that owns it, with the id of whatever there; the workspace's own when absent. */
-  readonly manager?: { readonly by: 'app' | 'database'; readonly id: string }
+  readonly manager?: Manager
 }
 
 /**

@@ -1,6 +1,12 @@
 import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { BootMode, Egress, Sandbox, SandboxStatus } from '@offshoot/contract/sandbox'
 
+/** The feature, and the one of its resources, that a sandbox belongs to: nobody deletes it by itself. */
+export interface Manager {
+  readonly by: 'app' | 'database'
+  readonly id: string
+}
+
 /** A row of `sandboxes`, with the columns as PostgreSQL gives them. */
 export interface SandboxRow {
   readonly id: SandboxId

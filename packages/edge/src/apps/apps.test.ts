@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
-import { EDGE_APPS_PATH, type EdgeApp } from '@offshoot/contract/edge-app'
+import { EDGE_APPS_PATH, EDGE_LOAD_PATH, type EdgeApp, type EdgeLoad } from '@offshoot/contract/edge-app'
 import { jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -16,6 +17,8 @@ class PretendedControl {
   readonly #server: Server
   readonly #streams = new Set<ServerResponse>()
   apps: EdgeApp[] = []
+  /** What the edge has told, the newest last. */
+  readonly loads: EdgeLoad[] = []
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#answer(request, response))
@@ -46,11 +49,17 @@ class PretendedControl {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  async #answer({ headers, url }: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { headers, url } = request
     const token = (headers.authorization ?? '').slice('Bearer '.length)
     const verified = await jwtVerify(token, Buffer.from(SECRET, 'base64')).catch(() => null)
-    if (verified?.protectedHeader.kid !== EDGE_KEY_ID || url !== EDGE_APPS_PATH) {
+    if (verified?.protectedHeader.kid !== EDGE_KEY_ID || ![EDGE_APPS_PATH, EDGE_LOAD_PATH].includes(url ?? '')) {
       response.writeHead(404).end()
+      return
+    }
+    if (url === EDGE_LOAD_PATH) {
+      this.loads.push((await json(request)) as EdgeLoad)
+      response.writeHead(204).end()
       return
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -92,7 +101,15 @@ describe('app hosts', () => {
 
   const ask = (label: string, headers = {}) =>
     edge.ask(1, '/a?b', { headers: { host: `${label}.localhost`, ...headers } })
-  const live = (sandbox = edge.id): EdgeApp => ({ id, host: 'site-alice', state: 'live', port, sandbox_ids: [sandbox] })
+  const live = (...sandboxes: string[]): EdgeApp => ({
+    id,
+    host: 'site-alice',
+    state: 'live',
+    port,
+    sandbox_ids: sandboxes.length === 0 ? [edge.id] : sandboxes,
+    max_instances: 3,
+    is_sticky: false,
+  })
 
   it('are nobody’s until control tells of them', async () => {
     expect((await ask(id)).status).toBe(404)
@@ -142,6 +159,45 @@ describe('app hosts', () => {
       await until('the end of the pause to be known', async () => (await ask(id)).status === 200)
     },
   )
+
+  it('tell control of the instances they need, and spread visitors over those that there are', async () => {
+    control.tell('app', live(edge.id, second))
+    const held: ServerResponse[] = []
+    const answerAtOnce = server.listeners('request')
+    server.removeAllListeners('request').on('request', (_request, response) => held.push(response))
+    const opened: string[] = []
+    edge.agent.onOpen = (sandbox) => {
+      opened.push(sandbox)
+      return null
+    }
+    const answers = Array.from({ length: 24 }, () => ask(id))
+    await until('all of them', () => held.length === 24)
+    await until('the load', () => control.loads.some(({ apps }) => apps.some(({ needed }) => needed === 3)))
+    expect(control.loads.at(-1)).toEqual({ apps: [{ id, needed: 3 }] })
+    // A connection to one of them may have been there.
+    for (const sandbox of [edge.id, second])
+      expect(opened.filter((each) => each === sandbox).length).toBeGreaterThanOrEqual(11)
+    for (const response of held) response.end()
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array.from({ length: 24 }, () => 200))
+    server.removeAllListeners('request')
+    for (const listener of answerAtOnce) server.on('request', listener as () => void)
+    edge.agent.onOpen = () => null
+  })
+
+  it('keep a visitor with one instance where the app wants it, and show the app nothing of it', async () => {
+    control.tell('app', { ...live(edge.id, second), is_sticky: true })
+    let cookie = ''
+    await until('the cookie', async () => {
+      cookie = (await ask(id)).headers['set-cookie']?.[0] ?? ''
+      return cookie !== ''
+    })
+    expect(cookie).toMatch(/^offshoot-instance=[0-9a-f]{16}; Path=\/; HttpOnly; SameSite=Lax$/)
+    const [pair = ''] = cookie.split(';')
+    const again = await ask(id, { cookie: pair })
+    expect([again.status, again.headers['set-cookie']]).toEqual([200, undefined])
+    control.tell('app', live(second))
+    await until('the app as it was', async () => (await ask(id)).headers['set-cookie'] === undefined)
+  })
 
   it('are served on while control is away, and what was missed is made up for', async () => {
     control.apps = []

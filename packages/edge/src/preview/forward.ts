@@ -23,6 +23,8 @@ export interface Forwarded {
   readonly port: number
   /** The visitor waits for 100 before it sends a body. */
   readonly expectsContinue: boolean
+  /** To the head of the answer: names and values alternate. */
+  readonly added: readonly string[]
 }
 
 /**
@@ -71,8 +73,8 @@ class Forwarding implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _headers: unknown, message = ''): void {
     // What an answer begins with (100, 103) is between the server and us.
     if (status < 200) return
-    const { request, response } = this.#forwarded
-    const headers = responseHeaders(controller.rawHeaders as (Buffer | string)[])
+    const { request, response, added } = this.#forwarded
+    const headers = [...responseHeaders(controller.rawHeaders as (Buffer | string)[]), ...added]
     try {
       if (isHttp2(request)) response.writeHead(status, asFields(headers))
       else this.#writeHead(request, status, message, headers)

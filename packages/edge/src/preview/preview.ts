@@ -7,6 +7,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import type { EdgeApp } from '@offshoot/contract/edge-app'
 import { labelBefore, parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -14,10 +15,12 @@ import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { Logger } from 'pino'
 import { openPort, PortRefused } from '../agents/open-port.ts'
 import type { Place, Places } from '../agents/places.ts'
+import type { AppLoad, UnderWay } from '../apps/app-load.ts'
 import type { AppPlaces } from '../apps/app-places.ts'
+import { stickyHeaders, stickyToken } from '../apps/sticky.ts'
 import type { SandboxLimits } from '../limits/sandbox-limits.ts'
 import { forward } from './forward.ts'
-import { forwardUpgrade } from './forward-upgrade.ts'
+import { forwardUpgrade, type UpgradeForwarded } from './forward-upgrade.ts'
 import type { GuestPools, GuestPort } from './guest-pools.ts'
 import { withoutOwnToken } from './own-credentials.ts'
 import { Refusal, refusalOf, refusalOfApp, refusals, sendRefusal } from './refusal.ts'
@@ -31,6 +34,7 @@ export interface PreviewOptions {
   readonly suffix: string
   readonly places: Places
   readonly apps: AppPlaces
+  readonly load: AppLoad
   readonly pools: GuestPools
   readonly limits: SandboxLimits
   readonly wakeMs: number
@@ -42,8 +46,8 @@ interface Wanted extends PreviewHost {
   /** As the visitor wrote it. */
   readonly host: string
   readonly target: string
-  /** Whether it is asked for as an app. */
-  readonly isApp: boolean
+  /** `null` when it is asked for by its own address. */
+  readonly app: EdgeApp | null
 }
 
 interface UpgradedTo {
@@ -63,7 +67,7 @@ export class Preview {
   /** Answers whatever comes for a preview host; says whether this was for one. */
   handle(request: VisitorRequest, response: VisitorResponse, expectsContinue = false): boolean {
     const host = hostOf(request)
-    const found = host === null ? null : this.#lookUp(host)
+    const found = host === null ? null : this.#lookUp(host, request)
     if (host === null || found === null) return false
     if (found instanceof Refusal) {
       sendRefusal(request, response, found)
@@ -87,14 +91,14 @@ export class Preview {
   }
 
   /** `null` for a host that is none of ours. */
-  #lookUp(host: string): (PreviewHost & Pick<Wanted, 'isApp'>) | Refusal | null {
-    const { suffix, apps } = this.#options
+  #lookUp(host: string, request: VisitorRequest): (PreviewHost & Pick<Wanted, 'app'>) | Refusal | null {
+    const { suffix, apps, load } = this.#options
     const preview = parsePreviewHost(host, suffix)
-    if (preview !== null) return { ...preview, isApp: false }
+    if (preview !== null) return { ...preview, app: null }
     const app = apps.find(labelBefore(host, suffix) ?? '')
     if (app === undefined) return null
-    const [sandboxId] = app.sandbox_ids
-    if (sandboxId !== undefined) return { sandboxId: sandboxId as SandboxId, port: app.port, isApp: true }
+    const sandboxId = load.pick(app, stickyToken(app, request))
+    if (sandboxId !== undefined) return { sandboxId, port: app.port, app }
     return app.state === 'building' ? refusals.firstBuild() : refusals.noCodeDeployed()
   }
 
@@ -109,23 +113,28 @@ export class Preview {
     response: VisitorResponse,
     expectsContinue: boolean,
   ): Promise<void> {
-    const { places, limits, pools, trustsForwarded } = this.#options
-    const { sandboxId, port, target } = wanted
+    const { places, pools, trustsForwarded } = this.#options
+    const { sandboxId, port, target, app } = wanted
     const place = places.known(sandboxId) ?? (await this.#find(wanted))
-    const end = limits.begin(sandboxId)
+    const underWay = this.#begin(wanted)
     try {
       const guest = { agent: place.agent, sandboxId, port }
       const headers = requestHeaders(request, wanted.host, trustsForwarded)
       const upgrade = upgradeOf(request as IncomingMessage)
       if (upgrade !== undefined) {
         // Only HTTP/1.1 knows it.
-        await this.#upgrade(guest, { request: request as IncomingMessage, response, upgrade, headers, target }, end)
+        await this.#upgrade(
+          guest,
+          { request: request as IncomingMessage, response, upgrade, headers, target },
+          underWay,
+        )
         return
       }
       await this.#wake(place, guest)
-      forward(pools.take(guest), { request, response, headers, target, port, expectsContinue }, end)
+      const added = stickyHeaders(app, sandboxId, request)
+      forward(pools.take(guest), { request, response, headers, target, port, expectsContinue, added }, underWay.end)
     } catch (error) {
-      end()
+      underWay.end()
       throw error
     }
   }
@@ -143,13 +152,27 @@ export class Preview {
     socket.destroy()
   }
 
-  async #upgrade(guest: GuestPort, forwarded: Parameters<typeof forwardUpgrade>[1], end: () => void): Promise<void> {
+  /** @throws Refusal 429 */
+  #begin({ sandboxId, app }: Wanted): UnderWay {
+    const { limits, load } = this.#options
+    const endOfLimit = limits.begin(sandboxId)
+    if (app === null) return { upgraded: () => undefined, end: endOfLimit }
+    const ofApp = load.begin(app, sandboxId)
+    const end = () => {
+      endOfLimit()
+      ofApp.end()
+    }
+    return { upgraded: ofApp.upgraded, end }
+  }
+
+  async #upgrade(guest: GuestPort, forwarded: UpgradeForwarded, { upgraded, end }: UnderWay): Promise<void> {
     const joined = await forwardUpgrade(await this.#open(guest), forwarded)
     if (joined === null) {
       forwarded.response.once('close', end)
       if (forwarded.response.destroyed) end()
       return
     }
+    upgraded()
     const { visitor } = joined
     this.#upgraded.set(visitor, { sandboxId: guest.sandboxId, end: joined.end })
     const forget = () => {
@@ -165,15 +188,10 @@ export class Preview {
     return openPort(agent, sandboxId, port, deadline)
   }
 
-  #refuse(
-    { sandboxId, port, isApp }: Wanted,
-    request: VisitorRequest,
-    response: VisitorResponse,
-    error: unknown,
-  ): void {
+  #refuse({ sandboxId, port, app }: Wanted, request: VisitorRequest, response: VisitorResponse, error: unknown): void {
     // Deleted, and the news of it is still on its way.
     if (error instanceof PortRefused && error.status === 404) this.#options.places.forget(sandboxId)
-    const refusal = isApp ? refusalOfApp(error, port) : refusalOf(error, port)
+    const refusal = app !== null ? refusalOfApp(error, port) : refusalOf(error, port)
     if (refusal.status >= 500) this.#options.log.debug({ err: error, sandbox_id: sandboxId, port }, 'preview refused')
     sendRefusal(request, response, refusal)
   }

@@ -56,7 +56,7 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['fs_write_100mib', 'fs_read_100mib'], run: fileThroughput },
   { names: ['pty_echo'], run: terminalEcho },
   { names: ['preview_rtt', 'preview_throughput_mib_s'], run: preview },
-  { names: ['preview_wake'], run: previewWake },
+  { names: ['preview_wake', 'preview_wake_node'], run: previewWake },
   { names: ['preview_rps'], run: proxyRate },
   { names: ['lsp_initialize_ms', 'lsp_diagnostics_ms'], run: languageServers },
   { names: ['events_fanout'], run: eventsFanout },

@@ -1,7 +1,12 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
+import { promisify } from 'node:util'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { previewOf } from '../tests/setup/preview.ts'
@@ -10,7 +15,10 @@ import { BareVm } from './bare-vm.ts'
 import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
+const run = promisify(execFile)
 const PORT = 3000
+/** As `small-server.c` has it. */
+const SMALL_PORT = 3001
 const MIB = 32
 const ANSWER_MS = 40_000
 const START_MS = 60_000
@@ -23,8 +31,8 @@ require('http').createServer((request, response) => response.end(request.url ===
 const keepAlive = new Agent({ keepAlive: true })
 
 /** The bytes of one answer, through the edge on a kept connection. */
-async function get(offshoot: Offshoot, id: string, path: string): Promise<number> {
-  const { url, host } = previewOf(offshoot, id, PORT)
+async function get(offshoot: Offshoot, id: string, path: string, port = PORT): Promise<number> {
+  const { url, host } = previewOf(offshoot, id, port)
   const signal = AbortSignal.timeout(ANSWER_MS)
   const request = httpRequest(url + path, { headers: { host }, agent: keepAlive, signal })
   request.end()
@@ -113,21 +121,42 @@ export async function preview(offshoot: Offshoot): Promise<Record<string, Figure
   }
 }
 
-/** The first answer of a hibernated sandbox to a visitor, beside its wake by the API alone. */
+async function serveSmallIn(offshoot: Offshoot, id: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'offshoot-small-server-'))
+  try {
+    const program = join(folder, 'server')
+    await run('cc', ['-static', '-Os', '-o', program, join(import.meta.dirname, 'small-server.c')])
+    const path = `/v1/sandboxes/${id}/fs?path=/root/small-server&mode=0755`
+    await offshoot.request('PUT', path, { body: await readFile(program) })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+  const started = { cmd: '/root/small-server', background: true }
+  await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body: started })
+  await until('the small server', async () => get(offshoot, id, '/', SMALL_PORT).catch(() => null), START_MS)
+}
+
+/**
+ * The first answer of a hibernated sandbox to a visitor, beside its wake by the API alone: of the smallest server there can be, and of Node,
+ * whose own code a woken guest without hardware virtualization translates anew.
+ */
 export async function previewWake(offshoot: Offshoot): Promise<Record<string, Figure>> {
-  const [visit, wake] = [new Samples(), new Samples()]
+  const [visit, visitNode, wake] = [new Samples(), new Samples(), new Samples()]
   await inSandbox(offshoot, async (id) => {
     const act = async (action: string) => {
       const { status } = await offshoot.request('POST', `/v1/sandboxes/${id}/${action}`)
       if (status !== 200) throw new Error(`${action} answered ${status}`)
     }
     await serveIn(offshoot, id)
+    await serveSmallIn(offshoot, id)
     for (const _ of rounds(20)) {
       await act('hibernate')
-      await visit.time(async () => get(offshoot, id, '/'))
+      await visit.time(async () => get(offshoot, id, '/', SMALL_PORT))
+      await act('hibernate')
+      await visitNode.time(async () => get(offshoot, id, '/'))
       await act('hibernate')
       await wake.time(async () => act('wake'))
     }
   })
-  return { preview_wake: visit.figure('ms', wake.p50) }
+  return { preview_wake: visit.figure('ms', wake.p50), preview_wake_node: visitNode.figure('ms', wake.p50) }
 }

@@ -110,7 +110,7 @@ describe('a sandbox', () => {
 
   it('without a server is told how to start one', async () => {
     const page = await here.edge.ask(1)
-    expect([page.status, page.body.includes('python3 -m http.server 1 ')]).toEqual([502, true])
+    expect([page.status, page.body.includes('<code>python3 -m http.server 1</code>')]).toEqual([502, true])
   })
 })
 

@@ -11,6 +11,7 @@ export class Refusal extends Error {
   readonly advice: string
   readonly headers: Readonly<Record<string, string>>
 
+  /** @param advice what stands between backquotes is shown as code on a page, and without them elsewhere */
   constructor(status: number, error: string, advice = '', headers: Readonly<Record<string, string>> = {}) {
     super(error)
     this.status = status
@@ -27,14 +28,14 @@ export const refusals = {
     new Refusal(
       404,
       'not found',
-      'Preview addresses look like http://<port>-<sandbox id>.<suffix>; this is none of them.',
+      'Preview addresses look like `http://<port>-<sandbox id>.<suffix>`; this is none of them.',
     ),
   unknownSandbox: () => new Refusal(404, 'sandbox not found', 'It does not exist, or it has been deleted.'),
   noCodeDeployed: () =>
     new Refusal(
       404,
       'no code deployed yet',
-      'Deploy this app with POST /v1/apps/{id}/deploys, then load this page again.',
+      'Deploy this app with `POST /v1/apps/{id}/deploys`, then load this page again.',
     ),
   firstBuild: () =>
     new Refusal(503, 'this app is being built', 'Its first version is on its way: load this page again in a moment.', {
@@ -53,14 +54,14 @@ export const refusals = {
     new Refusal(
       503,
       'sandbox is paused',
-      'Resume it with POST /v1/sandboxes/{id}/resume, then load this page again.',
+      'Resume it with `POST /v1/sandboxes/{id}/resume`, then load this page again.',
       RETRY,
     ),
   nothingListening: (port: number) =>
     new Refusal(
       502,
       `nothing is listening on port ${port}`,
-      `Start a server in the sandbox, for example: python3 -m http.server ${port} — then load this page again.`,
+      `Start a server in the sandbox, for example \`python3 -m http.server ${port}\`, then load this page again.`,
     ),
   noMemory: () => new Refusal(503, 'insufficient host memory for sandbox', 'It cannot be woken just now.', RETRY),
   tooManyRequests: () => new Refusal(429, 'too many requests to this sandbox', '', RETRY),
@@ -129,19 +130,24 @@ export function sendRefusal(request: VisitorRequest, response: VisitorResponse, 
 }
 
 function jsonOf({ message, advice }: Refusal): string {
-  return JSON.stringify({ error: message, ...(advice !== '' && { detail: advice }) })
+  return JSON.stringify({ error: message, ...(advice !== '' && { detail: advice.replaceAll('`', '') }) })
 }
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:40rem;padding:0 1rem;color:#222;background:#fff}' +
-  'h1{font-size:1.3rem}p{color:#555}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}p{color:#aaa}}'
+  'h1{font-size:1.3rem}p{color:#555}code{padding:.15em .4em;border-radius:4px;color:#222;background:#eee;overflow-wrap:anywhere}' +
+  '@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}p{color:#aaa}code{color:#ddd;background:#333}}'
 
 function pageOf({ status, message, advice }: Refusal): string {
   const title = escape(`${message[0]?.toUpperCase() ?? ''}${message.slice(1)}`)
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${status} ${title}</title>
-<style>${STYLE}</style></head><body><h1>${title}</h1>${advice === '' ? '' : `<p>${escape(advice)}</p>`}</body></html>
+<style>${STYLE}</style></head><body><h1>${title}</h1>${advice === '' ? '' : `<p>${withCode(escape(advice))}</p>`}</body></html>
 `
+}
+
+function withCode(html: string): string {
+  return html.replace(/`([^`]+)`/g, '<code>$1</code>')
 }
 
 const ESCAPED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

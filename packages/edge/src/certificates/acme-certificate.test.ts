@@ -19,7 +19,10 @@ let edge: EdgeUnderTest | undefined
 const zone = () => join(folder, 'zone')
 const records = async () => (await readFile(zone(), 'utf8')).split('\n').filter((line) => line !== '')
 
+/** Fails where another one of it runs. */
 const HOOK = `#!/bin/sh
+mkdir ZONE.lock || exit 1
+trap 'rmdir ZONE.lock' EXIT
 if [ "$1" = add ]; then echo "$2 $3" >> ZONE; else grep -vxF -- "$2 $3" ZONE > ZONE.new; mv ZONE.new ZONE; fi
 `
 

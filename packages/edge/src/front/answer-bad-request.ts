@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import { REQUEST_ID } from '../preview/request-id.ts'
 
 const ANSWERS: Readonly<Record<string, readonly [status: string, error: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'request header fields too large'],
@@ -15,6 +17,11 @@ export function answerBadRequest({ code }: NodeJS.ErrnoException, socket: Duplex
   }
   const [status, error] = ANSWERS[code ?? ''] ?? BAD_REQUEST
   const body = JSON.stringify({ error })
-  const head = `content-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`
+  const head = [
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `${REQUEST_ID}: ${randomUUID()}`,
+    'connection: close',
+  ].join('\r\n')
   socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`)
 }

@@ -1,4 +1,5 @@
 import { refusals, sendRefusal } from '../preview/refusal.ts'
+import { REQUEST_ID, requestIdOf } from '../preview/request-id.ts'
 import { hostOf, type VisitorRequest, type VisitorResponse } from '../preview/visitor.ts'
 
 const OK = JSON.stringify({ status: 'ok' })
@@ -8,7 +9,11 @@ export function handleOwn(request: VisitorRequest, response: VisitorResponse): v
   if (hostOf(request) === null) {
     sendRefusal(request, response, refusals.badRequest('the request must name one host'))
   } else if (request.url === '/healthz' && request.method === 'GET') {
-    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': OK.length })
+    response.writeHead(200, {
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': OK.length,
+      [REQUEST_ID]: requestIdOf(request),
+    })
     response.end(OK)
   } else {
     sendRefusal(request, response, refusals.unknownHost())

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { HttpUpgrade } from '@offshoot/kit/http-upgrades'
 import { joinSockets } from './join-sockets.ts'
 import { refusals } from './refusal.ts'
+import { requestIdOf } from './request-id.ts'
 import { responseHeaders } from './response-headers.ts'
 
 /** Milliseconds that a server inside has to agree to an upgrade. */
@@ -36,11 +37,11 @@ export async function forwardUpgrade(inside: Socket, forwarded: UpgradeForwarded
   const answer = await ask(inside, request, target, [...headers, 'connection', 'Upgrade', 'upgrade', 'websocket'])
   response.off('close', leave)
   if (answer.kind === 'refused') {
-    passOn(answer.response, response)
+    passOn(answer.response, response, requestIdOf(request))
     return null
   }
   const visitor = upgrade.take()
-  const answered = responseHeaders(answer.response.rawHeaders)
+  const answered = responseHeaders(answer.response.rawHeaders, requestIdOf(request))
   visitor.write(headOf([...answered, 'connection', 'Upgrade', 'upgrade', 'websocket']), 'latin1')
   if (upgrade.head.length > 0) visitor.unshift(upgrade.head)
   if (answer.head.length > 0) answer.socket.unshift(answer.head)
@@ -67,9 +68,9 @@ function ask(inside: Socket, { method }: IncomingMessage, path: string, headers:
   return promise
 }
 
-function passOn(from: IncomingMessage, to: ServerResponse): void {
+function passOn(from: IncomingMessage, to: ServerResponse, requestId: string): void {
   to.sendDate = false
-  to.writeHead(from.statusCode ?? 502, from.statusMessage, responseHeaders(from.rawHeaders))
+  to.writeHead(from.statusCode ?? 502, from.statusMessage, responseHeaders(from.rawHeaders, requestId))
   from.pipe(to)
   from.once('error', () => to.destroy())
   to.once('close', () => from.destroy())

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { TakenPool } from './guest-pools.ts'
-import { asFields, responseHeaders } from './response-headers.ts'
+import { requestIdOf } from './request-id.ts'
+import { asFields, responseHeaders, responseTrailers } from './response-headers.ts'
 import { refusalOf, sendRefusal } from './refusal.ts'
 import { breakOff, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
@@ -74,7 +75,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
     // What an answer begins with (100, 103) is between the server and us.
     if (status < 200) return
     const { request, response, added } = this.#forwarded
-    const headers = [...responseHeaders(controller.rawHeaders as (Buffer | string)[]), ...added]
+    const headers = [...responseHeaders(controller.rawHeaders as (Buffer | string)[], requestIdOf(request)), ...added]
     try {
       if (isHttp2(request)) response.writeHead(status, asFields(headers))
       else this.#writeHead(request, status, message, headers)
@@ -98,7 +99,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
   onResponseEnd(controller: Dispatcher.DispatchController): void {
     this.#isOver = true
     const { request, response } = this.#forwarded
-    const trailers = responseHeaders((controller.rawTrailers ?? []) as (Buffer | string)[])
+    const trailers = responseTrailers((controller.rawTrailers ?? []) as (Buffer | string)[])
     if (trailers.length > 0) response.addTrailers(asFields(trailers))
     const held = this.#held
     if (held === undefined) response.end()

@@ -1,6 +1,7 @@
 import { DeadlineExceeded } from '@offshoot/kit/deadline'
 import { errors } from 'undici'
 import { AgentAway, PortRefused } from '../agents/open-port.ts'
+import { REQUEST_ID, requestIdOf } from './request-id.ts'
 import { breakOff, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
 /** An answer of the edge's own, in place of a sandbox's. */
@@ -117,6 +118,7 @@ export function sendRefusal(request: VisitorRequest, response: VisitorResponse, 
   const body = Buffer.from(isJson ? jsonOf(refusal) : pageOf(refusal))
   response.writeHead(refusal.status, {
     ...refusal.headers,
+    [REQUEST_ID]: requestIdOf(request),
     'content-type': isJson ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8',
     'content-length': body.length,
     'cache-control': 'no-store',

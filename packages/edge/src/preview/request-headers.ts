@@ -1,5 +1,6 @@
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
 import { isOwnAuthorization, withoutOwnCookies } from './own-credentials.ts'
+import { REQUEST_ID, requestIdOf } from './request-id.ts'
 import { isHttp2, schemeOf, type VisitorRequest } from './visitor.ts'
 
 /** Said anew by us, or answered by us (`expect`), or nobody's business inside. */
@@ -13,6 +14,7 @@ const REPLACED = new Set([
   'x-forwarded-proto',
   'x-offshoot-org',
   'x-real-ip',
+  REQUEST_ID,
 ])
 
 /**
@@ -34,6 +36,7 @@ export function requestHeaders(request: VisitorRequest, host: string, trustsForw
   headers.push('x-forwarded-for', before === undefined ? address : `${String(before)}, ${address}`)
   headers.push('x-forwarded-host', host)
   headers.push('x-forwarded-proto', String(given['x-forwarded-proto'] ?? schemeOf(request)))
+  headers.push(REQUEST_ID, requestIdOf(request))
   return headers
 }
 

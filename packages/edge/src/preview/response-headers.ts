@@ -1,13 +1,23 @@
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
+import { REQUEST_ID } from './request-id.ts'
 
 const CONNECTION = 'connection'
 const DOMAIN = /;\s*domain\s*=[^;]*/gi
 
 /**
- * What a visitor is answered: the server's headers as they came, but for those of its connection. Names and values
- * alternate. A cookie is for the sandbox's own host only: with a `Domain` it would reach every other sandbox.
+ * What a visitor is answered: the server's headers as they came, but for those of its connection, and under one request id,
+ * which is the visitor's or ours. Names and values alternate. A cookie is for the sandbox's own host only: with a `Domain` it would reach every other sandbox.
  */
-export function responseHeaders(raw: readonly (Buffer | string)[]): string[] {
+export function responseHeaders(raw: readonly (Buffer | string)[], requestId: string): string[] {
+  return [...passedOn(raw), REQUEST_ID, requestId]
+}
+
+/** The same of what follows a body. */
+export function responseTrailers(raw: readonly (Buffer | string)[]): string[] {
+  return passedOn(raw)
+}
+
+function passedOn(raw: readonly (Buffer | string)[]): string[] {
   const fields = raw.map(textOf)
   const headers: string[] = []
   const connection = namedByConnection(connectionOf(fields))
@@ -15,7 +25,7 @@ export function responseHeaders(raw: readonly (Buffer | string)[]): string[] {
     const name = fields[at] as string
     const value = fields[at + 1] as string
     const lower = name.toLowerCase()
-    if (isHopByHop(lower, connection)) continue
+    if (lower === REQUEST_ID || isHopByHop(lower, connection)) continue
     headers.push(name, lower === 'set-cookie' ? value.replace(DOMAIN, '') : value)
   }
   return headers

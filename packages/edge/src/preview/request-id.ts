@@ -1,0 +1,14 @@
+import { randomUUID } from 'node:crypto'
+import type { VisitorRequest } from './visitor.ts'
+
+export const REQUEST_ID = 'x-request-id'
+
+/** Printable ASCII, at most 64 characters. */
+const USABLE = /^[\x20-\x7e]{1,64}$/
+
+/** The visitor's own id when it is usable, else a fresh one: one and the same however often it is asked for. */
+export function requestIdOf({ headers }: Pick<VisitorRequest, 'headers'>): string {
+  const given = headers[REQUEST_ID]
+  if (typeof given === 'string' && USABLE.test(given)) return given
+  return (headers[REQUEST_ID] = randomUUID())
+}

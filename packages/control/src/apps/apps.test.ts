@@ -203,6 +203,15 @@ describe('apps', () => {
     expect([one.status, two.status, two.body.id]).toEqual([201, 201, one.body.id])
   })
 
+  it('are deployed once by requests with one key', async () => {
+    const { body: app } = await create()
+    const headers = { 'idempotency-key': randomUUID() }
+    const path = `/v1/apps/${app.id}/deploys`
+    const [one, two] = [await as(alice, 'POST', path, {}, headers), await as(alice, 'POST', path, {}, headers)]
+    expect([one.status, two.status, two.body.id]).toEqual([202, 202, one.body.id])
+    expect((await as(alice, 'GET', path)).body).toHaveLength(1)
+  })
+
   it(`are at most ${MAX_APPS} of a workspace`, async () => {
     const many = await harness.tenant(control, 'many')
     await harness.pool.query(

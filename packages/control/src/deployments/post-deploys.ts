@@ -14,6 +14,7 @@ export function postDeploys(app: FastifyInstance, control: Control): void {
   app.post('/v1/apps/:id/deploys', {
     config: {
       credential: 'key-or-jwt',
+      idempotent: {},
       docs: {
         summary: 'Deploy a branch, a tag or a commit of an app',
         tag: 'Apps',

@@ -16,6 +16,7 @@ export function postRollback(app: FastifyInstance, control: Control): void {
   app.post('/v1/apps/:id/rollback', {
     config: {
       credential: 'key-or-jwt',
+      idempotent: {},
       docs: {
         summary: 'Go back to the deploy before, or to the one that is named',
         tag: 'Apps',

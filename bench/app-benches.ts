@@ -1,5 +1,7 @@
+import { REQUESTS_PER_INSTANCE } from '@offshoot/contract/edge-app'
 import { GitHost, ownAddress } from '../tests/setup/git-host.ts'
 import { call } from '../tests/setup/http.ts'
+import { nodeApp } from '../tests/setup/node-app.ts'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { visit } from '../tests/setup/preview.ts'
 import { until } from '../tests/setup/until.ts'
@@ -20,11 +22,17 @@ interface Bed {
   readonly host: string
 }
 
-/** An app of one page, deployed twice, so that there is a version to go back to. */
-async function withApp(offshoot: Offshoot, work: (bed: Bed) => Promise<void>): Promise<void> {
+const PAGE = { 'index.html': '<h1>hello</h1>' }
+
+/** An app, deployed twice, so that there is a version to go back to. */
+async function withApp(
+  offshoot: Offshoot,
+  work: (bed: Bed) => Promise<void>,
+  files: Record<string, string> = PAGE,
+): Promise<void> {
   const git = await GitHost.start(GIT_PORT)
   try {
-    await git.commit('page', { 'index.html': '<h1>hello</h1>' })
+    await git.commit('page', files)
     const body = { name: 'bench', git_url: git.urlOf('page') }
     const { body: app } = await offshoot.request('POST', '/v1/apps', { body })
     const bed = { offshoot, git, id: app.id, host: new URL(app.url).host }
@@ -105,4 +113,57 @@ export async function appRequests(offshoot: Offshoot): Promise<Record<string, Fi
     }
   })
   return { app_request: request.figure('ms', preview.p50), app_wake: first.figure('ms', wake.p50) }
+}
+
+/** Requests at the same time of the step: more than one instance is to answer, and each long enough to be seen. */
+const STEP = 2 * REQUESTS_PER_INSTANCE
+
+/** From the first request of a step of load to the first answer of a second instance; beside a fork of the first one by the API. */
+export async function appScaleOut(offshoot: Offshoot): Promise<Record<string, Figure>> {
+  const [scaleOut, fork] = [new Samples(), new Samples()]
+  const work = async (bed: Bed) => {
+    const sandbox = await begin(bed, 'deploys')
+    for (const _ of rounds(5, 60_000)) {
+      await limitInstances(bed, 1)
+      await until('one instance', async () => (await instancesOf(bed)) === 1, DEPLOY_MS, LOOK_MS)
+      await limitInstances(bed, 2)
+      await scaleOut.time(async () => secondAnswer(bed))
+      const path = `/v1/sandboxes/${sandbox}/fork`
+      const child = await fork.time(async () => (await offshoot.request('POST', path)).body.id as string)
+      if (child !== null) await offshoot.delete(child)
+    }
+  }
+  await withApp(offshoot, work, nodeApp('bench'))
+  return { app_scale_out: scaleOut.figure('ms', fork.p50) }
+}
+
+async function limitInstances({ offshoot, id }: Bed, max: number): Promise<void> {
+  const { status } = await offshoot.request('PATCH', `/v1/apps/${id}`, { body: { max_instances: max } })
+  if (status !== 200) throw new Error(`PATCH answered ${status}`)
+}
+
+async function instancesOf({ offshoot }: Bed): Promise<number> {
+  const { body } = await offshoot.request('GET', '/v1/sandboxes?status=running')
+  return body.filter(({ managed_by: by }: { managed_by: string | null }) => by === 'app').length
+}
+
+/** Asks as many at once, for as long as it takes, and then ends. */
+async function secondAnswer(bed: Bed): Promise<void> {
+  const seen = new Set<string>()
+  const { promise: second, resolve, reject } = Promise.withResolvers<void>()
+  const visitors = Array.from({ length: STEP }, async () => {
+    while (seen.size < 2) seen.add(await hostOf(bed))
+    resolve()
+  })
+  const all = Promise.all(visitors)
+  all.catch(reject)
+  await second
+  await all
+}
+
+/** The name of the instance that answers a request which takes a moment. */
+async function hostOf({ offshoot, host }: Bed): Promise<string> {
+  const { status, text } = await call('GET', `${offshoot.credentials.edge_url}/slow/50`, { headers: { host } })
+  if (status !== 200) throw new Error(`the app answered ${status}`)
+  return text
 }

@@ -4,7 +4,7 @@
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
-import { appRequests, deployStatic, gitHostException } from './app-benches.ts'
+import { appRequests, appScaleOut, deployStatic, gitHostException } from './app-benches.ts'
 import { BareVm } from './bare-vm.ts'
 import { idleDensity } from './density-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
@@ -70,6 +70,7 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['disk_per_sandbox_mib', 'disk_per_fork_mib'], run: diskOf },
   { names: ['deploy_static', 'rollback'], run: deployStatic },
   { names: ['app_request', 'app_wake'], run: appRequests },
+  { names: ['app_scale_out'], run: appScaleOut },
   { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]
 

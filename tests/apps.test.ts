@@ -126,7 +126,7 @@ describe('apps', () => {
     await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { max_instances: 2 } })
     const served = new Set<string>()
     await until('another instance', async () => {
-      const answers = await Promise.all(Array.from({ length: 12 }, () => visit('/slow')))
+      const answers = await Promise.all(Array.from({ length: 12 }, () => visit('/slow/2000')))
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
       for (const { text } of answers) served.add(text)
       return served.size === 2
@@ -134,7 +134,7 @@ describe('apps', () => {
     const { body } = await offshoot.request('GET', '/v1/sandboxes')
     expect(served).toEqual(new Set(body.map(({ id }: { id: string }) => `sbx-${id.slice(0, 8)}`)))
     const said = await offshoot.request('GET', `/v1/apps/${app.id}/runtime-logs`)
-    expect(said.text.match(/asked for \/slow/g)?.length).toBeGreaterThan(12)
+    expect(said.text.match(/asked for \/slow\/2000/g)?.length).toBeGreaterThan(12)
   })
 
   it('drop no request when another version takes over, and end WebSockets with 1012', async () => {

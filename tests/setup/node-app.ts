@@ -1,9 +1,10 @@
-/** Says its version; greets on a WebSocket by hand, so that nothing has to be installed. */
+/** Says its version, or after `/slow/MS` its host's name; greets on a WebSocket by hand, so that nothing has to be installed. */
 const server = (version: string) => `
 const { createHash } = require('node:crypto')
 const server = require('node:http').createServer((request, response) => {
   console.log('asked for ' + request.url)
-  if (request.url === '/slow') return setTimeout(() => response.end(require('node:os').hostname()), 2000)
+  const [, slowMs] = /^\\/slow\\/(\\d+)$/.exec(request.url) ?? []
+  if (slowMs) return setTimeout(() => response.end(require('node:os').hostname()), slowMs)
   response.end(JSON.stringify({ version: '${version}', url: request.url, secret: process.env.SECRET, built: require('./built.json') }))
 })
 server.on('upgrade', (request, socket) => {

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { planName } from './plan.ts'
 
+/** `address`, `address:port`, `[address]:port`. */
+const DNS_SERVER = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]*:[0-9a-f:]+|\[[0-9a-f:]+\](?::\d{1,5})?)$/i
+
 /** How the mails of a control process travel. */
 const mail = z.strictObject({
   /** Sender of every mail, e.g. `Offshoot <noreply@example.com>`. */
@@ -90,6 +93,8 @@ export const controlSettings = z.strictObject({
   stripe: stripe.optional(),
   /** Without it no repository is connected. */
   github: github.optional(),
+  /** Name servers that are asked for the domains of apps, as `192.0.2.1` or `192.0.2.1:5353`; without: the host's own. */
+  dns_servers: z.array(z.string().regex(DNS_SERVER, 'must be an address, with or without a port')).max(8).default([]),
   mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),
   /**
    * Addresses, or networks as `10.0.0.0/8`, of the proxies in front: who they say that a request is from (`X-Forwarded-For`) is

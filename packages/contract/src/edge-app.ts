@@ -17,6 +17,8 @@ export const edgeApp = z.object({
   id: z.string(),
   /** The label of its address by name. */
   host: z.string().nullable(),
+  /** Its verified domains: whole names, in lower case. */
+  domains: z.array(z.string()),
   /** `none`: no version serves. `building`: nor does one, but the first is being made. */
   state: z.enum(['none', 'building', 'live']),
   /** That the version which serves listens on. */

@@ -74,6 +74,8 @@ const registry = {
   noSubscription: { status: 409, error: 'no subscription' },
   /** The same change is under way for the same resource. */
   conflict: { status: 409, error: 'conflict' },
+  /** Of an app. */
+  tooManyDomains: { status: 429, error: 'max domains reached', fields: ['max', 'active'] },
   /** Of a workspace. */
   tooManyApps: { status: 429, error: 'max apps reached', fields: ['max', 'active'] },
   /** Of a workspace. */

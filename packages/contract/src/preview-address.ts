@@ -44,9 +44,14 @@ export function parsePreviewHost(host: string, suffix: string): PreviewHost | nu
   return port === null || sandboxId === null ? null : { sandboxId, port }
 }
 
+/** Without port and final dot, in lower case. */
+export function nameOfHost(host: string): string {
+  return host.replace(OWN_PORT, '').toLowerCase().replace(/\.$/, '')
+}
+
 /** What stands before the suffix, in lower case; `null` for another host. */
 export function labelBefore(host: string, suffix: string): string | null {
-  const name = host.replace(OWN_PORT, '').toLowerCase().replace(/\.$/, '')
+  const name = nameOfHost(host)
   const tail = `.${suffix}`
   return name.endsWith(tail) ? name.slice(0, -tail.length) : null
 }

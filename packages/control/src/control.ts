@@ -2,6 +2,7 @@ import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { Remover } from './agents/agent-or-retired.ts'
 import { Fleet } from './agents/fleet.ts'
+import { DnsTexts } from './app-domains/dns-texts.ts'
 import { AppChanges } from './apps/app-changes.ts'
 import { deletedApps } from './apps/remove-app.ts'
 import type { EventStore } from './analytics/event-store.ts'
@@ -74,6 +75,8 @@ export interface Control {
   readonly answers: Seal
   /** Of the variables of apps. */
   readonly appSecrets: Seal
+  /** Of the domains of apps. */
+  readonly dnsTexts: DnsTexts
   /** Of what opens databases. */
   readonly databaseSecrets: Seal
   /** To databases. */
@@ -171,6 +174,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     outbox,
     answers: new Seal(secret, 'answers'),
     appSecrets: new Seal(secret, 'apps'),
+    dnsTexts: new DnsTexts(config.dns_servers),
     databaseSecrets,
     brokerConnections,
     broker: new Broker(brokerConnections),

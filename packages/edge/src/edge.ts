@@ -37,10 +37,11 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     concurrent: config.limits.concurrent,
   })
   const apps = new AppPlaces()
+  const isAppDomain = (name: string) => apps.findDomain(name) !== undefined
   const load = new AppLoad((id) => places.known(id)?.status === 'running')
   const stopped = new AbortController()
   const preview = new Preview({ suffix, places, apps, load, pools, limits, wakeMs, trustsForwarded, log })
-  const certificates = await openCertificates(config, log, stopped.signal)
+  const certificates = await openCertificates(config, isAppDomain, log, stopped.signal)
   const front = new Front({
     maxConnections: config.limits.connections,
     certificates,

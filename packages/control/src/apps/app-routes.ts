@@ -1,4 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { deleteAppDomain } from '../app-domains/delete-app-domain.ts'
+import { getAppDomains } from '../app-domains/get-app-domains.ts'
+import { postAppDomains } from '../app-domains/post-app-domains.ts'
 import type { Control } from '../control.ts'
 import { deleteApp } from './delete-app.ts'
 import { getEdgeApps } from './get-edge-apps.ts'
@@ -10,5 +13,17 @@ import { postEdgeLoad } from './post-edge-load.ts'
 
 /** Everything under `/v1/apps`, and what edges are told of it, and tell. */
 export function appRoutes(app: FastifyInstance, control: Control): void {
-  for (const route of [postApps, getApps, getApp, patchApp, deleteApp, getEdgeApps, postEdgeLoad]) route(app, control)
+  for (const route of [
+    postApps,
+    getApps,
+    getApp,
+    patchApp,
+    deleteApp,
+    getEdgeApps,
+    postAppDomains,
+    getAppDomains,
+    deleteAppDomain,
+    postEdgeLoad,
+  ])
+    route(app, control)
 }

@@ -4,7 +4,9 @@ import { statement } from '../db/statement.ts'
 /** By ids, or all of them. */
 export const edgeApps = statement<EdgeApp, [ids: readonly string[] | null]>(
   'edge-apps',
-  `select a.id, a.host, coalesce(d.port, a.port) as port,
+  `select a.id, a.host,
+     array(select o.domain from app_domains o where o.app_id = a.id and o.verified_at is not null order by o.domain) as domains,
+     coalesce(d.port, a.port) as port,
      case when d.sandbox_id is not null then 'live'
        when exists (select from app_deployments p where p.app_id = a.id and p.status in ('queued', 'building', 'deploying'))
          then 'building'

@@ -48,6 +48,7 @@ describe('migrate', () => {
       '0013-databases',
       '0014-apps',
       '0015-git-provider',
+      '0016-app-domains',
       '0019-app-instances',
     ])
   })

@@ -99,6 +99,18 @@ CREATE UNIQUE INDEX app_deployments_queued_idx ON public.app_deployments USING b
 
 CREATE UNIQUE INDEX app_deployments_under_way_idx ON public.app_deployments USING btree (app_id) WHERE (status = ANY (ARRAY['building'::text, 'deploying'::text]));
 
+create table "app_domains" (
+  app_id uuid not null,
+  domain text not null,
+  token text not null,
+  verified_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint app_domains_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(id) ON DELETE CASCADE,
+  constraint app_domains_pkey PRIMARY KEY (app_id, domain)
+);
+
+CREATE UNIQUE INDEX app_domains_verified_idx ON public.app_domains USING btree (domain) WHERE (verified_at IS NOT NULL);
+
 create table "app_instances" (
   id uuid not null,
   app_id uuid not null,

@@ -85,6 +85,11 @@ describe('the wall between workspaces', () => {
     await asAlice('POST', '/v1/volumes', { name: 'alices', size_mb: 64 })
     await harness.pool.query(`insert into git_installations values (77, $1, 'alices', 'User')`, [alice.workspaceId])
     const { body: app } = await asAlice('POST', '/v1/apps', { name: 'alices', git_url: 'https://git.example.com/x' })
+    await harness.pool.query('insert into app_domains (app_id, domain, token) values ($1, $2, $3)', [
+      app.id,
+      'alices.example.com',
+      'token',
+    ])
     await harness.pool.query(
       `insert into databases (id, workspace_id, size, status, secrets, broker_token_sha256, idle_timeout_seconds)
        values ($1, $2, '1g', 'ready', '', '', 300)`,
@@ -100,7 +105,7 @@ describe('the wall between workspaces', () => {
       gitprovider: { id: '77' },
       github: { id: '77' },
       databases: { id: sandbox.id },
-      apps: { id: app.id, deployment_id: app.id, '*': 'x' },
+      apps: { id: app.id, deployment_id: app.id, '*': 'x', domain: 'alices.example.com' },
       me: { prefix: token.prefix },
       orgs: {
         id: alice.workspaceId,
@@ -123,6 +128,7 @@ describe('the wall between workspaces', () => {
     user_id: randomUUID(),
     invite_id: randomUUID(),
     token: 'y'.repeat(32),
+    domain: 'nobodys.example.com',
   }
 
   function fill(path: string, ids: Ids): string {

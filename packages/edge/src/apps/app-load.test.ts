@@ -11,6 +11,7 @@ describe('load of an app', () => {
     host: null,
     state: 'live',
     port: 80,
+    domains: [],
     sandbox_ids: [a, b, c],
     max_instances: 3,
     is_sticky: false,

@@ -8,11 +8,17 @@ type Replaced = (sandboxIds: readonly SandboxId[]) => void
 export class AppPlaces {
   readonly #apps = new Map<string, EdgeApp>()
   readonly #byHost = new Map<string, EdgeApp>()
+  readonly #byDomain = new Map<string, EdgeApp>()
   onReplaced: Replaced = () => undefined
 
   /** @param label what stands before the suffix, in lower case */
   find(label: string): EdgeApp | undefined {
     return this.#apps.get(label) ?? this.#byHost.get(label)
+  }
+
+  /** @param name in lower case */
+  findDomain(name: string): EdgeApp | undefined {
+    return this.#byDomain.get(name)
   }
 
   replace(apps: readonly EdgeApp[]): void {
@@ -23,9 +29,10 @@ export class AppPlaces {
 
   set(app: EdgeApp): void {
     const before = this.#apps.get(app.id)
-    if (before !== undefined && before.host !== null) this.#byHost.delete(before.host)
+    if (before !== undefined) this.#forgetNames(before)
     this.#apps.set(app.id, app)
     if (app.host !== null) this.#byHost.set(app.host, app)
+    for (const domain of app.domains) this.#byDomain.set(domain, app)
     this.#tell(before, app.sandbox_ids)
   }
 
@@ -33,8 +40,14 @@ export class AppPlaces {
     const before = this.#apps.get(id)
     if (before === undefined) return
     this.#apps.delete(id)
-    if (before.host !== null) this.#byHost.delete(before.host)
+    this.#forgetNames(before)
     this.#tell(before, [])
+  }
+
+  /** A domain may have become another app's before this one is told that it lost it. */
+  #forgetNames({ id, host, domains }: EdgeApp): void {
+    if (host !== null) this.#byHost.delete(host)
+    for (const domain of domains) if (this.#byDomain.get(domain)?.id === id) this.#byDomain.delete(domain)
   }
 
   #tell(before: EdgeApp | undefined, serving: readonly string[]): void {

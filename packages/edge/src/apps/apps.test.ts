@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { EDGE_APPS_PATH, EDGE_LOAD_PATH, type EdgeApp, type EdgeLoad } from '@offshoot/contract/edge-app'
 import { jwtVerify } from 'jose'
@@ -99,6 +102,7 @@ describe('app hosts', () => {
     server.close()
   })
 
+  const authority = () => readFile(join(edge.folder, 'authority.pem'))
   const ask = (label: string, headers = {}) =>
     edge.ask(1, '/a?b', { headers: { host: `${label}.localhost`, ...headers } })
   const live = (...sandboxes: string[]): EdgeApp => ({
@@ -106,6 +110,7 @@ describe('app hosts', () => {
     host: 'site-alice',
     state: 'live',
     port,
+    domains: [],
     sandbox_ids: sandboxes.length === 0 ? [edge.id] : sandboxes,
     max_instances: 3,
     is_sticky: false,
@@ -197,6 +202,44 @@ describe('app hosts', () => {
     expect([again.status, again.headers['set-cookie']]).toEqual([200, undefined])
     control.tell('app', live(second))
     await until('the app as it was', async () => (await ask(id)).headers['set-cookie'] === undefined)
+  })
+
+  it('are domains of their own too, until they are taken away or become another app’s', async () => {
+    const at = async (host: string) => (await edge.ask(1, '/a', { headers: { host } })).status
+    const other = randomUUID()
+    control.tell('app', { ...live(), domains: ['www.example.com', 'moved.example.com'] })
+    await until('the domain', async () => (await at('www.example.com')) === 200)
+    expect(await at('WWW.Example.com.:8081')).toBe(200)
+    for (const host of ['example.com', 'x.www.example.com', 'www.example.com.evil']) expect(await at(host)).toBe(404)
+
+    const socket = connectTls({
+      host: '127.0.0.1',
+      port: edge.port,
+      servername: 'www.example.com',
+      ca: await authority(),
+    })
+    await once(socket, 'secureConnect')
+    expect([socket.authorized, socket.getPeerCertificate().subjectaltname]).toEqual([true, 'DNS:www.example.com'])
+    socket.destroy()
+
+    // In the worse order: the one that has it now is told of first.
+    control.tell('app', {
+      ...live(),
+      id: other,
+      host: null,
+      domains: ['moved.example.com'],
+      sandbox_ids: [],
+      state: 'none',
+    })
+    control.tell('app', { ...live(), domains: ['www.example.com'] })
+    control.tell('app', { ...live(), domains: [] })
+    await until('the end of a domain', async () => (await at('www.example.com')) === 404)
+    const moved = await edge.ask(1, '/', { headers: { host: 'moved.example.com', accept: 'application/json' } })
+    expect(JSON.parse(moved.body).error).toBe('no code deployed yet')
+    control.tell('gone', { id: other })
+    const answer = async () =>
+      (await edge.ask(1, '/', { headers: { host: 'moved.example.com', accept: 'application/json' } })).body
+    await until('the end of an app', async () => JSON.parse(await answer()).error === 'not found')
   })
 
   it('are served on while control is away, and what was missed is made up for', async () => {

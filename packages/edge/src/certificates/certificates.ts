@@ -19,10 +19,32 @@ export interface Certificates {
   readonly forName: (name: string) => Promise<SecureContext>
 }
 
-/** One's own certificate where one is configured, else ACME's where that is, else the local authority's. */
-export async function openCertificates(config: EdgeConfig, log: Logger, stopped: AbortSignal): Promise<Certificates> {
+/** Whether a name, in lower case, is the domain of an app. */
+export type IsAppDomain = (name: string) => boolean
+
+/**
+ * One's own certificate where one is configured, else ACME's where that is, else the local authority's. None but the last is for
+ * domains of apps.
+ */
+export async function openCertificates(
+  config: EdgeConfig,
+  isAppDomain: IsAppDomain,
+  log: Logger,
+  stopped: AbortSignal,
+): Promise<Certificates> {
+  const local = await localCertificates(await LocalAuthority.open(config.data_dir), config.suffix, isAppDomain)
+  const ours = await ourCertificates(config, local, log, stopped)
+  const forName = async (name: string) => (isAppDomain(name.toLowerCase()) ? local : ours).forName(name)
+  return { default: ours.default, forName }
+}
+
+async function ourCertificates(
+  config: EdgeConfig,
+  local: Certificates,
+  log: Logger,
+  stopped: AbortSignal,
+): Promise<Certificates> {
   if (config.certificate !== undefined) return ownCertificate(config.certificate, log)
-  const local = await localCertificates(await LocalAuthority.open(config.data_dir), config.suffix)
   if (config.acme === undefined) return local
   const acme = await AcmeCertificate.open(config.acme, config.suffix, join(config.data_dir, 'acme'), log)
   void acme.keep(stopped)
@@ -65,15 +87,20 @@ async function ownCertificate(
 
 /**
  * A wildcard, where programs take one: OpenSSL and browsers want two labels behind the asterisk. Under `localhost` each
- * preview host has its own, made when it is first asked for.
+ * preview host has its own, made when it is first asked for, as has each domain of an app.
  */
-async function localCertificates(authority: LocalAuthority, suffix: string): Promise<Certificates> {
+async function localCertificates(
+  authority: LocalAuthority,
+  suffix: string,
+  isAppDomain: IsAppDomain,
+): Promise<Certificates> {
   const wildcard = await authority.issue([`*.${suffix}`, suffix])
   const ofWildcard = createSecureContext(wildcard)
   const kept = new Map<string, Promise<SecureContext>>()
   const forName = async (name: string) => {
-    if (suffix.includes('.') || parsePreviewHost(name, suffix) === null) return ofWildcard
     const key = name.toLowerCase()
+    const isWildcards = suffix.includes('.') || parsePreviewHost(name, suffix) === null
+    if (isWildcards && !isAppDomain(key)) return ofWildcard
     const context = kept.get(key) ?? authority.issue([key]).then(createSecureContext)
     kept.delete(key)
     kept.set(key, context)

@@ -1,6 +1,6 @@
 /**
  * Preview hosts: `<port>-<sandbox id>.<suffix>` is the server on that port of that sandbox. App hosts: `<app id>.<suffix>`, and the
- * one by its name, is the version of the app that serves.
+ * one by its name and its own domains, is the version of the app that serves.
  *
  * In this order: which sandbox is meant, whether it is there, whether it may have one more request, then the request itself.
  * Whatever is refused is refused before anything is sent inside.
@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { EdgeApp } from '@offshoot/contract/edge-app'
-import { labelBefore, parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
+import { labelBefore, nameOfHost, parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
@@ -95,7 +95,7 @@ export class Preview {
     const { suffix, apps, load } = this.#options
     const preview = parsePreviewHost(host, suffix)
     if (preview !== null) return { ...preview, app: null }
-    const app = apps.find(labelBefore(host, suffix) ?? '')
+    const app = apps.find(labelBefore(host, suffix) ?? '') ?? apps.findDomain(nameOfHost(host))
     if (app === undefined) return null
     const sandboxId = load.pick(app, stickyToken(app, request))
     if (sandboxId !== undefined) return { sandboxId, port: app.port, app }

@@ -24,6 +24,7 @@ import { sessions } from './session-benches.ts'
 import { signUpToFirstExec } from './signup-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { diskOf, templateBuild } from './template-benches.ts'
+import { createWithVolume, volumeWrites } from './volume-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
 import { TEST_HOST_EXCEPTION } from './test-host.ts'
 
@@ -68,6 +69,8 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },
   { names: ['template_build_tar_500mib'], run: templateBuild },
   { names: ['disk_per_sandbox_mib', 'disk_per_fork_mib'], run: diskOf },
+  { names: ['create_with_volume'], run: createWithVolume },
+  { names: ['volume_seq_write_mib_s', 'volume_fsync_per_s'], run: volumeWrites },
   { names: ['deploy_static', 'rollback'], run: deployStatic },
   { names: ['app_request', 'app_wake'], run: appRequests },
   { names: ['app_scale_out'], run: appScaleOut },

@@ -1,17 +1,13 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { openAsBlob } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createLayer } from '@offshoot/agent/disks/qcow2'
-import { launch } from '@offshoot/agent/vm/launch'
-import { BOOT_DISK, bootArguments, DISK, machineArguments } from '@offshoot/agent/vm/machine'
-import { Vm } from '@offshoot/agent/vm/vm'
-import { Deadline } from '@offshoot/kit/deadline'
-import { imagesDir, type Offshoot } from '../tests/setup/offshoot.ts'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
+import { bootedByHand } from './booted-by-hand.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 
 const run = promisify(execFile)
@@ -23,7 +19,6 @@ const FILE_BYTES = (500 * MIB) / (FOLDERS * FILES_IN_FOLDER)
 const SIZE_MIB = 1024
 const MEMORY_MIB = 512
 const BUILD_WITHIN_MS = 120_000
-const BOOT_MS = 60_000
 
 /** From the first byte of a tar to a template that is done, beside `tar x`, `mke2fs -d` and one boot by hand. */
 export async function templateBuild(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
@@ -78,40 +73,16 @@ async function buildByService(offshoot: Offshoot, tar: string, name: string): Pr
 }
 
 async function buildByHand(offshoot: Offshoot, folder: string, tar: string): Promise<void> {
-  const [root, vmFolder] = [join(folder, 'by-hand'), join(folder, 'vm')]
+  const root = join(folder, 'by-hand')
   const rootfs = join(folder, 'rootfs.ext4')
   await mkdir(root)
-  await mkdir(vmFolder)
   try {
     await run('tar', ['-C', root, '-xf', tar])
     await run('mke2fs', ['-q', '-F', '-t', 'ext4', '-m', '0', '-d', root, rootfs, `${SIZE_MIB}M`])
-    await bootByHand(offshoot, vmFolder, rootfs)
+    const machine = { folder: join(folder, 'vm'), rootfs, diskMib: SIZE_MIB, memoryMib: MEMORY_MIB }
+    await bootedByHand(offshoot, machine, async () => undefined)
   } finally {
-    for (const path of [root, vmFolder, rootfs]) await rm(path, { recursive: true, force: true })
-  }
-}
-
-/** Until the guest has answered. */
-async function bootByHand(offshoot: Offshoot, folder: string, rootfs: string): Promise<void> {
-  const deadline = Deadline.after(BOOT_MS, 'boot by hand')
-  const probed = JSON.parse(await readFile(join(offshoot.dataDir, 'agent/accelerator.json'), 'utf8')) as {
-    accelerator: 'kvm' | 'tcg'
-    tsc_khz: number
-  }
-  const { accelerator, tsc_khz: tscKhz } = probed
-  const machine = { accelerator, tscKhz, vcpus: 1, memoryMib: MEMORY_MIB, network: 'user' } as const
-  await createLayer(join(folder, DISK), { path: rootfs, format: 'raw', bytes: SIZE_MIB * MIB }, deadline)
-  const args = [
-    ...machineArguments(machine, { path: join(folder, 'memory'), isShared: true }, BOOT_DISK),
-    ...bootArguments(machine, join(imagesDir, 'vmlinuz'), join(imagesDir, 'initramfs.cpio.gz')),
-  ]
-  const logPath = join(folder, 'qemu.log')
-  const options = { qemu: 'qemu-system-x86_64', args, folder, logPath, tap: null, files: [], preload: null }
-  const vm = new Vm(folder, await launch({ ...options, confinement: { uid: null } }), null)
-  try {
-    await vm.link(deadline)
-  } finally {
-    await vm.kill(Deadline.after(BOOT_MS, 'end of a boot by hand'))
+    for (const path of [root, rootfs]) await rm(path, { recursive: true, force: true })
   }
 }
 

@@ -50,6 +50,12 @@ static const char *under(const char *root, const char *path)
 	return full;
 }
 
+// Nothing can be there: on the way to it is a file, or a link that leads nowhere or to itself.
+static bool is_no_folder(int error)
+{
+	return error == ENOTDIR || error == ENOENT || error == ELOOP;
+}
+
 static bool is_regular_file(const char *path)
 {
 	struct stat about;
@@ -122,7 +128,7 @@ static int write_name_server(const char *root, const uint8_t gateway[IPV4_BYTES]
 static int remove_host_keys(const char *root)
 {
 	for (size_t i = 0; i < HOST_KEYS; i++)
-		if (unlink(under(root, host_keys[i])) != 0 && errno != ENOENT && errno != ENOTDIR)
+		if (unlink(under(root, host_keys[i])) != 0 && !is_no_folder(errno))
 			return errno;
 	return 0;
 }
@@ -152,10 +158,11 @@ static struct refreshed refresh_system(const struct refresh_request *request)
 	return (struct refreshed){add_entropy(request->entropy, request->entropy_bytes), "entropy"};
 }
 
-// An image may keep its /etc from being written, even by root: its sandboxes then share what stands there.
+// An image may keep its /etc from being written, even by root, or have something there that is no folder: a file, a link that
+// leads nowhere. Its sandboxes then share what stands there.
 static int unless_sealed(int error)
 {
-	return error == EROFS || error == EPERM ? 0 : error;
+	return error == EROFS || error == EPERM || is_no_folder(error) ? 0 : error;
 }
 
 static struct refreshed refresh_files(const char *root, const struct refresh_request *request)

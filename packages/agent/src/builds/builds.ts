@@ -8,7 +8,7 @@
  * that nobody has begun to build, and goes with the agent that took it. What an agent that died was at is begun once more by
  * the next, from the upload; interrupted twice it has failed. A template is kept before its build is `done`.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
@@ -18,6 +18,7 @@ import { Turns } from '../sandboxes/turns.ts'
 import { deleteTemplate } from '../templates/delete-template.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import type { BakeImages } from '../vm/images.ts'
+import { QemuEnded } from '../vm/launch.ts'
 import { Build } from './build.ts'
 import { BuildFailure, failureSentence } from './build-failure.ts'
 import { buildFiles } from './build-files.ts'
@@ -32,6 +33,8 @@ const MAX_WAITING = 256
 const MAX_PER_WORKSPACE = 8
 /** Ended builds that are remembered, with their logs. */
 const MAX_ENDED = 256
+/** Bytes left on the host's disk below which whatever fails does so for that. */
+const FULL_BYTES = 16 * 1024 * 1024
 /** Of one that has ended. */
 const KEPT_FILES: ReadonlySet<string> = new Set(['build.json', 'log.jsonl'])
 /** A build that is begun so often and never comes to an end has something in it that kills agents. */
@@ -197,7 +200,9 @@ export class Builds {
   async #fail(build: Build, error: unknown): Promise<void> {
     const { host, stopping } = this.#options
     if (stopping.aborted && !build.cancelled.signal.aborted) return
-    const cause = build.cancelled.signal.aborted ? build.cancelled.signal.reason : explainHost(error)
+    const cause = build.cancelled.signal.aborted
+      ? build.cancelled.signal.reason
+      : await explainHost(error, host.dir.root)
     const { stage, percent } = build.log
     const sentence = failureSentence(stage, cause)
     if (!(cause instanceof BuildFailure)) host.log.error({ err: cause, build_id: build.record.id }, 'build failed')
@@ -209,13 +214,26 @@ export class Builds {
   /** What is large goes; the record and the log stay. */
   async #end(build: Build, last: Pick<BuildRecord, 'status' | 'stage' | 'percent' | 'error'>): Promise<void> {
     await build.log.settle()
-    await this.#change(build, { ...last, ended_at: new Date().toISOString() })
-    build.log.end()
-    const folder = this.folder(build.record.id)
-    for (const name of await readdir(folder)) {
-      if (!KEPT_FILES.has(name)) await rm(join(folder, name), { recursive: true, force: true })
+    const change = { ...last, ended_at: new Date().toISOString() }
+    try {
+      await this.#change(build, change).catch(async (error: unknown) => {
+        if (!isDiskFull(error)) throw error
+        // What it leaves makes room for what is to be said of it.
+        await this.#removeFiles(build)
+        await this.#change(build, change)
+      })
+    } finally {
+      // Also where that cannot be written: those who follow it are told.
+      build.log.end()
     }
+    await this.#removeFiles(build)
     await this.#forgetOld()
+  }
+
+  async #removeFiles({ record: { id } }: Build): Promise<void> {
+    for (const name of await readdir(this.folder(id))) {
+      if (!KEPT_FILES.has(name)) await rm(join(this.folder(id), name), { recursive: true, force: true })
+    }
   }
 
   async #change(build: Build, change: Partial<BuildRecord>): Promise<void> {
@@ -232,7 +250,11 @@ export class Builds {
   }
 }
 
-function explainHost(error: unknown): unknown {
+async function explainHost(error: unknown, folder: string): Promise<unknown> {
+  if (error instanceof BuildFailure && !(error.cause instanceof QemuEnded)) return error
   if (error instanceof ApiError) return new BuildFailure(error.message, { cause: error })
-  return isDiskFull(error) ? new BuildFailure('the host has no room left for it', { cause: error }) : error
+  // Guests are told of an input or output error, whatever its reason; a machine that gets no page for its memory ends.
+  const { bavail, bsize } = await statfs(folder)
+  const isFull = isDiskFull(error) || bavail * bsize < FULL_BYTES
+  return isFull ? new BuildFailure('the host has no room left for it', { cause: error }) : error
 }

@@ -86,8 +86,6 @@ function giveIdentity(host: Host, { id, manifest }: Sandbox, env: GuestIdentity[
     const identity = guestIdentity(id, env, networkIdentity(host, manifest.slot))
     const { begun, settled } = link.refresh({ ...identity, volumes }, deadline)
     await begun
-    // A guest that cannot have its volumes is not made known.
-    if (volumes !== undefined) return settled
     openAfter(host, vm, settled.catch(unlessLost), 'guest did not settle')
   }
 }

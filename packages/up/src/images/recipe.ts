@@ -4,7 +4,10 @@ import { templateImage } from '@offshoot/contract/template-image'
 import { z } from 'zod'
 import { SetupFailure } from '../setup-failure.ts'
 
-const described = templateImage.omit({ version: true, packages: true })
+const described = templateImage.omit({ version: true, packages: true }).extend({
+  /** Takes long to make and few need it: only where somebody asks for it by its name (OFFSHOOT_TEMPLATES). */
+  only_when_named: z.boolean().default(false),
+})
 
 /**
  * `templates/NAME/recipe.json`: what `template.json` will say of the image, and how the image is made.
@@ -44,14 +47,15 @@ export type TemplateRecipe = Extract<Recipe, { made_of: 'template' }>
 
 /**
  * @param folder holds one folder a recipe
- * @param names the wanted ones, or `null` for all; those whose disk they have come with them
+ * @param names the wanted ones, or `null` for all that need not be named; those whose disk they have come with them
  * @throws {SetupFailure} when a wanted one does not exist
  */
 export async function readRecipes(folder: string, names: readonly string[] | null): Promise<readonly Recipe[]> {
   const known = (await readdir(folder)).sort()
   const unknown = (names ?? []).find((name) => !known.includes(name))
   if (unknown !== undefined) throw new SetupFailure(`There is no template "${unknown}"; there are ${known.join(', ')}.`)
-  const wanted = await readAll(folder, names ?? known)
+  const all = await readAll(folder, names ?? known)
+  const wanted = all.filter((each) => names !== null || !each.only_when_named)
   const disks = wanted.flatMap((each) => (each.made_of === 'template' ? [each.disk_of] : []))
   const missing = disks.filter((name) => wanted.every((each) => each.name !== name))
   return [...(await readAll(folder, [...new Set(missing)])), ...wanted]

@@ -1,0 +1,52 @@
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createLayer } from '@offshoot/agent/disks/qcow2'
+import { launch } from '@offshoot/agent/vm/launch'
+import { BOOT_DISK, bootArguments, DISK, machineArguments } from '@offshoot/agent/vm/machine'
+import { Vm } from '@offshoot/agent/vm/vm'
+import type { VolumeDevice } from '@offshoot/agent/vm/volume-devices'
+import type { GuestLink } from '@offshoot/guest-link/link'
+import { Deadline } from '@offshoot/kit/deadline'
+import { imagesDir, type Offshoot } from '../tests/setup/offshoot.ts'
+
+const MIB = 1024 * 1024
+const BOOT_MS = 60_000
+
+export interface ByHand {
+  /** Is made for it, and goes. */
+  readonly folder: string
+  readonly rootfs: string
+  readonly diskMib: number
+  readonly memoryMib: number
+  readonly volumes?: readonly VolumeDevice[]
+}
+
+/** Boots a machine of the service's own kind with nothing around it, and ends it when `use` is done with its guest. */
+export async function bootedByHand<T>(
+  { dataDir }: Offshoot,
+  { folder, rootfs, diskMib, memoryMib, volumes = [] }: ByHand,
+  use: (link: GuestLink) => Promise<T>,
+): Promise<T> {
+  const deadline = Deadline.after(BOOT_MS, 'boot by hand')
+  const probed = JSON.parse(await readFile(join(dataDir, 'agent/accelerator.json'), 'utf8')) as {
+    accelerator: 'kvm' | 'tcg'
+    tsc_khz: number
+  }
+  const { accelerator, tsc_khz: tscKhz } = probed
+  const machine = { accelerator, tscKhz, vcpus: 1, memoryMib, network: 'user' } as const
+  await mkdir(folder)
+  await createLayer(join(folder, DISK), { path: rootfs, format: 'raw', bytes: diskMib * MIB }, deadline)
+  const args = [
+    ...machineArguments(machine, { path: join(folder, 'memory'), isShared: true }, BOOT_DISK, volumes),
+    ...bootArguments(machine, join(imagesDir, 'vmlinuz'), join(imagesDir, 'initramfs.cpio.gz')),
+  ]
+  const logPath = join(folder, 'qemu.log')
+  const options = { qemu: 'qemu-system-x86_64', args, folder, logPath, tap: null, files: [], preload: null }
+  const vm = new Vm(folder, await launch({ ...options, confinement: { uid: null } }), null)
+  try {
+    return await use(await vm.link(deadline))
+  } finally {
+    await vm.kill(Deadline.after(BOOT_MS, 'end of a boot by hand'))
+    await rm(folder, { recursive: true })
+  }
+}

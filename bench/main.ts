@@ -58,7 +58,7 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['pty_echo'], run: terminalEcho },
   { names: ['preview_rtt', 'preview_throughput_mib_s'], run: preview },
   { names: ['preview_wake', 'preview_wake_node'], run: previewWake },
-  { names: ['preview_rps'], run: proxyRate },
+  { names: ['preview_rps', 'preview_request_cpu_us'], run: proxyRate },
   { names: ['lsp_initialize_ms', 'lsp_diagnostics_ms'], run: languageServers },
   { names: ['events_fanout'], run: eventsFanout },
   { names: ['idle_followers_control_mib', 'idle_followers_agent_mib'], run: idleFollowers },

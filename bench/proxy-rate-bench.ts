@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,8 @@ const edgeMain = join(import.meta.dirname, '../packages/edge/src/main.ts')
 
 /**
  * Requests a second through the edge on one core, beside nginx as a plain reverse proxy on that core, to the same server, in turn. Between
- * the edge and the server stands one process more, which plays the agent and the guest.
+ * the edge and the server stands one process more, which plays the agent and the guest, and takes of the other cores what nginx is left:
+ * so the CPU time that each takes for a request is told too.
  */
 export async function proxyRate(): Promise<Record<string, Figure>> {
   if (!existsSync(NGINX)) {
@@ -41,21 +42,36 @@ export async function proxyRate(): Promise<Record<string, Figure>> {
       'backend',
       `server { listen ${backend}; keepalive_requests 1000000000; location / { return 200 'ok'; } }`,
     )
-    await startNginx(start, folder, 'proxy', proxyConfiguration(proxy, backend), CORE)
+    const nginx = await startNginx(start, folder, 'proxy', proxyConfiguration(proxy, backend), CORE)
     const agent = await startAgent(start)
-    await startEdge(start, folder, edge, agent)
+    const edgeProcess = await startEdge(start, folder, edge, agent)
     const host = `${backend}-${agent.id}.localhost`
     await until('the edge', async () => (await rate(edge, host, 100)) > 0)
-    const [ours, theirs] = [new Samples(), new Samples()]
+    const [ours, theirs, ourCpu, theirCpu] = [new Samples(), new Samples(), new Samples(), new Samples()]
     for (let round = 0; round < ROUNDS; round++) {
-      theirs.add(await rate(proxy, 'localhost', ROUND_MS))
-      ours.add(await rate(edge, host, ROUND_MS))
+      const before = { nginx: cpuMs(nginx), edge: cpuMs(edgeProcess) }
+      const theirRate = await rate(proxy, 'localhost', ROUND_MS)
+      const ourRate = await rate(edge, host, ROUND_MS)
+      theirs.add(theirRate)
+      ours.add(ourRate)
+      theirCpu.add(((cpuMs(nginx) - before.nginx) * 1000) / (theirRate * (ROUND_MS / 1000)))
+      ourCpu.add(((cpuMs(edgeProcess) - before.edge) * 1000) / (ourRate * (ROUND_MS / 1000)))
     }
-    return { preview_rps: ours.figure('1/s', theirs.p50) }
+    return {
+      preview_rps: ours.figure('1/s', theirs.p50),
+      preview_request_cpu_us: ourCpu.figure('us', theirCpu.p50),
+    }
   } finally {
     for (const child of children) child.kill('SIGKILL')
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Milliseconds that a process has had of a CPU (proc_pid_stat(5), fields 14 and 15, in hundredths of a second). */
+function cpuMs({ pid }: ChildProcess): number {
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
+  const [user, system] = fields.split(' ').slice(11, 13)
+  return (Number(user) + Number(system)) * 10
 }
 
 type Start = (program: string, ...args: string[]) => ChildProcess
@@ -83,12 +99,18 @@ const proxyConfiguration = (port: number, backend: number) => `
     }
   }`
 
-async function startNginx(start: Start, folder: string, name: string, servers: string, core?: string): Promise<void> {
+async function startNginx(
+  start: Start,
+  folder: string,
+  name: string,
+  servers: string,
+  core?: string,
+): Promise<ChildProcess> {
   const path = join(folder, `${name}.conf`)
   const own = `pid ${folder}/${name}.pid; daemon off; master_process off; error_log stderr; events {}`
   await writeFile(path, `${own} http { access_log off; ${servers} }`)
-  if (core === undefined) start(NGINX, '-p', folder, '-c', path)
-  else start('taskset', '-c', core, NGINX, '-p', folder, '-c', path)
+  const command = [NGINX, '-p', folder, '-c', path] as const
+  return core === undefined ? start(...command) : start('taskset', '-c', core, ...command)
 }
 
 async function startAgent(start: Start): Promise<{ url: string; secret: string; id: string }> {
@@ -111,7 +133,7 @@ async function startEdge(start: Start, folder: string, port: number, { url, secr
   }
   const path = join(folder, 'edge.json')
   await writeFile(path, JSON.stringify(config))
-  start('taskset', '-c', CORE, process.execPath, edgeMain, path)
+  return start('taskset', '-c', CORE, process.execPath, edgeMain, path)
 }
 
 /** Whole answers a second, each connection asking again as soon as it was answered. */

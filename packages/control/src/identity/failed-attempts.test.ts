@@ -26,6 +26,12 @@ describe('failed attempts', () => {
     expect(attempts.isSpent('::ffff:192.0.2.2', 0)).toBe(false)
   })
 
+  it('are counted for those who have hung up, whose address nobody knows any more, together', () => {
+    const attempts = new FailedAttempts()
+    for (let i = 0; i < FAILURES_AT_ONCE; i++) attempts.note(undefined, 0)
+    expect([attempts.isSpent(undefined, 0), attempts.isSpent('192.0.2.1', 0)]).toEqual([true, false])
+  })
+
   it('are forgotten when ten thousand other addresses have failed since', () => {
     const attempts = new FailedAttempts()
     fail(attempts, 'first', FAILURES_AT_ONCE, 0)

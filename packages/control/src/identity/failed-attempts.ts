@@ -16,7 +16,7 @@ interface Bucket {
 export class FailedAttempts {
   readonly #buckets = new Map<string, Bucket>()
 
-  note(ip: string, nowMs = performance.now()): void {
+  note(ip: string | undefined, nowMs = performance.now()): void {
     const key = network(ip)
     const left = Math.max(0, this.#left(key, nowMs) - 1)
     this.#buckets.delete(key)
@@ -25,7 +25,7 @@ export class FailedAttempts {
   }
 
   /** Whether the address has none left. */
-  isSpent(ip: string, nowMs = performance.now()): boolean {
+  isSpent(ip: string | undefined, nowMs = performance.now()): boolean {
     return this.#left(network(ip), nowMs) < 1
   }
 
@@ -37,8 +37,9 @@ export class FailedAttempts {
   }
 }
 
-/** Of an IPv6 address its /64: whoever has one address there has all of them. */
-function network(ip: string): string {
+/** Of an IPv6 address its /64: whoever has one address there has all of them. A caller that has hung up has none any more. */
+function network(ip: string | undefined): string {
+  if (ip === undefined) return ''
   if (!ip.includes(':') || ip.includes('.')) return ip
   const [head = ''] = ip.split('::', 1)
   return head.split(':').slice(0, 4).join(':')

@@ -1,13 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { options } from './setup/database.ts'
 import { type Answer, type Call, call } from './setup/http.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 const PASSWORD = 'a horse that nobody guesses'
 const NEW_PASSWORD = 'another horse nobody guesses'
+const APP_ENV_VALUE = 'env-value-that-stays-in-its-app'
 const ENV_VALUE = 'env-value-that-stays-in-its-sandbox'
 
 /** Every secret there is, used in every way there is; then all that is kept and shown is searched for them. */
@@ -17,7 +19,10 @@ describe('secrets', () => {
   const refusals: string[] = []
 
   beforeAll(async () => {
-    offshoot = await Offshoot.start('secrets', { env: { OFFSHOOT_DEFAULT_PLAN: 'enterprise' } })
+    offshoot = await Offshoot.start('secrets', {
+      templates: ['minimal', 'postgres-16'],
+      env: { OFFSHOOT_DEFAULT_PLAN: 'enterprise' },
+    })
     const {
       api_key: key,
       jwt,
@@ -31,6 +36,8 @@ describe('secrets', () => {
     keep('accounts secret', await readFile(join(offshoot.dataDir, 'control/accounts-secret'), 'utf8'))
     await useAccounts()
     await useKeys()
+    await useDatabase()
+    await useApp()
   })
 
   afterAll(async () => offshoot.destroy())
@@ -119,6 +126,36 @@ describe('secrets', () => {
     const { body: org } = await ask('GET', '/v1/me', { token: jwt })
     const operator = secrets.get('operator') ?? ''
     expect((await ask('POST', `/v1/admin/orgs/${org.org.id}/unsuspend`, { token: operator })).status).toBe(200)
+  }
+
+  async function useDatabase(): Promise<void> {
+    const token = secrets.get('key') ?? ''
+    const { status, body } = await ask('POST', '/v1/databases', { token, headers: { 'idempotency-key': 'database' } })
+    expect(status).toBe(201)
+    const brokerToken = keep('broker token', body.broker_token)
+    const password = keep('password of a database', body.password)
+    const proxy = `/v1/databases/${body.id}/proxy`
+    expect((await ask('POST', `${proxy}/v1/query`, { token: brokerToken, body: { sql: 'select 1' } })).status).toBe(200)
+    await ask('POST', `${proxy}/v1/query`, { token: brokerToken, body: { sql: `select '${password}' from nowhere` } })
+    await ask('POST', `${proxy}/v1/query`, { token: `${brokerToken}x`, body: { sql: 'select 1' } })
+    const client = new Client(options(body.connection_url))
+    await client.connect()
+    await client.query('select 1')
+    await client.end()
+    const wrong = new Client(options(body.connection_url.replace(password, brokerToken)))
+    await expect(wrong.connect()).rejects.toThrow(/password/)
+  }
+
+  async function useApp(): Promise<void> {
+    const env = { SECRET: keep('environment of an app', APP_ENV_VALUE) }
+    const body = { name: 'site', git_url: 'https://git.invalid/site.git', env }
+    const made = await ask('POST', '/v1/apps', {
+      token: secrets.get('key') ?? '',
+      body,
+      headers: { 'idempotency-key': 'app' },
+    })
+    expect(made.status).toBe(201)
+    expect(found(made.text)).toEqual([])
   }
 
   /** As it is, and as PostgreSQL shows bytes, and as an address has it. */

@@ -113,6 +113,15 @@ describe('domains of apps', () => {
     expect([await served(id), await list(id)]).toEqual([[], []])
     expect((await as(alice, 'DELETE', `${path}/gone.example.com`)).status).toBe(404)
     expect((await as(alice, 'DELETE', `${path}/%00`)).status).toBe(404)
+    for (const [query, body] of [
+      ['?domain=Gone.example.com', undefined],
+      ['', { domain: 'gone.example.com' }],
+    ] as const) {
+      await add('gone.example.com', id)
+      expect((await as(alice, 'DELETE', path + query, body)).status).toBe(204)
+      expect((await as(alice, 'DELETE', path + query, body)).status).toBe(404)
+    }
+    expect(await as(alice, 'DELETE', path)).toMatchObject({ status: 400, body: { error: 'domain required' } })
 
     // Its token is another now: the record of before proves nothing.
     expect((await add('gone.example.com', id)).body.status).toBe('pending')

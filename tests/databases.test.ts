@@ -10,7 +10,10 @@ let offshoot: Offshoot
 let database: Database
 
 beforeAll(async () => {
-  offshoot = await Offshoot.start('databases', { templates: ['postgres-16'] })
+  offshoot = await Offshoot.start('databases', {
+    templates: ['postgres-16', 'postgres-16-16g'],
+    env: { OFFSHOOT_COMMIT_MIB: '16384' },
+  })
   database = await create({ label: 'first' })
 })
 afterAll(async () => {
@@ -73,6 +76,16 @@ describe('a database', () => {
       `//reader.${database.username}:${encodeURIComponent('of the reader')}@`,
     )
     expect(await value(ofReader, 'select current_user || count(*) from kept')).toBe('reader1000')
+  })
+
+  it('is refused where its size does not fit, and nothing of it is left', async () => {
+    expect(await ask('POST', '', { size: '16g' })).toMatchObject({
+      status: 507,
+      body: { error: 'insufficient host memory for sandbox' },
+    })
+    for (const size of ['2g', 16, '', null]) expect(await ask('POST', '', { size })).toMatchObject({ status: 400 })
+    expect((await ask('GET', '')).body).toHaveLength(1)
+    expect(await offshoot.virtualMachines()).toHaveLength(1)
   })
 
   it('refuses with errors that PostgreSQL would give', async () => {

@@ -28,7 +28,7 @@ export interface Credentials {
 
 export interface StartOptions {
   /** Images to offer; the others are not baked, which saves seconds. `null`: all there are. */
-  readonly templates?: readonly ('minimal' | 'base' | 'app' | 'postgres-16')[] | null
+  readonly templates?: readonly ('minimal' | 'base' | 'app' | 'postgres-16' | 'postgres-16-16g')[] | null
   /** Build images in the data directory instead of using the shared ones. */
   readonly ownImages?: boolean
   readonly port?: number

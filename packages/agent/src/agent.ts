@@ -35,6 +35,7 @@ import { wakeSandbox } from './sandboxes/wake.ts'
 import { Snapshots } from './snapshots/snapshots.ts'
 import { BuiltTemplates } from './templates/built-templates.ts'
 import { findBakes, rebakeStale } from './templates/bakes-of-built.ts'
+import { LaterTemplates } from './templates/later-templates.ts'
 import { Builds } from './builds/builds.ts'
 import { Bakes, type BakedTemplate } from './vm/bakes.ts'
 import { Images } from './vm/images.ts'
@@ -61,6 +62,7 @@ export interface Agent {
   readonly isolation: Isolation
   readonly images: Images
   readonly templates: ReadonlyMap<string, BakedTemplate>
+  readonly later: LaterTemplates | null
   /** Templates that should be here and cannot be used, with the reason. */
   readonly broken: ReadonlyMap<string, unknown>
   readonly host: Host
@@ -139,6 +141,7 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
 export interface Prepared {
   readonly accelerator: Accelerator
   readonly templates: ReadonlyMap<string, BakedTemplate>
+  readonly later: LaterTemplates | null
   readonly broken: ReadonlyMap<string, unknown>
 }
 
@@ -174,6 +177,7 @@ export async function prepareTemplates(
   for (const image of usable) {
     try {
       const { baked } = await bakes.find(image)
+      if (!baked && image.on_demand === true) continue
       if (!baked) progress(`baking template ${image.name} (${accelerator})`)
       templates.set(image.name, baked ?? (await bakes.ensure(image)))
     } catch (error) {
@@ -188,7 +192,19 @@ export async function prepareTemplates(
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
   const built = await findBakes(host, images)
   await bakes.removeAllBut(new Set([...used, ...current, ...built]))
-  return { accelerator, templates, broken }
+  const later = new LaterTemplates({
+    images: usable.filter((image) => image.on_demand === true),
+    admission: host.gates.admission,
+    templates,
+    bake: async (image) => {
+      try {
+        return await bakes.ensure(image)
+      } finally {
+        await slot.release()
+      }
+    },
+  })
+  return { accelerator, templates, later, broken }
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
@@ -200,7 +216,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   host.slots.supplySoon()
   host.checkpoints.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
-  const { accelerator, templates, broken } = await prepareOrExplain(config, { host, images })
+  const { accelerator, templates, later, broken } = await prepareOrExplain(config, { host, images })
   host.pool.start()
   for (const sandbox of host.sandboxes.values()) if (sandbox.manifest.cold) comeBack(host, sandbox)
   const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
@@ -216,6 +232,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     isolation: isolationOf(host),
     images,
     templates,
+    later,
     broken,
     host,
     builds,
@@ -236,7 +253,7 @@ async function prepareOrExplain(config: AgentConfig, place: { host: Host; images
   } catch (error) {
     log.error({ err: error }, 'no template can be used')
     const broken = new Map((config.templates ?? []).map((name) => [name, error] as const))
-    return { accelerator: 'tcg', templates: new Map(), broken }
+    return { accelerator: 'tcg', templates: new Map(), later: null, broken }
   }
 }
 

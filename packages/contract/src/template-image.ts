@@ -26,6 +26,8 @@ export const templateImage = z.strictObject({
    * is booted from its disk again.
    */
   durable: z.boolean().optional(),
+  /** It is baked when somebody first wants it. */
+  on_demand: z.boolean().optional(),
   /** What people call it, where its name is an id. */
   title: z.string().optional(),
   /** Where there is no `start_cmd`: the command that the image names itself, with its arguments. It may fail. */

@@ -53,8 +53,20 @@ async function withSeed<T>(
       create(asOfTemplate(seed, record)),
     )
   }
-  const baked = agent.templates.get(template) ?? builtTemplate(agent, template, workspaceId)
+  const ours = agent.templates.get(template) ?? (await bakedNow(agent, template))
+  const baked = ours ?? builtTemplate(agent, template, workspaceId)
   return create(seedOfTemplate(baked))
+}
+
+/** Of a template that is baked when it is first wanted. @throws ApiError 500, 507 */
+async function bakedNow({ later, host }: Agent, template: string): Promise<BakedTemplate | null> {
+  try {
+    return (await later?.bake(template)) ?? null
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    host.log.error({ err: error, template }, 'template cannot be baked')
+    throw new ApiError('internal', { error: 'sandbox could not be started' }, { cause: error })
+  }
 }
 
 /** A snapshot that a template is: its own id is nobody's to see. */

@@ -4,7 +4,7 @@ import type { Template } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { readHostMemory } from '../host/memory.ts'
-import type { BakedTemplate } from '../vm/bakes.ts'
+import type { TemplateImage } from '@offshoot/contract/template-image'
 import { requireControl } from './credential.ts'
 import { describeNetwork } from './healthz.ts'
 
@@ -23,7 +23,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       qemu_version: agent.host.qemu.version,
       cpus: cpus().length,
       memory_mib: { total: totalMib, available: availableMib, committed: committedMib, commit_limit: commitLimitMib },
-      templates: await Promise.all([...agent.templates.values()].map((baked) => describe(agent, baked))),
+      templates: await Promise.all(imagesOf(agent).map((image) => describe(agent, image))),
       sandboxes: agent.host.sandboxes.size,
       spares: agent.host.pool.spares.length,
       last_seq: agent.host.events.lastSeq,
@@ -31,7 +31,11 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-async function describe({ images }: Agent, { image }: BakedTemplate): Promise<Template> {
+function imagesOf({ templates, later }: Agent): TemplateImage[] {
+  return [...[...templates.values()].map(({ image }) => image), ...(later?.images ?? [])]
+}
+
+async function describe({ images }: Agent, image: TemplateImage): Promise<Template> {
   return {
     name: image.name,
     rootfs_path: `templates/${image.name}/rootfs.ext4`,

@@ -110,7 +110,14 @@ describe('recipes', () => {
     const recipes = await readRecipes(templatesFolder, null)
     expect(recipes.map(({ name }) => name)).not.toContain('python')
     expect(await readRecipes(templatesFolder, ['python'])).toMatchObject([{ name: 'python', only_when_named: true }])
-    expect(recipes.map((recipe) => recipe.name)).toEqual(['app', 'base', 'minimal', 'postgres-16'])
+    expect(recipes.map((recipe) => recipe.name)).toEqual([
+      'app',
+      'base',
+      'minimal',
+      'postgres-16',
+      'postgres-16-16g',
+      'postgres-16-4g',
+    ])
     expect(recipes[1]).toMatchObject({ cpu: 1, memory_mb: 512, disk_mb: 4096 })
   })
 

@@ -76,6 +76,7 @@ function describe(recipe: Recipe, version: string, root: Pick<RootFolder, 'packa
     start_cmd: recipe.start_cmd,
     ready_cmd: recipe.ready_cmd,
     ...(recipe.durable !== undefined && { durable: recipe.durable }),
+    ...(recipe.on_demand !== undefined && { on_demand: recipe.on_demand }),
     description: recipe.description,
     packages: root.packages,
   })

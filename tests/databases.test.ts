@@ -83,7 +83,7 @@ describe('a database', () => {
       status: 507,
       body: { error: 'insufficient host memory for sandbox' },
     })
-    for (const size of ['2g', 16, '', null]) expect(await ask('POST', '', { size })).toMatchObject({ status: 400 })
+    for (const size of ['2g', 16, '']) expect(await ask('POST', '', { size })).toMatchObject({ status: 400 })
     expect((await ask('GET', '')).body).toHaveLength(1)
     expect(await offshoot.virtualMachines()).toHaveLength(1)
   })
@@ -271,6 +271,35 @@ describe('the life of a database', () => {
     expect(await ask('GET', `/${branch.id}`)).toMatchObject({ status: 404 })
   })
 
+  it('is backed up, and a branch at a backup is as it was then, whatever opens the database by now', async () => {
+    const backup = await ask('POST', `/${database.id}/backups`)
+    expect(backup).toMatchObject({
+      status: 201,
+      body: { database_id: database.id, origin: 'request', size_bytes: expect.any(Number) },
+    })
+    await value(database.connection_url, "insert into kept values (5000, 'later') returning 1")
+    database = (await ask('POST', `/${database.id}/reset-credentials`)).body as Database
+    const later = await ask('POST', `/${database.id}/backups`)
+    expect((await ask('GET', `/${database.id}/backups`)).body).toEqual([later.body, backup.body])
+    const { status, body } = await ask('POST', `/${database.id}/branch`, { at: backup.body.id, label: 'then' })
+    expect([status, body]).toMatchObject([201, { label: 'then', parent_id: database.id, status: 'running' }])
+    const then = body as Database
+    expect(await value(then.connection_url, 'select count(*)::int from kept')).toBe(1002)
+    expect(await value(database.connection_url, 'select count(*)::int from kept')).toBe(1003)
+    for (const [path, status_] of [
+      [`/${then.id}/backups/${backup.body.id}`, 404],
+      [`/${database.id}/backups/x`, 404],
+      [`/${database.id}/backups/${backup.body.id}`, 204],
+      [`/${database.id}/backups/${backup.body.id}`, 404],
+    ] as const)
+      expect([path, (await ask('DELETE', path)).status]).toEqual([path, status_])
+    for (const at of [backup.body.id, database.id, 'x'])
+      expect(await ask('POST', `/${database.id}/branch`, { at })).toMatchObject({ status: 404 })
+    expect(await ask('POST', `/${database.id}/branch`, { at: 1 })).toMatchObject({ status: 400 })
+    expect(await ask('DELETE', `/${then.id}`)).toMatchObject({ status: 204 })
+    await value(database.connection_url, 'delete from kept where id = 5000 returning 1')
+  })
+
   it('can have other credentials, and the old ones open nothing', async () => {
     const client = new pg.Client(options(database.connection_url))
     const ended = new Promise((resolve) => client.on('error', resolve))
@@ -308,6 +337,7 @@ describe('the life of a database', () => {
     })
     for (const status of [204, 404]) expect(await ask('DELETE', `/${database.id}`)).toMatchObject({ status })
     expect((await ask('GET', '')).body).toEqual([])
+    expect((await offshoot.request('GET', '/v1/snapshots')).body).toEqual([])
     expect(await offshoot.virtualMachines()).toEqual([])
   })
 })

@@ -60,7 +60,28 @@ export const patchDatabaseBody = z.object({
 export type DatabasePatch = z.infer<typeof patchDatabaseBody>
 
 /** Body of `POST /v1/databases/{id}/branch`. */
-export const branchDatabaseBody = z.object({ label: optional(label) })
+export const branchDatabaseBody = z.object({
+  label: optional(label),
+  /** Id of a backup of it; default: as it is now. */
+  at: optional(text('at', 64)),
+})
+
+/** Backups of one database that are kept; the oldest go. */
+export const KEPT_BACKUPS = 7
+
+/** A database as it was at one instant. */
+export const databaseBackup = z.object({
+  /** UUID; that of the snapshot it is. */
+  id: z.string(),
+  database_id: z.string(),
+  /** `daily`: nobody asked for it. */
+  origin: z.enum(['request', 'daily']),
+  /** Bytes that it has of its own. */
+  size_bytes: z.number(),
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: z.string(),
+})
+export type DatabaseBackup = z.infer<typeof databaseBackup>
 
 export const databaseStatus = z.enum(['provisioning', 'running', 'hibernated', 'failed'])
 export type DatabaseStatus = z.infer<typeof databaseStatus>

@@ -1,6 +1,6 @@
 import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
-import type { Remover } from './agents/agent-or-retired.ts'
+import type { BackupTaker } from './databases/take-backup.ts'
 import { Fleet } from './agents/fleet.ts'
 import { DnsTexts } from './app-domains/dns-texts.ts'
 import { AppChanges } from './apps/app-changes.ts'
@@ -49,6 +49,7 @@ import { removeOldInvitations } from './orgs/invitation-statements.ts'
 import { OperatorKey } from './operators/operator-key.ts'
 import { settleStorage } from './metering/settle-storage.ts'
 import { settleMeters } from './metering/settle-meters.ts'
+import { dueBackups } from './reaping/due-backups.ts'
 import { abandonedDatabases } from './reaping/abandoned-databases.ts'
 import { expiredSandboxes } from './reaping/expired-sandboxes.ts'
 import { Reaper } from './reaping/reaper.ts'
@@ -119,7 +120,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const databaseSecrets = new Seal(secret, 'databases')
   const brokerConnections = new Connections(fleet, databaseSecrets)
   const keyUsage = new KeyUsage(database.pool, log)
-  const reapers = startReapers({ fleet, database }, log)
+  const reapers = startReapers({ fleet, database, lock, log }, log)
   const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
   const credit = new CreditKeeper({ database, fleet, outbox, log })
   const sweeps = new Sweeps(database.pool, log, [
@@ -198,10 +199,11 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   }
 }
 
-function startReapers(remover: Remover, log: Logger) {
+function startReapers(remover: BackupTaker, log: Logger) {
   return [
     new Reaper(expiredSandboxes(remover), log),
     new Reaper(abandonedDatabases(remover), log),
+    new Reaper(dueBackups(remover), log),
     new Reaper(unusedSnapshots(remover), log),
     new Reaper(emptiedOrgs(remover), log),
     new Reaper(deletedApps(remover), log),

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
+import { backupRoutes } from './backup-routes.ts'
 import { deleteDatabase } from './delete-database.ts'
 import { getDatabases } from './get-databases.ts'
 import { getLogs } from './get-logs.ts'
@@ -18,6 +19,7 @@ export function databaseRoutes(app: FastifyInstance, control: Control): void {
     patchDatabase,
     deleteDatabase,
     postBranch,
+    backupRoutes,
     postResetCredentials,
     getStats,
     getLogs,

@@ -5,11 +5,13 @@ import type { Control } from '../control.ts'
 import { FORK_ERRORS } from '../forks/fork-errors.ts'
 import { parseBody } from '../http/body.ts'
 import { resourceIdOf } from '../idempotency/idempotency.ts'
+import { findBackup } from './backup-routes.ts'
 import { branchDatabase } from './branch-database.ts'
 import { presentDatabase } from './present-database.ts'
 import { findDatabase } from './find-database.ts'
+import { restoreBackup } from './restore-backup.ts'
 
-/** `POST /v1/databases/{id}/branch`: 201 with a database of its own that begins with all data of this instant. */
+/** `POST /v1/databases/{id}/branch`: 201 with a database of its own that begins with all data of this instant, or of a backup. */
 export function postBranch(app: FastifyInstance, control: Control): void {
   app.post('/v1/databases/:id/branch', {
     config: {
@@ -26,9 +28,11 @@ export function postBranch(app: FastifyInstance, control: Control): void {
     },
     handler: async (request, reply) => {
       const parent = await findDatabase(control, request)
-      const { label = null } = parseBody(request, branchDatabaseBody)
-      const id = resourceIdOf(request) as SandboxId
-      const row = await branchDatabase(control, { parent, id, label, requestId: request.id })
+      const { label = null, at } = parseBody(request, branchDatabaseBody)
+      const branch = { parent, id: resourceIdOf(request) as SandboxId, label, requestId: request.id }
+      const row = await (at === undefined
+        ? branchDatabase(control, branch)
+        : restoreBackup(control, branch, await findBackup(control, parent, at)))
       return reply.code(201).send(presentDatabase(control, row))
     },
   })

@@ -49,6 +49,7 @@ describe('migrate', () => {
       '0014-apps',
       '0015-git-provider',
       '0016-app-domains',
+      '0017-database-backups',
       '0019-app-instances',
     ])
   })

@@ -16,6 +16,7 @@ import * as databases from './migrations/0013-databases.ts'
 import * as apps from './migrations/0014-apps.ts'
 import * as gitProvider from './migrations/0015-git-provider.ts'
 import * as appDomains from './migrations/0016-app-domains.ts'
+import * as databaseBackups from './migrations/0017-database-backups.ts'
 import * as appInstances from './migrations/0019-app-instances.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
@@ -36,6 +37,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0014-apps': apps,
   '0015-git-provider': gitProvider,
   '0016-app-domains': appDomains,
+  '0017-database-backups': databaseBackups,
   '0019-app-instances': appInstances,
 }
 

@@ -203,6 +203,19 @@ create table "credit_notices" (
   constraint credit_notices_pkey PRIMARY KEY (workspace_id, month, percent)
 );
 
+create table "database_backups" (
+  id uuid not null,
+  database_id uuid not null,
+  origin text not null,
+  secrets bytea not null,
+  constraint database_backups_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'daily'::text]))),
+  constraint database_backups_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id) ON DELETE CASCADE,
+  constraint database_backups_id_fkey FOREIGN KEY (id) REFERENCES snapshots(id) ON DELETE CASCADE,
+  constraint database_backups_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX database_backups_database_idx ON public.database_backups USING btree (database_id);
+
 create table "databases" (
   id uuid not null,
   workspace_id uuid not null,
@@ -216,11 +229,14 @@ create table "databases" (
   parent_id uuid,
   deletion_due_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default now(),
+  backup_due_at timestamp(3) with time zone not null default (now() + '1 day'::interval),
   constraint databases_size_check CHECK ((size = ANY (ARRAY['1g'::text, '4g'::text, '16g'::text]))),
   constraint databases_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'deleting'::text]))),
   constraint databases_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
   constraint databases_pkey PRIMARY KEY (id)
 );
+
+CREATE INDEX databases_backup_due_idx ON public.databases USING btree (backup_due_at) WHERE (status = 'ready'::text);
 
 CREATE INDEX databases_due_idx ON public.databases USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
 

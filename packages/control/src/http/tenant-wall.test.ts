@@ -95,6 +95,7 @@ describe('the wall between workspaces', () => {
        values ($1, $2, '1g', 'ready', '', '', 300)`,
       [sandbox.id, alice.workspaceId],
     )
+    await harness.pool.query(`insert into database_backups values ($1, $2, 'request', '')`, [snapshot.id, sandbox.id])
     const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
     return {
       sandboxes: { id: sandbox.id, ...other },
@@ -104,8 +105,8 @@ describe('the wall between workspaces', () => {
       volumes: { ...other, id: snapshot.id },
       gitprovider: { id: '77' },
       github: { id: '77' },
-      databases: { id: sandbox.id },
       apps: { id: app.id, deployment_id: app.id, '*': 'x', domain: 'alices.example.com' },
+      databases: { id: sandbox.id, backup: snapshot.id },
       me: { prefix: token.prefix },
       orgs: {
         id: alice.workspaceId,
@@ -122,6 +123,7 @@ describe('the wall between workspaces', () => {
     port: '3000',
     name: 'nobodys',
     snapshot_id: randomUUID(),
+    backup: randomUUID(),
     deployment_id: randomUUID(),
     '*': 'x',
     prefix: 'ofs_00000000',

@@ -1,0 +1,53 @@
+import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
+import type { Control } from '../control.ts'
+import { LEASE_SECONDS } from '../reaping/reaper.ts'
+import { createSandbox } from '../sandboxes/create-sandbox.ts'
+import type { BackupRow } from './backup-statements.ts'
+import type { Branch } from './branch-database.ts'
+import { claimDatabase } from './claim-database.ts'
+import { finish, orNothing } from './create-database.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { insertProvisioning } from './database-statements.ts'
+import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
+
+/**
+ * A database with all that another had when a backup of it was taken. Steps and failures are those of a create.
+ * @throws ApiError as a create from a snapshot; nothing is left then
+ */
+export async function restoreBackup(
+  control: Control,
+  { parent, id, label, requestId }: Branch,
+  backup: BackupRow,
+): Promise<DatabaseRow> {
+  const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
+  const secrets = makeSecrets()
+  await insertProvisioning(
+    control.database.pool,
+    id,
+    workspaceId,
+    label,
+    size,
+    closeSecrets(control.databaseSecrets, secrets),
+    sha256(secrets.brokerToken),
+    idle_timeout_seconds,
+    parent.id,
+    LEASE_SECONDS,
+  )
+  return orNothing(control, { id, requestId }, async () => {
+    await createSandbox(control, {
+      id,
+      workspaceId,
+      requestId,
+      manager: { by: 'database', id },
+      body: {
+        template: DATABASE_TEMPLATES[size],
+        from_snapshot: backup.id,
+        persistent: true,
+        idle_timeout_seconds,
+      } as unknown as Parameters<typeof createSandbox>[1]['body'],
+    })
+    const { adminToken } = openSecrets(control.databaseSecrets, backup.secrets)
+    const formerly = { user: databaseUser(parent.id), adminToken }
+    return finish(control, { id, workspaceId }, (made) => claimDatabase(control.fleet, made, { secrets, formerly }))
+  })
+}

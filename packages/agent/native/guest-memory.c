@@ -8,6 +8,9 @@
  * A restore from a checkpoint names two more: GUEST_PAGES_FD, the pages that differ, one after the other, and GUEST_RUNS_FD, which pages of the guest
  * they are. As soon as QEMU has mapped its memory, the runs are mapped over it at their places, privately too: children share them.
  *
+ * A restore that begins while its checkpoint is still being made names a third, GUEST_STATE_FD: the socket that QEMU gets its device state from. Nothing
+ * comes there before the pages are whole, and nothing of the state may be read over other pages: they are laid when the first of it arrives.
+ *
  * QEMU discards a page (balloon, free page reporting) by a hole in the file and MADV_DONTNEED. The hole would be refused on a read-only descriptor and
  * is not wanted: to the VM the page is again what the files say, which is as good as any for a page that the guest has given up.
  *
@@ -23,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -44,6 +48,13 @@ struct run {
 
 /* QEMU's own descriptor of its memory, once it has opened it. */
 static int memory_fd = -1;
+
+/* Memory whose pages are still to come, and where the word that they are whole arrives. */
+static struct {
+	char *memory;
+	size_t length;
+	int protection, pages_fd, runs_fd, state_fd;
+} awaited = {.state_fd = -1};
 
 /* QEMU must not run with half a memory: the message goes to its log and it ends. */
 static _Noreturn void fail(const char *what)
@@ -138,9 +149,31 @@ static void *map_memory(void *at, size_t length, int protection, int flags, int 
 	runs_fd = inherited("GUEST_RUNS_FD");
 	if ((pages_fd < 0) != (runs_fd < 0))
 		fail("pages or runs are missing");
-	if (pages_fd >= 0)
+	if (pages_fd < 0)
+		return memory;
+	awaited.state_fd = inherited("GUEST_STATE_FD");
+	if (awaited.state_fd < 0) {
 		lay_pages(memory, length, protection, pages_fd, runs_fd);
+		return memory;
+	}
+	awaited.memory = memory;
+	awaited.length = length;
+	awaited.protection = protection;
+	awaited.pages_fd = pages_fd;
+	awaited.runs_fd = runs_fd;
 	return memory;
+}
+
+/* What QEMU's channels over a socket read with (io/channel-socket.c). */
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
+
+	if (got > 0 && awaited.memory != NULL && fd == awaited.state_fd) {
+		lay_pages(awaited.memory, awaited.length, awaited.protection, awaited.pages_fd, awaited.runs_fd);
+		awaited.memory = NULL;
+	}
+	return got;
 }
 
 void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)

@@ -7,6 +7,8 @@ export interface Commands {
   /** Writes the state of every device, without memory, to a path as QEMU sees it. */
   readonly 'xen-save-devices-state': { arguments: { filename: string; live: boolean }; return: object }
   readonly 'blockdev-add': { arguments: BlockdevOptions; return: object }
+  /** Gives a node that is there other options, all of them anew: another backing. */
+  readonly 'blockdev-reopen': { arguments: { options: readonly [ReopenOptions] }; return: object }
   readonly 'blockdev-del': { arguments: { 'node-name': string }; return: object }
   /** In bytes; the guest is told. */
   readonly block_resize: { arguments: { 'node-name': string; size: number }; return: object }
@@ -31,7 +33,14 @@ interface BlockdevOptions {
   readonly 'node-name': string
   readonly file: { readonly driver: 'file'; readonly filename: string }
   readonly cache: { readonly 'no-flush': boolean }
-  readonly backing: null
+  readonly 'read-only'?: boolean
+  /** A node that is there; `null`: none. */
+  readonly backing: string | null
+}
+
+interface ReopenOptions extends Omit<BlockdevOptions, 'file'> {
+  /** Name of its file's node. */
+  readonly file: string
 }
 
 interface BlockStats {

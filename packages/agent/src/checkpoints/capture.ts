@@ -23,7 +23,7 @@ const MAX_STATE_BYTES = 16 * 1024 * 1024
 const UNDO_MS = 10_000
 
 export interface Capture {
-  /** Becomes the checkpoint; not there yet. */
+  /** Becomes the checkpoint; not there yet, or with nothing but empty `pages` and `runs` for who opened them ahead. */
   readonly folder: string
   /** Folder of the bake that the VM was restored from, at whatever remove. */
   readonly bake: string
@@ -56,7 +56,7 @@ export async function capture(vm: Vm, options: Capture, deadline: Deadline): Pro
   await stopFlattening(vm, deadline)
   if ((vm.disk?.layers.length ?? 0) >= MAX_LAYERS) await flatten(vm, deadline)
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
-  await mkdir(options.folder, { mode: 0o700 })
+  await mkdir(options.folder, { recursive: true, mode: 0o700 })
   const next = newLayerId()
   try {
     await attachLayer(vm, next, options, deadline)

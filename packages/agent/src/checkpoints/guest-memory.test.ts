@@ -4,6 +4,7 @@ import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Writable } from 'node:stream'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../host/run-program.ts'
@@ -30,16 +31,21 @@ class Mapper {
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   }
 
-  static async start(overlay?: { readonly pages: string; readonly runs: string }, bytes = PAGES * PAGE_BYTES) {
+  /** @param isAhead before its pages are there: it gets a socket for its state */
+  static async start(
+    overlay?: { readonly pages: string; readonly runs: string },
+    { bytes = PAGES * PAGE_BYTES, isAhead = false } = {},
+  ) {
     const paths = [join(folder, 'memory'), ...(overlay ? [overlay.pages, overlay.runs] : [])]
     const files = await Promise.all(paths.map((path) => open(path, 'r')))
     const child = spawn(join(folder, 'map-memory'), [String(bytes)], {
-      stdio: ['pipe', 'pipe', 'pipe', ...files.map(({ fd }) => fd)],
+      stdio: ['pipe', 'pipe', 'pipe', ...files.map(({ fd }) => fd), ...(isAhead ? ['pipe' as const] : [])],
       env: {
         LD_PRELOAD: join(folder, 'guest-memory.so'),
         GUEST_MEMORY_PATH: '/dev/null/guest-memory',
         GUEST_MEMORY_FD: '3',
         ...(overlay ? { GUEST_PAGES_FD: '4', GUEST_RUNS_FD: '5' } : {}),
+        ...(isAhead ? { GUEST_STATE_FD: '6' } : {}),
       },
     })
     const mapper = new Mapper(child)
@@ -68,6 +74,12 @@ class Mapper {
     return Number(await this.line())
   }
 
+  /** What comes over its state's socket. */
+  sendState(byte: string): void {
+    const stdio: readonly unknown[] = this.#child.stdio
+    ;(stdio[6] as Writable).write(byte)
+  }
+
   /** Why it ended by itself. */
   async ended(): Promise<{ signal: NodeJS.Signals | null; errors: string }> {
     if (this.#child.signalCode === null && this.#child.exitCode === null) await once(this.#child, 'close')
@@ -80,9 +92,12 @@ class Mapper {
   }
 }
 
-function save(mapper: Mapper) {
+function newFiles() {
   const name = join(folder, `saved-${++lastNumber}`)
-  const files = { pages: `${name}.pages`, runs: `${name}.runs` }
+  return { pages: `${name}.pages`, runs: `${name}.runs` }
+}
+
+function save(mapper: Mapper, files = newFiles()) {
   const place = { bakeMemory: join(folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
   return { files, counted: saveMemory({ pid: mapper.pid, ...place, ...files }) }
 }
@@ -121,6 +136,31 @@ describe('memory saved and restored', () => {
     expect(await read(third)).toEqual([7, 1, 1, 3, 7, 2, 4])
     expect(await read(second)).toEqual([7, 1, 1, 3, 7, 2, 4])
     expect((await readFile(join(folder, 'memory'))).every((byte) => byte === 7)).toBe(true)
+  })
+
+  it('is there with the first of the state, where it was not yet written when QEMU began', async () => {
+    const first = await (await Mapper.start()).ready()
+    const files = newFiles()
+    for (const path of Object.values(files)) await writeFile(path, '')
+    const ahead = await (await Mapper.start(files, { isAhead: true })).ready()
+    await first.ask('w 10 4 1 1')
+    save(first, files)
+    expect([await ahead.ask('r 9'), await ahead.ask('r 10')]).toEqual([7, 7])
+    ahead.sendState('xy')
+    expect(await ahead.ask('s')).toBe(1)
+    expect([await ahead.ask('r 9'), await ahead.ask('r 10')]).toEqual([7, 1])
+    await ahead.ask('w 10 1 1 9')
+    expect(await ahead.ask('s')).toBe(1)
+    expect([await ahead.ask('r 10'), await ahead.ask('r 11')]).toEqual([9, 1])
+  })
+
+  it('is nobody’s when the state comes before it is whole', async () => {
+    const files = newFiles()
+    for (const path of Object.values(files)) await writeFile(path, '')
+    const ahead = await (await Mapper.start(files, { isAhead: true })).ready()
+    ahead.sendState('x')
+    await ahead.ask('s')
+    expect(await ahead.ended()).toMatchObject({ signal: 'SIGABRT', errors: expect.stringContaining('runs') })
   })
 
   it('holds when all of it was written, and none', async () => {

@@ -19,7 +19,7 @@ export interface SaveMemory {
   /** The memory file of the bake that it was restored from. */
   readonly bakeMemory: string
   readonly memoryBytes: number
-  /** Files to make. */
+  /** Files to make, or to fill. */
   readonly pages: string
   readonly runs: string
 }
@@ -112,7 +112,7 @@ function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: 
 }
 
 function writeFile(path: string, write: (fd: number) => void): void {
-  const fd = openSync(path, 'wx', 0o400)
+  const fd = openSync(path, 'w', 0o400)
   try {
     write(fd)
   } finally {

@@ -20,6 +20,11 @@ export function nodeOfLayer(id: LayerId): string {
   return `layer-${id}`
 }
 
+/** QEMU's name of the node of its file, where it has one. */
+export function fileNodeOfLayer(id: LayerId): string {
+  return `file-${id}`
+}
+
 export function layerOfNode(node: string): LayerId | null {
   const id = NODE.exec(node)?.[1]
   return id === undefined ? null : (id as LayerId)

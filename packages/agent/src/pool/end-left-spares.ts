@@ -5,7 +5,8 @@ import type { VmProcess } from '../host/find-vm-processes.ts'
 import type { Host } from '../sandboxes/host.ts'
 
 /**
- * Ends the spare guests of an agent that is no more, also one that was being made or given away.
+ * Ends the spare guests of an agent that is no more, also one that was being made or given away, and QEMUs that wait for a
+ * capture.
  * @returns the other processes
  */
 export async function endLeftSpares({ dir }: Host, processes: readonly VmProcess[]): Promise<VmProcess[]> {

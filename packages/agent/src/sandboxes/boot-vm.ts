@@ -41,6 +41,17 @@ export async function bootVm(
   { known, boot = null, ...from }: BootFrom,
   deadline: Deadline,
 ): Promise<Vm> {
+  const volumes = volumeDevices(place.devices, known, (id) => host.volumes.path(id))
+  const vm = await restore({ ...(await prepareVm(host, place)), volumes, boot, ...from }, deadline)
+  limitVm(host, place.slot, vm)
+  return vm
+}
+
+/** Makes its own folder, its group and its network, and says what QEMU is to be started with. */
+export async function prepareVm(
+  host: Host,
+  place: VmPlace,
+): Promise<Omit<Restore, 'checkpoint' | 'greet' | 'volumes' | 'boot'>> {
   const folder = join(place.folder, VM_FOLDER)
   const uid = uidOfSlot(place.slot)
   await mkdir(folder, { mode: 0o700 })
@@ -49,24 +60,16 @@ export async function bootVm(
     host.cgroups?.create(place.slot, { memoryMib: vmLimitMib(place.memory_mb), processes: MAX_PROCESSES }),
     host.network?.open(place.slot, place.egress),
   ])
-  const vm = await restore(
-    {
-      qemu: host.qemu.path,
-      preload: host.dir.preload,
-      machine: host.machines.of(place),
-      bake: join(host.dir.bakes, place.bake),
-      layers: host.layers,
-      volumes: volumeDevices(place.devices, known, (id) => host.volumes.path(id)),
-      folder,
-      logPath: join(place.folder, QEMU_LOG),
-      confinement: { uid },
-      tap: tapOf(host, place.slot),
-      isDurable: place.durable,
-      boot,
-      ...from,
-    },
-    deadline,
-  )
-  limitVm(host, place.slot, vm)
-  return vm
+  return {
+    qemu: host.qemu.path,
+    preload: host.dir.preload,
+    machine: host.machines.of(place),
+    bake: join(host.dir.bakes, place.bake),
+    layers: host.layers,
+    folder,
+    logPath: join(place.folder, QEMU_LOG),
+    confinement: { uid },
+    tap: tapOf(host, place.slot),
+    isDurable: place.durable,
+  }
 }

@@ -5,6 +5,7 @@ import type { GuestIdentity } from '../vm/guest-identity.ts'
 import { addDevices, type Wanted } from '../volumes/machine-device.ts'
 import { takeUpAllBackground } from './background-watch.ts'
 import { announceBirth } from './announce-state.ts'
+import type { ChildAhead } from './child-ahead.ts'
 import type { Host } from './host.ts'
 import { writeManifest, type Manifest } from './manifest.ts'
 import { refusal } from './refusal.ts'
@@ -27,6 +28,8 @@ export interface CreateRequest {
   readonly env: GuestIdentity['env']
   readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress'>
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>
+  /** A QEMU that may have been started for it. */
+  readonly ahead?: ChildAhead | null
   /** In the order of its devices, beside those that its seed brings. */
   readonly volumes?: readonly Wanted[]
 }

@@ -3,6 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, SnapshotId } from '@offshoot/contract/ids'
 import type { Captured } from '../checkpoints/capture.ts'
 import { showSnapshot, type SnapshotRecord } from '../snapshots/snapshot-record.ts'
+import { type ChildAhead, endChildAhead, startChildAhead } from './child-ahead.ts'
 import { createSandbox } from './create.ts'
 import { announce, type Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -15,6 +16,8 @@ type ChildError = AgentFork['errors'][number]
 
 interface Staged {
   readonly captured: Captured
+  /** For the first child; taken by it, or ended. */
+  readonly ahead: ChildAhead | null
   readonly record: SnapshotRecord
 }
 
@@ -22,6 +25,7 @@ interface Staged {
  * Makes children of a sandbox, which goes on as what it is: running, paused or hibernated. They share its memory and disk
  * until they write, are started beside one another, and one that fails is no matter of the others.
  *
+ * The first child's QEMU starts beside the capture; the others' would slow it down for a parent that stands still.
  * The checkpoint is made durable after the children run: a host that loses power loses them too.
  * @throws ApiError 402 credit spent, 404, 409 id taken, 507 no room on the disk: there is neither snapshot nor child then
  */
@@ -29,7 +33,9 @@ export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgent
   host.credit.refuseIfSpent(parent.workspaceId)
   const { staged, seal } = await stageFork(host, parent, body)
   const outcomes = await Promise.all(
-    body.children.map((child) => forkChild(host, parent, staged, body, child)),
+    body.children.map((child, at) =>
+      forkChild(host, parent, { ...staged, ahead: at === 0 ? staged.ahead : null }, body, child),
+    ),
   ).finally(seal)
   const children = outcomes.flatMap((outcome) => ('sandbox' in outcome ? [outcome.sandbox] : []))
   const errors = outcomes.flatMap((outcome) => ('sandbox' in outcome ? [] : [outcome]))
@@ -58,15 +64,26 @@ async function stageFork(
   const id = snapshot_id as SnapshotId
   host.snapshots
     .make(id, async (folder, draft) => {
-      const captured = await stageSnapshot(host, parent, folder, ({ layers, pausedMs }) => {
-        draft.layers = layers
-        const message = `captured for ${children.length} children`
-        const metadata = { snapshot_id, pause_ms: Math.round(pausedMs), count: children.length }
-        void tell(host, parent, { type: 'fork.staged', message, metadata })
+      const isCaptured = new AbortController()
+      let starting: Promise<ChildAhead | null> = Promise.resolve(null)
+      const captured = await stageSnapshot(host, parent, folder, {
+        onBegin: (vm) => {
+          starting = startChildAhead(host, parent, { vm, checkpoint: folder, captured: isCaptured.signal })
+        },
+        onStaged: ({ layers, pausedMs }) => {
+          isCaptured.abort()
+          draft.layers = layers
+          const message = `captured for ${children.length} children`
+          const metadata = { snapshot_id, pause_ms: Math.round(pausedMs), count: children.length }
+          void tell(host, parent, { type: 'fork.staged', message, metadata })
+        },
+      }).catch(async (error: unknown) => {
+        await endChildAhead(host, await starting)
+        throw error
       })
       const record = snapshotOf(parent, captured, id, 'fork')
       draft.shown = record
-      staged.resolve({ captured, record })
+      staged.resolve({ captured, record, ahead: await starting })
       await childrenDone.promise
       return sealSnapshot(host, parent, captured, record)
     })
@@ -80,7 +97,7 @@ async function stageFork(
 async function forkChild(
   host: Host,
   parent: Sandbox,
-  { captured, record }: Staged,
+  { captured, record, ahead }: Staged,
   { tree_id }: ForkOnAgentBody,
   { id, index }: Child,
 ): Promise<{ sandbox: Sandbox } | ChildError> {
@@ -93,6 +110,7 @@ async function forkChild(
       env: 'keep',
       settings: { persistent, idle_timeout_seconds, egress },
       lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },
+      ahead,
     })
     await Promise.all([
       tell(host, parent, { type: 'sandbox.forked', message: 'sandbox has a child', metadata: { child_id: id } }),
@@ -104,6 +122,8 @@ async function forkChild(
     const { error } = body
     await tell(host, parent, { type: 'fork.child_failed', message: error, metadata: { index, error } })
     return { index, id, error, status }
+  } finally {
+    await endChildAhead(host, ahead)
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentFork, AgentSandbox, AgentSnapshot, AgentSnapshotList } from '@offshoot/contract/agent-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -155,6 +155,36 @@ describe('children', () => {
     expect(await agent.sh(id, 'cat /run/memory; hostname')).toBe(`kept\nsbx-${id.slice(0, 8)}`)
     for (const each of [...children, { id }]) await agent.delete(each.id)
     await remove(snapshot.id)
+    await expectNothingKept()
+  })
+
+  it('begin beside the capture, the first of them, with nothing left of that where it comes to nothing', async () => {
+    const { id } = await agent.created()
+    await agent.sh(id, 'echo before > /root/file; echo remembered > /run/memory')
+    const { children, snapshot } = await agent.forked(id, 2)
+    const machines = await agent.vms()
+    const beganAhead = await Promise.all(
+      children.map(async ({ id: child }) => {
+        const { process: vm } = machines.find(({ folder }) => folder.includes(child)) ?? { process: { pid: 0 } }
+        expect(await agent.sh(child, 'cat /root/file /run/memory')).toBe('before\nremembered')
+        return (await readFile(`/proc/${vm.pid}/environ`, 'utf8')).includes('GUEST_STATE_FD=')
+      }),
+    )
+    expect(beganAhead).toEqual([process.getuid?.() === 0, false])
+    // A child of that child: its layer was frozen under a QEMU that had begun before.
+    const [first] = children
+    await agent.sh(first?.id ?? '', 'echo after >> /root/file')
+    const below = await agent.forked(first?.id ?? '', 1)
+    expect(await agent.sh(below.children[0]?.id ?? '', 'cat /root/file')).toBe('before\nafter')
+    // Refused before anything is captured, and by its own id after that.
+    expect(
+      (await agent.act(id, 'fork', { snapshot_id: snapshot.id, children: [{ id: randomUUID(), index: 0 }] })).status,
+    ).toBe(409)
+    const taken = { snapshot_id: randomUUID(), children: [{ id, index: 0 }] }
+    expect(await agent.act(id, 'fork', taken)).toMatchObject({ body: { errors: [{ error: 'conflict' }] } })
+    expect(await readdir(join(agent.dataDir, 'spares'))).toEqual([])
+    for (const each of [...children, ...below.children, { id }]) await agent.delete(each.id)
+    for (const each of [snapshot.id, below.snapshot.id, taken.snapshot_id]) await remove(each)
     await expectNothingKept()
   })
 

@@ -2,14 +2,15 @@ import { mkdir, rm } from 'node:fs/promises'
 import type { BootMode } from '@offshoot/contract/sandbox'
 import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
 import { Deadline } from '@offshoot/kit/deadline'
+import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
 import { giveSpare } from '../pool/give-spare.ts'
 import { endSpare } from '../pool/make-spare.ts'
-import type { Spare } from '../pool/spare.ts'
 import { guestIdentity, type GuestIdentity } from '../vm/guest-identity.ts'
 import type { Greet } from '../vm/restore.ts'
 import type { Vm } from '../vm/vm.ts'
 import { deviceBits } from '../volumes/machine-device.ts'
 import { bootVm } from './boot-vm.ts'
+import { type ChildAhead, giveChildAhead, isMeantFor } from './child-ahead.ts'
 import type { Host } from './host.ts'
 import { writeManifestQuickly } from './manifest.ts'
 import { openAfter } from './open-after.ts'
@@ -19,7 +20,7 @@ import { networkIdentity } from './slot-network.ts'
 
 /** Milliseconds from a restore's turn to a guest that answers; a hundred times the usual. */
 const RESTORE_MS = 30_000
-/** Milliseconds for a spare guest to take its identity; another is restored in its place after that. */
+/** Milliseconds for a guest that waits to take its identity; another is restored in its place after that. */
 const GIVE_MS = 3000
 
 export interface StartedVm {
@@ -30,17 +31,32 @@ export interface StartedVm {
 interface Start {
   readonly seed: Seed
   readonly env: GuestIdentity['env']
+  readonly ahead?: ChildAhead | null
+}
+
+/** A VM that was there before its sandbox. */
+interface Waiting {
+  readonly slot: number
+  readonly folder: string
+  readonly vm: Vm
+  /** Makes it the sandbox's, from its folder on. */
+  readonly give: (greet: Greet, deadline: Deadline) => Promise<void>
 }
 
 /**
- * A VM for a sandbox that has none, with the sandbox's identity: a spare guest where one is at hand, else a restored one,
- * which waits for memory and its turn. Its folder is there then, with a manifest `creating`.
+ * A VM for a sandbox that has none, with the sandbox's identity: one that waits for just this, a spare guest where one is at
+ * hand, else a restored one, which waits for memory and its turn. Its folder is there then, with a manifest `creating`.
  * @throws ApiError 507
  */
 export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<StartedVm> {
+  const ahead = await takeAhead(host, sandbox, start)
+  if (ahead !== null) return { vm: ahead, bootMode: start.seed.bootMode }
   // A spare guest has no devices for volumes.
   const spare = sandbox.manifest.devices.length === 0 ? host.pool.take(start.seed) : null
-  if (spare !== null && (await takeSpare(host, sandbox, spare, start))) return { vm: spare.vm, bootMode: 'pool' }
+  if (spare !== null) {
+    const give: Waiting['give'] = (greet, deadline) => giveSpare(host, sandbox, spare, greet, deadline)
+    if (await takeWaiting(host, sandbox, { ...spare, give }, start)) return { vm: spare.vm, bootMode: 'pool' }
+  }
   const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
   try {
     const vm = await host.gates.restores.run(() => restoreVm(host, sandbox, start), cancelled)
@@ -50,21 +66,34 @@ export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancel
   }
 }
 
+/** `null` where none was started, or not for this. */
+async function takeAhead(host: Host, sandbox: Sandbox, start: Start): Promise<Vm | null> {
+  const { ahead, seed } = start
+  const checkpoint = seed.checkpoint?.folder ?? null
+  if (!ahead || checkpoint === null || !(await isMeantFor(host, ahead, seed))) return null
+  ahead.isTaken = true
+  const { slot, folder, starting } = ahead
+  const statePath = checkpointFiles(checkpoint).state
+  const give: Waiting['give'] = (greet, deadline) =>
+    giveChildAhead(host, sandbox, ahead, { statePath, greet }, deadline)
+  return (await takeWaiting(host, sandbox, { slot, folder, vm: starting.vm, give }, start)) ? starting.vm : null
+}
+
 /** False when it failed: nothing is left of it but its slot, which is the sandbox's. */
-async function takeSpare(host: Host, sandbox: Sandbox, spare: Spare, { env }: Start): Promise<boolean> {
+async function takeWaiting(host: Host, sandbox: Sandbox, waiting: Waiting, { env }: Start): Promise<boolean> {
   const { id, manifest, leaving } = sandbox
   host.slots.release(manifest.slot)
-  sandbox.manifest = { ...manifest, slot: spare.slot }
+  sandbox.manifest = { ...manifest, slot: waiting.slot }
   try {
     const deadline = Deadline.after(GIVE_MS, `identity of ${id}`, leaving.signal)
-    await host.network?.open(spare.slot, manifest.egress)
-    await giveSpare(host, sandbox, spare, giveIdentity(host, sandbox, env), deadline)
+    await host.network?.open(waiting.slot, manifest.egress)
+    await waiting.give(giveIdentity(host, sandbox, env), deadline)
     return true
   } catch (error) {
-    await endSpare(host, spare)
+    await endSpare(host, waiting)
     await rm(host.dir.sandbox(id), { recursive: true, force: true })
     leaving.signal.throwIfAborted()
-    host.log.warn({ err: error, sandbox_id: id }, 'spare guest could not be used')
+    host.log.warn({ err: error, sandbox_id: id }, 'a guest that waited could not be used')
     return false
   }
 }

@@ -23,8 +23,10 @@ export async function takeSnapshot(
   origin: 'user' | 'template' = 'user',
 ): Promise<SnapshotRecord> {
   return host.snapshots.make(id, async (folder, draft) => {
-    const captured = await stageSnapshot(host, sandbox, folder, ({ layers }) => {
-      draft.layers = layers
+    const captured = await stageSnapshot(host, sandbox, folder, {
+      onStaged: ({ layers }) => {
+        draft.layers = layers
+      },
     })
     return sealSnapshot(host, sandbox, captured, snapshotOf(sandbox, captured, id, origin))
   })

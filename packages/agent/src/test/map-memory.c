@@ -1,6 +1,7 @@
 /*
  * Maps memory as QEMU does, then does what standard input says, one line each: `w FIRST PAGES STEP BYTE` fills every STEPth page from FIRST on,
- * `r PAGE` answers with its first byte, `d FIRST PAGES` gives pages up as a balloon does. Each line is answered by one.
+ * `r PAGE` answers with its first byte, `d FIRST PAGES` gives pages up as a balloon does, `s` reads one byte of the device state as QEMU's channels
+ * do. Each line is answered by one.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -8,8 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #define PAGE 4096UL
+
+static int read_state(void)
+{
+	char byte;
+	struct iovec part = {.iov_base = &byte, .iov_len = 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	return (int)recvmsg(atoi(getenv("GUEST_STATE_FD")), &message, 0);
+}
 
 int main(int argc, char **argv)
 {
@@ -36,6 +47,8 @@ int main(int argc, char **argv)
 		else if (sscanf(line, "d %lu %lu", &first, &pages) == 2)
 			answer = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(first * PAGE), (off_t)(pages * PAGE)) ||
 				 madvise(memory + first * PAGE, pages * PAGE, MADV_DONTNEED);
+		else if (line[0] == 's')
+			answer = read_state();
 		printf("%d\n", answer);
 		fflush(stdout);
 	}

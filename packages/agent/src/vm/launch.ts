@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
 import { confine, giveTap, type Confinement, type TapGiver } from './confinement.ts'
+import { FIRST_FILE_FD } from './machine.ts'
 
 const LOG_TAIL_CHARS = 2000
 
@@ -30,13 +31,19 @@ export interface Launch {
   readonly preload: { readonly path: string; readonly env: Readonly<Record<string, string>> } | null
 }
 
-/** A path alone is opened for reading. */
-export type InheritedFile = string | { readonly writable: string }
+/** A path alone is opened for reading. `open`: is its owner's to close. `socket`: our end of it is `LaunchedQemu.socket`. */
+export type InheritedFile =
+  | string
+  | { readonly writable: string }
+  | { readonly open: FileHandle }
+  | { readonly socket: true }
 
 export interface LaunchedQemu {
   readonly process: ProcessIdentity
   readonly qmp: QmpClient
   readonly ended: Promise<VmEnd>
+  /** Our end of the socket among its files, if there is one. */
+  readonly socket: Duplex | null
 }
 
 /** QEMU ended when it should have run; the message holds the last lines it wrote. */
@@ -53,12 +60,8 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
   try {
     const log = await open(logPath, 'a', 0o600)
     opened.push(log)
-    const files: number[] = []
-    for (const inherited of options.files) {
-      const file = await (typeof inherited === 'string' ? open(inherited, 'r') : open(inherited.writable, 'r+'))
-      opened.push(file)
-      files.push(file.fd)
-    }
+    const files: (number | 'pipe')[] = []
+    for (const inherited of options.files) files.push(await descriptorOf(inherited, opened))
     const confined = confine({ program: options.qemu, args: options.args }, confinement)
     const { program, args } = options.tap === null ? confined : giveTap(confined, options.tap)
     const child = spawn(program, args, {
@@ -82,10 +85,25 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
     const qmp = new QmpClient(child.stdio[3] as Duplex)
     const identity = child.pid === undefined ? null : await identifyProcess(child.pid)
     if (identity === null) throw await describeEnd(logPath, await ended.promise)
-    return { process: identity, qmp, ended: ended.promise }
+    const socket = files.indexOf('pipe')
+    return {
+      process: identity,
+      qmp,
+      ended: ended.promise,
+      socket: socket < 0 ? null : (child.stdio[FIRST_FILE_FD + socket] as Duplex),
+    }
   } finally {
     for (const file of opened) await file.close()
   }
+}
+
+/** @param opened takes what is to be closed */
+async function descriptorOf(inherited: InheritedFile, opened: FileHandle[]): Promise<number | 'pipe'> {
+  if (typeof inherited === 'object' && 'socket' in inherited) return 'pipe'
+  if (typeof inherited === 'object' && 'open' in inherited) return inherited.open.fd
+  const file = await (typeof inherited === 'string' ? open(inherited, 'r') : open(inherited.writable, 'r+'))
+  opened.push(file)
+  return file.fd
 }
 
 /** Why QEMU ended, in its own words. */

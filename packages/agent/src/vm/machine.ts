@@ -69,6 +69,8 @@ export interface DiskNode {
   readonly backing: string | null
   /** What the guest flushes is flushed to the host's disk. */
   readonly isFlushed?: boolean
+  /** Name of the node of the file itself, where it will be spoken of. */
+  readonly fileNode?: string
 }
 
 /** The disk of a guest that is booted: one layer, which says itself what is below it. */
@@ -173,10 +175,11 @@ function memoryBackend(memoryMib: number, { path, isShared }: MemoryFile): strin
  * No flush, where it is not asked for: a guest whose host loses power is lost with its memory, so what it wrote need not reach
  * the disk before the agent makes it durable (a checkpoint does).
  */
-function blockNode({ name, path, isReadOnly, backing, isFlushed = false }: DiskNode): string {
+function blockNode({ name, path, isReadOnly, backing, isFlushed = false, fileNode }: DiskNode): string {
   const file = `driver=qcow2,node-name=${name},file.driver=file,file.filename=${escape(path)}`
   return [
     file,
+    ...(fileNode === undefined ? [] : [`file.node-name=${fileNode}`]),
     ...(isFlushed ? [] : ['cache.no-flush=on']),
     ...(isReadOnly ? ['read-only=on'] : []),
     ...(backing === null ? [] : [`backing=${backing}`]),

@@ -1,5 +1,5 @@
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
@@ -7,23 +7,13 @@ import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
 import type { DiskChain } from '../disks/disk-chain.ts'
-import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../disks/layer-id.ts'
+import { newLayerId, type LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
 import { bakeFiles } from './bake-files.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
-import { describeEnd, launch, type InheritedFile } from './launch.ts'
-import {
-  BAKE_NODE,
-  bootArguments,
-  descriptorArguments,
-  descriptorPath,
-  FIRST_FILE_FD,
-  INHERITED_MEMORY,
-  machineArguments,
-  restoreArguments,
-  type DiskNode,
-  type Machine,
-} from './machine.ts'
+import { inheritance } from './inheritance.ts'
+import { describeEnd, launch } from './launch.ts'
+import { bootArguments, restoreArguments, type Machine } from './machine.ts'
 import { Vm } from './vm.ts'
 import { addVolumes, type VolumeDevice } from './volume-devices.ts'
 
@@ -125,40 +115,6 @@ async function stateFile({ checkpoint, volumes, bake, folder }: Restore): Promis
   return path
 }
 
-/** The files that QEMU inherits, and the command line and variables that name their descriptors. */
-function inheritance(options: Restore, disk: DiskChain, state: string) {
-  const { machine, folder, checkpoint, layers, volumes, bake, isDurable: isFlushed } = options
-  const { memory, disk: bakeDisk } = bakeFiles(bake)
-  const own = checkpoint?.folder == null ? null : checkpointFiles(checkpoint.folder)
-  const files: InheritedFile[] = [state, memory, ...(own === null ? [] : [own.pages, own.runs])]
-  const env = {
-    GUEST_MEMORY_PATH: INHERITED_MEMORY,
-    GUEST_MEMORY_FD: String(FIRST_FILE_FD + 1),
-    ...(own === null ? {} : { GUEST_PAGES_FD: String(FIRST_FILE_FD + 2), GUEST_RUNS_FD: String(FIRST_FILE_FD + 3) }),
-  }
-  const nodes: DiskNode[] = [{ name: BAKE_NODE, path: relative(folder, bakeDisk), isReadOnly: true, backing: null }]
-  const descriptors: string[] = []
-  const inherit = (file: InheritedFile): string => {
-    const fd = FIRST_FILE_FD + files.push(file) - 1
-    descriptors.push(...descriptorArguments(fd))
-    return descriptorPath(fd)
-  }
-  for (const id of disk.layers) {
-    nodes.push(layerNode(id, { path: inherit(layers.path(id)), isReadOnly: true }, nodes))
-  }
-  nodes.push(layerNode(disk.active, { path: fileOfLayer(disk.active), isReadOnly: false, isFlushed }, nodes))
-  const devices = volumes.map(({ path, ...device }) => {
-    if (path === null) return { ...device, path }
-    return { ...device, path: inherit(device.isReadOnly ? path : { writable: path }) }
-  })
-  const memoryFile = { path: INHERITED_MEMORY, isShared: false }
-  return { args: [...machineArguments(machine, memoryFile, nodes, devices), ...descriptors], files, env }
-}
-
-function layerNode(id: LayerId, file: Omit<DiskNode, 'name' | 'backing'>, below: readonly DiskNode[]): DiskNode {
-  return { name: nodeOfLayer(id), ...file, backing: below.at(-1)?.name ?? null }
-}
-
 /** QEMU loads by itself and does not say when it has. */
 async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void> {
   const died = ended.then(() => Promise.reject(new QmpConnectionError('QEMU ended')))
@@ -171,7 +127,7 @@ async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void
 }
 
 /** A QEMU that dies takes its sockets with it; why it died is the better cause. */
-async function endedWith(vm: Vm, logPath: string, error: unknown): Promise<unknown> {
+export async function endedWith(vm: Vm, logPath: string, error: unknown): Promise<unknown> {
   if (![QmpConnectionError, GuestLinkLost, GuestNotAsked].some((kind) => error instanceof kind)) return error
   const ended = Deadline.after(END_MS, 'end of QEMU').race(vm.ended)
   return ended.then(

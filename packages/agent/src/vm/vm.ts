@@ -31,7 +31,7 @@ export class Vm {
   readonly #gone = new AbortController()
   #hasEnded = false
 
-  constructor(folder: string, { process, qmp, ended }: LaunchedQemu, disk: DiskChain | null) {
+  constructor(folder: string, { process, qmp, ended }: Omit<LaunchedQemu, 'socket'>, disk: DiskChain | null) {
     this.disk = disk
     this.process = process
     this.qmp = qmp

@@ -57,8 +57,9 @@ export async function applyRecords(
     if (last === undefined) return agent.cursor
     await meterRecords(client, fresh)
     await store.append(client, fresh)
-    await applyToRows(client, agentId, fresh)
     await setAgentCursor(client, agentId, last.seq)
+    // Last: whoever asked for a change waits for its row as long as we have it.
+    await applyToRows(client, agentId, fresh)
     return last.seq
   })
 }

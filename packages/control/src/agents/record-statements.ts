@@ -1,4 +1,6 @@
 import { statement } from '../db/statement.ts'
+import { TOLD_AGAIN } from '../db/told-again.ts'
+import { sandboxColumns, type SandboxRow } from '../sandboxes/sandbox-row.ts'
 
 /**
  * What a batch of an agent's log leaves its sandboxes at: of each the records above the last that its row knows, as if one after the
@@ -29,9 +31,9 @@ export const applyStatuses = statement<never, [agentId: string, records: string]
    from outcome o where s.id = o.id and not o.is_removed`,
 )
 
-/** The same of one, for an agent's answer to a change that we asked for. */
+/** The same of one, for an agent's answer to a change that we asked for. Gives the row, unless the log was faster. */
 export const applyStatus = statement<
-  { id: string },
+  SandboxRow,
   [
     id: string,
     agentId: string,
@@ -43,10 +45,11 @@ export const applyStatus = statement<
   ]
 >(
   'apply-status',
-  `update sandboxes set status = $4, boot_ms = coalesce($5, boot_ms), boot_mode = coalesce($6, boot_mode),
+  `${TOLD_AGAIN}
+   update sandboxes set status = $4, boot_ms = coalesce($5, boot_ms), boot_mode = coalesce($6, boot_mode),
      guest_ip = coalesce($7, guest_ip), last_event_seq = $3
-   where id = $1 and agent_id = $2 and last_event_seq < $3
-   returning id`,
+   from told_again where id = $1 and agent_id = $2 and last_event_seq < $3
+   returning ${sandboxColumns()}`,
 )
 
 /** Never undone, so that no number need guard it. */

@@ -57,7 +57,7 @@ async function moveSandbox(
 ): Promise<SandboxRow> {
   const moved = await move(liveAgent(control, row), subjectOf(row, requestId), transition).catch(refuse)
   const { pool } = control.database
-  await applyStatus(
+  const [applied] = await applyStatus(
     pool,
     row.id,
     row.agent_id,
@@ -67,6 +67,7 @@ async function moveSandbox(
     moved.boot_mode,
     moved.guest_ip,
   )
+  if (applied !== undefined) return applied
   const [current] = await sandboxById(pool, row.id)
   if (current === undefined) throw new ApiError('sandboxNotFound')
   return current

@@ -1,6 +1,7 @@
 import type { Egress } from '@offshoot/contract/sandbox'
 import { REMOVABLE } from '../agents/removable.ts'
 import { statement } from '../db/statement.ts'
+import { TOLD_AGAIN } from '../db/told-again.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
 /** The one way a request reaches a sandbox by id when its credential is not an API key: id and workspace, never id alone. */
@@ -78,9 +79,10 @@ export const setCreated = statement<
   ]
 >(
   'set-created',
-  `update sandboxes set status = $3, boot_ms = $4, boot_mode = $5, guest_ip = $6, cpu = $7, memory_mb = $8,
+  `${TOLD_AGAIN}
+   update sandboxes set status = $3, boot_ms = $4, boot_mode = $5, guest_ip = $6, cpu = $7, memory_mb = $8,
      last_event_seq = $9
-   where id = $1 and agent_id = $2 and status = 'creating' and last_event_seq <= $9
+   from told_again where id = $1 and agent_id = $2 and status = 'creating' and last_event_seq <= $9
    returning ${sandboxColumns()}`,
 )
 

@@ -1,0 +1,57 @@
+import { relative } from 'node:path'
+import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
+import type { DiskChain } from '../disks/disk-chain.ts'
+import { fileNodeOfLayer, fileOfLayer, nodeOfLayer, type LayerId } from '../disks/layer-id.ts'
+import { bakeFiles } from './bake-files.ts'
+import type { InheritedFile } from './launch.ts'
+import {
+  BAKE_NODE,
+  descriptorArguments,
+  descriptorPath,
+  FIRST_FILE_FD,
+  INHERITED_MEMORY,
+  machineArguments,
+  type DiskNode,
+} from './machine.ts'
+import type { Restore } from './restore.ts'
+
+type Inherits = Pick<Restore, 'machine' | 'folder' | 'checkpoint' | 'layers' | 'volumes' | 'bake' | 'isDurable'>
+
+/** The files that QEMU inherits, and the command line and variables that name their descriptors. */
+export function inheritance(
+  { machine, folder, checkpoint, layers, volumes, bake, isDurable: isFlushed }: Inherits,
+  disk: DiskChain,
+  state: InheritedFile,
+) {
+  const { memory, disk: bakeDisk } = bakeFiles(bake)
+  const own = checkpoint?.folder == null ? null : checkpointFiles(checkpoint.folder)
+  const files: InheritedFile[] = [state, memory, ...(own === null ? [] : [own.pages, own.runs])]
+  const env = {
+    GUEST_MEMORY_PATH: INHERITED_MEMORY,
+    GUEST_MEMORY_FD: String(FIRST_FILE_FD + 1),
+    ...(own === null ? {} : { GUEST_PAGES_FD: String(FIRST_FILE_FD + 2), GUEST_RUNS_FD: String(FIRST_FILE_FD + 3) }),
+  }
+  const nodes: DiskNode[] = [{ name: BAKE_NODE, path: relative(folder, bakeDisk), isReadOnly: true, backing: null }]
+  const descriptors: string[] = []
+  const inherit = (file: InheritedFile): string => {
+    const fd = FIRST_FILE_FD + files.push(file) - 1
+    descriptors.push(...descriptorArguments(fd))
+    return descriptorPath(fd)
+  }
+  for (const id of disk.layers) {
+    nodes.push(layerNode(id, { path: inherit(layers.path(id)), isReadOnly: true }, nodes))
+  }
+  const fileNode = fileNodeOfLayer(disk.active)
+  const active = { path: fileOfLayer(disk.active), isReadOnly: false, isFlushed, fileNode }
+  nodes.push(layerNode(disk.active, active, nodes))
+  const devices = volumes.map(({ path, ...device }) => {
+    if (path === null) return { ...device, path }
+    return { ...device, path: inherit(device.isReadOnly ? path : { writable: path }) }
+  })
+  const memoryFile = { path: INHERITED_MEMORY, isShared: false }
+  return { args: [...machineArguments(machine, memoryFile, nodes, devices), ...descriptors], files, env }
+}
+
+function layerNode(id: LayerId, file: Omit<DiskNode, 'name' | 'backing'>, below: readonly DiskNode[]): DiskNode {
+  return { name: nodeOfLayer(id), ...file, backing: below.at(-1)?.name ?? null }
+}

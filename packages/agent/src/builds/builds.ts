@@ -8,7 +8,7 @@
  * that nobody has begun to build, and goes with the agent that took it. What an agent that died was at is begun once more by
  * the next, from the upload; interrupted twice it has failed. A template is kept before its build is `done`.
  */
-import { mkdir, readdir, rm, statfs } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
@@ -18,7 +18,6 @@ import { Turns } from '../sandboxes/turns.ts'
 import { deleteTemplate } from '../templates/delete-template.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import type { BakeImages } from '../vm/images.ts'
-import { QemuEnded } from '../vm/launch.ts'
 import { Build } from './build.ts'
 import { BuildFailure, failureSentence } from './build-failure.ts'
 import { buildFiles } from './build-files.ts'
@@ -33,8 +32,6 @@ const MAX_WAITING = 256
 const MAX_PER_WORKSPACE = 8
 /** Ended builds that are remembered, with their logs. */
 const MAX_ENDED = 256
-/** Bytes left on the host's disk below which whatever fails does so for that. */
-const FULL_BYTES = 16 * 1024 * 1024
 /** Of one that has ended. */
 const KEPT_FILES: ReadonlySet<string> = new Set(['build.json', 'log.jsonl'])
 /** A build that is begun so often and never comes to an end has something in it that kills agents. */
@@ -200,9 +197,7 @@ export class Builds {
   async #fail(build: Build, error: unknown): Promise<void> {
     const { host, stopping } = this.#options
     if (stopping.aborted && !build.cancelled.signal.aborted) return
-    const cause = build.cancelled.signal.aborted
-      ? build.cancelled.signal.reason
-      : await explainHost(error, host.dir.root)
+    const cause = build.cancelled.signal.aborted ? build.cancelled.signal.reason : explainHost(error)
     const { stage, percent } = build.log
     const sentence = failureSentence(stage, cause)
     if (!(cause instanceof BuildFailure)) host.log.error({ err: cause, build_id: build.record.id }, 'build failed')
@@ -250,11 +245,7 @@ export class Builds {
   }
 }
 
-async function explainHost(error: unknown, folder: string): Promise<unknown> {
-  if (error instanceof BuildFailure && !(error.cause instanceof QemuEnded)) return error
+function explainHost(error: unknown): unknown {
   if (error instanceof ApiError) return new BuildFailure(error.message, { cause: error })
-  // Guests are told of an input or output error, whatever its reason; a machine that gets no page for its memory ends.
-  const { bavail, bsize } = await statfs(folder)
-  const isFull = isDiskFull(error) || bavail * bsize < FULL_BYTES
-  return isFull ? new BuildFailure('the host has no room left for it', { cause: error }) : error
+  return isDiskFull(error) ? new BuildFailure('the host has no room left for it', { cause: error }) : error
 }

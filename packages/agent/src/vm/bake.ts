@@ -6,6 +6,7 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { linkOrCopy } from '../disks/link-or-copy.ts'
 import { judgeLayer } from '../disks/judge-layer.ts'
 import { createLayer, type Backing } from '../disks/qcow2.ts'
+import { explainByDisk } from '../host/full-disk.ts'
 import { runProgram } from '../host/run-program.ts'
 import { bakeFiles, LOWER, ROOTFS, type BakeFiles } from './bake-files.ts'
 import { formatBakeManifest } from './bake-manifest.ts'
@@ -63,8 +64,9 @@ export async function bake(options: Bake, deadline: Deadline): Promise<void> {
     await writeFileDurably(files.manifest, formatBakeManifest(options.image, options.fingerprint, guestIp))
     await rename(beside, options.folder)
   } catch (error) {
+    const cause = await explainByDisk(error, dirname(beside))
     await rm(beside, { recursive: true, force: true })
-    throw error
+    throw cause
   } finally {
     await rm(logPath, { force: true })
   }

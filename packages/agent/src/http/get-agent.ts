@@ -35,14 +35,24 @@ function imagesOf({ templates, later }: Agent): TemplateImage[] {
   return [...[...templates.values()].map(({ image }) => image), ...(later?.images ?? [])]
 }
 
-async function describe({ images }: Agent, image: TemplateImage): Promise<Template> {
+async function describe({ images, templates }: Agent, image: TemplateImage): Promise<Template> {
+  const { description, version, disk_mb, packages, start_cmd, ready_cmd } = image
   return {
     name: image.name,
     rootfs_path: `templates/${image.name}/rootfs.ext4`,
     size_bytes: await images.occupiedBytes(image.name),
     cpu: image.cpu,
     memory_mb: image.memory_mb,
-    meta: { description: image.description, version: image.version, disk_mb: image.disk_mb, packages: image.packages },
+    meta: {
+      description,
+      version,
+      disk_mb,
+      packages,
+      start_cmd,
+      ready_cmd,
+      image_digest: `sha256:${version}`,
+      fingerprint: templates.get(image.name)?.manifest.fingerprint ?? null,
+    },
     is_global: true,
   }
 }

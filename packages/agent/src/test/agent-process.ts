@@ -24,8 +24,12 @@ export interface Answer<Body> {
 }
 
 /** Waits until a condition holds. @throws DeadlineExceeded */
-export async function eventually<T>(what: string, condition: () => Promise<T | false | null | undefined>): Promise<T> {
-  const deadline = Deadline.after(30_000, what)
+export async function eventually<T>(
+  what: string,
+  condition: () => Promise<T | false | null | undefined>,
+  withinMs = 30_000,
+): Promise<T> {
+  const deadline = Deadline.after(withinMs, what)
   for (;;) {
     const value = await condition()
     if (value !== false && value !== null && value !== undefined) return value

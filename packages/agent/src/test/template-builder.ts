@@ -3,6 +3,9 @@ import type { AgentBuild, AgentBuildList } from '@offshoot/contract/agent-build'
 import { expect } from 'vitest'
 import { eventually, WORKSPACE, type AgentProcess } from './agent-process.ts'
 
+/** Milliseconds for a build of very many files. */
+const BUILD_MS = 240_000
+
 /** Builds templates on an agent, as control does. */
 export class TemplateBuilder {
   readonly agent: AgentProcess
@@ -44,10 +47,14 @@ export class TemplateBuilder {
   }
 
   async untilEnded(id: string): Promise<AgentBuild> {
-    return eventually('the end of a build', async () => {
-      const build = await this.get(id)
-      return build.ended_at !== null && build
-    })
+    return eventually(
+      'the end of a build',
+      async () => {
+        const build = await this.get(id)
+        return build.ended_at !== null && build
+      },
+      BUILD_MS,
+    )
   }
 
   /** All of it, as server-sent events. */

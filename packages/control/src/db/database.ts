@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { type ClientConfig, Pool, types } from 'pg'
+import { outliveBrokenConnections } from './outlive-broken-connections.ts'
 
 export interface DatabaseAddress {
   readonly host: string
@@ -45,6 +46,7 @@ export function clientConfig(address: DatabaseAddress): ClientConfig {
 export function openDatabase(address: DatabaseAddress, onError: (error: Error) => void): Database {
   const pool = new Pool({ ...clientConfig(address), max: MAX_CONNECTIONS, min: 2, idleTimeoutMillis: 60_000 })
   pool.on('error', onError)
+  outliveBrokenConnections(pool)
   const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) })
   return { pool, db, close: () => db.destroy() }
 }

@@ -2,6 +2,7 @@ import { databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import pg from 'pg'
 import type { Fleet } from '../../agents/fleet.ts'
+import { outliveBrokenConnections } from '../../db/outlive-broken-connections.ts'
 import type { Seal } from '../../identity/seal.ts'
 import type { DatabaseRow } from '../database-row.ts'
 import { openSecrets } from '../secrets.ts'
@@ -83,6 +84,8 @@ export class Connections {
     })
     // A connection that breaks while nobody uses it: the next request gets another.
     pool.on('error', () => undefined)
+    // Or while it is in use: a database may be deleted, or its server be killed by its owner, at any moment.
+    outliveBrokenConnections(pool)
     return pool
   }
 }

@@ -2,6 +2,7 @@ import { relative } from 'node:path'
 import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
 import type { DiskChain } from '../disks/disk-chain.ts'
 import { fileNodeOfLayer, fileOfLayer, nodeOfLayer, type LayerId } from '../disks/layer-id.ts'
+import type { Layers } from '../disks/layers.ts'
 import { bakeFiles } from './bake-files.ts'
 import type { InheritedFile } from './launch.ts'
 import {
@@ -12,14 +13,29 @@ import {
   INHERITED_MEMORY,
   machineArguments,
   type DiskNode,
+  type Machine,
 } from './machine.ts'
-import type { Restore } from './restore.ts'
+import type { VolumeDevice } from './volume-devices.ts'
 
-type Inherits = Pick<Restore, 'machine' | 'folder' | 'checkpoint' | 'layers' | 'volumes' | 'bake' | 'isDurable'>
+/** What a QEMU starts from. */
+export interface Inheritance {
+  readonly machine: Machine
+  /** Folder of the bake. */
+  readonly bake: string
+  /** What to lay over the bake; `null`: nothing, it starts as the template does. */
+  readonly checkpoint: { readonly folder: string | null; readonly layers: readonly LayerId[] } | null
+  readonly layers: Pick<Layers, 'path'>
+  /** See `DiskNode.isFlushed`. */
+  readonly isDurable: boolean
+  /** Those that the guest gets, and those that it had where the checkpoint was made. Paths are ours. */
+  readonly volumes: readonly VolumeDevice[]
+  /** QEMU's working directory; it belongs to the VM's user already. */
+  readonly folder: string
+}
 
 /** The files that QEMU inherits, and the command line and variables that name their descriptors. */
 export function inheritance(
-  { machine, folder, checkpoint, layers, volumes, bake, isDurable: isFlushed }: Inherits,
+  { machine, folder, checkpoint, layers, volumes, bake, isDurable: isFlushed }: Inheritance,
   disk: DiskChain,
   state: InheritedFile,
 ) {

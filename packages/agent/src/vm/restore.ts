@@ -7,15 +7,14 @@ import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
 import type { DiskChain } from '../disks/disk-chain.ts'
-import { newLayerId, type LayerId } from '../disks/layer-id.ts'
-import type { Layers } from '../disks/layers.ts'
+import { newLayerId } from '../disks/layer-id.ts'
 import { bakeFiles } from './bake-files.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
-import { inheritance } from './inheritance.ts'
+import { inheritance, type Inheritance } from './inheritance.ts'
 import { describeEnd, launch } from './launch.ts'
-import { bootArguments, restoreArguments, type Machine } from './machine.ts'
+import { bootArguments, restoreArguments } from './machine.ts'
 import { Vm } from './vm.ts'
-import { addVolumes, type VolumeDevice } from './volume-devices.ts'
+import { addVolumes } from './volume-devices.ts'
 
 const KILL_MS = 5000
 /** Milliseconds between the loss of a socket and the end of QEMU, where that is the reason. */
@@ -23,24 +22,12 @@ const END_MS = 1000
 /** Milliseconds between questions whether a state has been loaded. */
 const LOAD_POLL_MS = 2
 
-export interface Restore {
+export interface Restore extends Inheritance {
   readonly qemu: string
   /** native/guest-memory.c, compiled. */
   readonly preload: string
-  readonly machine: Machine
-  /** Folder of the bake. */
-  readonly bake: string
-  /** What to lay over the bake; `null`: nothing, it starts as the template does. */
-  readonly checkpoint: { readonly folder: string | null; readonly layers: readonly LayerId[] } | null
-  readonly layers: Pick<Layers, 'path'>
   /** The guest is booted from its disk, with nothing in memory; `null`: it is restored. */
   readonly boot: BootFiles | null
-  /** See `DiskNode.isFlushed`. */
-  readonly isDurable: boolean
-  /** Those that the guest gets, and those that it had where the checkpoint was made. Paths are ours. */
-  readonly volumes: readonly VolumeDevice[]
-  /** QEMU's working directory; it belongs to the VM's user already. */
-  readonly folder: string
   readonly logPath: string
   readonly confinement: Confinement
   readonly tap: TapGiver | null

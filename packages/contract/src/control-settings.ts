@@ -43,6 +43,8 @@ const limits = z.strictObject({
   rate_burst: z.int().min(1).max(1_000_000).default(50),
   /** Requests a second a workspace may go on sending. Default 25. */
   rate_per_second: z.int().min(1).max(1_000_000).default(25),
+  /** A Redis or Valkey (`redis:` or `rediss:`) in which all control processes count requests together; in PostgreSQL when absent. */
+  redis_url: z.url({ protocol: /^rediss?$/ }).optional(),
 })
 
 /** The account at Stripe that workspaces pay to. */

@@ -35,7 +35,9 @@ import { JwtVerifier } from './identity/jwt-verifier.ts'
 import { KeyUsage } from './identity/key-usage.ts'
 import { KnownKeys } from './identity/known-keys.ts'
 import { pruneCreates } from './limits/quota-statements.ts'
+import { PostgresBuckets } from './limits/postgres-buckets.ts'
 import { RateLimiter } from './limits/rate-limiter.ts'
+import { RedisBuckets } from './limits/redis-buckets.ts'
 import { TurnsByWorkspace } from './limits/turns-by-workspace.ts'
 import { removeOldRequests } from './idempotency/idempotency-statements.ts'
 import { Seal } from './identity/seal.ts'
@@ -141,7 +143,10 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   })
   const scaler = new Scaler(log)
   const appChanges = new AppChanges(config.database, log)
+  const { redis_url: redisUrl } = config.limits
+  const redis = redisUrl === undefined ? null : new RedisBuckets(redisUrl, database.pool, log)
   const stop = async () => {
+    redis?.close()
     await deployer.stop()
     await scaler.stop()
     await appChanges.stop()
@@ -162,7 +167,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const failures = new FailedAttempts()
   const operatorKey = new OperatorKey(config.operator_key_sha256)
   const { rate_burst: burst, rate_per_second: perSecond } = config.limits
-  const rate = new RateLimiter(database.pool, { burst, perSecond })
+  const rate = new RateLimiter(redis ?? new PostgresBuckets(database.pool), { burst, perSecond })
   const creates = new TurnsByWorkspace()
   return {
     config,

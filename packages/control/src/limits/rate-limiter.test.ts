@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, eventually, Harness, type RunningControl } from '../test/harness.ts'
+import { hasRedis, RedisServer } from '../test/redis-server.ts'
 import { setRate } from './account-statements.ts'
 
 /** Refilled more slowly than a busy machine asks. */
@@ -106,5 +107,70 @@ describe('rate limit', () => {
     }) as typeof pool.query
     expect(await flood([url], key, 500)).toBe(500)
     expect(asked).toBeLessThanOrEqual(25)
+  })
+})
+
+describe.runIf(hasRedis)('rate limit in Redis', () => {
+  let harness: Harness
+  let redis: RedisServer
+  let processes: RunningControl[]
+
+  beforeAll(async () => {
+    redis = await RedisServer.start()
+    harness = await Harness.start()
+    const limits = { ...RATE, redis_url: redis.url }
+    processes = [await harness.control([], { limits }), await harness.control([], { limits })]
+  })
+
+  afterAll(async () => {
+    await harness.stop()
+    await redis.stop()
+  })
+
+  const urls = () => processes.map(({ url }) => url)
+  const buckets = async () =>
+    (await harness.pool.query('select count(*)::int as count from rate_buckets')).rows[0].count as number
+
+  it('is one for all processes together, and asks nothing of PostgreSQL', async () => {
+    const [first] = processes
+    if (first === undefined) throw new Error('no process')
+    const { key } = await harness.tenant(first, 'in-redis')
+    const startedAt = performance.now()
+    const passed = await flood(urls(), key, 200)
+    const refilled = (performance.now() - startedAt) / 1000
+    expect(passed).toBeGreaterThanOrEqual(40)
+    expect(passed).toBeLessThanOrEqual(50 + Math.ceil(refilled))
+    expect(await buckets()).toBe(0)
+    const refused = await ask(first.url, key)
+    expect([refused.status, refused.body]).toEqual([429, { error: TEXT }])
+  })
+
+  it('is what an operator says it is, and time fills it', async () => {
+    const [first] = processes
+    if (first === undefined) throw new Error('no process')
+    const { key, workspaceId } = await harness.tenant(first, 'special-in-redis')
+    await flood(urls(), key, 100)
+    await eventually(async () => (await ask(first.url, key)).status === 200)
+    await harness.pool.query(
+      `insert into workspace_accounts (workspace_id, plan, plan_source) values ($1, 'free', 'default')`,
+      [workspaceId],
+    )
+    await setRate(harness.pool, workspaceId, 10_000, 10_000)
+    await eventually(async () => (await flood(urls(), key, 150)) === 150)
+  })
+
+  it('is counted in PostgreSQL while Redis is away, and in Redis again when it is back', async () => {
+    const [first] = processes
+    if (first === undefined) throw new Error('no process')
+    const { key } = await harness.tenant(first, 'without-redis')
+    await redis.stop()
+    expect(await flood(urls(), key, 200)).toBeLessThan(100)
+    expect(await buckets()).toBe(1)
+    await redis.startAgain()
+    const other = await harness.tenant(first, 'redis-is-back')
+    await eventually(async () => {
+      await ask(first.url, other.key)
+      return (await redis.keys()).some((name) => name.endsWith(other.workspaceId))
+    })
   })
 })

@@ -1,7 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type pg from 'pg'
-import { leaseTokens } from './rate-lease.ts'
+import type { Rate, TokenBuckets } from './token-buckets.ts'
 
 /** Milliseconds after which unused tokens go back into the common bucket. */
 const LEASE_MS = 1_000
@@ -20,26 +19,21 @@ interface Held {
   leasing: Promise<void> | undefined
 }
 
-/** Of a workspace that has no other rate. */
-export interface Rate {
-  readonly burst: number
-  readonly perSecond: number
-}
-
 /**
  * One token bucket a workspace, over all its requests and all control processes.
  *
- * The bucket itself is a row; each process leases a few tokens of it at a time and hands them out of memory, so that a
- * request seldom waits for the database: when the lease runs low the next one is fetched beside the requests it serves,
+ * The bucket itself is in PostgreSQL or Redis; each process leases a few tokens of it at a time and hands them out of memory, so that a
+ * request seldom waits for that: when the lease runs low the next one is fetched beside the requests it serves,
  * and only one that finds nothing left waits for it. Tokens that were not used within a second go back.
  */
 export class RateLimiter {
-  readonly #pool: pg.Pool
+  readonly #buckets: TokenBuckets
   readonly #rate: Rate
   readonly #held = new Map<WorkspaceId, Held>()
 
-  constructor(pool: pg.Pool, rate: Rate) {
-    this.#pool = pool
+  /** @param rate of a workspace that has no other */
+  constructor(buckets: TokenBuckets, rate: Rate) {
+    this.#buckets = buckets
     this.#rate = rate
   }
 
@@ -66,24 +60,22 @@ export class RateLimiter {
 
   /** One lease at a time for each workspace. */
   #lease(workspaceId: WorkspaceId, held: Held): Promise<void> {
-    held.leasing ??= this.#askDatabase(workspaceId, held).finally(() => (held.leasing = undefined))
+    held.leasing ??= this.#ask(workspaceId, held).finally(() => (held.leasing = undefined))
     return held.leasing
   }
 
-  async #askDatabase(workspaceId: WorkspaceId, held: Held): Promise<void> {
+  async #ask(workspaceId: WorkspaceId, held: Held): Promise<void> {
     const askedAtMs = performance.now()
     if (askedAtMs < held.emptyUntilMs) return
     const isStale = askedAtMs - held.leasedAtMs >= LEASE_MS
     const unused = isStale ? held.tokens : 0
     if (isStale) held.tokens = 0
-    const { burst, perSecond } = this.#rate
-    const [lease] = await leaseTokens(this.#pool, workspaceId, held.want, unused, burst, perSecond)
-    if (lease === undefined) throw new Error('a lease gave no row')
+    const lease = await this.#buckets.lease(workspaceId, { want: held.want, unused }, this.#rate)
     const isEmpty = lease.granted < held.want
     held.tokens += lease.granted
     held.want = leaseSize(lease.burst)
     held.leasedAtMs = performance.now()
-    held.emptyUntilMs = isEmpty ? held.leasedAtMs + 1000 / lease.per_second : 0
+    held.emptyUntilMs = isEmpty ? held.leasedAtMs + 1000 / lease.perSecond : 0
   }
 
   #holder(workspaceId: WorkspaceId): Held {

@@ -1,11 +1,14 @@
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import type pg from 'pg'
 import { statement } from '../db/statement.ts'
+import type { Asked, Lease, Rate, TokenBuckets } from './token-buckets.ts'
 
 /**
  * Takes up to `want` tokens out of a workspace's bucket and gives `unused` of an earlier lease back, in one statement:
  * however many processes ask at once, together they get no more than the bucket has. The bucket fills with time, up to
  * its burst; an operator's rate for the workspace goes before the configured one.
  */
-export const leaseTokens = statement<
+const leaseTokens = statement<
   { granted: number; burst: number; per_second: number },
   [workspaceId: string, want: number, unused: number, burst: number, perSecond: number]
 >(
@@ -26,3 +29,18 @@ export const leaseTokens = statement<
    )
    select granted, burst, per_second from leased, rate`,
 )
+
+/** A row each. */
+export class PostgresBuckets implements TokenBuckets {
+  readonly #pool: pg.Pool
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  async lease(workspaceId: WorkspaceId, { want, unused }: Asked, { burst, perSecond }: Rate): Promise<Lease> {
+    const [lease] = await leaseTokens(this.#pool, workspaceId, want, unused, burst, perSecond)
+    if (lease === undefined) throw new Error('a lease gave no row')
+    return { granted: lease.granted, burst: lease.burst, perSecond: lease.per_second }
+  }
+}

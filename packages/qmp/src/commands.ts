@@ -22,6 +22,10 @@ export interface Commands {
     return: object
   }
   readonly 'block-job-cancel': { arguments: { device: string; force: boolean }; return: object }
+  /** Files given on the command line. */
+  readonly 'query-fdsets': { arguments: NoArguments; return: readonly FdSet[] }
+  /** Closes it once nothing uses it. */
+  readonly 'remove-fd': { arguments: { 'fdset-id': number }; return: object }
   readonly 'query-block-jobs': { arguments: NoArguments; return: readonly BlockJob[] }
 }
 
@@ -46,6 +50,11 @@ interface ReopenOptions extends Omit<BlockdevOptions, 'file'> {
 interface BlockStats {
   readonly 'node-name'?: string
   readonly backing?: BlockStats
+}
+
+interface FdSet {
+  readonly 'fdset-id': number
+  readonly fds: readonly { readonly fd: number; readonly opaque?: string }[]
 }
 
 interface BlockJob {

@@ -59,6 +59,11 @@ async function descriptors({ process: { pid } }: Vm) {
   )
 }
 
+async function openLayers(vm: Vm): Promise<string[]> {
+  const open = (await descriptors(vm)).map(({ target }) => target)
+  return [...new Set(open.filter((target) => target.includes('/layers/')))]
+}
+
 describe('a checkpoint of a running guest', () => {
   it('is its memory, processes and disk of one instant, at any remove, and the guest runs on', async () => {
     const { vm, sums } = await busyVm()
@@ -192,10 +197,14 @@ describe('a long chain of layers', () => {
     expect(vm.disk?.layers).toEqual([])
     expect(await host.layers.removeAllBut(() => vm.disk?.layers ?? [])).toBeGreaterThan(0)
     await expectWhole(vm, sums)
-    const open = (await descriptors(vm)).map(({ target }) => target)
-    expect(open.filter((target) => target.includes('/layers/'))).toEqual([])
+    expect(await openLayers(vm)).toEqual([])
     const child = await host.start(await host.capture(vm, 'flat'))
     expect(child.disk?.layers).toHaveLength(1)
+    await expectWhole(child, sums)
+    // One that it was given when it was started.
+    expect(await openLayers(child)).toHaveLength(1)
+    await flatten(child, host.deadline)
+    expect(await openLayers(child)).toEqual([])
     await expectWhole(child, sums)
     await expect(host.start(captured)).rejects.toThrow('ENOENT')
     for (const each of [vm, child]) await host.end(each)

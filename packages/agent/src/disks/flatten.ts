@@ -3,7 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { BAKE_NODE } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
 import type { DiskChain } from './disk-chain.ts'
-import { nodeOfLayer } from './layer-id.ts'
+import { type LayerId, nodeOfLayer } from './layer-id.ts'
 
 const JOB = 'flatten'
 const POLL_MS = 20
@@ -69,6 +69,17 @@ async function stream(vm: Vm, deadline: Deadline, onProgress?: (share: number) =
   // QEMU keeps what was named on its command line; from the top down, each is then used by nobody.
   for (const id of disk.layers.toReversed()) {
     await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(id) }, deadline)
+  }
+  await closeInherited(vm, disk.layers, deadline)
+}
+
+/** The node of an inherited file is gone before the file is: as long as QEMU has it open, its space is not free. */
+async function closeInherited({ qmp }: Vm, layers: readonly LayerId[], deadline: Deadline): Promise<void> {
+  const names = new Set(layers.map(nodeOfLayer))
+  const sets = await qmp.execute('query-fdsets', {}, deadline)
+  for (const { 'fdset-id': id, fds } of sets) {
+    if (fds.some(({ opaque }) => opaque !== undefined && names.has(opaque)))
+      await qmp.execute('remove-fd', { 'fdset-id': id }, deadline)
   }
 }
 

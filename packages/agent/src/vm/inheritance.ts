@@ -49,13 +49,13 @@ export function inheritance(
   }
   const nodes: DiskNode[] = [{ name: BAKE_NODE, path: relative(folder, bakeDisk), isReadOnly: true, backing: null }]
   const descriptors: string[] = []
-  const inherit = (file: InheritedFile): string => {
+  const inherit = (file: InheritedFile, what?: string): string => {
     const fd = FIRST_FILE_FD + files.push(file) - 1
-    descriptors.push(...descriptorArguments(fd))
+    descriptors.push(...descriptorArguments(fd, what))
     return descriptorPath(fd)
   }
   for (const id of disk.layers) {
-    nodes.push(layerNode(id, { path: inherit(layers.path(id)), isReadOnly: true }, nodes))
+    nodes.push(layerNode(id, { path: inherit(layers.path(id), nodeOfLayer(id)), isReadOnly: true }, nodes))
   }
   const fileNode = fileNodeOfLayer(disk.active)
   const active = { path: fileOfLayer(disk.active), isReadOnly: false, isFlushed, fileNode }

@@ -150,7 +150,7 @@ export function copierArguments(descriptors: readonly number[], made: string): s
   return [
     ['-M', 'none', '-accel', 'tcg,tb-size=1', '-S'],
     ['-nodefaults', '-no-user-config', '-display', 'none'],
-    descriptors.flatMap(descriptorArguments),
+    descriptors.flatMap((fd) => descriptorArguments(fd)),
     ['-blockdev', raw],
     ...[...nodes, top].map((node) => ['-blockdev', blockNode(node)]),
     ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
@@ -158,9 +158,9 @@ export function copierArguments(descriptors: readonly number[], made: string): s
   ].flat()
 }
 
-/** Makes an inherited descriptor a file that block nodes can name. */
-export function descriptorArguments(fd: number): string[] {
-  return ['-add-fd', `fd=${fd},set=${fd}`]
+/** Makes an inherited descriptor a file that block nodes can name. @param what it is, for `query-fdsets` */
+export function descriptorArguments(fd: number, what = ''): string[] {
+  return ['-add-fd', `fd=${fd},set=${fd}${what === '' ? '' : `,opaque=${what}`}`]
 }
 
 export function descriptorPath(fd: number): string {

@@ -60,7 +60,7 @@ export class VmAhead {
     const fdset = FIRST_FILE_FD + files.push({ open: frozen.file }) - 1
     const launched = await launch({
       qemu: options.qemu,
-      args: [...args, ...descriptorArguments(fdset), ...restoreArguments()],
+      args: [...args, ...descriptorArguments(fdset, nodeOfLayer(frozen.id)), ...restoreArguments()],
       folder,
       logPath,
       confinement,

@@ -70,3 +70,28 @@ it('a template is built from an archive, followed, made sandboxes from, replaced
   await offshoot.killService('agent')
   expect((await offshoot.exec(sandbox.id, 'echo on')).stdout).toBe('on\n')
 })
+
+it('a template of a sandbox has its disk, or its disk and its processes', async () => {
+  const { id } = await offshoot.create({ template: 'minimal' })
+  const counting = 'i=0; while :; do i=$((i + 1)); echo $i > /tmp/count; sleep 0.1; done'
+  await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body: { cmd: counting, background: true } })
+  await offshoot.exec(id, 'echo kept > /etc/kept; sync')
+  const make = async (name: string, memory: boolean) => {
+    const { status, body } = await offshoot.request('POST', `/v1/sandboxes/${id}/template`, { body: { name, memory } })
+    expect([status, body.name]).toEqual([202, name])
+    const ended = async () => (await offshoot.request('GET', `/v1/builds/${body.id}`)).body
+    const over = await until('the template', async () => ((await ended()).ended_at ? ended() : null), BUILD_MS)
+    expect([over.status, over.error]).toEqual(['done', null])
+    return (await offshoot.create({ template: name })).id as string
+  }
+  const count = async (of: string) => Number((await offshoot.exec(of, 'cat /tmp/count || echo 0')).stdout)
+  const isCounting = async (of: string) => {
+    const before = await count(of)
+    return before > 0 && until('the next number', async () => (await count(of)) > before)
+  }
+  const [disk, memory] = [await make('of-disk', false), await make('of-memory', true)]
+  for (const made of [disk, memory]) expect((await offshoot.exec(made, 'cat /etc/kept')).stdout).toBe('kept\n')
+  expect(await isCounting(memory)).toBe(true)
+  expect(await isCounting(id)).toBe(true)
+  expect((await offshoot.exec(disk, 'ps | grep -c "[w]hile"')).stdout).toBe('0\n')
+})

@@ -82,7 +82,7 @@ it('a template of a sandbox has its disk, or its disk and its processes', async 
     const ended = async () => (await offshoot.request('GET', `/v1/builds/${body.id}`)).body
     const over = await until('the template', async () => ((await ended()).ended_at ? ended() : null), BUILD_MS)
     expect([over.status, over.error]).toEqual(['done', null])
-    return (await offshoot.create({ template: name })).id as string
+    return (await offshoot.create({ template: name })).id
   }
   const count = async (of: string) => Number((await offshoot.exec(of, 'cat /tmp/count || echo 0')).stdout)
   const isCounting = async (of: string) => {

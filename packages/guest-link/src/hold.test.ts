@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rmdir } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { FrameType } from '@offshoot/contract/guest-frame'
@@ -123,6 +123,8 @@ describe('a held guest', () => {
 
   it('is released by a refresh, but not by one that fails', async () => {
     await hold()
+    const inTheWay = join(guest.root, 'etc/machine-id')
+    await mkdir(inTheWay, { recursive: true })
     const identity = { hostname: 'box', machineId: 'a'.repeat(32), env: 'keep' as const }
     const halfway = link.refresh({ ...present(), ...identity }, patience('refresh'))
     await expect(halfway.settled).rejects.toThrow('machine id')
@@ -135,7 +137,7 @@ describe('a held guest', () => {
     expect((await other.expect(FrameType.error)).stream).toBe(7)
     await other.die()
     link = await guest.connect()
-    await mkdir(join(guest.root, 'etc'))
+    await rmdir(inTheWay)
     await link.refresh({ ...present(), ...identity }, patience('refresh')).settled
     expect((await runToEnd(link, 'echo on')).stdout.toString()).toBe('on\n')
     expect(readFileSync(join(guest.root, 'etc/hostname'), 'utf8')).toBe('box\n')

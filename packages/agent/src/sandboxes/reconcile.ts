@@ -1,10 +1,11 @@
 import { readdir, rm } from 'node:fs/promises'
+import { pid as ownPid } from 'node:process'
 import { parseSandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive } from '@offshoot/kit/process-identity'
 import { flatten } from '../disks/flatten.ts'
 import { endVmProcesses } from '../host/end-vm-processes.ts'
-import { findVmProcesses } from '../host/find-vm-processes.ts'
+import { findVmProcesses, parentOf } from '../host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
 import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -63,8 +64,12 @@ export async function reconcile(host: Host): Promise<void> {
 async function endStrayProcesses(host: Host): Promise<void> {
   for (const { process, folder } of await findVmProcesses(host.dir.root)) {
     const id = sandboxOf(host, folder)
-    // Somebody else's: a bake.
-    if (id === null) continue
+    if (id === null) {
+      // Of a bake or a build, whose agent died while it was being started: nobody knows of it.
+      const parentPid = await parentOf(process)
+      if (parentPid !== null && parentPid !== ownPid) await endUnmanaged(host, null, process)
+      continue
+    }
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
       if (await isAlive(process)) await endUnmanaged(host, id, process)

@@ -213,7 +213,7 @@ describe('a create that cannot succeed', () => {
         const { status, body } = await agent.create()
         expect(status).toBe(500)
         expect(body).toMatchObject({ error: 'sandbox could not be started' })
-        expect(agent.log).toContain('QEMU ended with')
+        await eventually('the reason in the log', async () => agent.log.includes('QEMU ended with'))
       })
     } finally {
       await rm(state)

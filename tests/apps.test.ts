@@ -12,6 +12,8 @@ import { until } from './setup/until.ts'
 
 /** Milliseconds for a deploy on an emulated processor of a busy machine. */
 const DEPLOY_MS = 120_000
+/** Milliseconds for an answer that may never come. */
+const PAUSED_MS = 5_000
 
 interface Deployed {
   readonly id: string
@@ -42,9 +44,12 @@ describe('apps', () => {
   })
 
   /** Its page as visitors see it, by either address. */
-  async function visit(path = '/', url = app.url, headers = {}): Promise<Answer> {
+  async function visit(path = '/', url = app.url, headers = {}, signal?: AbortSignal): Promise<Answer> {
     const { host } = new URL(url)
-    return call('GET', offshoot.credentials.edge_url + path, { headers: { host, ...headers } })
+    return call('GET', offshoot.credentials.edge_url + path, {
+      headers: { host, ...headers },
+      ...(signal && { signal }),
+    })
   }
   const version = async () => JSON.parse((await visit()).text).version as string
 
@@ -190,8 +195,10 @@ describe('apps', () => {
   it('of a workspace that is paused say so with a page', async () => {
     await offshoot.request('POST', `/v1/sandboxes/${first.sandbox_id}/pause`)
     const page = await until('the pause to be known', async () => {
-      const answer = await visit('/', app.url, { accept: 'application/json' })
-      return answer.status === 503 ? answer : null
+      // One that came before the edge had heard of the pause stands still with its server.
+      const signal = AbortSignal.timeout(PAUSED_MS)
+      const answer = await visit('/', app.url, { accept: 'application/json' }, signal).catch(() => null)
+      return answer?.status === 503 ? answer : null
     })
     expect([page.headers['retry-after'], page.headers['x-service-app'], page.headers['content-type']]).toEqual([
       '3600',

@@ -35,6 +35,13 @@ async function made(sandbox: string, more: Record<string, unknown> = {}): Promis
 
 const names = async (folder: string) => (await readdir(join(agent.dataDir, folder))).toSorted()
 
+/** An agent that finds its bakes stale makes them anew, and refuses until they are there. */
+const createdSoon = (template: string) =>
+  eventually(`a sandbox of ${template}`, async () => {
+    const { status, body } = await agent.create(undefined, {}, template)
+    return status === 201 && body.id
+  })
+
 describe('a template of a disk', () => {
   it('has what the sandbox had written, and nothing else of it, and can be the root of another', async () => {
     const { id } = await agent.created({ SECRET: 'of the sandbox' })
@@ -57,7 +64,7 @@ describe('a template of a disk', () => {
     await eventually('no bake of the first', async () => !(await names('bakes')).includes(first))
     await agent.stop('SIGKILL')
     await agent.start()
-    const { id: last } = await agent.created({}, second)
+    const last = await createdSoon(second)
     expect(await agent.sh(last, 'cat /kept; pidof sleep | wc -w')).toBe('first\nsecond\n1')
     const { children, snapshot } = await agent.forked(last)
     expect(await agent.sh(children[0]?.id ?? '', 'cat /kept')).toBe('first\nsecond')
@@ -98,7 +105,7 @@ describe('a template with memory', () => {
     })
     await agent.stop('SIGKILL')
     await agent.start()
-    const { id: child } = await agent.created({}, template)
+    const child = await createdSoon(template)
     expect(await agent.sh(child, 'cat /dev/shm/kept /kept; pidof sleep | wc -w; echo $GIVEN')).toBe(
       'in memory\non disk\n1\nonce',
     )

@@ -12,6 +12,7 @@ import { takeLock, type ExclusiveLock } from '@offshoot/kit/exclusive-lock'
 import { fillDataDir, type FillDataDir } from './fill-data-dir.ts'
 import { ensureDebianPackages } from './host/debian-packages.ts'
 import { findFreePort, isPortFree } from './host/free-port.ts'
+import { isListening } from './host/is-listening.ts'
 import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
 import { imageSteps } from './images/image-steps.ts'
 import { isAnyMissing } from './images/run-steps.ts'
@@ -98,7 +99,9 @@ async function run(
       void process.stderr.write(`${name} ended (${how}); starting it again in ${delayMs} ms\n`),
   })
   const givenUp = supervisor.gaveUp.then((name) => {
-    throw new SetupFailure(`${name} kept dying and was given up; the reason is in ${layout.logs}/${name}.log.`)
+    throw new SetupFailure(
+      `${name} could not be started and was given up; the reason is in ${layout.logs}/${name}.log.`,
+    )
   })
   try {
     const filled = fillDataDir({ args, layout, steps, ports, supervisor, stop })
@@ -152,18 +155,19 @@ async function serve(
   { args, layout, ports, supervisor, stop }: Omit<FillDataDir, 'steps'>,
   credentials: Credentials,
 ): Promise<void> {
-  supervisor.start(nodeService('agent', layout.agentConfig))
-  supervisor.start(nodeService('control', layout.controlConfig))
-  supervisor.start(nodeService('edge', layout.edgeConfig))
+  supervisor.start(nodeService('agent', layout.agentConfig, ports.agent))
+  supervisor.start(nodeService('control', layout.controlConfig, ports.control))
+  supervisor.start(nodeService('edge', layout.edgeConfig, ports.edge))
   await waitUntilHealthy(baseUrl(ports), stop)
   await waitUntilListening(`http://${HOST}:${ports.edge}`, stop)
   const template = args.templates?.[0] ?? 'base'
   process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, template).join('\n')}\n`)
 }
 
-function nodeService(name: 'agent' | 'control' | 'edge', config: string): Service {
+function nodeService(name: 'agent' | 'control' | 'edge', config: string, port: number): Service {
   const entry = `${repositoryRoot}/packages/${name}/src/main.ts`
-  return { name, file: process.execPath, args: [...NODE_OPTIONS, entry, config], cwd: '/' }
+  const args = [...NODE_OPTIONS, entry, config]
+  return { name, file: process.execPath, args, cwd: '/', isReady: (pid) => isListening(pid, port) }
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -1,20 +1,33 @@
 const FIRST_DELAY_MS = 100
 const LONGEST_DELAY_MS = 10_000
+/** Of a process that had come to be ready: it can start, so the next one soon serves again. */
+const LONGEST_DELAY_AFTER_READY_MS = 1000
 /** A process that ran this long had started well: its end begins a new count. */
 const STEADY_AFTER_MS = 20_000
-const QUICK_DEATHS_MAX = 10
+/** In a row, of processes that never came to be ready. */
+const FAILED_STARTS_MAX = 10
 
-/** How long to wait before a process that keeps dying is started again: twice as long each time, until it is given up. */
+/** One end of a process that nobody asked for. */
+export interface Death {
+  readonly ranMs: number
+  /** It served at some time of its life. */
+  readonly wasReady: boolean
+}
+
+/**
+ * How long to wait before a process that keeps dying is started again: twice as long each time, up to a bound.
+ * One that cannot start is given up; one that starts and is killed, however often, is not: what it did when it died may be done with.
+ */
 export class Backoff {
   #quickDeaths = 0
+  #failedStarts = 0
 
-  /**
-   * @param ranMs how long the process ran before this death
-   * @returns milliseconds to wait, or `null` to give up
-   */
-  afterDeath(ranMs: number): number | null {
+  /** @returns milliseconds to wait, or `null` to give up */
+  afterDeath({ ranMs, wasReady }: Death): number | null {
     this.#quickDeaths = ranMs >= STEADY_AFTER_MS ? 1 : this.#quickDeaths + 1
-    if (this.#quickDeaths > QUICK_DEATHS_MAX) return null
-    return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#quickDeaths - 1))
+    this.#failedStarts = wasReady ? 0 : this.#failedStarts + 1
+    if (this.#failedStarts > FAILED_STARTS_MAX) return null
+    const longestMs = wasReady ? LONGEST_DELAY_AFTER_READY_MS : LONGEST_DELAY_MS
+    return Math.min(longestMs, FIRST_DELAY_MS * 2 ** (this.#quickDeaths - 1))
   }
 }

@@ -16,7 +16,7 @@ export async function postgresService(layout: DataLayout, programs: string, port
   const server = [join(programs, 'postgres'), '-D', layout.postgres, '-p', String(port)]
   const prefix = await asUnprivileged(POSTGRES_UID, [programs, layout.postgres])
   const [file = '', ...args] = [...prefix, ...server]
-  return { name: 'postgres', file, args, cwd: '/' }
+  return { name: 'postgres', file, args, cwd: '/', isReady: (pid) => isReady(layout, pid) }
 }
 
 /**
@@ -31,7 +31,13 @@ export async function removeStalePidFile(layout: DataLayout): Promise<void> {
   if (folder !== null && folder !== layout.postgres) await rm(pidFile, { force: true })
 }
 
-/** Waits until the supervised server takes connections: line 8 of postmaster.pid says so, and line 1 that it is this one. */
+/** Line 8 of postmaster.pid says that a server takes connections, and line 1 that it is this one. */
+async function isReady(layout: DataLayout, pid: number): Promise<boolean> {
+  const lines = (await readFile(join(layout.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+  return Number(lines[0]) === pid && lines[7]?.startsWith('ready') === true
+}
+
+/** Waits until the supervised server takes connections. */
 export async function waitForPostgres(
   layout: DataLayout,
   supervisor: Supervisor,
@@ -39,9 +45,8 @@ export async function waitForPostgres(
 ): Promise<void> {
   const deadline = Deadline.after(READY_WITHIN_MS, `PostgreSQL to be ready, see ${layout.logs}/postgres.log`, cancelled)
   for (;;) {
-    const lines = (await readFile(join(layout.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
     const pid = supervisor.running('postgres')?.pid
-    if (pid !== undefined && Number(lines[0]) === pid && lines[7]?.startsWith('ready')) return
+    if (pid !== undefined && (await isReady(layout, pid))) return
     deadline.throwIfOver()
     await delay(POLL_MS)
   }

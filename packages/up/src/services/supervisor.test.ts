@@ -11,15 +11,22 @@ let folder: string
 let supervisor: Supervisor
 let started: ProcessIdentity[]
 let restarts: string[]
+let delaysMs: number[]
+let served: number[]
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'offshoot-supervisor-'))
   started = []
   restarts = []
+  delaysMs = []
+  served = []
   supervisor = new Supervisor(folder, {
     started: async (_, process) => void started.push(process),
     ended: async () => undefined,
-    restarting: (name, how) => void restarts.push(`${name}: ${how}`),
+    restarting: (name, how, delayMs) => {
+      restarts.push(`${name}: ${how}`)
+      delaysMs.push(delayMs)
+    },
   })
 })
 afterEach(async () => {
@@ -27,8 +34,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
+async function isReady(pid: number): Promise<boolean> {
+  served.push(pid)
+  return true
+}
+
 function shell(script: string): Service {
-  return { name: 'agent', file: '/bin/sh', args: ['-c', script], cwd: '/' }
+  return { name: 'agent', file: '/bin/sh', args: ['-c', script], cwd: '/', isReady }
 }
 
 function readLog(): Promise<string> {
@@ -53,6 +65,16 @@ describe('Supervisor', () => {
     expect(supervisor.running('agent')).toEqual(started[1])
   })
 
+  it('starts one soon that had served, however often it is killed', async () => {
+    supervisor.start(shell('exec sleep 1000'))
+    for (let kills = 1; kills <= 6; kills++) {
+      await until('the next one that serves', () => served.length === kills)
+      process.kill(served.at(-1) ?? 0, 'SIGKILL')
+      await until('a restart', () => delaysMs.length === kills)
+    }
+    expect(delaysMs).toEqual([100, 200, 400, 800, 1000, 1000])
+  })
+
   it('tells how a service ended that ended by itself', async () => {
     supervisor.start(shell('exit 3'))
     await until('a restart', () => restarts.length > 0)
@@ -75,7 +97,7 @@ describe('Supervisor', () => {
   })
 
   it('counts a program that is not there as one that dies', async () => {
-    supervisor.start({ name: 'agent', file: '/nowhere/at-all', args: [], cwd: '/' })
+    supervisor.start({ ...shell(''), file: '/nowhere/at-all' })
     await until('a restart', () => restarts.length > 0)
     expect(restarts[0]).toContain('ENOENT')
   })

@@ -1,7 +1,7 @@
 /**
  * Keeps services running: each is a process in a session of its own, started again when it dies, with a back-off, until it is given up.
  *
- * A service: idle → running ⇄ waiting to be started again → stopped. `gaveUp` settles when one of them died too often in a row; the others
+ * A service: idle → running ⇄ waiting to be started again → stopped. `gaveUp` settles when one of them could not start too often in a row; the others
  * go on until {@link Supervisor.stop}, which ends them in the order given to it.
  */
 import { spawn } from 'node:child_process'
@@ -16,6 +16,7 @@ import type { ServiceName } from './running-record.ts'
 import { STOPPING } from './stopping.ts'
 
 const LOG_CHECK_MS = 10_000
+const READY_CHECK_MS = 100
 
 export interface Service {
   readonly name: ServiceName
@@ -23,6 +24,8 @@ export interface Service {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
+  /** Whether this process of it serves by now; asked every 100 ms until it does. Never rejects. */
+  readonly isReady: (pid: number) => Promise<boolean>
 }
 
 /** Hears of what the supervisor does. `started` is waited for before anything else happens to that process. */
@@ -36,6 +39,7 @@ export class Supervisor {
   readonly #logs: string
   readonly #listener: SupervisorListener
   readonly #stopping = new AbortController()
+  #hurry: AbortSignal | undefined
   readonly #loops = new Map<ServiceName, Promise<void>>()
   readonly #running = new Map<ServiceName, ProcessIdentity>()
   readonly #gaveUp = Promise.withResolvers<ServiceName>()
@@ -47,7 +51,7 @@ export class Supervisor {
     this.#logCheck = setInterval(() => void this.#boundLogs(), LOG_CHECK_MS)
   }
 
-  /** The first service that died too often in a row. */
+  /** The first service that could not start too often in a row. */
   get gaveUp(): Promise<ServiceName> {
     return this.#gaveUp.promise
   }
@@ -69,6 +73,7 @@ export class Supervisor {
    * @param hurry cuts all waits short: what still runs is killed
    */
   async stop(order: readonly ServiceName[], hurry?: AbortSignal): Promise<void> {
+    this.#hurry = hurry
     this.#stopping.abort()
     clearInterval(this.#logCheck)
     for (const name of order) {
@@ -82,17 +87,17 @@ export class Supervisor {
     const backoff = new Backoff()
     while (!this.#stopping.signal.aborted) {
       const startedAtMs = performance.now()
-      const how = await this.#runOnce(service)
+      const { how, wasReady } = await this.#runOnce(service)
       if (this.#stopping.signal.aborted) return
-      const delayMs = backoff.afterDeath(performance.now() - startedAtMs)
+      const delayMs = backoff.afterDeath({ ranMs: performance.now() - startedAtMs, wasReady })
       if (delayMs === null) return this.#gaveUp.resolve(service.name)
       this.#listener.restarting(service.name, how, delayMs)
       await delay(delayMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined)
     }
   }
 
-  /** @returns how it ended, for people */
-  async #runOnce(service: Service): Promise<string> {
+  /** @returns how it ended, for people, and whether it had served */
+  async #runOnce(service: Service): Promise<{ how: string; wasReady: boolean }> {
     const log = await openLog(this.#logPath(service.name))
     const child = spawn(service.file, service.args, {
       cwd: service.cwd,
@@ -106,11 +111,14 @@ export class Supervisor {
       (error: Error) => error.message,
     )
     await log.close()
+    const ended = new AbortController()
+    void exited.then(() => ended.abort())
     await this.#recordStart(service.name, child.pid)
+    const wasReady = becomesReady(service, child.pid, ended.signal)
     const how = await exited
     this.#running.delete(service.name)
     await this.#listener.ended(service.name)
-    return how
+    return { how, wasReady: await wasReady }
   }
 
   async #recordStart(name: ServiceName, pid: number | undefined): Promise<void> {
@@ -119,7 +127,8 @@ export class Supervisor {
     this.#running.set(name, identity)
     await this.#listener.started(name, identity)
     // Asked to stop while it was being started: whoever stops did not know of it.
-    if (this.#stopping.signal.aborted) await endProcess(identity, STOPPING[name].signal, STOPPING[name].withinMs)
+    if (this.#stopping.signal.aborted)
+      await endProcess(identity, STOPPING[name].signal, STOPPING[name].withinMs, this.#hurry)
   }
 
   async #boundLogs(): Promise<void> {
@@ -129,4 +138,14 @@ export class Supervisor {
   #logPath(name: ServiceName): string {
     return join(this.#logs, `${name}.log`)
   }
+}
+
+/** @returns at the end of the process at the latest */
+async function becomesReady({ isReady }: Service, pid: number | undefined, ended: AbortSignal): Promise<boolean> {
+  if (pid === undefined) return false
+  while (!ended.aborted) {
+    if (await isReady(pid)) return true
+    await delay(READY_CHECK_MS, undefined, { signal: ended }).catch(() => undefined)
+  }
+  return false
 }

@@ -7,6 +7,13 @@
 #include <time.h>
 #include <x86intrin.h>
 
+#define TRIES 64
+
+struct sample {
+	int64_t ns;
+	uint64_t ticks;
+};
+
 static int64_t raw_ns(void)
 {
 	struct timespec now;
@@ -15,16 +22,33 @@ static int64_t raw_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* Both clocks at one instant: of several readings the one least time passed in, as another process may come between. */
+static struct sample read_both(void)
+{
+	struct sample best = { 0 };
+	int64_t least_ns = INT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		const int64_t before_ns = raw_ns();
+		const uint64_t ticks = __rdtsc();
+		const int64_t passed_ns = raw_ns() - before_ns;
+
+		if (passed_ns >= least_ns)
+			continue;
+		least_ns = passed_ns;
+		best = (struct sample){ .ns = before_ns + passed_ns / 2, .ticks = ticks };
+	}
+	return best;
+}
+
 int main(void)
 {
 	const struct timespec tenth = { .tv_sec = 0, .tv_nsec = 100000000 };
-	const int64_t start_ns = raw_ns();
-	const uint64_t start = __rdtsc();
+	const struct sample start = read_both();
 
 	nanosleep(&tenth, NULL);
-	const int64_t end_ns = raw_ns();
-	const uint64_t end = __rdtsc();
+	const struct sample end = read_both();
 
-	printf("%llu\n", (unsigned long long)((double)(end - start) * 1e6 / (double)(end_ns - start_ns)));
+	printf("%llu\n", (unsigned long long)((double)(end.ticks - start.ticks) * 1e6 / (double)(end.ns - start.ns)));
 	return 0;
 }

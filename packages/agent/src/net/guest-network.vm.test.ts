@@ -226,14 +226,11 @@ describe('a cap', () => {
 
   it('holds back what a guest sends and what it gets, also one that runs since before it was set', async () => {
     const { id } = await create()
-    const [sentFreely, gotFreely] = await both(id)
     await world.agent.stop('SIGTERM')
-    // A quarter of a second of it may come at once, so these bytes last five seconds.
     await world.agent.configure({ network: { guest_mbit: 3 } })
     await world.agent.start()
-    const [sentSlowly, gotSlowly] = await both(id)
-    expect(sentSlowly / sentFreely).toBeGreaterThan(3)
-    expect(gotSlowly / gotFreely).toBeGreaterThan(3)
+    // A part of it may come at once, the rest lasts five seconds at this rate; a busy host only makes it slower.
+    for (const tookMs of await both(id)) expect(tookMs).toBeGreaterThan(4000)
     await world.agent.delete(id)
   })
 })

@@ -11,7 +11,8 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.ts'],
+          // Those of tests/ need no VM: control and edge together, in this process.
+          include: ['packages/*/src/**/*.test.ts', 'tests/joint/**/*.test.ts'],
           exclude: ['**/*.vm.test.ts'],
           globalSetup: ['packages/control/src/test/postgres-folder.ts'],
           testTimeout: 60_000,
@@ -32,6 +33,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['tests/**/*.test.ts'],
+          exclude: ['tests/joint/**'],
           globalSetup: ['tests/setup/seed-folder.ts'],
           pool: 'forks',
           testTimeout: 180_000,

@@ -79,6 +79,15 @@ const github = z.strictObject({
 })
 export type GitProviderSettings = z.infer<typeof github>
 
+/** The authority that domains of apps have their certificates from. */
+const acme = z.strictObject({
+  /** Of RFC 8555. Whoever sets this agrees to its terms of service. */
+  directory_url: z.url().default('https://acme-v02.api.letsencrypt.org/directory'),
+  /** Whom it may write to. */
+  email: z.email().optional(),
+})
+export type AcmeSettings = z.infer<typeof acme>
+
 /**
  * What an operator may choose, each with a default: `DIR/settings.json`. It is part of control's configuration.
  */
@@ -97,6 +106,8 @@ export const controlSettings = z.strictObject({
   github: github.optional(),
   /** Name servers that are asked for the domains of apps, as `192.0.2.1` or `192.0.2.1:5353`; without: the host's own. */
   dns_servers: z.array(z.string().regex(DNS_SERVER, 'must be an address, with or without a port')).max(8).default([]),
+  /** Without it no certificates are ordered for the domains of apps. Their port 80 must lead to the edge. */
+  acme: acme.optional(),
   mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),
   /**
    * Addresses, or networks as `10.0.0.0/8`, of the proxies in front: who they say that a request is from (`X-Forwarded-For`) is

@@ -12,6 +12,27 @@ export const EDGE_LOAD_PATH = '/internal/apps/load'
 /** Requests at the same time that one instance of an app is to answer: for more than that it gets another. */
 export const REQUESTS_PER_INSTANCE = 10
 
+/**
+ * What an edge asks control for, one domain and one name at a time; 404 for what is not there. `GET` with the domain at the end:
+ * {@link edgeCertificate}.
+ */
+export const EDGE_CERTIFICATES_PATH = '/internal/certificates'
+
+/** `GET` with domain and token at the end: {@link edgeAcmeAnswer}, what an authority is to be answered that asks for it (RFC 8555, 8.3). */
+export const EDGE_ACME_PATH = '/internal/acme-answers'
+
+export const edgeCertificate = z.object({
+  /** As {@link edgeApp} names it. */
+  fingerprint: z.string(),
+  /** PEM, with those that vouch for it. */
+  cert: z.string(),
+  /** PEM. */
+  key: z.string(),
+})
+export type EdgeCertificate = z.infer<typeof edgeCertificate>
+
+export const edgeAcmeAnswer = z.object({ answer: z.string() })
+
 export const edgeApp = z.object({
   /** The label of its address. */
   id: z.string(),
@@ -19,6 +40,8 @@ export const edgeApp = z.object({
   host: z.string().nullable(),
   /** Its verified domains: whole names, in lower case. */
   domains: z.array(z.string()),
+  /** By domain, what its certificate is known by; none for a domain without one. */
+  certificates: z.record(z.string(), z.string()),
   /** `none`: no version serves. `building`: nor does one, but the first is being made. */
   state: z.enum(['none', 'building', 'live']),
   /** That the version which serves listens on. */

@@ -2,6 +2,7 @@ import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { BackupTaker } from './databases/take-backup.ts'
 import { Fleet } from './agents/fleet.ts'
+import { certificateOrders } from './app-certificates/certificate-orders.ts'
 import { DnsTexts } from './app-domains/dns-texts.ts'
 import { AppChanges } from './apps/app-changes.ts'
 import { deletedApps } from './apps/remove-app.ts'
@@ -80,6 +81,8 @@ export interface Control {
   readonly appSecrets: Seal
   /** Of the domains of apps. */
   readonly dnsTexts: DnsTexts
+  /** Of the keys of certificates. */
+  readonly certificateKeys: Seal
   /** Of what opens databases. */
   readonly databaseSecrets: Seal
   /** To databases. */
@@ -121,6 +124,9 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const fleet = new Fleet({ agents: config.agents, database, lock, events, log })
   const databaseSecrets = new Seal(secret, 'databases')
   const brokerConnections = new Connections(fleet, databaseSecrets)
+  const certificateKeys = new Seal(secret, 'certificates')
+  const ending = new AbortController()
+  const ordering = { pool: database.pool, seal: certificateKeys, lock, log, stopped: ending.signal }
   const keyUsage = new KeyUsage(database.pool, log)
   const reapers = startReapers({ fleet, database, lock, log }, log)
   const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
@@ -133,7 +139,9 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     removeOldGitRows,
   ])
   const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
-  const jobs = [...reapers, mails, ...startBackground({ database, fleet, events, credit, payments }, log)]
+  const orders =
+    config.acme === undefined ? [] : [new Reaper(certificateOrders({ ...ordering, settings: config.acme }), log)]
+  const jobs = [...reapers, ...orders, mails, ...startBackground({ database, fleet, events, credit, payments }, log)]
   const gitProvider = config.github === undefined ? null : new GitProvider(config.github)
   const deployer = new Deployer({
     pool: database.pool,
@@ -146,6 +154,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const { redis_url: redisUrl } = config.limits
   const redis = redisUrl === undefined ? null : new RedisBuckets(redisUrl, database.pool, log)
   const stop = async () => {
+    ending.abort()
     redis?.close()
     await deployer.stop()
     await scaler.stop()
@@ -180,6 +189,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     outbox,
     answers: new Seal(secret, 'answers'),
     appSecrets: new Seal(secret, 'apps'),
+    certificateKeys,
     dnsTexts: new DnsTexts(config.dns_servers),
     databaseSecrets,
     brokerConnections,

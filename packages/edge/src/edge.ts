@@ -1,6 +1,8 @@
 import type { EdgeConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import { Agent } from './agents/agent.ts'
+import { EdgeCredential } from './agents/edge-credential.ts'
+import { AcmeAnswers } from './apps/acme-answers.ts'
 import { AppLoad } from './apps/app-load.ts'
 import { AppPlaces } from './apps/app-places.ts'
 import { followApps } from './apps/follow-apps.ts'
@@ -8,6 +10,7 @@ import { reportLoad } from './apps/report-load.ts'
 import { followAgent } from './agents/follow-agent.ts'
 import { Places } from './agents/places.ts'
 import { openCertificates } from './certificates/certificates.ts'
+import { DomainCertificates } from './certificates/domain-certificates.ts'
 import { Front } from './front/front.ts'
 import { handleOwn } from './front/own-host.ts'
 import { SandboxLimits } from './limits/sandbox-limits.ts'
@@ -37,16 +40,27 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     concurrent: config.limits.concurrent,
   })
   const apps = new AppPlaces()
-  const isAppDomain = (name: string) => apps.findDomain(name) !== undefined
+  const asking =
+    config.control === undefined
+      ? null
+      : { controlUrl: config.control.url, credential: new EdgeCredential(config.control.secret), places: apps }
   const load = new AppLoad((id) => places.known(id)?.status === 'running')
   const stopped = new AbortController()
   const preview = new Preview({ suffix, places, apps, load, pools, limits, wakeMs, trustsForwarded, log })
-  const certificates = await openCertificates(config, isAppDomain, log, stopped.signal)
+  const domains = {
+    has: (name: string) => apps.findDomain(name) !== undefined,
+    certificates: asking === null ? null : new DomainCertificates({ ...asking, log }),
+  }
+  const certificates = await openCertificates(config, domains, log, stopped.signal)
+  const acmeAnswers = asking === null ? null : new AcmeAnswers(asking)
   const front = new Front({
     maxConnections: config.limits.connections,
     certificates,
     handle: (request, response, expectsContinue) => {
-      if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
+      const serve = () => {
+        if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
+      }
+      if (acmeAnswers?.handle(request, response, serve) !== true) serve()
     },
   })
   const databases = databaseFront(config, { places, certificates, wakeMs, log })

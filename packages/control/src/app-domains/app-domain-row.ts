@@ -1,5 +1,6 @@
 import { type AppDomain, recordNameOf } from '@offshoot/contract/app-domain'
 import { visiblePort, type PreviewAddress } from '@offshoot/contract/preview-address'
+import { type CertificateRow, presentCertificate } from '../app-certificates/certificate-row.ts'
 
 /** What the record in the DNS says, before the domain's own token. */
 const VALUE = 'offshoot-app='
@@ -15,7 +16,11 @@ export function recordValueOf({ token }: Pick<AppDomainRow, 'token'>): string {
   return `${VALUE}${token}`
 }
 
-export function presentAppDomain(row: AppDomainRow, address: PreviewAddress): AppDomain {
+export function presentAppDomain(
+  row: AppDomainRow,
+  certificate: CertificateRow | undefined,
+  address: PreviewAddress,
+): AppDomain {
   const { domain, verified_at: verifiedAt, created_at: createdAt } = row
   return {
     domain,
@@ -24,5 +29,6 @@ export function presentAppDomain(row: AppDomainRow, address: PreviewAddress): Ap
     url: `${address.scheme}://${domain}${visiblePort(address)}`,
     created_at: createdAt.toISOString(),
     verified_at: verifiedAt?.toISOString() ?? null,
+    certificate: certificate === undefined ? null : presentCertificate(certificate),
   }
 }

@@ -57,6 +57,7 @@ describe('domains of apps', () => {
         url: 'http://www.example.com:8081',
         created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
         verified_at: null,
+        certificate: null,
       },
     ])
     expect(await list()).toEqual([body])

@@ -1,6 +1,7 @@
 import { appDomain } from '@offshoot/contract/app-domain'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { certificatesOfApp } from '../app-certificates/certificate-statements.ts'
 import { findApp } from '../apps/find-app.ts'
 import type { Control } from '../control.ts'
 import { presentAppDomain } from './app-domain-row.ts'
@@ -22,7 +23,8 @@ export function getAppDomains(app: FastifyInstance, control: Control): void {
     handler: async (request) => {
       const { id } = await findApp(control, request)
       const rows = await domainsOfApp(control.database.pool, id)
-      return rows.map((row) => presentAppDomain(row, control.config.preview))
+      const certificates = new Map((await certificatesOfApp(control.database.pool, id)).map((row) => [row.domain, row]))
+      return rows.map((row) => presentAppDomain(row, certificates.get(row.domain), control.config.preview))
     },
   })
 }

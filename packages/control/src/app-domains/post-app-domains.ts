@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { appDomain, appDomainBody, MAX_APP_DOMAINS } from '@offshoot/contract/app-domain'
+import { appDomain, MAX_APP_DOMAINS, type PostAppDomainBody, postAppDomainBody } from '@offshoot/contract/app-domain'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
+import { certificateOf, giveCertificate, orderSooner } from '../app-certificates/certificate-statements.ts'
+import { type GivenCertificate, givenCertificate } from '../app-certificates/given-certificate.ts'
 import { findApp } from '../apps/find-app.ts'
 import type { Control } from '../control.ts'
 import { transaction } from '../db/transaction.ts'
@@ -12,7 +14,10 @@ import { verifyDomain } from './verify-domain.ts'
 
 const TOKEN_BYTES = 20
 
-/** `POST /v1/apps/{id}/domains`: what the DNS must say. Again once it does: then the app is served there. */
+/**
+ * `POST /v1/apps/{id}/domains`: what the DNS must say. Again once it does: then the app is served there. With a certificate of one's
+ * own, at any time, that is shown there.
+ */
 export function postAppDomains(app: FastifyInstance, control: Control): void {
   app.post('/v1/apps/:id/domains', {
     config: {
@@ -20,7 +25,7 @@ export function postAppDomains(app: FastifyInstance, control: Control): void {
       docs: {
         summary: 'Serve an app at a domain of one’s own, or look for its DNS record again',
         tag: 'Apps',
-        body: appDomainBody,
+        body: postAppDomainBody,
         status: 201,
         answer: appDomain,
         errors: ['invalidField', 'notFound', 'tooManyDomains'],
@@ -28,13 +33,33 @@ export function postAppDomains(app: FastifyInstance, control: Control): void {
     },
     handler: async (request, reply) => {
       const { id } = await findApp(control, request)
-      const { domain } = parseBody(request, appDomainBody)
+      const body = parseBody(request, postAppDomainBody)
+      const { domain } = body
       refuseOurs(control, domain)
-      const row = await verifyDomain(control, id, await wanted(control, id, domain))
+      const given = givenIn(body)
+      const known = await wanted(control, id, domain)
+      if (given === null) await orderSooner(control.database.pool, id, domain)
+      else await give(control, id, domain, given)
+      const row = await verifyDomain(control, id, known)
       if (row === null) throw new ApiError('notFound')
-      return reply.code(201).send(presentAppDomain(row, control.config.preview))
+      const [certificate] = await certificateOf(control.database.pool, id, domain)
+      return reply.code(201).send(presentAppDomain(row, certificate, control.config.preview))
     },
   })
+}
+
+/** @throws ApiError 400 */
+function givenIn({ domain, certificate, private_key: key }: PostAppDomainBody): GivenCertificate | null {
+  if (certificate === undefined && key === undefined) return null
+  if (certificate === undefined) throw new ApiError('invalidField', { error: 'certificate required' })
+  if (key === undefined) throw new ApiError('invalidField', { error: 'private_key required' })
+  return givenCertificate(domain, certificate, key)
+}
+
+async function give(control: Control, id: string, domain: string, given: GivenCertificate): Promise<void> {
+  const { chain, key, fingerprint, endsAt } = given
+  const sealed = control.certificateKeys.close(key)
+  await giveCertificate(control.database.pool, id, domain, chain, sealed, fingerprint, endsAt)
 }
 
 /** What is below our own suffixes is not for apps to have. */

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { deleteAppDomain } from '../app-domains/delete-app-domain.ts'
 import { getAppDomains } from '../app-domains/get-app-domains.ts'
+import { deleteDomainCertificate } from '../app-certificates/delete-domain-certificate.ts'
+import { edgeCertificateRoutes } from '../app-certificates/edge-certificate-routes.ts'
 import { postAppDomains } from '../app-domains/post-app-domains.ts'
 import type { Control } from '../control.ts'
 import { deleteApp } from './delete-app.ts'
@@ -23,6 +25,8 @@ export function appRoutes(app: FastifyInstance, control: Control): void {
     postAppDomains,
     getAppDomains,
     deleteAppDomain,
+    deleteDomainCertificate,
+    edgeCertificateRoutes,
     postEdgeLoad,
   ])
     route(app, control)

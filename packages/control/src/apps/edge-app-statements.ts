@@ -6,6 +6,8 @@ export const edgeApps = statement<EdgeApp, [ids: readonly string[] | null]>(
   'edge-apps',
   `select a.id, a.host,
      array(select o.domain from app_domains o where o.app_id = a.id and o.verified_at is not null order by o.domain) as domains,
+     (select coalesce(jsonb_object_agg(c.domain, c.fingerprint), '{}') from app_certificates c join app_domains o using (app_id, domain)
+       where c.app_id = a.id and o.verified_at is not null and c.fingerprint is not null) as certificates,
      coalesce(d.port, a.port) as port,
      case when d.sandbox_id is not null then 'live'
        when exists (select from app_deployments p where p.app_id = a.id and p.status in ('queued', 'building', 'deploying'))

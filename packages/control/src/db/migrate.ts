@@ -18,6 +18,7 @@ import * as gitProvider from './migrations/0015-git-provider.ts'
 import * as appDomains from './migrations/0016-app-domains.ts'
 import * as databaseBackups from './migrations/0017-database-backups.ts'
 import * as appInstances from './migrations/0019-app-instances.ts'
+import * as appCertificates from './migrations/0024-app-certificates.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -39,6 +40,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0016-app-domains': appDomains,
   '0017-database-backups': databaseBackups,
   '0019-app-instances': appInstances,
+  '0024-app-certificates': appCertificates,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

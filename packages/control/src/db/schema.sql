@@ -23,6 +23,12 @@ CREATE INDEX "account_userId_idx" ON public.account USING btree ("userId");
 
 CREATE UNIQUE INDEX "account_issuer_accountId_uidx" ON public.account USING btree (issuer, "accountId");
 
+create table "acme_accounts" (
+  directory_url text not null,
+  key bytea not null,
+  constraint acme_accounts_pkey PRIMARY KEY (directory_url)
+);
+
 create table "agents" (
   id text not null,
   url text not null,
@@ -61,6 +67,34 @@ create table "app_build_logs" (
   constraint app_build_logs_deployment_id_fkey FOREIGN KEY (deployment_id) REFERENCES app_deployments(id) ON DELETE CASCADE,
   constraint app_build_logs_pkey PRIMARY KEY (deployment_id, number)
 );
+
+create table "app_certificates" (
+  id uuid not null default gen_random_uuid(),
+  app_id uuid not null,
+  domain text not null,
+  source text not null,
+  chain text,
+  key bytea,
+  fingerprint text,
+  ends_at timestamp(3) with time zone,
+  order_url text,
+  order_key bytea,
+  challenge_token text,
+  challenge_answer text,
+  failures integer not null default 0,
+  error text,
+  tried_at timestamp(3) with time zone,
+  due_at timestamp(3) with time zone,
+  creator integer,
+  constraint app_certificates_source_check CHECK ((source = ANY (ARRAY['acme'::text, 'given'::text]))),
+  constraint app_certificates_app_id_domain_fkey FOREIGN KEY (app_id, domain) REFERENCES app_domains(app_id, domain) ON DELETE CASCADE,
+  constraint app_certificates_pkey PRIMARY KEY (id),
+  constraint app_certificates_app_id_domain_key UNIQUE (app_id, domain)
+);
+
+CREATE INDEX app_certificates_domain_idx ON public.app_certificates USING btree (domain);
+
+CREATE INDEX app_certificates_due_idx ON public.app_certificates USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 create table "app_deployments" (
   id uuid not null,
@@ -181,6 +215,14 @@ create table "audit_log" (
 CREATE INDEX audit_log_age_idx ON public.audit_log USING btree (created_at);
 
 CREATE INDEX audit_log_newest_idx ON public.audit_log USING btree (workspace_id, created_at DESC, id DESC);
+
+create table "certificate_orders" (
+  workspace_id uuid not null,
+  created_at timestamp with time zone not null default now(),
+  constraint certificate_orders_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE
+);
+
+CREATE INDEX certificate_orders_workspace_idx ON public.certificate_orders USING btree (workspace_id, created_at);
 
 create table "credit_grants" (
   id uuid not null default gen_random_uuid(),

@@ -1,4 +1,4 @@
-import { EDGE_APPS_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
+import { EDGE_ACME_PATH, EDGE_APPS_PATH, EDGE_CERTIFICATES_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
 import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
@@ -43,7 +43,14 @@ export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
 }
 
 /** Described by the accounts library whose protocol it is, and answered before there is a route. */
-const UNDESCRIBED: ReadonlySet<string> = new Set(['/api/auth/*', '*', EDGE_APPS_PATH, EDGE_LOAD_PATH])
+const UNDESCRIBED: ReadonlySet<string> = new Set([
+  '/api/auth/*',
+  '*',
+  EDGE_APPS_PATH,
+  EDGE_LOAD_PATH,
+  `${EDGE_CERTIFICATES_PATH}/:domain`,
+  `${EDGE_ACME_PATH}/:domain/:token`,
+])
 
 /** By what a route takes. */
 const SECURITY_SCHEMES = {

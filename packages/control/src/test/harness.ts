@@ -107,6 +107,11 @@ export class Harness {
     return running
   }
 
+  /** Of every control process on this database. */
+  get settings(): Settings {
+    return this.#config
+  }
+
   /** Folder of the control processes' own files. */
   get dataDir(): string {
     return this.#config.data_dir

@@ -12,6 +12,7 @@ describe('load of an app', () => {
     state: 'live',
     port: 80,
     domains: [],
+    certificates: {},
     sandbox_ids: [a, b, c],
     max_instances: 3,
     is_sticky: false,

@@ -21,6 +21,11 @@ export class AppPlaces {
     return this.#byDomain.get(name)
   }
 
+  /** What the certificate of a domain is known by. @param name in lower case */
+  certificateOf(name: string): string | undefined {
+    return this.#byDomain.get(name)?.certificates[name]
+  }
+
   replace(apps: readonly EdgeApp[]): void {
     const ids = new Set(apps.map(({ id }) => id))
     for (const id of this.#apps.keys()) if (!ids.has(id)) this.remove(id)

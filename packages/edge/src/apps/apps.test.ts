@@ -111,6 +111,7 @@ describe('app hosts', () => {
     state: 'live',
     port,
     domains: [],
+    certificates: {},
     sandbox_ids: sandboxes.length === 0 ? [edge.id] : sandboxes,
     max_instances: 3,
     is_sticky: false,

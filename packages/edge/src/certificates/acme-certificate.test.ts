@@ -57,9 +57,10 @@ const ca = () => readFile(join(folder, 'ca/authority.pem'), 'utf8')
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'offshoot-acme-'))
   await writeFile(zone(), '')
-  server = await AcmeServer.start(await LocalAuthority.open(join(folder, 'ca')), async (name) =>
-    (await records()).filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1)),
-  )
+  server = await AcmeServer.start(await LocalAuthority.open(join(folder, 'ca')), {
+    lookUp: async (name) =>
+      (await records()).filter((line) => line.startsWith(`${name} `)).map((line) => line.slice(name.length + 1)),
+  })
 })
 afterEach(async () => {
   await edge?.stop()

@@ -4,6 +4,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { EdgeConfig } from '@offshoot/contract/process-config'
 import { parsePreviewHost } from '@offshoot/contract/preview-address'
 import type { Logger } from 'pino'
+import type { DomainCertificates } from './domain-certificates.ts'
 import { AcmeCertificate } from './acme-certificate.ts'
 import { LocalAuthority, type Pem } from './local-authority.ts'
 
@@ -19,22 +20,31 @@ export interface Certificates {
   readonly forName: (name: string) => Promise<SecureContext>
 }
 
-/** Whether a name, in lower case, is the domain of an app. */
-export type IsAppDomain = (name: string) => boolean
+/** What an edge knows of the domains of apps. */
+export interface AppDomains {
+  /** @param name in lower case */
+  readonly has: (name: string) => boolean
+  /** `null` where no control tells of any. */
+  readonly certificates: DomainCertificates | null
+}
 
 /**
- * One's own certificate where one is configured, else ACME's where that is, else the local authority's. None but the last is for
- * domains of apps.
+ * One's own certificate where one is configured, else ACME's where that is, else the local authority's. A domain of an app has
+ * its own, else the local authority's.
  */
 export async function openCertificates(
   config: EdgeConfig,
-  isAppDomain: IsAppDomain,
+  domains: AppDomains,
   log: Logger,
   stopped: AbortSignal,
 ): Promise<Certificates> {
-  const local = await localCertificates(await LocalAuthority.open(config.data_dir), config.suffix, isAppDomain)
+  const local = await localCertificates(await LocalAuthority.open(config.data_dir), config.suffix, domains.has)
   const ours = await ourCertificates(config, local, log, stopped)
-  const forName = async (name: string) => (isAppDomain(name.toLowerCase()) ? local : ours).forName(name)
+  const forName = async (name: string) => {
+    const domain = name.toLowerCase()
+    if (!domains.has(domain)) return ours.forName(name)
+    return (await domains.certificates?.find(domain)) ?? local.forName(name)
+  }
   return { default: ours.default, forName }
 }
 
@@ -92,7 +102,7 @@ async function ownCertificate(
 async function localCertificates(
   authority: LocalAuthority,
   suffix: string,
-  isAppDomain: IsAppDomain,
+  isAppDomain: AppDomains['has'],
 ): Promise<Certificates> {
   const wildcard = await authority.issue([`*.${suffix}`, suffix])
   const ofWildcard = createSecureContext(wildcard)

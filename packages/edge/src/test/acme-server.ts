@@ -13,33 +13,44 @@ import type { LocalAuthority } from '../certificates/local-authority.ts'
 interface Order {
   readonly names: readonly string[]
   readonly account: string
-  /** One a name: the token, and whether its record was seen. */
-  readonly proofs: { readonly name: string; readonly token: string; isProven: boolean }[]
+  /** One a name: the token, and what came of looking for its proof. */
+  readonly proofs: { readonly name: string; readonly token: string; status: 'pending' | 'valid' | 'invalid' }[]
   certificate: string | null
 }
 
 type Answer = readonly [status: number, body: unknown, location?: string]
 
+const UNAUTHORIZED = 'urn:ietf:params:acme:error:unauthorized'
+
+/** What the authority sees of the world; nothing where it is left out. */
+export interface Sights {
+  /** TXT records. */
+  readonly lookUp?: (name: string) => Promise<readonly string[]>
+  /** What `http://DOMAIN/.well-known/acme-challenge/TOKEN` answers. */
+  readonly fetch?: (domain: string, token: string) => Promise<string>
+}
+
 /**
  * An authority that speaks RFC 8555 over HTTP: signatures and nonces of every request are checked, and a name is proven by
- * the record that `lookUp` finds and by nothing else.
+ * what it sees of the world and by nothing else.
  */
 export class AcmeServer {
   readonly #authority: LocalAuthority
-  readonly #lookUp: (name: string) => Promise<readonly string[]>
+  readonly #sights: Sights
   readonly #server: Server
   readonly #nonces = new Set<string>()
   readonly #accounts = new Map<string, JWK>()
   readonly #orders: Order[] = []
+  #hold: { readonly kind: string; readonly held: () => void } | null = null
 
-  private constructor(authority: LocalAuthority, lookUp: (name: string) => Promise<readonly string[]>) {
+  private constructor(authority: LocalAuthority, sights: Sights) {
     this.#authority = authority
-    this.#lookUp = lookUp
+    this.#sights = sights
     this.#server = createServer((request, response) => void this.#serve(request, response))
   }
 
-  static async start(authority: LocalAuthority, lookUp: (name: string) => Promise<readonly string[]>) {
-    const server = new AcmeServer(authority, lookUp)
+  static async start(authority: LocalAuthority, sights: Sights) {
+    const server = new AcmeServer(authority, sights)
     server.#server.listen(0, '127.0.0.1')
     await once(server.#server, 'listening')
     return server
@@ -54,6 +65,18 @@ export class AcmeServer {
     return this.#orders.filter(({ certificate }) => certificate !== null).map(({ names }) => names)
   }
 
+  /** Names of all orders, also of those that came to nothing. */
+  get ordered(): readonly (readonly string[])[] {
+    return this.#orders.map(({ names }) => names)
+  }
+
+  /** The next request of that kind is carried out and not answered; settles when it was. */
+  holdNext(kind: string): Promise<void> {
+    const held = Promise.withResolvers<void>()
+    this.#hold = { kind, held: held.resolve }
+    return held.promise
+  }
+
   stop(): void {
     this.#server.closeAllConnections()
     this.#server.close()
@@ -64,6 +87,12 @@ export class AcmeServer {
       400,
       { type: 'urn:ietf:params:acme:error:malformed', detail: String(error) },
     ])
+    const hold = this.#hold
+    if (hold !== null && request.url?.split('/')[1] === hold.kind) {
+      this.#hold = null
+      hold.held()
+      return
+    }
     const nonce = randomUUID()
     this.#nonces.add(nonce)
     const isPem = typeof body === 'string'
@@ -76,7 +105,7 @@ export class AcmeServer {
   }
 
   async #answer(request: IncomingMessage): Promise<Answer> {
-    const [, what, index = '', place = ''] = (request.url ?? '').split('/')
+    const [, what, index = '', place = '', type = ''] = (request.url ?? '').split('/')
     if (what === 'directory') return [200, this.#directory]
     if (what === 'nonce') return [200, {}]
     const { payload, account, jwk } = await this.#verify(request)
@@ -86,7 +115,7 @@ export class AcmeServer {
     if (order === undefined || order.account !== account) throw new Error('no such order')
     if (what === 'order') return [200, this.#show(order)]
     if (what === 'authorization') return [200, this.#showProof(order, Number(place))]
-    if (what === 'challenge') return this.#prove(order, Number(place), jwk)
+    if (what === 'challenge') return this.#prove(order, Number(place), type, jwk)
     if (what === 'finalize') return this.#finalize(order, (payload as { csr: string }).csr)
     return [200, order.certificate]
   }
@@ -120,7 +149,7 @@ export class AcmeServer {
 
   #order({ identifiers }: { identifiers: { value: string }[] }, account: string): Answer {
     const names = identifiers.map(({ value }) => value)
-    const proofs = names.map((name) => ({ name, token: randomUUID(), isProven: false }))
+    const proofs = names.map((name) => ({ name, token: randomUUID(), status: 'pending' as const }))
     const order = { names, account, proofs, certificate: null }
     this.#orders.push(order)
     return [201, this.#show(order), `/order/${this.#orders.indexOf(order)}`]
@@ -128,9 +157,9 @@ export class AcmeServer {
 
   #show(order: Order) {
     const number = this.#orders.indexOf(order)
-    const isReady = order.proofs.every(({ isProven }) => isProven)
+    const is = (status: string) => order.proofs.every((proof) => proof.status === status)
     return {
-      status: order.certificate !== null ? 'valid' : isReady ? 'ready' : 'pending',
+      status: order.certificate !== null ? 'valid' : is('valid') ? 'ready' : is('pending') ? 'pending' : 'invalid',
       identifiers: order.names.map((value) => ({ type: 'dns', value })),
       authorizations: order.proofs.map((_proof, place) => `${this.url}/authorization/${number}/${place}`),
       finalize: `${this.url}/finalize/${number}`,
@@ -141,25 +170,36 @@ export class AcmeServer {
   #showProof(order: Order, place: number) {
     const proof = order.proofs[place]
     if (proof === undefined) throw new Error('no such name')
-    const status = proof.isProven ? 'valid' : 'pending'
+    const { name, token, status } = proof
     const url = `${this.url}/challenge/${this.#orders.indexOf(order)}/${place}`
+    const told = status === 'invalid' ? { error: { type: UNAUTHORIZED, detail: `no proof of ${name}` } } : {}
+    const challenge = (type: string) => ({ type, status, url: `${url}/${type}`, token, ...told })
     return {
       status,
-      identifier: { type: 'dns', value: proof.name.replace(/^\*\./, '') },
-      ...(proof.name.startsWith('*.') && { wildcard: true }),
-      challenges: [{ type: 'dns-01', status, url, token: proof.token }],
+      identifier: { type: 'dns', value: name.replace(/^\*\./, '') },
+      ...(name.startsWith('*.') && { wildcard: true }),
+      challenges: (name.startsWith('*.') ? ['dns-01'] : ['dns-01', 'http-01']).map(challenge),
     }
   }
 
-  async #prove(order: Order, place: number, jwk: JWK): Promise<Answer> {
+  async #prove(order: Order, place: number, type: string, jwk: JWK): Promise<Answer> {
     const proof = order.proofs[place]
     if (proof === undefined) throw new Error('no such name')
-    const wanted = createHash('sha256')
-      .update(`${proof.token}.${await calculateJwkThumbprint(jwk)}`)
-      .digest('base64url')
-    proof.isProven = (await this.#lookUp(`_acme-challenge.${proof.name.replace(/^\*\./, '')}`)).includes(wanted)
-    if (!proof.isProven) throw new Error(`no record for ${proof.name}`)
-    return [200, this.#showProof(order, place).challenges[0]]
+    const wanted = `${proof.token}.${await calculateJwkThumbprint(jwk)}`
+    const domain = proof.name.replace(/^\*\./, '')
+    const seen =
+      type === 'dns-01' ? await this.#seesRecord(domain, wanted) : await this.#seesPage(domain, proof.token, wanted)
+    proof.status = seen ? 'valid' : 'invalid'
+    return [200, this.#showProof(order, place).challenges.find((each) => each.type === type)]
+  }
+
+  async #seesRecord(domain: string, wanted: string): Promise<boolean> {
+    const records = (await this.#sights.lookUp?.(`_acme-challenge.${domain}`)) ?? []
+    return records.includes(createHash('sha256').update(wanted).digest('base64url'))
+  }
+
+  async #seesPage(domain: string, token: string, wanted: string): Promise<boolean> {
+    return (await this.#sights.fetch?.(domain, token).catch(() => '')) === wanted
   }
 
   async #finalize(order: Order, csr: string): Promise<Answer> {
@@ -167,7 +207,7 @@ export class AcmeServer {
     const extension = asked.extensions.find((each) => each instanceof x509.SubjectAlternativeNameExtension)
     const wanted = extension?.names.items.map(({ value }) => value) ?? []
     const isWhole = wanted.toSorted().join() === order.names.toSorted().join()
-    if (!order.proofs.every(({ isProven }) => isProven) || !isWhole || !(await asked.verify()))
+    if (!order.proofs.every(({ status }) => status === 'valid') || !isWhole || !(await asked.verify()))
       throw new Error('not what was proven')
     order.certificate = await this.#authority.sign(order.names, asked.publicKey)
     return [200, this.#show(order)]

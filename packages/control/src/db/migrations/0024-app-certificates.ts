@@ -1,0 +1,47 @@
+import { type Kysely, sql } from 'kysely'
+
+const STATEMENTS = [
+  // Of a domain of an app. source 'given': the caller's own. 'acme': ordered by us; due_at: when that is begun next, null once it was
+  // tried in vain too often. creator: number of the control process that is at it. order_url, order_key: of the order under way;
+  // challenge_…: what its authority asks for, and is answered. Keys are sealed. fingerprint, ends_at: of the chain.
+  `create table app_certificates (
+    id uuid primary key default gen_random_uuid(),
+    app_id uuid not null,
+    domain text not null,
+    source text not null check (source in ('acme', 'given')),
+    chain text,
+    key bytea,
+    fingerprint text,
+    ends_at timestamptz(3),
+    order_url text,
+    order_key bytea,
+    challenge_token text,
+    challenge_answer text,
+    failures integer not null default 0,
+    error text,
+    tried_at timestamptz(3),
+    due_at timestamptz(3),
+    creator integer,
+    unique (app_id, domain),
+    foreign key (app_id, domain) references app_domains (app_id, domain) on delete cascade
+  )`,
+  'create index app_certificates_domain_idx on app_certificates (domain)',
+  'create index app_certificates_due_idx on app_certificates (due_at) where due_at is not null',
+  `create trigger app_certificates_changed after insert or delete or update of fingerprint on app_certificates
+     for each row execute function tell_of_app()`,
+  // Our account at an authority, by the address of its directory.
+  `create table acme_accounts (
+    directory_url text primary key,
+    key bytea not null
+  )`,
+  // For the bound on what one workspace may order.
+  `create table certificate_orders (
+    workspace_id uuid not null references organization (id) on delete cascade,
+    created_at timestamptz not null default now()
+  )`,
+  'create index certificate_orders_workspace_idx on certificate_orders (workspace_id, created_at)',
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
+}

@@ -1,0 +1,69 @@
+import { EDGE_ACME_PATH, edgeAcmeAnswer } from '@offshoot/contract/edge-app'
+import { nameOfHost } from '@offshoot/contract/preview-address'
+import type { EdgeCredential } from '../agents/edge-credential.ts'
+import { REQUEST_ID, requestIdOf } from '../preview/request-id.ts'
+import { hostOf, type VisitorRequest, type VisitorResponse } from '../preview/visitor.ts'
+import type { AppPlaces } from './app-places.ts'
+import { askControl } from './ask-control.ts'
+
+/** RFC 8555, 8.3: a token is base64url, of 128 bits at least. */
+const ASKED = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,200})$/
+/** Questions to control at the same time: what is beyond is the app's to answer. */
+const MAX_QUESTIONS = 32
+
+export interface AcmeAnswersOptions {
+  readonly controlUrl: string
+  readonly credential: EdgeCredential
+  readonly places: AppPlaces
+}
+
+/** Answers the authority that control has ordered a certificate from for a domain of an app. */
+export class AcmeAnswers {
+  readonly #options: AcmeAnswersOptions
+  #questions = 0
+
+  constructor(options: AcmeAnswersOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Says whether it may be for us. An app can prove its domains itself: what control knows nothing of is then for it.
+   * @param orElse serves it
+   */
+  handle(request: VisitorRequest, response: VisitorResponse, orElse: () => void): boolean {
+    const token = ASKED.exec(request.url ?? '')?.[1]
+    if (token === undefined || request.method !== 'GET' || this.#questions >= MAX_QUESTIONS) return false
+    const domain = nameOfHost(hostOf(request) ?? '')
+    if (this.#options.places.findDomain(domain) === undefined) return false
+    void this.#answer(request, response, { domain, token }, orElse)
+    return true
+  }
+
+  async #answer(
+    request: VisitorRequest,
+    response: VisitorResponse,
+    { domain, token }: { readonly domain: string; readonly token: string },
+    orElse: () => void,
+  ): Promise<void> {
+    this.#questions += 1
+    const answer = await this.#find(domain, token).catch(() => null)
+    this.#questions -= 1
+    if (answer === null) orElse()
+    else send(request, response, answer)
+  }
+
+  async #find(domain: string, token: string): Promise<string | null> {
+    const { controlUrl, credential } = this.#options
+    const body = await askControl(`${controlUrl}${EDGE_ACME_PATH}/${domain}/${token}`, credential)
+    return body === null ? null : edgeAcmeAnswer.parse(body).answer
+  }
+}
+
+function send(request: VisitorRequest, response: VisitorResponse, answer: string): void {
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'content-length': Buffer.byteLength(answer),
+    [REQUEST_ID]: requestIdOf(request),
+  })
+  response.end(answer)
+}

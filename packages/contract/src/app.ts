@@ -82,6 +82,8 @@ const changeable = {
   max_instances: optional(integer('max_instances', 1, MAX_APP_INSTANCES)),
   /** Whether a push to the branch is deployed. Default false. */
   auto_deploy: optional(flag('auto_deploy')),
+  /** Whether each pull request from a branch of the repository is deployed to an address of its own. Default false. */
+  preview_deploys: optional(flag('preview_deploys')),
   /** Seconds, default 600. */
   idle_timeout_seconds: optional(integer('idle_timeout_seconds', 60, 315_360_000)),
 }
@@ -119,6 +121,11 @@ export const app = z.object({
   memory_mb: z.int(),
   max_instances: z.int(),
   auto_deploy: z.boolean(),
+  preview_deploys: z.boolean(),
+  /** The app that this is a preview of; `null` for one that is none. */
+  preview_of: z.string().nullable(),
+  /** The pull request that it is a preview of. */
+  pull_number: z.int().nullable(),
   idle_timeout_seconds: z.int(),
   /** The same for its life, also before the first deploy. */
   url: z.string(),

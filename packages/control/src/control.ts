@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { BackupTaker } from './databases/take-backup.ts'
 import { Fleet } from './agents/fleet.ts'
 import { certificateOrders } from './app-certificates/certificate-orders.ts'
+import { removeOldPulls } from './app-previews/preview-statements.ts'
 import { DnsTexts } from './app-domains/dns-texts.ts'
 import { AppChanges } from './apps/app-changes.ts'
 import { deletedApps } from './apps/remove-app.ts'
@@ -137,6 +138,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     removeOldInvitations,
     removeOldRequests,
     removeOldGitRows,
+    removeOldPulls,
   ])
   const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
   const orders =

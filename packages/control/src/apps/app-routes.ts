@@ -4,6 +4,7 @@ import { getAppDomains } from '../app-domains/get-app-domains.ts'
 import { deleteDomainCertificate } from '../app-certificates/delete-domain-certificate.ts'
 import { edgeCertificateRoutes } from '../app-certificates/edge-certificate-routes.ts'
 import { postAppDomains } from '../app-domains/post-app-domains.ts'
+import { getPreviews } from '../app-previews/get-previews.ts'
 import type { Control } from '../control.ts'
 import { deleteApp } from './delete-app.ts'
 import { getEdgeApps } from './get-edge-apps.ts'
@@ -21,6 +22,7 @@ export function appRoutes(app: FastifyInstance, control: Control): void {
     getApp,
     patchApp,
     deleteApp,
+    getPreviews,
     getEdgeApps,
     postAppDomains,
     getAppDomains,

@@ -24,6 +24,10 @@ export interface AppRow {
   readonly port: number
   readonly max_instances: number
   readonly auto_deploy: boolean
+  readonly preview_deploys: boolean
+  /** The app that this is a preview of, and its pull request; both `null` for one that is none. */
+  readonly parent_id: AppId | null
+  readonly pull_number: number | null
   readonly idle_timeout_seconds: number
   readonly active_deployment_id: DeploymentId | null
   readonly created_at: Date
@@ -51,6 +55,9 @@ const COLUMNS = [
   'port',
   'max_instances',
   'auto_deploy',
+  'preview_deploys',
+  'parent_id',
+  'pull_number',
   'idle_timeout_seconds',
   'active_deployment_id',
   'created_at',
@@ -82,6 +89,9 @@ export function presentApp(row: AppRow, env: Readonly<Record<string, string>>, a
     memory_mb: APP_MEMORY_MIB,
     max_instances: row.max_instances,
     auto_deploy: row.auto_deploy,
+    preview_deploys: row.preview_deploys,
+    preview_of: row.parent_id,
+    pull_number: row.pull_number,
     idle_timeout_seconds: row.idle_timeout_seconds,
     url: urlOf(address, row.id),
     name_url: row.host === null ? null : urlOf(address, row.host),

@@ -25,14 +25,15 @@ export const insertApp = statement<
     maxInstances: number,
     autoDeploy: boolean,
     idleTimeoutSeconds: number,
+    previewDeploys: boolean,
   ]
 >(
   'insert-app',
   `insert into apps (id, workspace_id, name, host, git_url, git_branch, framework, runtime, install_command,
-     build_command, start_command, root_directory, env, port, max_instances, auto_deploy, idle_timeout_seconds)
+     build_command, start_command, root_directory, env, port, max_instances, auto_deploy, idle_timeout_seconds, preview_deploys)
    select $1::uuid, $2::uuid, $3, (select $4::text where not exists (select from apps where host = $4)), $5, $6, $7, $8, $9, $10, $11,
-     $12, $13::bytea, $14::integer, $15::integer, $16::boolean, $17::integer
-   where (select count(*) from apps where workspace_id = $2 and deletion_due_at is null) < ${MAX_APPS}
+     $12, $13::bytea, $14::integer, $15::integer, $16::boolean, $17::integer, $18::boolean
+   where (select count(*) from apps where workspace_id = $2 and deletion_due_at is null and pull_number is null) < ${MAX_APPS}
    returning ${APP_COLUMNS}`,
 )
 
@@ -47,10 +48,11 @@ export const appById = statement<AppRow, [id: string]>(
   `select ${APP_COLUMNS} from apps where id = $1 and deletion_due_at is null`,
 )
 
-/** Newest first; no more than a workspace can have. */
+/** Newest first, without previews; no more than a workspace can have. */
 export const appsOfWorkspace = statement<AppRow, [workspaceId: string]>(
   'apps-of-workspace',
-  `select ${APP_COLUMNS} from apps where workspace_id = $1 and deletion_due_at is null order by created_at desc, id desc`,
+  `select ${APP_COLUMNS} from apps where workspace_id = $1 and deletion_due_at is null and pull_number is null
+   order by created_at desc, id desc`,
 )
 
 /** `null` leaves a column as it is; an empty text is none. */
@@ -70,6 +72,7 @@ export const updateApp = statement<
     maxInstances: number | null,
     autoDeploy: boolean | null,
     idleTimeoutSeconds: number | null,
+    previewDeploys: boolean | null,
   ]
 >(
   'update-app',
@@ -78,15 +81,19 @@ export const updateApp = statement<
      build_command = nullif(coalesce($6, build_command), ''), start_command = nullif(coalesce($7, start_command), ''),
      root_directory = nullif(coalesce($8, root_directory), ''), env = coalesce($9, env), port = coalesce($10, port),
      max_instances = coalesce($11, max_instances), auto_deploy = coalesce($12, auto_deploy),
-     idle_timeout_seconds = coalesce($13, idle_timeout_seconds), updated_at = now()
+     idle_timeout_seconds = coalesce($13, idle_timeout_seconds), preview_deploys = coalesce($14, preview_deploys),
+     updated_at = now()
    where id = $1 and deletion_due_at is null returning ${APP_COLUMNS}`,
 )
 
-/** From then on it is gone for everybody, its name and its host are free; what it has is removed after. */
+/**
+ * From then on it and its previews are gone for everybody, its name and its host are free; what they have is removed after. After
+ * `lockApp`, in its transaction: no preview comes in between.
+ */
 export const markAppDeleted = statement<{ id: string }, [id: string]>(
   'mark-app-deleted',
   `update apps set deletion_due_at = now(), host = null, active_deployment_id = null
-   where id = $1 and deletion_due_at is null returning id`,
+   where (id = $1 or parent_id = $1) and deletion_due_at is null returning id`,
 )
 
 /** Claims, for `leaseSeconds`, deleted apps whose sandboxes have yet to go. */

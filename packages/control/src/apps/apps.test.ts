@@ -52,6 +52,9 @@ describe('apps', () => {
       memory_mb: 4096,
       max_instances: 1,
       auto_deploy: false,
+      preview_deploys: false,
+      preview_of: null,
+      pull_number: null,
       idle_timeout_seconds: 600,
       url: `http://${id}.localhost:8081`,
       name_url: 'http://my-site-alice.localhost:8081',
@@ -89,6 +92,7 @@ describe('apps', () => {
     [{ git_url: GIT_URL, name: 'x', max_instances: 0 }, 'max_instances must be >= 1'],
     [{ git_url: GIT_URL, name: 'x', max_instances: 17 }, 'max_instances must be <= 16'],
     [{ git_url: GIT_URL, name: 'x', auto_deploy: 'yes' }, 'auto_deploy must be a boolean'],
+    [{ git_url: GIT_URL, name: 'x', preview_deploys: 1 }, 'preview_deploys must be a boolean'],
     [
       { git_url: GIT_URL, name: 'x', framework: 'rails' },
       'framework must be one of nextjs, vite, node, static, python',

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Control } from '../control.ts'
+import { transaction } from '../db/transaction.ts'
+import { lockApp } from '../deployments/deployment-statements.ts'
 import { markAppDeleted } from './app-statements.ts'
 import { findApp } from './find-app.ts'
 import { removeApp } from './remove-app.ts'
@@ -18,8 +20,11 @@ export function deleteApp(app: FastifyInstance, control: Control): void {
     },
     handler: async (request, reply) => {
       const { id } = await findApp(control, request)
-      await markAppDeleted(control.database.pool, id)
-      await removeApp(control, id, request.id)
+      const gone = await transaction(control.database.pool, async (client) => {
+        await lockApp(client, id)
+        return markAppDeleted(client, id)
+      })
+      await Promise.all(gone.map((each) => removeApp(control, each.id, request.id)))
       return reply.code(204).send()
     },
   })

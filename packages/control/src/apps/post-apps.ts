@@ -85,6 +85,7 @@ async function createApp(control: Control, workspaceId: WorkspaceId, id: string,
         body.max_instances ?? 1,
         body.auto_deploy ?? false,
         body.idle_timeout_seconds ?? DEFAULT_APP_IDLE_SECONDS,
+        body.preview_deploys ?? false,
       )
     })
   const [row] = await insert(hostOfName(body.name, workspace.slug))

@@ -52,6 +52,7 @@ describe('migrate', () => {
       '0017-database-backups',
       '0019-app-instances',
       '0024-app-certificates',
+      '0025-app-previews',
     ])
   })
 

@@ -19,6 +19,7 @@ import * as appDomains from './migrations/0016-app-domains.ts'
 import * as databaseBackups from './migrations/0017-database-backups.ts'
 import * as appInstances from './migrations/0019-app-instances.ts'
 import * as appCertificates from './migrations/0024-app-certificates.ts'
+import * as appPreviews from './migrations/0025-app-previews.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -41,6 +42,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0017-database-backups': databaseBackups,
   '0019-app-instances': appInstances,
   '0024-app-certificates': appCertificates,
+  '0025-app-previews': appPreviews,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

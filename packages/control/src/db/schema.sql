@@ -164,6 +164,14 @@ CREATE INDEX app_instances_app_idx ON public.app_instances USING btree (app_id);
 
 CREATE INDEX app_instances_deployment_idx ON public.app_instances USING btree (deployment_id);
 
+create table "app_pulls" (
+  app_id uuid not null,
+  number integer not null,
+  told_at timestamp(3) with time zone not null,
+  constraint app_pulls_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(id) ON DELETE CASCADE,
+  constraint app_pulls_pkey PRIMARY KEY (app_id, number)
+);
+
 create table "apps" (
   id uuid not null,
   workspace_id uuid not null,
@@ -186,6 +194,10 @@ create table "apps" (
   deletion_due_at timestamp with time zone,
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
+  preview_deploys boolean not null default false,
+  parent_id uuid,
+  pull_number integer,
+  constraint apps_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES apps(id) ON DELETE SET NULL,
   constraint apps_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
   constraint apps_pkey PRIMARY KEY (id),
   constraint apps_host_key UNIQUE (host)
@@ -195,7 +207,9 @@ CREATE INDEX apps_deletion_idx ON public.apps USING btree (deletion_due_at) WHER
 
 CREATE INDEX apps_newest_idx ON public.apps USING btree (workspace_id, created_at DESC, id DESC);
 
-CREATE UNIQUE INDEX apps_name_idx ON public.apps USING btree (workspace_id, lower(name)) WHERE (deletion_due_at IS NULL);
+CREATE UNIQUE INDEX apps_name_idx ON public.apps USING btree (workspace_id, lower(name)) WHERE ((deletion_due_at IS NULL) AND (pull_number IS NULL));
+
+CREATE UNIQUE INDEX apps_preview_idx ON public.apps USING btree (parent_id, pull_number) WHERE (deletion_due_at IS NULL);
 
 create table "audit_log" (
   id uuid not null default gen_random_uuid(),

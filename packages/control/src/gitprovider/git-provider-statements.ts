@@ -85,6 +85,13 @@ export const appsOfPush = statement<PushedAppRow, [installationId: number, branc
    where i.installation_id = $1 and a.git_branch = $2 and a.auto_deploy and a.deletion_due_at is null`,
 )
 
+/** Apps that want previews, of the workspace that has the installation which tells of a pull request. */
+export const appsWithPreviews = statement<Pick<PushedAppRow, 'id' | 'git_url'>, [installationId: number]>(
+  'apps-with-previews',
+  `select a.id, a.git_url from apps a join git_installations i on i.workspace_id = a.workspace_id
+   where i.installation_id = $1 and a.preview_deploys and a.pull_number is null and a.deletion_due_at is null order by a.id`,
+)
+
 export const removeOldGitRows = statement<never, []>(
   'remove-old-git-rows',
   `with connects as (

@@ -2,12 +2,14 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { followPullRequest } from '../app-previews/follow-pull-request.ts'
 import type { Control } from '../control.ts'
 import { transaction } from '../db/transaction.ts'
 import { queueIn } from '../deployments/queue-deployment.ts'
 import type { AppId } from '@offshoot/contract/ids'
 import { appsOfPush, forgetInstallation, insertDelivery } from './git-provider-statements.ts'
 import { providerOf } from './provider-of.ts'
+import { pullRequestEvent } from './pull-request-event.ts'
 import { isDeployed, pushEvent } from './push-event.ts'
 
 /** Bytes; the provider sends 25 MiB at most. */
@@ -16,7 +18,8 @@ const BODY_LIMIT_BYTES = 26 * 1024 * 1024
 const installationEvent = z.object({ action: z.string(), installation: z.object({ id: z.int() }) })
 
 /**
- * `POST /v1/webhooks/…`: what has happened at the provider. A push to an app's branch deploys exactly the pushed commit. The delivery
+ * `POST /v1/webhooks/…`: what has happened at the provider. A push to an app's branch deploys exactly the pushed commit; a pull request,
+ * where the app wants that, is deployed beside it, and removed when it is closed. The delivery
  * is noted in the transaction that acts on it: told again, it changes nothing.
  */
 export function postGitWebhook(app: FastifyInstance, control: Control, path: string): void {
@@ -66,6 +69,8 @@ async function act(control: Control, { headers }: FastifyRequest, body: unknown)
     }
     const gone = event === 'installation' ? installationEvent.safeParse(body).data : undefined
     if (gone?.action === 'deleted') await forgetInstallation(client, gone.installation.id)
+    const pull = event === 'pull_request' ? pullRequestEvent.safeParse(body).data : undefined
+    if (pull !== undefined) await followPullRequest(client, pull)
     const push = event === 'push' ? pushEvent.safeParse(body).data : undefined
     if (push === undefined || !push.ref.startsWith('refs/heads/') || push.deleted) return
     const branch = push.ref.slice('refs/heads/'.length)

@@ -19,13 +19,17 @@ export type PushEvent = z.infer<typeof pushEvent>
 
 /** Of that repository, and with a file of its folder among the changes, as far as they are told. */
 export function isDeployed(push: PushEvent, { git_url: url, root_directory: folder }: PushedAppRow): boolean {
-  const { clone_url: clone, html_url: html } = push.repository
-  if (![clone, html].some((each) => plain(each) === plain(url))) return false
+  if (!isOfRepository(push.repository, url)) return false
   const root = (folder ?? '').replaceAll(/^[./]+|\/+$/g, '')
   // A branch that was moved back, or made, tells of no changes.
   if (root === '' || push.forced || push.commits.length === 0) return true
   const changed = push.commits.flatMap(({ added, modified, removed }) => [...added, ...modified, ...removed])
   return changed.some((path) => path.startsWith(`${root}/`))
+}
+
+/** Whether an app's address is that repository's. */
+export function isOfRepository(repository: PushEvent['repository'], url: string): boolean {
+  return [repository.clone_url, repository.html_url].some((each) => plain(each) === plain(url))
 }
 
 function plain(url: string): string {

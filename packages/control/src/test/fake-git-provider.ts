@@ -1,7 +1,8 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { jwtVerify } from 'jose'
+import { type Answer, call } from './harness.ts'
 
 const APP_ID = '4711'
 const REPOSITORIES = 130
@@ -45,6 +46,14 @@ export class FakeGitProvider {
   /** Whether a token opens that installation. */
   opens(token: string, installationId: number): boolean {
     return this.#tokens.get(token) === installationId
+  }
+
+  /** Tells control of something, as often as it is asked to with one id. */
+  deliver(controlUrl: string, event: string, body: unknown, id: string = randomUUID()): Promise<Answer> {
+    const raw = JSON.stringify(body)
+    const hmac = createHmac('sha256', this.settings.webhook_secret).update(raw).digest('hex')
+    const headers = { 'x-github-event': event, 'x-github-delivery': id, 'x-hub-signature-256': `sha256=${hmac}` }
+    return call(controlUrl, 'POST', '/v1/webhooks/github', { body: raw, headers })
   }
 
   async stop(): Promise<void> {

@@ -62,6 +62,7 @@ import { settleBuilds } from './templates/settle-builds.ts'
 import { SandboxPlaces } from './sandboxes/sandbox-places.ts'
 import { SandboxReads } from './sandboxes/sandbox-reads.ts'
 import { replaceUnhealthy } from './scaling/instance-health.ts'
+import { oldTrees, settleTrees } from './trees/settle-trees.ts'
 import { Scaler } from './scaling/scaler.ts'
 import { settleInstances } from './scaling/settle-instances.ts'
 
@@ -225,6 +226,7 @@ function startReapers(remover: BackupTaker, log: Logger) {
     new Reaper(emptiedOrgs(remover), log),
     new Reaper(deletedApps(remover), log),
     new Reaper(unnamedSandboxes(remover), log),
+    new Reaper(oldTrees(remover), log),
     new Reaper(unpaidSandboxes(remover), log),
     new Reaper(liftedSandboxes(remover), log),
   ]
@@ -244,6 +246,7 @@ function startBackground({ database, fleet, events, credit, payments }: Backgrou
     { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
     { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },
     { what: 'old versions of apps', everyMs: 1_000, run: () => settleOldVersions({ database, fleet }, log) },
+    { what: 'installed trees of apps', everyMs: 1_000, run: () => settleTrees({ database, fleet }, log) },
     { what: 'further instances of apps', everyMs: 1_000, run: () => settleInstances({ database, fleet }, log) },
     { what: 'health of instances', everyMs: 5_000, run: () => replaceUnhealthy({ database, fleet }, log) },
     { what: 'lost versions of apps', everyMs: 2_000, run: () => replaceLostVersions(pool, log) },

@@ -172,6 +172,26 @@ create table "app_pulls" (
   constraint app_pulls_pkey PRIMARY KEY (app_id, number)
 );
 
+create table "app_trees" (
+  id uuid not null,
+  app_id uuid,
+  workspace_id uuid not null,
+  agent_id text not null,
+  key text not null,
+  status text not null,
+  creator integer not null,
+  deletion_due_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint app_trees_status_check CHECK ((status = ANY (ARRAY['making'::text, 'ready'::text]))),
+  constraint app_trees_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint app_trees_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(id) ON DELETE SET NULL,
+  constraint app_trees_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX app_trees_agent_idx ON public.app_trees USING btree (agent_id);
+
+CREATE UNIQUE INDEX app_trees_app_idx ON public.app_trees USING btree (app_id) WHERE (app_id IS NOT NULL);
+
 create table "apps" (
   id uuid not null,
   workspace_id uuid not null,

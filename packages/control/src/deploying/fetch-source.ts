@@ -14,6 +14,8 @@ export interface Source {
   readonly gitRef: string
   /** `user:password` of this one command; `null` for what anybody may read. */
   readonly credential: string | null
+  /** Whether a commit is there already, with what was installed for it, which stays. */
+  readonly isThere: boolean
 }
 
 /**
@@ -21,12 +23,16 @@ export interface Source {
  * is fetched. git speaks HTTP and nothing else, also after redirects; with a credential it follows none.
  */
 const FETCH = `set -u
-rm -rf ${SOURCE_FOLDER}; mkdir -p ${SOURCE_FOLDER}; cd ${SOURCE_FOLDER} || exit 1
-git init -q -b main . && git remote add origin "$SOURCE_URL" || exit 1
-all() { git fetch -q --no-tags origin '+refs/heads/*:refs/remotes/origin/*' && git checkout -q --detach "$1"; }
-one() { git fetch -q --no-tags --depth 1 origin "$SOURCE_REF" 2>/tmp/fetch && git checkout -q --detach FETCH_HEAD; }
+if [ "$SOURCE_IS_THERE" = 1 ]; then cd ${SOURCE_FOLDER} || exit 1
+else
+  rm -rf ${SOURCE_FOLDER}; mkdir -p ${SOURCE_FOLDER}; cd ${SOURCE_FOLDER} || exit 1
+  git init -q -b main . && git remote add origin "$SOURCE_URL" || exit 1
+fi
+go() { git checkout -q -f --detach "$1"; }
+all() { git fetch -q --no-tags origin '+refs/heads/*:refs/remotes/origin/*' && go "$1"; }
+one() { git fetch -q --no-tags --depth 1 origin "$SOURCE_REF" 2>/tmp/fetch && go FETCH_HEAD; }
 if one; then :
-elif grep -q 'shallow' /tmp/fetch; then git fetch -q --no-tags origin "$SOURCE_REF" && git checkout -q --detach FETCH_HEAD || exit 1
+elif grep -q 'shallow' /tmp/fetch; then git fetch -q --no-tags origin "$SOURCE_REF" && go FETCH_HEAD || exit 1
 elif printf %s "$SOURCE_REF" | grep -Eq '^[0-9a-f]{7,40}$' && grep -Eq "couldn't find|not our ref|unadvertised" /tmp/fetch; then all "$SOURCE_REF" || exit 1
 else cat /tmp/fetch >&2; exit 1
 fi
@@ -49,11 +55,12 @@ const GIT_SETTINGS = {
 /** @returns the commit that is there now. @throws DeployFailure */
 export async function fetchSource(
   shell: GuestShell,
-  { gitUrl, gitRef, credential }: Source,
+  { gitUrl, gitRef, credential, isThere }: Source,
   log: BuildLog,
   deadline: Deadline,
 ): Promise<string> {
-  const env = { ...GIT_SETTINGS, SOURCE_URL: gitUrl, SOURCE_REF: gitRef, ...settingsFor(credential) }
+  const source = { SOURCE_URL: gitUrl, SOURCE_REF: gitRef, SOURCE_IS_THERE: isThere ? '1' : '0' }
+  const env = { ...GIT_SETTINGS, ...source, ...settingsFor(credential) }
   const ran = await shell.run({ cmd: FETCH, env, cwd: '/', timeout_seconds: FETCH_SECONDS }, deadline, (text) =>
     log.write(text),
   )

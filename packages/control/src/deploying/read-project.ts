@@ -15,6 +15,11 @@ const READ = `cd -- "${SOURCE_FOLDER}/$ROOT" 2>/dev/null || exit ${NO_FOLDER}
 here=$(pwd -P)
 case "$here/" in ${SOURCE_FOLDER}/*) ;; *) exit ${OUTSIDE};; esac
 printf 'folder %s\\n' "$here"
+for file in package.json *.lock *-lock.json *-lock.yaml npm-shrinkwrap.json bun.lockb requirements*.txt .npmrc .yarnrc* \
+  pnpm-workspace.yaml .nvmrc .node-version .python-version; do
+  [ -f "$file" ] && set -- "$@" "$file"
+done
+[ $# -eq 0 ] || sha256sum -- "$@" | sed 's/^/lock /'
 for file in offshoot.json package.json Procfile; do
   [ -f "$file" ] && printf 'file %s %s\\n' "$file" "$(head -c ${MAX_FILE_BYTES} "$file" | base64 -w 0)"
 done
@@ -33,6 +38,8 @@ const settings = z.object({
   output_directory: z.string().max(1024).optional(),
   /** Whether a visitor stays with one instance of several. */
   sticky: z.boolean().default(false),
+  /** Whether what was installed may serve the next build too. */
+  cache: z.boolean().default(true),
 })
 export type ProjectSettings = z.infer<typeof settings>
 
@@ -41,6 +48,7 @@ const packageJson = z.object({
   scripts: z.record(z.string(), z.unknown()).default({}).catch({}),
   dependencies: z.record(z.string(), z.unknown()).default({}).catch({}),
   devDependencies: z.record(z.string(), z.unknown()).default({}).catch({}),
+  workspaces: z.unknown().optional(),
 })
 export type PackageJson = z.infer<typeof packageJson>
 
@@ -52,6 +60,13 @@ export interface Project {
   readonly settings: ProjectSettings
   readonly packageJson: PackageJson | null
   readonly procfile: string | null
+  /** Of the files that say what is installed, and how. */
+  readonly locks: readonly LockFile[]
+}
+
+export interface LockFile {
+  readonly name: string
+  readonly sha256: string
 }
 
 /** @throws DeployFailure */
@@ -81,6 +96,10 @@ export function parseProject(listing: string): Project {
     settings: parseFile(files, 'offshoot.json', settings) ?? settings.parse({}),
     packageJson: parseFile(files, 'package.json', packageJson),
     procfile: files.get('Procfile') ?? null,
+    locks: after('lock ').flatMap((line) => {
+      const [, sha256, name] = /^([0-9a-f]{64}) [ *](.+)$/.exec(line) ?? []
+      return sha256 === undefined || name === undefined ? [] : [{ name, sha256 }]
+    }),
   }
 }
 

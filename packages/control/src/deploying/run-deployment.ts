@@ -1,32 +1,19 @@
-import { randomUUID } from 'node:crypto'
-import { APP_TEMPLATE } from '@offshoot/contract/app'
 import { ApiError } from '@offshoot/contract/errors'
-import type { SandboxId } from '@offshoot/contract/ids'
-import { createSandboxBody } from '@offshoot/contract/sandbox'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import { AgentRefused, AgentUnreachable } from '../agents/agent-failure.ts'
 import { openEnvironment } from '../apps/app-environment.ts'
 import { appById } from '../apps/app-statements.ts'
 import type { Control } from '../control.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
-import {
-  failDeployment,
-  MAX_ATTEMPTS,
-  nameSandbox,
-  setCommit,
-  setDeploying,
-  setSticky,
-} from '../deployments/deployment-statements.ts'
-import { createSandbox } from '../sandboxes/create-sandbox.ts'
-import { liveAgent } from '../sandboxes/live-agent.ts'
+import { failDeployment, MAX_ATTEMPTS, setDeploying, setSticky } from '../deployments/deployment-statements.ts'
+import { keepTree } from '../trees/keep-tree.ts'
+import { disownTree } from '../trees/tree-statements.ts'
 import { BuildLog } from './build-log.ts'
-import { type BuildPlan, planBuild } from './build-plan.ts'
 import { DeployFailure, NoLongerWanted } from './deploy-failure.ts'
 import { type Deploying, mustBeOurs } from './deploying.ts'
-import { fetchSource, lastLine } from './fetch-source.ts'
-import { GuestShell } from './guest-shell.ts'
+import { lastLine } from './fetch-source.ts'
 import { makeLive } from './make-live.ts'
-import { type Project, readProject } from './read-project.ts'
+import { type Prepared, prepareSource } from './prepare-source.ts'
 import { buildEnvironment } from './start-app.ts'
 import { startVersion } from './start-version.ts'
 import { wakeVersion } from './wake-version.ts'
@@ -85,69 +72,54 @@ async function deploy(deploying: Deploying): Promise<void> {
 }
 
 async function buildAndStart(deploying: Deploying): Promise<void> {
-  const { app, control, log, deadline } = deploying
-  log.say('==> sandbox')
-  const shell = await makeSandbox(deploying)
-  log.say('==> clone')
-  const { git_url: gitUrl } = app
-  const gitRef = deploying.row.git_commit ?? deploying.row.git_ref
-  const credential = await control.gitCredentials.of(app)
-  const commit = await fetchSource(shell, { gitUrl, gitRef, credential }, log, deadline)
-  await mustBeOurs(setCommit(control.database.pool, deploying.row.id, deploying.creator, commit))
-  const project = await readProject(shell, app.root_directory ?? '', deadline)
-  const plan = planBuild(app, project)
-  await mustBeOurs(setSticky(control.database.pool, deploying.row.id, deploying.creator, project.settings.sticky))
+  const { app, control, log, row, creator } = deploying
+  const { pool } = control.database
+  const prepared = await prepareSource(deploying)
+  const { project, plan, tree } = prepared
+  await mustBeOurs(setSticky(pool, row.id, creator, project.settings.sticky))
   log.say(`framework: ${plan.framework}`)
   const env = openEnvironment(control.appSecrets, app)
-  await build(deploying, shell, plan, project, env)
-  await mustBeOurs(setDeploying(control.database.pool, deploying.row.id, deploying.creator))
-  await startVersion(deploying, shell, plan, project, env)
-}
-
-/** Persistent, so that it sleeps when nobody asks for it. */
-async function makeSandbox({ control, app, row, creator, deadline }: Deploying): Promise<GuestShell> {
-  const id = randomUUID() as SandboxId
-  const requestId = randomUUID()
-  await mustBeOurs(nameSandbox(control.database.pool, row.id, creator, id))
-  const made = await createSandbox(control, {
-    id,
-    workspaceId: app.workspace_id,
-    requestId,
-    manager: { by: 'app', id: app.id },
-    body: createSandboxBody.parse({
-      template: APP_TEMPLATE,
-      persistent: true,
-      idle_timeout_seconds: app.idle_timeout_seconds,
-      metadata: { app_id: app.id, deployment_id: row.id },
-    }),
-  })
-  deadline.throwIfOver()
-  return new GuestShell(liveAgent(control, made), id, app.workspace_id, requestId)
-}
-
-async function build(
-  { log, deadline, row }: Deploying,
-  shell: GuestShell,
-  plan: BuildPlan,
-  project: Project,
-  env: Readonly<Record<string, string>>,
-): Promise<void> {
-  const steps = { install: plan.install, build: plan.build }
-  for (const [name, cmd] of Object.entries(steps)) {
-    if (cmd === null) continue
-    log.say(`==> ${name}: ${cmd}`)
-    const body = {
-      cmd,
-      cwd: project.folder,
-      env: buildEnvironment(env, row.port, project),
-      timeout_seconds: STEP_SECONDS,
-    }
-    const { exitCode, stderr, stdout } = await shell.run(body, deadline, (text) => log.write(text))
-    log.endLine()
-    if (exitCode === 0) continue
-    const said = lastLine(stderr) ?? lastLine(stdout)
-    throw new DeployFailure(`${name} failed with code ${exitCode}${said === undefined ? '' : `: ${said}`}`)
+  try {
+    await build(deploying, prepared, env)
+    await mustBeOurs(setDeploying(pool, row.id, creator))
+    await startVersion(deploying, prepared.shell, plan, project, env)
+  } catch (error) {
+    // Perhaps because of it: the next one installs anew.
+    if (tree !== null && error instanceof DeployFailure) await disownTree(pool, tree.id)
+    throw error
   }
+}
+
+async function build(deploying: Deploying, prepared: Prepared, env: Readonly<Record<string, string>>): Promise<void> {
+  const { shell, plan, project, key, tree } = prepared
+  if (tree !== null) deploying.log.say('==> install: as it was, its lock file is the same')
+  else {
+    await runStep(deploying, prepared, env, 'install')
+    if (plan.install !== null && key !== null) await keepTree(deploying, shell, project.folder, key)
+  }
+  await runStep(deploying, prepared, env, 'build')
+}
+
+async function runStep(
+  { log, deadline, row }: Deploying,
+  { shell, plan, project }: Prepared,
+  env: Readonly<Record<string, string>>,
+  name: 'install' | 'build',
+): Promise<void> {
+  const cmd = plan[name]
+  if (cmd === null) return
+  log.say(`==> ${name}: ${cmd}`)
+  const body = {
+    cmd,
+    cwd: project.folder,
+    env: buildEnvironment(env, row.port, project),
+    timeout_seconds: STEP_SECONDS,
+  }
+  const { exitCode, stderr, stdout } = await shell.run(body, deadline, (text) => log.write(text))
+  log.endLine()
+  if (exitCode === 0) return
+  const said = lastLine(stderr) ?? lastLine(stdout)
+  throw new DeployFailure(`${name} failed with code ${exitCode}${said === undefined ? '' : `: ${said}`}`)
 }
 
 /** For the row: what whoever asked for the deploy can do something about. */

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { Database } from '../db/database.ts'
 import type { Fleet } from '../agents/fleet.ts'
 import type { RouteDocs } from './route-docs.ts'
+import { countTrees } from '../trees/tree-statements.ts'
 import { countByStatus } from '../sandboxes/sandbox-statements.ts'
 
 /** Seconds; from a lookup to a command that runs long. */
@@ -49,6 +50,17 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
       const rows = await countByStatus(database.pool).catch(() => [])
       sandboxes.reset()
       for (const { status, count } of rows) sandboxes.set({ status }, count)
+    },
+  })
+  const trees = new Gauge({
+    name: 'offshoot_app_trees',
+    help: 'Installed trees of apps that are kept for their next builds, by status',
+    labelNames: ['status'],
+    registers,
+    async collect() {
+      const rows = await countTrees(database.pool).catch(() => [])
+      trees.reset()
+      for (const { status, count } of rows) trees.set({ status }, count)
     },
   })
   const memory = new Gauge({

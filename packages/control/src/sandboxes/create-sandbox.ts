@@ -20,6 +20,8 @@ export interface CreateRequest {
   readonly body: CreateSandboxBody
   /** The feature that owns it, with the id of whatever there; the workspace's own when absent. */
   readonly manager?: Manager
+  /** Instead of what the body names. */
+  readonly source?: BootSource
 }
 
 /**
@@ -29,7 +31,7 @@ export interface CreateRequest {
  */
 export async function createSandbox(control: Control, request: CreateRequest): Promise<SandboxRow> {
   const { id, workspaceId, body, manager } = request
-  const source = await bootSource(control, workspaceId, body)
+  const source = request.source ?? (await bootSource(control, workspaceId, body))
   const { template, nodes } = source
   const wanted = { ids: [id], cpu: template.cpu, memoryMib: template.memory_mb }
   await admitSandboxes(control, workspaceId, wanted, (on) =>

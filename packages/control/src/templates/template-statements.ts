@@ -77,5 +77,6 @@ export const removeTemplateRow = statement<{ name: string }, [workspaceId: strin
 export const templateIdsOfAgent = statement<{ id: string }, [agentId: string]>(
   'template-ids-of-agent',
   `select id from templates where agent_id = $1
-   union select id from template_builds where agent_id = $1 and ended_at is null`,
+   union select id from template_builds where agent_id = $1 and ended_at is null
+   union select id from app_trees where agent_id = $1`,
 )

@@ -264,7 +264,7 @@ export class FakeAgent {
         rootfs_path: `templates/${name}/rootfs.ext4`,
         size_bytes: 1_000_000,
         ...FAKE_SIZE,
-        meta: {},
+        meta: name === 'app' ? { image_digest: 'sha256:fake' } : {},
         is_global: true,
       })),
       sandboxes: this.state.sandboxes.size,

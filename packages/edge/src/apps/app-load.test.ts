@@ -46,6 +46,21 @@ describe('load of an app', () => {
     expect(load.pick(app, instanceToken(c))).toBe(a)
   })
 
+  it('says when a request is one too many for the instances that there are, if there may be more', () => {
+    let times = 0
+    load.onShort = () => {
+      times += 1
+    }
+    const begin = (count: number, max: number) =>
+      Array.from({ length: count }, () => load.begin({ ...app, sandbox_ids: [a], max_instances: max }, a))
+    begin(10, 3)
+    expect(times).toBe(0)
+    begin(1, 1)
+    expect(times).toBe(0)
+    begin(1, 3)
+    expect(times).toBe(1)
+  })
+
   it('takes an instance for each ten requests; what is ended, or upgraded, does not count, once', () => {
     expect(load.needed(app.id)).toBe(1)
     const all = Array.from({ length: 11 }, () => load.begin(app, a))

@@ -16,6 +16,8 @@ export class AppLoad {
   /** Of requests, by app. */
   readonly #requests = new Map<string, number>()
   readonly #isAwake: (id: SandboxId) => boolean
+  /** Told when a request takes an app above what its instances are to answer. */
+  onShort: () => void = () => undefined
 
   /** @param isAwake whether an instance can answer without being woken, as far as is known */
   constructor(isAwake: (id: SandboxId) => boolean) {
@@ -36,9 +38,10 @@ export class AppLoad {
     return before ?? others.reduce((best, id) => (this.#at(id) < this.#at(best) ? id : best), first)
   }
 
-  begin({ id: appId }: EdgeApp, sandboxId: SandboxId): UnderWay {
-    const requests = count(this.#requests, appId)
+  begin(app: EdgeApp, sandboxId: SandboxId): UnderWay {
+    const requests = count(this.#requests, app.id)
     const connections = count(this.#connections, sandboxId)
+    if (Math.min(this.needed(app.id), app.max_instances) > app.sandbox_ids.length) this.onShort()
     const end = () => {
       requests()
       connections()

@@ -6,8 +6,10 @@ import { EdgeCredential } from '../agents/edge-credential.ts'
 import type { AppLoad } from './app-load.ts'
 import type { AppPlaces } from './app-places.ts'
 
-/** Milliseconds between two looks. What is needed at two in a row is told: a burst that is over at once takes no instance. */
-const LOOK_MS = 100
+/** Milliseconds between two reports of what goes on; of what is new at once. */
+const REPORT_MS = 100
+/** Milliseconds for which more instances must be needed: a burst that is over at once takes none. */
+const LASTING_MS = 25
 const ANSWER_MS = 5_000
 
 export interface ReportLoadOptions {
@@ -23,21 +25,27 @@ export async function reportLoad(
   stopped: AbortSignal,
 ): Promise<void> {
   const credential = new EdgeCredential(control.secret)
-  let before = new Map<string, number>()
+  let short = Promise.withResolvers<void>()
+  load.onShort = () => short.resolve()
   while (!stopped.aborted) {
-    const now = neededOf(load, places)
-    const apps = [...now].flatMap(([id, needed]) => {
-      const both = Math.min(needed, before.get(id) ?? 1)
-      return both > 1 ? [{ id, needed: both }] : []
+    const before = neededOf(load, places)
+    await pause(LASTING_MS, stopped)
+    short = Promise.withResolvers<void>()
+    const apps = [...neededOf(load, places)].flatMap(([id, needed]) => {
+      const lasting = Math.min(needed, before.get(id) ?? 1)
+      return lasting > 1 ? [{ id, needed: lasting }] : []
     })
-    before = now
     if (apps.length > 0) {
       await tell(`${control.url}${EDGE_LOAD_PATH}`, await credential.get(), { apps }, stopped).catch((error: unknown) =>
         log.debug({ err: error }, 'control was not told of the load of apps'),
       )
     }
-    await delay(LOOK_MS, undefined, { signal: stopped }).catch(() => undefined)
+    await Promise.race([pause(REPORT_MS, stopped), short.promise])
   }
+}
+
+async function pause(ms: number, stopped: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal: stopped }).catch(() => undefined)
 }
 
 /** Of apps that may have more than one. */

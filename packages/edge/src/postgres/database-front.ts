@@ -8,7 +8,6 @@
  * Nothing of what a client says reaches a database before it has said it encrypted. Passwords are between the client and the server.
  */
 import { createServer, type Server, type Socket } from 'node:net'
-import { pipeline } from 'node:stream'
 import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -193,8 +192,10 @@ export class DatabaseFront {
     }
     server.on('data', readAlong)
     // The end of either is the end of both, once what it said before has arrived.
-    pipeline(client, server, () => undefined)
-    pipeline(server, client, () => client.destroySoon())
+    server.on('error', () => server.destroy())
+    client.once('close', () => server.destroy())
+    server.once('close', () => client.destroySoon())
+    client.pipe(server).pipe(client)
   }
 
   async #cancel(socket: Socket, { key, packet }: Extract<FirstPacket, { kind: 'cancel' }>): Promise<void> {

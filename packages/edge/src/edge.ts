@@ -10,6 +10,7 @@ import { reportLoad } from './apps/report-load.ts'
 import { followAgent } from './agents/follow-agent.ts'
 import { Places } from './agents/places.ts'
 import { openCertificates } from './certificates/certificates.ts'
+import { openDatabaseCertificates } from './certificates/database-certificates.ts'
 import { DomainCertificates } from './certificates/domain-certificates.ts'
 import { Front } from './front/front.ts'
 import { handleOwn } from './front/own-host.ts'
@@ -63,7 +64,12 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
       if (acmeAnswers?.handle(request, response, serve) !== true) serve()
     },
   })
-  const databases = databaseFront(config, { places, certificates, wakeMs, log })
+  const databases = databaseFront(config, {
+    places,
+    certificates: await openDatabaseCertificates(config, certificates),
+    wakeMs,
+    log,
+  })
   const following = agents.map((agent) => followAgent(agent, places, log, stopped.signal))
   if (config.control !== undefined) {
     const options = { control: config.control, places: apps, log }

@@ -1,5 +1,6 @@
 import { randomBytes, webcrypto } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 // The library below wants it first.
@@ -46,7 +47,7 @@ export class LocalAuthority {
     )
   }
 
-  /** A certificate for DNS names, with a key of its own; the first is its common name, so far as that is short enough. */
+  /** A certificate for DNS names or addresses, with a key of its own; the first is its common name, so far as that is short enough. */
   async issue(names: readonly string[]): Promise<Pem> {
     const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
     return { cert: await this.sign(names, keys.publicKey), key: await privatePem(keys.privateKey) }
@@ -66,7 +67,9 @@ export class LocalAuthority {
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
         new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-        new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns' as const, value }))),
+        new x509.SubjectAlternativeNameExtension(
+          names.map((value) => ({ type: isIP(value) > 0 ? 'ip' : 'dns', value })),
+        ),
         await x509.AuthorityKeyIdentifierExtension.create(this.#certificate),
       ],
     })

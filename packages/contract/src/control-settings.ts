@@ -79,6 +79,16 @@ const github = z.strictObject({
 })
 export type GitProviderSettings = z.infer<typeof github>
 
+/** What a deploy of an app may take. */
+const deploys = z.strictObject({
+  /** Seconds of installing, and of building. Default 900. */
+  step_seconds: z.int().min(1).max(86_400).default(900),
+  /** Seconds from the start of an app to its third answer in a row. Default 180. */
+  start_seconds: z.int().min(1).max(86_400).default(180),
+  /** Seconds from the first step to the last. Default 1200. */
+  total_seconds: z.int().min(1).max(86_400).default(1_200),
+})
+
 /** The authority that domains of apps have their certificates from. */
 const acme = z.strictObject({
   /** Of RFC 8555. Whoever sets this agrees to its terms of service. */
@@ -106,6 +116,7 @@ export const controlSettings = z.strictObject({
   github: github.optional(),
   /** Name servers that are asked for the domains of apps, as `192.0.2.1` or `192.0.2.1:5353`; without: the host's own. */
   dns_servers: z.array(z.string().regex(DNS_SERVER, 'must be an address, with or without a port')).max(8).default([]),
+  deploys: deploys.prefault({}),
   /** Without it no certificates are ordered for the domains of apps. Their port 80 must lead to the edge. */
   acme: acme.optional(),
   mail: mail.default({ from: 'Offshoot <offshoot@localhost>' }),

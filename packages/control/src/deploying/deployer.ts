@@ -6,6 +6,8 @@ import { claimDeployments, stillWanted } from '../deployments/deployment-stateme
 
 /** Milliseconds between two looks for what waits, and for what is not wanted any more. */
 const LOOK_MS = 500
+/** Reason of an abort after which nothing more is written: it is not ours any more. */
+export const ENDING = 'ending'
 /** Deployments that one process works on at the same time. */
 const MAX_AT_ONCE = 8
 
@@ -18,7 +20,7 @@ export interface DeployerOptions {
   readonly isReady: () => boolean
 }
 
-/** Brings one deployment to its end. Does not fail; an abort with the reason `ending` leaves it to another process. */
+/** Brings one deployment to its end. Does not fail; an abort with the reason `ending` leaves it to whoever takes it up next. */
 export type RunDeployment = (row: DeploymentRow, creator: number, cancelled: AbortSignal) => Promise<void>
 
 interface Running {
@@ -54,7 +56,7 @@ export class Deployer {
   /** What is under way is left to another process. */
   async stop(): Promise<void> {
     this.#stopped.abort()
-    for (const { cancel } of this.#running.values()) cancel.abort('ending')
+    for (const { cancel } of this.#running.values()) cancel.abort(ENDING)
     await this.#loop
     await Promise.all([...this.#running.values()].map(({ over }) => over))
   }
@@ -85,13 +87,15 @@ export class Deployer {
   }
 
   #begin(run: RunDeployment, row: DeploymentRow, creator: number): void {
+    // One that we lost our hold on, and have taken up anew.
+    this.#running.get(row.id)?.cancel.abort(ENDING)
     const cancel = new AbortController()
     const over = run(row, creator, cancel.signal)
       .catch((error: unknown) =>
         this.#options.log.error({ err: error, deployment: row.id }, 'deployment left as it is'),
       )
       .finally(() => {
-        this.#running.delete(row.id)
+        if (this.#running.get(row.id)?.cancel === cancel) this.#running.delete(row.id)
         this.soon()
       })
     this.#running.set(row.id, { creator, cancel, over })
@@ -102,6 +106,8 @@ export class Deployer {
     const { pool, lock } = this.#options
     if (this.#running.size === 0) return
     const wanted = new Set((await stillWanted(pool, [...this.#running.keys()], lock.number)).map(({ id }) => id))
-    for (const [id, { cancel }] of this.#running) if (!wanted.has(id)) cancel.abort()
+    for (const [id, { cancel, creator }] of this.#running) {
+      if (!wanted.has(id)) cancel.abort(creator === lock.number ? undefined : ENDING)
+    }
   }
 }

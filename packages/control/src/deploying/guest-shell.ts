@@ -4,7 +4,7 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 import type { z } from 'zod'
 import type { AgentClient } from '../agents/agent-client.ts'
-import { AgentRefused } from '../agents/agent-failure.ts'
+import { AgentRefused, AgentUnreachable } from '../agents/agent-failure.ts'
 import { DeployFailure } from './deploy-failure.ts'
 
 /** Milliseconds until a command has begun, or a question is answered. */
@@ -45,7 +45,7 @@ export class GuestShell {
   async run(body: GuestCommand, deadline: Deadline, onOutput: (text: string) => void = () => undefined): Promise<Ran> {
     const kept = { stdout: '', stderr: '' }
     const answer = await this.#send('POST', '/exec/stream', deadline, JSON.stringify(body))
-    for await (const batch of readServerSentEvents(answer.body)) {
+    for await (const batch of readServerSentEvents(unbroken(answer.body, deadline))) {
       for (const { event, data } of batch) {
         const { chunk = '', exit_code: exitCode, error } = JSON.parse(data) as Chunk
         if (event === 'exit') return { exitCode: exitCode ?? -1, ...kept }
@@ -61,12 +61,12 @@ export class GuestShell {
   /** Begins a command that goes on by itself. */
   async begin(body: GuestCommand, deadline: Deadline): Promise<string> {
     const answer = await this.#send('POST', '/exec', deadline, JSON.stringify({ ...body, background: true }))
-    return backgroundStarted.parse(await answer.body.json()).exec_id
+    return backgroundStarted.parse(await wholeOf(answer.body, deadline)).exec_id
   }
 
   async look(execId: string, deadline: Deadline): Promise<BackgroundExec> {
     const answer = await this.#send('GET', `/execs/${execId}`, deadline)
-    return backgroundExec.parse(await answer.body.json())
+    return backgroundExec.parse(await wholeOf(answer.body, deadline))
   }
 
   async #send(method: 'GET' | 'POST', action: string, deadline: Deadline, body?: string) {
@@ -86,4 +86,20 @@ export class GuestShell {
     if (answer.statusCode < 300) return answer
     throw new AgentRefused({ method, path }, answer.statusCode, await answer.body.text())
   }
+}
+
+/** What breaks it, unless we did ourselves, is that the agent is gone. @throws AgentUnreachable */
+async function* unbroken(body: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (error) {
+    if (deadline.signal.aborted) throw error
+    throw new AgentUnreachable({ method: 'POST', path: '/exec' }, error)
+  }
+}
+
+async function wholeOf(body: AsyncIterable<Uint8Array>, deadline: Deadline): Promise<unknown> {
+  const parts: Uint8Array[] = []
+  for await (const part of unbroken(body, deadline)) parts.push(part)
+  return JSON.parse(Buffer.concat(parts).toString())
 }

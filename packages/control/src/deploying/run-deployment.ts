@@ -1,5 +1,5 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { Deadline } from '@offshoot/kit/deadline'
 import { AgentRefused, AgentUnreachable } from '../agents/agent-failure.ts'
 import { openEnvironment } from '../apps/app-environment.ts'
 import { appById } from '../apps/app-statements.ts'
@@ -9,6 +9,7 @@ import { failDeployment, MAX_ATTEMPTS, setDeploying, setSticky } from '../deploy
 import { keepTree } from '../trees/keep-tree.ts'
 import { disownTree } from '../trees/tree-statements.ts'
 import { BuildLog } from './build-log.ts'
+import { ENDING } from './deployer.ts'
 import { DeployFailure, NoLongerWanted } from './deploy-failure.ts'
 import { type Deploying, mustBeOurs } from './deploying.ts'
 import { lastLine } from './fetch-source.ts'
@@ -17,11 +18,6 @@ import { type Prepared, prepareSource } from './prepare-source.ts'
 import { buildEnvironment } from './start-app.ts'
 import { startVersion } from './start-version.ts'
 import { wakeVersion } from './wake-version.ts'
-
-/** Milliseconds from the first step to the last: what takes longer has failed. */
-const DEPLOY_MS = 20 * 60_000
-/** Seconds of installing, and of building. */
-const STEP_SECONDS = 15 * 60
 
 /**
  * One deployment from its claim to its end, which is in the row whatever happens: `live`, or `failed` with the reason.
@@ -41,7 +37,8 @@ export async function runDeployment(
 ): Promise<void> {
   const { pool } = control.database
   const log = new BuildLog(pool, row.id)
-  const deadline = Deadline.after(DEPLOY_MS, `deploy of ${row.app_id}`, cancelled)
+  const { total_seconds: totalSeconds } = control.config.deploys
+  const deadline = Deadline.after(totalSeconds * 1000, `deploy of ${row.app_id}`, cancelled)
   try {
     const [app] = await appById(pool, row.app_id)
     if (app === undefined) throw new NoLongerWanted()
@@ -49,9 +46,11 @@ export async function runDeployment(
     if (row.attempts > 1) log.say('the service was interrupted: from the beginning')
     await deploy({ control, app, row, creator, log, deadline })
   } catch (error) {
-    // A process that ends leaves the row to the next one.
-    if (cancelled.aborted && cancelled.reason === 'ending') return
-    const reason = reasonOf(error)
+    // A process that ends, or has lost its hold, leaves the row to the next one.
+    if (cancelled.aborted && cancelled.reason === ENDING) return
+    const late = `it took longer than ${totalSeconds} s`
+    // Whatever broke off when the time was up, or it was cancelled, did so for that.
+    const reason = cancelled.aborted ? 'cancelled' : deadline.remainingMs === 0 ? late : reasonOf(error)
     log.say(`failed: ${reason}`)
     await log.close().catch(() => undefined)
     control.log.info({ deployment: row.id, app: row.app_id, err: error }, 'deployment failed')
@@ -101,7 +100,7 @@ async function build(deploying: Deploying, prepared: Prepared, env: Readonly<Rec
 }
 
 async function runStep(
-  { log, deadline, row }: Deploying,
+  { control, log, deadline, row }: Deploying,
   { shell, plan, project }: Prepared,
   env: Readonly<Record<string, string>>,
   name: 'install' | 'build',
@@ -113,7 +112,7 @@ async function runStep(
     cmd,
     cwd: project.folder,
     env: buildEnvironment(env, row.port, project),
-    timeout_seconds: STEP_SECONDS,
+    timeout_seconds: control.config.deploys.step_seconds,
   }
   const { exitCode, stderr, stdout } = await shell.run(body, deadline, (text) => log.write(text))
   log.endLine()
@@ -125,8 +124,7 @@ async function runStep(
 /** For the row: what whoever asked for the deploy can do something about. */
 function reasonOf(error: unknown): string {
   if (error instanceof DeployFailure) return error.message
-  if (error instanceof NoLongerWanted || (error as Error | undefined)?.name === 'AbortError') return 'cancelled'
-  if (error instanceof DeadlineExceeded) return `it took longer than ${DEPLOY_MS / 60_000} minutes`
+  if (error instanceof NoLongerWanted) return 'cancelled'
   if (error instanceof ApiError)
     return error.body.detail === undefined ? error.message : `${error.message}: ${error.body.detail}`
   if (error instanceof AgentUnreachable) return 'the host of its sandbox went away'

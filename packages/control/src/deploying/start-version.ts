@@ -9,25 +9,23 @@ import type { Project } from './read-project.ts'
 import type { Deploying } from './deploying.ts'
 import { LIVE_MARK, startBody } from './start-app.ts'
 
-/** Milliseconds for the app to become healthy. */
-const HEALTHY_MS = 180_000
 const LOG_MS = 15_000
 /** Lines of an app that did not start that are shown in its build's log. */
 const SHOWN_LINES = 200
 
 /** Starts the app and waits until it is healthy; from then on it is started again when it ends. @throws DeployFailure */
 export async function startVersion(
-  { log, row, deadline }: Deploying,
+  { control, log, row, deadline }: Deploying,
   shell: GuestShell,
   plan: BuildPlan,
   project: Project,
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
   log.say(`==> start: ${plan.start ?? 'files of the site'}`)
-  const patience = deadline.within(HEALTHY_MS, 'start of the app')
+  const patience = deadline.within(control.config.deploys.start_seconds * 1000, 'start of the app')
   const execId = await shell.begin(startBody(plan, env, row.port, project), patience)
   const look = async () => {
-    const { status, exit_code: code } = await shell.look(execId, patience)
+    const { status, exit_code: code } = await shell.look(execId, deadline)
     if (status === 'exited') throw new DeployFailure(`the app ended with code ${code} before it answered`)
   }
   try {

@@ -6,6 +6,7 @@ import { Offshoot } from '../tests/setup/offshoot.ts'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import { appRequests, appScaleOut, deployStatic, gitHostException } from './app-benches.ts'
 import { BareVm } from './bare-vm.ts'
+import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databaseRate } from './database-benches.ts'
 import { idleDensity } from './density-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
@@ -74,6 +75,11 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['deploy_static', 'rollback'], run: deployStatic },
   { names: ['app_request', 'app_wake'], run: appRequests },
   { names: ['app_scale_out'], run: appScaleOut },
+  { names: ['db_create', 'db_wake'], run: databaseLife },
+  { names: ['db_branch', 'db_branch_parent_pause_ms'], run: databaseBranch },
+  { names: ['db_connect'], run: databaseConnections },
+  { names: ['db_tps'], run: databaseRate },
+  { names: ['broker_query'], run: brokerQuery },
   { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]
 

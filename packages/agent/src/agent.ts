@@ -122,6 +122,7 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
     networkReason: reason,
     boot: { kernel: images.kernel, initramfs: images.initramfs },
     withTap: images.withTap,
+    trackWrites: images.trackWrites,
     sandboxes: new Map(),
     log,
     gates: {

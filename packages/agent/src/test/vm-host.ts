@@ -27,6 +27,11 @@ const UID = process.getuid?.() === 0 ? 199_000 : null
 
 const slotOfBakes = () => Promise.resolve({ confinement: { uid: UID }, tap: null })
 
+interface Pieces {
+  readonly key: Buffer
+  readonly trackWrites: string
+}
+
 /** A data directory with one baked template, and VMs of it without an agent around them. */
 export class VmHost {
   readonly deadline = Deadline.after(LIFE_MS, 'test')
@@ -35,11 +40,13 @@ export class VmHost {
   readonly baked: BakedTemplate
   readonly layers: Layers
   readonly checkpoints: Checkpoints
+  readonly #trackWrites: string
   readonly #vms = new Set<Vm>()
   #lastNumber = 0
 
-  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, key: Buffer) {
+  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, { key, trackWrites }: Pieces) {
     this.dir = dir
+    this.#trackWrites = trackWrites
     this.qemu = qemu
     this.baked = baked
     this.layers = new Layers(dir.layers)
@@ -72,7 +79,10 @@ export class VmHost {
     }
     await shareBakes(`vm-host-${template}-${image.memory_mb}`, dir.root, bake)
     const baked = await bake()
-    return new VmHost(dir, qemu, baked, await loadSigningKey(dir.checkpointKey))
+    return new VmHost(dir, qemu, baked, {
+      key: await loadSigningKey(dir.checkpointKey),
+      trackWrites: images.trackWrites,
+    })
   }
 
   get uid(): number | null {
@@ -119,6 +129,8 @@ export class VmHost {
       uid: this.uid,
       layers: this.layers,
       saving: this.checkpoints.saving,
+      copying: this.checkpoints.copying,
+      trackWrites: this.#trackWrites,
       leave: 'as-before',
       ...change,
     }

@@ -4,18 +4,18 @@ import { runCommand } from '../run-command.ts'
 import { hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** The program that lets QEMU inherit its TAP. */
-export function withTapStep(): Step {
-  const source = join(repositoryRoot, 'packages/agent/native/with-tap.c')
+/** A small program for what JavaScript has no words for. @param name of its source in `packages/agent/native` */
+export function hostProgramStep(name: string, title: string): Step {
+  const source = join(repositoryRoot, `packages/agent/native/${name}.c`)
   return {
-    name: 'with-tap',
-    title: 'TAP program',
+    name,
+    title,
     after: [],
-    outputs: ['with-tap'],
+    outputs: [name],
     maxSeconds: 60,
     inputsHash: () => hashTree(source),
     run: async (work) => {
-      const output = join(work.folder, 'with-tap')
+      const output = join(work.folder, name)
       await runCommand('cc', ['-O2', '-Wall', '-Wextra', '-Werror', '-o', output, source], { deadline: work.deadline })
     },
   }

@@ -42,6 +42,8 @@ async function kill(victim: (typeof VICTIMS)[number], afterMs: number): Promise<
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
+  // It takes its time to end; until then all agrees that it runs.
+  await until('its end', async () => (await offshoot.virtualMachines()).every((machine) => machine.pid !== pid))
 }
 
 /** @returns what it was, and what was lost */

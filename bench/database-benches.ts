@@ -112,11 +112,11 @@ export async function databaseBranch(offshoot: Offshoot): Promise<Figures> {
 
 async function fill({ connection_url: url }: Database, mebibytes: number): Promise<void> {
   await connected(url, async (client) => {
-    // As it is: what compresses would be less.
-    await client.query('create table filling (n int, bytes bytea)')
-    await client.query('alter table filling alter bytes set storage external')
-    const piece = `insert into filling select n, convert_to(repeat(md5(n::text), 3900), 'utf8') from generate_series(1, $1::int) n`
-    for (let done = 0; done < mebibytes; done += 64) await client.query(piece, [64 * 8])
+    // One row a page, as it is: what compresses would be less.
+    await client.query('create table filling (n int, filler text)')
+    await client.query('alter table filling alter filler set storage plain')
+    const piece = 'insert into filling select n, repeat(md5(n::text), 240) from generate_series(1, $1::int) n'
+    for (let done = 0; done < mebibytes; done += 64) await client.query(piece, [64 * 128])
     await client.query('checkpoint')
   })
 }

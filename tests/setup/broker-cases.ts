@@ -56,6 +56,8 @@ export function brokerCases(of: () => Database, server: () => Offshoot): void {
       ['v1/query', { sql: 'select pg_sleep(60)', timeout_ms: 100 }, 408],
       ['v1/query', {}, 400],
       ['v1/query', { sql: 1 }, 400],
+      ['v1/exec', { sql: 'copy kept from stdin' }, 400],
+      ['v1/query', { sql: 'copy kept to stdout' }, 400],
       ['v1/query', undefined, 405],
       ['v1/nothing', {}, 404],
     ] as const)

@@ -16,6 +16,7 @@ import { DatabaseFront } from './database-front.ts'
 import { startupPacket } from './startup-packet.ts'
 
 const id = parseSandboxId(randomUUID()) as SandboxId
+const PER_DATABASE = 3
 const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex')
 const READY = Buffer.from('5a0000000549', 'hex')
 
@@ -57,7 +58,7 @@ beforeAll(async () => {
     places: { find: async () => place, forget: () => undefined } as never,
     certificates: { default: pem, forName: async () => createSecureContext(pem) },
     wakeMs: 10_000,
-    perDatabase: 200,
+    perDatabase: PER_DATABASE,
     maxConnections: 1000,
     log: pino({ level: 'silent' }),
   })
@@ -137,4 +138,32 @@ it.each([
   await there
   outside(client)
   expect(await Promise.all([gone, closed])).toHaveLength(2)
+})
+
+it('lets in as many as it may, and tells the next one so', async () => {
+  serve = (socket) => socket.once('data', () => socket.write(READY))
+  const there = []
+  for (let n = 0; n < PER_DATABASE; n++) {
+    const client = await encrypted()
+    await once(client, 'data')
+    there.push(client)
+  }
+  const refusal = (await buffer(await encrypted())).toString()
+  expect(refusal.split('\0')).toEqual(
+    expect.arrayContaining(['VFATAL', 'C53300', 'Mtoo many connections to this database']),
+  )
+  const [first] = there
+  if (first !== undefined) {
+    first.destroy()
+    await once(first, 'close')
+  }
+  // Its place is free as soon as the front has seen it go.
+  const inAgain = async (): Promise<string> => {
+    const client = await encrypted()
+    const [answer] = (await once(client, 'data')) as [Buffer]
+    client.destroy()
+    return answer.equals(READY) ? 'in' : inAgain()
+  }
+  expect(await inAgain()).toBe('in')
+  for (const client of there) client.destroy()
 })

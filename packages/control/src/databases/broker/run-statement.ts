@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { Refusal } from './refusal.ts'
 
 /** Bytes of one answer's rows; what is beyond is left out, and the answer says so. */
 const MAX_RESULT_BYTES = 32 * 1024 * 1024
@@ -19,6 +20,14 @@ export interface StatementResult {
   readonly command: string
 }
 
+/** What the driver calls when a statement wants to copy from the client, or to it; its types do not know. */
+interface Copying {
+  handleCopyInResponse(connection: { sendCopyFail(reason: string): void }): void
+  handleCopyData(): void
+}
+
+const NO_COPY = 'COPY from stdin and to stdout need a connection'
+
 /** As text, whatever the type: what becomes of it is the answer's business. */
 const TEXT = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
 
@@ -37,6 +46,13 @@ export async function runStatement(
   const rows: (string | null)[][] = []
   let bytes = 0
   let truncated = false
+  let isCopy = false
+  const copying = query as unknown as Copying
+  copying.handleCopyData = () => (isCopy = true)
+  copying.handleCopyInResponse = (connection) => {
+    isCopy = true
+    connection.sendCopyFail(NO_COPY)
+  }
   query.on('row', (row) => {
     for (const value of row) bytes += value === null ? 4 : value.length
     if (rows.length < maxRows && bytes <= MAX_RESULT_BYTES) rows.push(row)
@@ -47,7 +63,11 @@ export async function runStatement(
     query.on('error', reject)
   })
   client.query(query)
-  const results = await ended
+  const results = await ended.catch((error: unknown) => {
+    if (!isCopy) throw error
+    return []
+  })
+  if (isCopy) throw new Refusal(400, NO_COPY, { code: '0A000', detail: null, hint: null, position: null })
   // Several statements in one text give several results: what counts is the last.
   const last = [results].flat().at(-1)
   return {

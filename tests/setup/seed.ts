@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir } from 'node:fs/promises'
+import { access, mkdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { takeLock } from '@offshoot/kit/exclusive-lock'
@@ -14,7 +14,7 @@ const COPIED = ['postgres', 'secrets', 'control', 'credentials.json']
 
 /**
  * Makes `dataDir` what `bin/up --prepare` would: a cluster with the first user, and baked templates. All that takes seconds, so it is
- * done once in a run and copied; what nobody ever writes again is shared.
+ * done once in a run and copied; what nobody ever writes again is shared where both are on one disk.
  */
 export async function layOutFromSeed(
   dataDir: string,
@@ -28,10 +28,11 @@ export async function layOutFromSeed(
     COPIED.map((name) => join(seed, name)),
     dataDir,
   )
+  const canShare = (await stat(agent)).dev === (await stat(seed)).dev
   await copy(
     SHARED_BY_AGENTS.map((name) => join(seed, 'agent', name)),
     agent,
-    '--link',
+    ...(canShare ? ['--link'] : []),
   )
 }
 

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import { unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { openHost } from './agent.ts'
 import { DataDirLock } from './host/data-dir-lock.ts'
@@ -14,7 +15,7 @@ try {
   const config = await loadConfig(process.argv.slice(2))
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
-  const { host, claims } = await openHost(config, pino({ level: 'warn' }, pino.destination(2)))
+  const { host, claims } = await openHost(config, pino({ level: 'warn' }, unfailing(pino.destination(2))))
   await recover(host, 'end')
   await claims?.release(forwardNoMore)
   await host.events.close()

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startAgent } from './agent.ts'
 import { DataDirLock } from './host/data-dir-lock.ts'
@@ -21,7 +22,7 @@ const STOP_MS = 8000
 const SWEEP_MS = 50
 
 const config = await loadConfig(process.argv.slice(2))
-const log = pino({ level: config.log_level })
+const log = pino({ level: config.log_level }, unfailing(pino.destination(STANDARD_OUTPUT)))
 
 try {
   await serve()

@@ -126,6 +126,8 @@ const registry = {
   /** The sandbox's own disk; what was to be replaced is as it was. */
   diskFull: { status: 507, error: 'no space left in the sandbox' },
   insufficientStorage: { status: 507, error: 'insufficient host storage for volume' },
+  /** Of the disk that the service itself writes to. */
+  databaseFull: { status: 507, error: 'insufficient host storage' },
   templateStorage: { status: 507, error: 'insufficient host storage for template' },
   insufficientMemory: { status: 507, error: 'insufficient host memory for sandbox' },
 } as const satisfies Record<string, RegisteredError>

@@ -1,7 +1,7 @@
 // The small functions below stand beside the tests they are for.
 // oxlint-disable unicorn/consistent-function-scoping
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -61,11 +61,11 @@ describe('the control process', () => {
     return JSON.parse(out) as { api_key: string | null; jwt: string; email: string; password: string | null }
   }
 
-  async function startMain() {
-    const child = spawn(process.execPath, [sourceFile('main.ts'), configPath], { stdio: ['ignore', 'pipe', 'inherit'] })
+  async function startMain(output: 'pipe' | number = 'pipe') {
+    const child = spawn(process.execPath, [sourceFile('main.ts'), configPath], { stdio: ['ignore', output, 'inherit'] })
     children.add(child)
     let log = ''
-    child.stdout.on('data', (part: Buffer) => (log += part.toString()))
+    child.stdout?.on('data', (part: Buffer) => (log += part.toString()))
     const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
       child.once('exit', (code, signal) => resolve(signal ?? code))
     })
@@ -126,6 +126,16 @@ describe('the control process', () => {
     expect(await ended).toBe(0)
     expect(log()).toContain('"/v1/nowhere"')
     expect(log()).not.toContain(key.slice(-32))
+  })
+
+  it('answers although its log cannot be written', async () => {
+    const full = await open('/dev/full', 'a')
+    const { ended, child } = await startMain(full.fd)
+    await full.close()
+    for (const path of ['/v1/sandboxes', '/v1/nowhere', '/v1/sandboxes'])
+      expect((await call(url, 'GET', path, { token: key })).status).toBe(path === '/v1/nowhere' ? 404 : 200)
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
   })
 
   it('killed in the middle of a create leaves rows and VMs that agree once it is back', async () => {

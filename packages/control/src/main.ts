@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
+import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startControl } from './control.ts'
 import { runDeployment } from './deploying/run-deployment.ts'
@@ -13,7 +14,10 @@ const SWEEP_MS = 50
 const [configPath] = process.argv.slice(2)
 if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
 const config = controlConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
-const log = pino({ level: config.log_level, redact: ['req.headers.authorization', 'headers.authorization'] })
+const log = pino(
+  { level: config.log_level, redact: ['req.headers.authorization', 'headers.authorization'] },
+  unfailing(pino.destination(STANDARD_OUTPUT)),
+)
 
 const control = await startControl(config, log)
 const server = await createServer(control)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { edgeConfig } from '@offshoot/contract/process-config'
+import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startEdge } from './edge.ts'
 
@@ -11,7 +12,7 @@ const SWEEP_MS = 50
 const [configPath] = process.argv.slice(2)
 if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
 const config = edgeConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
-const log = pino({ level: config.log_level })
+const log = pino({ level: config.log_level }, unfailing(pino.destination(STANDARD_OUTPUT)))
 
 const edge = await startEdge(config, log)
 const { server } = edge.front

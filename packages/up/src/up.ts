@@ -93,10 +93,9 @@ async function run(
   }
   const record = await startRecord(layout, ports)
   const supervisor = new Supervisor(layout.logs, {
-    started: (name, process) => record.started(name, process),
-    ended: (name) => record.ended(name),
-    restarting: (name, how, delayMs) =>
-      void process.stderr.write(`${name} ended (${how}); starting it again in ${delayMs} ms\n`),
+    started: (name, process) => record.started(name, process).catch(tellUnrecorded),
+    ended: (name) => record.ended(name).catch(tellUnrecorded),
+    restarting: (name, how, delayMs) => tell(`${name} ended (${how}); starting it again in ${delayMs} ms`),
   })
   const givenUp = supervisor.gaveUp.then((name) => {
     throw new SetupFailure(
@@ -112,6 +111,20 @@ async function run(
   } finally {
     givenUp.catch(() => undefined)
     await supervisor.stop(STOP_ORDER, hurry)
+  }
+}
+
+/** On a full disk services go on, and are started again: a supervisor after this one finds them by their command lines, too. */
+function tellUnrecorded(error: Error): void {
+  tell(`up.json is not up to date: ${error.message}`)
+}
+
+/** Where it goes to a file, that may be on the full disk. */
+function tell(line: string): void {
+  try {
+    process.stderr.write(`${line}\n`)
+  } catch {
+    // Nobody can be told.
   }
 }
 

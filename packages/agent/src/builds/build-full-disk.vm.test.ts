@@ -1,39 +1,29 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, realpath, rm, statfs, truncate, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runProgram } from '../host/run-program.ts'
 import { AgentProcess, eventually } from '../test/agent-process.ts'
 import { busyboxRoot } from '../test/busybox-root.ts'
+import { canMountDisk, SmallDisk } from '../test/small-disk.ts'
 import { tarArchive } from '../test/tar-archive.ts'
 import { TemplateBuilder } from '../test/template-builder.ts'
 
-/** A file system of its own takes a loop device, which only root can have, and not in every container. */
-const canMount = process.getuid?.() === 0 && existsSync('/dev/loop-control')
 const MIB = 1024 * 1024
 /** More than what builds leave free (`take-upload.ts`), and sparse. */
 const DISK_BYTES = 4096 * MIB
 /** More than what is left when the disk is full. */
 const WRITE = 'busybox dd if=/dev/urandom of=/big bs=1M count=24 conv=fsync'
 
-const run = (program: string, args: string[]) => runProgram(program, args, Deadline.after(20_000, program))
-
-describe.skipIf(!canMount)('on a disk that fills while a template is built', () => {
+describe.skipIf(!canMountDisk)('on a disk that fills while a template is built', () => {
   let folder: string
+  let disk: SmallDisk
   let agent: AgentProcess
   let builder: TemplateBuilder
-  const image = () => `${folder}.ext4`
-  const filler = () => join(folder, 'filler')
 
   beforeAll(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), 'offshoot-full-build-')))
-    await writeFile(image(), '')
-    await truncate(image(), DISK_BYTES)
-    await run('mkfs.ext4', ['-q', '-m', '0', image()])
-    await run('mount', ['-o', 'loop', image(), folder])
+    disk = await SmallDisk.mount(folder, DISK_BYTES)
     agent = await AgentProcess.create(folder)
     builder = new TemplateBuilder(agent)
     expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
@@ -44,15 +34,9 @@ describe.skipIf(!canMount)('on a disk that fills while a template is built', () 
       // The folder itself is a mount.
       if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
     })
-    await run('umount', [folder])
-    for (const path of [folder, image()]) await rm(path, { recursive: true })
+    await disk.unmount()
+    await rm(folder, { recursive: true })
   })
-
-  /** Blocks are given out without being written. */
-  async function fill(leftBytes: number): Promise<void> {
-    const { bavail, bsize } = await statfs(folder)
-    await run('fallocate', ['-l', String(bavail * bsize - leftBytes), filler()])
-  }
 
   it('the build fails with its stage and leaves nothing, what runs goes on, and the next one is built', async () => {
     const { id: sandbox } = await agent.created()
@@ -63,7 +47,7 @@ describe.skipIf(!canMount)('on a disk that fills while a template is built', () 
       status: 202,
     })
     await eventually('a boot', async () => (await builder.get(id)).percent >= 70)
-    await fill(4 * MIB)
+    await disk.fill(4 * MIB)
     const build = await builder.untilEnded(id)
     expect(build).toMatchObject({ status: 'failed', template: null })
     expect(build.error).toBe('booting: the host has no room left for it')
@@ -76,7 +60,7 @@ describe.skipIf(!canMount)('on a disk that fills while a template is built', () 
     // Nothing new is begun where there is no room for it.
     const body = { id: randomUUID(), name: 'mine', memory: false }
     expect(await agent.call('POST', `/v1/sandboxes/${sandbox}/template`, { body })).toMatchObject({ status: 507 })
-    await rm(filler())
+    await disk.empty()
     expect(await builder.ended(rootfs)).toMatchObject({ status: 'done', error: null })
     await agent.delete(sandbox)
   })

@@ -102,7 +102,7 @@ export class AgentClient {
       return { kind: 'created', sandbox: agentSandbox.parse(await this.ask(call)) }
     } catch (error) {
       if (error instanceof AgentUnreachable) return { kind: 'unreachable', mayHaveBegun: error.mayHaveBegun, error }
-      if (error instanceof AgentRefused) return { kind: error.status === 507 ? 'no-memory' : 'refused', error }
+      if (error instanceof AgentRefused) return { kind: error.status === 507 ? 'no-room' : 'refused', error }
       throw error
     }
   }

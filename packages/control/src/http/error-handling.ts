@@ -2,13 +2,15 @@ import { ApiError } from '@offshoot/contract/errors'
 import { METHODS } from './method-not-allowed.ts'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** Fastify's own refusals, as ours. */
+/** Refusals that are not ours, by their codes, as ours. */
 const REFUSALS: Record<string, () => ApiError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('bodyTooLarge'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('unsupportedMediaType'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ApiError('invalidField', { error: 'body is not as long as announced' }),
   FST_ERR_BAD_URL: () => new ApiError('notFound'),
   FST_ERR_MAX_PARAM_LENGTH: () => new ApiError('notFound'),
+  // Of PostgreSQL: disk_full.
+  53100: () => new ApiError('databaseFull'),
 }
 
 /** Every error leaves as the flat JSON body; what we did not mean to answer is a 500 that tells the request id only. */

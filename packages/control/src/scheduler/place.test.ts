@@ -3,6 +3,7 @@
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { describe, expect, it } from 'vitest'
 import type { KnownAgent } from '../agents/agent-directory.ts'
+import { AgentRefused } from '../agents/agent-failure.ts'
 import type { CreateOutcome } from '../agents/create-outcome.ts'
 import { type Candidate, candidates } from './candidates.ts'
 import { place } from './place.ts'
@@ -20,7 +21,7 @@ const ids = (agents: readonly KnownAgent[]) => agents.map(({ info }) => info?.ag
 const sandbox = { id: 'made' } as AgentSandbox
 const outcomes = {
   created: { kind: 'created', sandbox },
-  'no-memory': { kind: 'no-memory', error: new Error('507') },
+  'no-room': { kind: 'no-room', error: new Error('507') },
   refused: { kind: 'refused', error: new Error('500') },
   unreachable: { kind: 'unreachable', mayHaveBegun: false, error: new Error('reset') },
 } as const satisfies Record<CreateOutcome['kind'], CreateOutcome>
@@ -55,17 +56,31 @@ describe('place', () => {
   }
 
   it('asks the next until one has made it', async () => {
-    const { placed, asked } = await run('no-memory', 'unreachable', 'refused', 'created', 'created')
+    const { placed, asked } = await run('no-room', 'unreachable', 'refused', 'created', 'created')
     expect(asked).toEqual(['0', '1', '2', '3'])
     expect(placed).toEqual({ agentId: '3', sandbox })
   })
 
+  const refusal = (error: string): CreateOutcome => {
+    const asked = { method: 'POST', path: '/v1/sandboxes' }
+    return { kind: 'no-room', error: new AgentRefused(asked, 507, JSON.stringify({ error })) }
+  }
+
+  it.each([
+    [['no disk', 'no disk'], 'no disk'],
+    [['no disk', 'no memory'], 'insufficient host memory for sandbox'],
+  ])('after refusals that say %j it says %j', async (texts, error) => {
+    const outcomesInTurn = texts.map(refusal)
+    const placing = place([agent('0'), agent('1')], 512, async () => outcomesInTurn.shift() ?? outcomes.refused)
+    await expect(placing).rejects.toMatchObject({ status: 507, body: { error } })
+  })
+
   it.each([
     [[], 502, 'no available compute node'],
-    [['no-memory', 'no-memory'], 507, 'insufficient host memory for sandbox'],
-    [['no-memory', 'unreachable'], 502, 'no available compute node'],
+    [['no-room', 'no-room'], 507, 'insufficient host memory for sandbox'],
+    [['no-room', 'unreachable'], 502, 'no available compute node'],
     [['unreachable', 'unreachable'], 502, 'agent unreachable'],
-    [['no-memory', 'refused'], 500, 'sandbox could not be started'],
+    [['no-room', 'refused'], 500, 'sandbox could not be started'],
     [['refused', 'unreachable'], 500, 'sandbox could not be started'],
   ] as const)('after %j answers %d', async (kinds, status, error) => {
     await expect(run(...kinds)).rejects.toMatchObject({ status, body: { error } })

@@ -1,5 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import { AgentRefused } from '../agents/agent-failure.ts'
 import type { CreateOutcome } from '../agents/create-outcome.ts'
 import type { Candidate } from './candidates.ts'
 
@@ -14,7 +15,7 @@ type Failure = Exclude<CreateOutcome, { kind: 'created' }>
  * Asks one agent after the other until one has made the sandbox.
  *
  * @param ask one create on one agent
- * @throws ApiError once all have failed: 507 when every one of them refused for memory, 502 when none could be reached,
+ * @throws ApiError once all have failed: 507 when every one of them had no room, 502 when none could be reached,
  *   500 when one tried and could not start the VM (docs/adr/0002)
  */
 export async function place(
@@ -35,11 +36,17 @@ export async function place(
 function verdict(failures: readonly Failure[]): ApiError {
   const cause = new AggregateError(failures.map((failure) => failure.error))
   if (failures.length === 0) return new ApiError('noComputeNode')
-  if (failures.every((failure) => failure.kind === 'no-memory'))
-    return new ApiError('insufficientMemory', {}, { cause })
+  if (failures.every((failure) => failure.kind === 'no-room')) return noRoom(failures, cause)
   if (failures.some((failure) => failure.kind === 'refused')) {
     return new ApiError('internal', { error: 'sandbox could not be started' }, { cause })
   }
-  const isReachable = failures.some((failure) => failure.kind === 'no-memory')
+  const isReachable = failures.some((failure) => failure.kind === 'no-room')
   return new ApiError(isReachable ? 'noComputeNode' : 'agentUnreachable', {}, { cause })
+}
+
+/** In the agents' words where they all say the same: it may be the disk. */
+function noRoom(failures: readonly Failure[], cause: Error): ApiError {
+  const told = new Set(failures.map(({ error }) => (error instanceof AgentRefused ? error.body.error : undefined)))
+  const [error] = told
+  return new ApiError('insufficientMemory', error !== undefined && told.size === 1 ? { error } : {}, { cause })
 }

@@ -1,4 +1,4 @@
-import { copyFile, open, stat, truncate, type FileHandle } from 'node:fs/promises'
+import { copyFile, open, rm, stat, truncate, type FileHandle } from 'node:fs/promises'
 
 const LOG_MAX_BYTES = 32 * 1024 * 1024
 
@@ -9,7 +9,7 @@ export function openLog(path: string): Promise<FileHandle> {
 
 /**
  * Keeps a log below 32 MiB or so, with one older part of the same size at `PATH.1`. It is copied and emptied in place, because its writers
- * hold it open; a line written between the two is lost.
+ * hold it open; a line written between the two is lost, and the older part where there is no room for it.
  */
 export async function boundLog(path: string, maxBytes: number = LOG_MAX_BYTES): Promise<void> {
   const size = await stat(path).then(
@@ -17,6 +17,12 @@ export async function boundLog(path: string, maxBytes: number = LOG_MAX_BYTES): 
     () => 0,
   )
   if (size <= maxBytes) return
-  await copyFile(path, `${path}.1`)
+  const older = `${path}.1`
+  try {
+    await copyFile(path, older)
+  } catch {
+    // A full disk is no reason to keep what makes it full.
+    await rm(older, { force: true })
+  }
   await truncate(path)
 }

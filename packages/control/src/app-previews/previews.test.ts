@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { edgeApps } from '../apps/edge-app-statements.ts'
 import { FakeGitProvider } from '../test/fake-git-provider.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 import { MAX_PREVIEWS } from './preview-statements.ts'
@@ -98,6 +99,9 @@ describe('previews of pull requests', () => {
       preview_deploys: false,
     })
     expect(await commitsOf(preview.id)).toEqual([FIRST])
+    expect(await edgeApps(harness.pool, [preview.id])).toMatchObject([
+      { id: preview.id, state: 'building', port: 8080 },
+    ])
     expect((await as(alice, 'GET', '/v1/apps')).body.map(({ id }: { id: string }) => id)).toEqual([app])
 
     await as(alice, 'PATCH', `/v1/apps/${app}`, { port: 9090 })

@@ -10,15 +10,16 @@ interface LostRow extends Pick<AppRow, 'id' | 'port'> {
 }
 
 /**
- * Apps whose version is live and whose sandbox is not: its VM has died, or somebody took it away. Only where nothing was deployed since,
- * so that what cannot be built again is tried once and not for ever.
+ * Apps whose version is live and whose sandbox is not: its VM has died, or somebody took it away. Only where
+ * nothing is being deployed and the same commit was not since: what cannot be built again is tried once and not for ever.
  */
 const lostVersions = statement<LostRow, [limit: number]>(
   'lost-versions',
   `select a.id, a.port, d.git_ref, d.git_commit from apps a join app_deployments d on d.id = a.active_deployment_id
    where a.deletion_due_at is null and d.finished_at < now() - interval '5 seconds'
      and not exists (select from sandboxes s where s.id = d.sandbox_id and s.status <> 'failed')
-     and not exists (select from app_deployments n where n.app_id = a.id and n.number > d.number)
+     and not exists (select from app_deployments n where n.app_id = a.id and n.number > d.number
+       and (n.git_commit = d.git_commit or n.status in ('queued', 'building', 'deploying')))
    limit $1`,
 )
 

@@ -46,6 +46,7 @@ describe('a database', () => {
       password: expect.stringMatching(/^.{32}$/),
       cpu: 1,
       memory_mb: 1024,
+      disk_mb: 8192,
       idle_timeout_seconds: 300,
       always_on: false,
       parent_id: null,
@@ -188,7 +189,10 @@ describe('the life of a database', () => {
     await value(database.connection_url, "insert into kept values (5000, 'later') returning 1")
     database = (await ask('POST', `/${database.id}/reset-credentials`)).body as Database
     const later = await ask('POST', `/${database.id}/backups`)
-    expect((await ask('GET', `/${database.id}/backups`)).body).toEqual([later.body, backup.body])
+    expect((await ask('GET', `/${database.id}/backups`)).body).toMatchObject([
+      { id: later.body.id, created_at: later.body.created_at },
+      { id: backup.body.id, created_at: backup.body.created_at },
+    ])
     const { status, body } = await ask('POST', `/${database.id}/branch`, { at: backup.body.id, label: 'then' })
     expect([status, body]).toMatchObject([201, { label: 'then', parent_id: database.id, status: 'running' }])
     const then = body as Database

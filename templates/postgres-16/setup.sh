@@ -12,13 +12,15 @@ cd /
 
 # The cluster that every database begins with.
 install -d -o postgres -g postgres -m 0700 /var/lib/postgresql /var/lib/postgresql/data
+# What `archive` puts there the host takes away.
+install -d -o postgres -g postgres -m 0700 /var/spool/offshoot /var/spool/offshoot/new /var/spool/offshoot/ready
 # Without /proc the programs do not find the libraries beside them by themselves.
 as_postgres() {
   setpriv --reuid=postgres --regid=postgres --clear-groups --reset-env -- env LD_LIBRARY_PATH=/usr/local/pgsql/lib "$@"
 }
 data=/var/lib/postgresql/data
 as_postgres /usr/local/pgsql/bin/initdb -D $data -U postgres --auth=peer --encoding=UTF8 \
-  --locale-provider=icu --icu-locale=und --locale=C.UTF-8 --data-checksums --no-instructions >/dev/null
+  --locale-provider=icu --icu-locale=und --locale=C.UTF-8 --data-checksums --wal-segsize=4 --no-instructions >/dev/null
 cp /usr/local/lib/offshoot-postgres/postgresql.conf /usr/local/lib/offshoot-postgres/pg_hba.conf \
   /usr/local/lib/offshoot-postgres/pg_ident.conf $data/
 chown postgres:postgres $data/*.conf

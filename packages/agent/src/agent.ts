@@ -5,6 +5,7 @@ import type { AgentId } from '@offshoot/contract/ids'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
+import { Archives } from './archives/archives.ts'
 import { Checkpoints } from './checkpoints/checkpoints.ts'
 import { loadSigningKey } from './checkpoints/signing-key.ts'
 import { SpentCredit } from './credit/spent-credit.ts'
@@ -105,6 +106,7 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
     layers,
     checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
     snapshots: await Snapshots.open(dir.snapshots),
+    archives: new Archives(dir),
     volumes: await Volumes.open(dir.volumes),
     templates: await BuiltTemplates.open(dir.templates),
     credit: await SpentCredit.open(dir.spentCreditFile),

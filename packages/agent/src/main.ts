@@ -3,6 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startAgent } from './agent.ts'
+import { ArchiveWatch } from './archives/archive-watch.ts'
 import { DataDirLock } from './host/data-dir-lock.ts'
 import { forbidCoreDumps } from './host/forbid-core-dumps.ts'
 import { describeNetwork } from './http/healthz.ts'
@@ -43,7 +44,8 @@ async function serve(): Promise<void> {
   })
   await server.listen(config.listen)
   const bounding = boundLogs(agent.host)
-  const watches = [new IdleWatch(agent.host), new Reconciliation(agent.host), new ListenerWatch(agent.host)]
+  const { host } = agent
+  const watches = [new IdleWatch(host), new Reconciliation(host), new ListenerWatch(host), new ArchiveWatch(host)]
   if (agent.host.network !== null) void watchTables(agent.host.network, log, stopping.signal)
   log.info(
     {

@@ -67,6 +67,8 @@ export const createOnAgentBody = z.object({
   env: z.record(z.string(), z.string()),
   /** Boots from this one of the agent's snapshots; unknown or of another workspace: 404. */
   snapshot_id: z.uuid().optional(),
+  /** Its disk alone, booted as after a power cut. Needs `snapshot_id`, of a durable sandbox. */
+  without_memory: z.boolean().default(false),
   /** Its block devices, in their order. Unknown or of another workspace: 404; somebody else has one: 409. */
   volumes: z.array(agentAttachment).max(MAX_SANDBOX_VOLUMES).default([]),
   /** Hibernates when idle. */

@@ -14,6 +14,9 @@ export const DATABASE_TEMPLATES: Record<DatabaseSize, string> = {
 
 /** Seconds without a connection after which a database sleeps. */
 export const DEFAULT_DATABASE_IDLE_SECONDS = 300
+/** MiB of a new database's file system, and of the largest: all have a device of that size (templates/postgres-16). */
+export const DEFAULT_DATABASE_DISK_MB = 8192
+const MAX_DATABASE_DISK_MB = 65_536
 const MAX_IDLE_SECONDS = 31 * 24 * 3600
 
 /** The one database that is there from the beginning; its owner may make others beside it. */
@@ -56,6 +59,8 @@ export const patchDatabaseBody = z.object({
   idle_timeout_seconds: optional(integer('idle_timeout_seconds', 60, MAX_IDLE_SECONDS)),
   /** It never sleeps. */
   always_on: optional(flag('always_on')),
+  /** MiB of its file system, 8192 to 65536; it only grows. */
+  disk_mb: optional(integer('disk_mb', DEFAULT_DATABASE_DISK_MB, MAX_DATABASE_DISK_MB)),
 })
 export type DatabasePatch = z.infer<typeof patchDatabaseBody>
 
@@ -64,6 +69,17 @@ export const branchDatabaseBody = z.object({
   label: optional(label),
   /** Id of a backup of it; default: as it is now. */
   at: optional(text('at', 64)),
+})
+
+/** Body of `POST /v1/databases/{id}/restore`. */
+export const restoreDatabaseBody = z.object({
+  label: optional(label),
+  /** RFC 3339, with a time zone; from the oldest backup on, and not in the future. To the millisecond. */
+  time: z.iso.datetime({
+    offset: true,
+    error: ({ input }) =>
+      input === undefined || input === null ? 'time required' : 'time must be an RFC 3339 time with a time zone',
+  }),
 })
 
 /** Backups of one database that are kept; the oldest go. */
@@ -80,6 +96,12 @@ export const databaseBackup = z.object({
   size_bytes: z.number(),
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
+  /** Whether it could be restored, with every table and index in order; tried in the background. */
+  verified: z.enum(['pending', 'ok', 'failed']),
+  /** RFC 3339: when that was found out. */
+  verified_at: z.string().nullable(),
+  /** What was wrong. */
+  verify_error: z.string().nullable(),
 })
 export type DatabaseBackup = z.infer<typeof databaseBackup>
 
@@ -118,6 +140,8 @@ export const database = databaseSummary.extend({
   /** vCPUs that it got: 8 where the host's accelerator allows it. */
   cpu: z.int(),
   memory_mb: z.int(),
+  /** MiB of its file system. */
+  disk_mb: z.int(),
   idle_timeout_seconds: z.int(),
   always_on: z.boolean(),
   /** The database it is a branch of. */
@@ -136,6 +160,19 @@ export const databaseStats = z.object({
   cache_hit_ratio: z.number().nullable(),
   commits: z.number(),
   deadlocks: z.number(),
+  /** What was written, as it is kept beside the backups. */
+  archive: z.object({
+    /** `behind`: much waits to be archived. `failing`: nothing could be at the last try. */
+    state: z.enum(['ok', 'behind', 'failing']),
+    /** Finished segments that wait in the database's machine, on its own disk; beyond 256 they are given up (`gap_at`). */
+    waiting_segments: z.int(),
+    /** Bytes on the host's disk. */
+    size_bytes: z.number(),
+    /** RFC 3339: when something was last archived; `null`: never. */
+    last_at: z.string().nullable(),
+    /** RFC 3339: when something was lost to it. No time between then and the next backup can be restored. `null`: nothing is missing. */
+    gap_at: z.string().nullable(),
+  }),
   /** By mean time, the slowest first. */
   slow_statements: z.array(
     z.object({

@@ -29,6 +29,7 @@ import { ProcessLock } from './db/process-lock.ts'
 import { Sweeps } from './db/sweeps.ts'
 import { Broker } from './databases/broker/broker.ts'
 import { Connections } from './databases/broker/connections.ts'
+import { removeOldProofs } from './databases/proof-statements.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
 import { type Accounts, createAccounts } from './identity/accounts.ts'
 import { accountsSecret } from './identity/accounts-secret.ts'
@@ -140,6 +141,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     removeOldRequests,
     removeOldGitRows,
     removeOldPulls,
+    removeOldProofs,
   ])
   const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
   const orders =

@@ -2,12 +2,16 @@ import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
+import { Periodic } from './background/periodic.ts'
 import { startControl } from './control.ts'
+import { proveNextBackup } from './databases/prove-backup.ts'
 import { runDeployment } from './deploying/run-deployment.ts'
 import { createServer } from './http/server.ts'
 
 /** Milliseconds for requests that run when the process is told to end. */
 const FINISH_MS = 8_000
+/** Milliseconds between two looks for a backup that is to be tried. */
+const PROOF_EVERY_MS = 5_000
 /** Milliseconds between two looks for connections that have become idle. */
 const SWEEP_MS = 50
 
@@ -21,6 +25,10 @@ const log = pino(
 
 const control = await startControl(config, log)
 const server = await createServer(control)
+const proofs = new Periodic(
+  { what: 'proofs of backups', everyMs: PROOF_EVERY_MS, run: (signal) => proveNextBackup(control, signal) },
+  log,
+)
 control.deployer.start((row, creator, cancelled) => runDeployment(control, row, creator, cancelled))
 await server.listen(config.listen)
 log.info({ address: server.server.address() }, 'listening')
@@ -30,6 +38,7 @@ async function end(signal: string): Promise<void> {
   if (isEnding) return
   isEnding = true
   log.info({ signal }, 'ending')
+  proofs.stop()
   setTimeout(() => {
     log.warn('requests were still running at the end')
     server.server.closeAllConnections()
@@ -38,6 +47,7 @@ async function end(signal: string): Promise<void> {
   const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
   await server.close()
   clearInterval(sweep)
+  await proofs.finished()
   await control.stop()
   log.info('ended')
   // A socket that the HTTP client has already given up would keep the process for another two seconds.

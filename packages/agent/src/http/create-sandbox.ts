@@ -5,7 +5,7 @@ import { parseSandboxId, parseSnapshotId, parseVolumeId, parseBuildId, type Work
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
 import { createSandbox } from '../sandboxes/create.ts'
-import { type Seed, seedOfTemplate } from '../sandboxes/seed.ts'
+import { type Seed, seedOfTemplate, withoutMemory } from '../sandboxes/seed.ts'
 import { withSnapshot } from '../sandboxes/with-snapshot.ts'
 import type { TemplateRecord } from '../templates/template-record.ts'
 import type { Wanted } from '../volumes/machine-device.ts'
@@ -26,7 +26,8 @@ export function postSandbox(server: FastifyInstance, agent: Agent): void {
       createSandbox(agent.host, {
         id,
         workspaceId,
-        seed,
+        seed: body.without_memory ? withoutMemory(seed) : seed,
+        isCold: body.without_memory,
         env: seed.env === 'keep' ? orKept(asked) : { ...seed.env, ...asked },
         settings: { persistent, idle_timeout_seconds, egress },
         lineage: { parent_id: null, fork_tree_id: null },

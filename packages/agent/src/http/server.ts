@@ -30,6 +30,7 @@ import { postExecStream } from './post-exec-stream.ts'
 import { snapshots } from './snapshots.ts'
 import { volumes } from './volumes.ts'
 import { builds } from './builds.ts'
+import { archives } from './archives.ts'
 import { putSpentCredit } from './put-spent-credit.ts'
 import { requestId } from './request-id.ts'
 import { logRequests } from './request-log.ts'
@@ -75,6 +76,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     snapshots,
     volumes,
     builds,
+    archives,
     getDisk,
     postExec,
     getEvents,

@@ -6,7 +6,7 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { bakeFiles } from '../vm/bake-files.ts'
 import { readBakeManifest } from '../vm/bake-manifest.ts'
 import { runCommand } from '../vm/command.ts'
-import { guestIdentity } from '../vm/guest-identity.ts'
+import { type GuestIdentity, guestIdentity } from '../vm/guest-identity.ts'
 import type { BootFrom } from './boot-vm.ts'
 import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -17,8 +17,15 @@ const READY_POLL_MS = 100
 /** Milliseconds for what the template starts; a guest whose owner has changed it may never be ready as the template's was. */
 const READY_MS = 20_000
 
-/** How a sandbox is woken that has a disk and no memory: as its template was at its bake, on the disk that it has. */
-export async function bootFromDisk(host: Host, { id, manifest }: Sandbox): Promise<Omit<BootFrom, 'known'>> {
+/**
+ * How a sandbox is started that has a disk and no memory: as its template was at its bake, on the disk that it has.
+ * @param env beside its template's
+ */
+export async function bootFromDisk(
+  host: Host,
+  { id, manifest }: Sandbox,
+  env: GuestIdentity['env'] = 'keep',
+): Promise<Omit<BootFrom, 'known'>> {
   const bake = await readBakeManifest(bakeFiles(join(host.dir.bakes, manifest.bake)).manifest)
   if (bake === null) throw new Error(`the bake ${manifest.bake} is gone`)
   const { image } = bake
@@ -27,7 +34,8 @@ export async function bootFromDisk(host: Host, { id, manifest }: Sandbox): Promi
     checkpoint: { folder: null, layers: manifest.layers },
     greet: async (vm, deadline) => {
       const link = await vm.link(deadline)
-      const identity = guestIdentity(id, image.env ?? {}, networkIdentity(host, manifest.slot))
+      const variables = { ...image.env, ...(env === 'keep' ? {} : env) }
+      const identity = guestIdentity(id, variables, networkIdentity(host, manifest.slot))
       await link.refresh(identity, deadline).settled
       await start(host, link, image, deadline)
     },

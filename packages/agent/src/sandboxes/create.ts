@@ -27,6 +27,8 @@ export interface CreateRequest {
   /** Goes to the guest and nowhere else. */
   readonly env: GuestIdentity['env']
   readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress'>
+  /** It is booted from the disk of its seed, which has one. */
+  readonly isCold?: boolean
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>
   /** A QEMU that may have been started for it. */
   readonly ahead?: ChildAhead | null

@@ -1,5 +1,6 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Logger } from 'pino'
+import type { Archives } from '../archives/archives.ts'
 import type { Checkpoints } from '../checkpoints/checkpoints.ts'
 import type { SpentCredit } from '../credit/spent-credit.ts'
 import type { Layers } from '../disks/layers.ts'
@@ -29,6 +30,7 @@ export interface Host {
   readonly layers: Layers
   readonly checkpoints: Checkpoints
   readonly snapshots: Snapshots
+  readonly archives: Archives
   readonly volumes: Volumes
   /** Built here, by workspaces. */
   readonly templates: BuiltTemplates

@@ -49,6 +49,8 @@ export class Sandbox {
   activity = new Activity()
   manifest: Manifest
   vm: Vm | null = null
+  /** Why nothing of it could be archived at the last try; `null`: it could. */
+  archiveError: string | null = null
   /** A pause or hibernation under way; settles, and never rejects, when it is over. */
   stopping: Promise<void> | undefined
   /** The wake under way, shared by all who wait for it. */

@@ -1,3 +1,4 @@
+import { ApiError } from '@offshoot/contract/errors'
 import type { BootMode } from '@offshoot/contract/sandbox'
 import type { SnapshotRecord } from '../snapshots/snapshot-record.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
@@ -42,6 +43,13 @@ export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
     checkpoint: null,
     env: image.env ?? {},
   }
+}
+
+/** The disk of a snapshot alone. @throws ApiError 400 where there is no disk to be booted */
+export function withoutMemory(seed: Seed): Seed {
+  if (seed.checkpoint === null || !seed.manifest.durable)
+    throw new ApiError('invalidField', { error: 'without_memory needs a snapshot of a durable sandbox' })
+  return { ...seed, devices: [], checkpoint: { ...seed.checkpoint, folder: null } }
 }
 
 /** @param folder of the snapshot's checkpoint, whole or just captured */

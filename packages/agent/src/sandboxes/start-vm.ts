@@ -9,6 +9,7 @@ import { guestIdentity, type GuestIdentity } from '../vm/guest-identity.ts'
 import type { Greet } from '../vm/restore.ts'
 import type { Vm } from '../vm/vm.ts'
 import { deviceBits } from '../volumes/machine-device.ts'
+import { bootFromDisk } from './boot-from-disk.ts'
 import { bootVm } from './boot-vm.ts'
 import { type ChildAhead, giveChildAhead, isMeantFor } from './child-ahead.ts'
 import type { Host } from './host.ts'
@@ -22,6 +23,8 @@ import { networkIdentity } from './slot-network.ts'
 const RESTORE_MS = 30_000
 /** Milliseconds for a guest that waits to take its identity; another is restored in its place after that. */
 const GIVE_MS = 3000
+/** Milliseconds for a boot, and for what the template starts. */
+const BOOT_MS = 90_000
 
 export interface StartedVm {
   readonly vm: Vm
@@ -32,6 +35,7 @@ interface Start {
   readonly seed: Seed
   readonly env: GuestIdentity['env']
   readonly ahead?: ChildAhead | null
+  readonly isCold?: boolean
 }
 
 /** A VM that was there before its sandbox. */
@@ -49,6 +53,7 @@ interface Waiting {
  * @throws ApiError 507
  */
 export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<StartedVm> {
+  if (start.isCold) return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: 'cold' }
   const ahead = await takeAhead(host, sandbox, start)
   if (ahead !== null) return { vm: ahead, bootMode: start.seed.bootMode }
   // A spare guest has no devices for volumes.
@@ -57,10 +62,13 @@ export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancel
     const give: Waiting['give'] = (greet, deadline) => giveSpare(host, sandbox, spare, greet, deadline)
     if (await takeWaiting(host, sandbox, { ...spare, give }, start)) return { vm: spare.vm, bootMode: 'pool' }
   }
+  return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: start.seed.bootMode }
+}
+
+async function restoreInTurn(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<Vm> {
   const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
   try {
-    const vm = await host.gates.restores.run(() => restoreVm(host, sandbox, start), cancelled)
-    return { vm, bootMode: start.seed.bootMode }
+    return await host.gates.restores.run(() => restoreVm(host, sandbox, start), cancelled)
   } finally {
     release()
   }
@@ -98,11 +106,15 @@ async function takeWaiting(host: Host, sandbox: Sandbox, waiting: Waiting, { env
   }
 }
 
-async function restoreVm(host: Host, sandbox: Sandbox, { seed, env }: Start): Promise<Vm> {
+async function restoreVm(host: Host, sandbox: Sandbox, { seed, env, isCold = false }: Start): Promise<Vm> {
   const { id, manifest, leaving } = sandbox
   const folder = host.dir.sandbox(id)
   await mkdir(folder, { mode: 0o711 })
   await writeManifestQuickly(folder, manifest)
+  if (isCold) {
+    const from = { ...(await bootFromDisk(host, sandbox, env)), known: [] }
+    return bootVm(host, { ...manifest, folder }, from, Deadline.after(BOOT_MS, `boot of ${id}`, leaving.signal))
+  }
   const from = { checkpoint: seed.checkpoint, known: seed.devices, greet: giveIdentity(host, sandbox, env) }
   return bootVm(host, { ...manifest, folder }, from, Deadline.after(RESTORE_MS, `restore of ${id}`, leaving.signal))
 }

@@ -6,6 +6,7 @@ import type pg from 'pg'
 import type { EventStore } from '../analytics/event-store.ts'
 import { storable } from '../db/storable.ts'
 import { transaction } from '../db/transaction.ts'
+import { proofsAmong } from '../databases/proof-statements.ts'
 import { meterRecords } from '../metering/meter-records.ts'
 import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
 import { applyPromoted, applyStatuses } from './record-statements.ts'
@@ -55,13 +56,21 @@ export async function applyRecords(
     const fresh = records.filter(({ seq }) => seq > agent.cursor)
     const last = fresh.at(-1)
     if (last === undefined) return agent.cursor
-    await meterRecords(client, fresh)
-    await store.append(client, fresh)
+    const seen = await withoutProofs(client, fresh)
+    await meterRecords(client, seen)
+    await store.append(client, seen)
     await setAgentCursor(client, agentId, last.seq)
     // Last: whoever asked for a change waits for its row as long as we have it.
     await applyToRows(client, agentId, fresh)
     return last.seq
   })
+}
+
+/** What happens to a sandbox in which a backup is tried is nobody's event, and costs nobody anything. */
+async function withoutProofs(client: pg.PoolClient, records: readonly AgentRecord[]): Promise<readonly AgentRecord[]> {
+  const ids = records.flatMap(({ event: { sandbox_id: id } }) => (isUuid(id) ? [id] : []))
+  const proofs = new Set((await proofsAmong(client, ids)).map(({ id }) => id))
+  return records.filter(({ event }) => !proofs.has(event.sandbox_id))
 }
 
 async function applyToRows(client: pg.PoolClient, agentId: string, records: readonly AgentRecord[]): Promise<void> {

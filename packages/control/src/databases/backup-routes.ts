@@ -9,6 +9,7 @@ import { removeSnapshot } from '../snapshots/remove-snapshot.ts'
 import { type BackupRow, backupOfDatabase, backupsOfDatabase } from './backup-statements.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { findDatabase } from './find-database.ts'
+import { pruneDatabaseArchive } from './prune-archive.ts'
 import { presentBackup, takeBackup } from './take-backup.ts'
 
 const noFields = z.object({})
@@ -58,7 +59,9 @@ export function backupRoutes(app: FastifyInstance, control: Control): void {
     },
     handler: async (request, reply) => {
       const { backup } = request.params as { backup: string }
-      await removeSnapshot(control, await findBackup(control, await findDatabase(control, request), backup), request.id)
+      const found = await findDatabase(control, request)
+      await removeSnapshot(control, await findBackup(control, found, backup), request.id)
+      await pruneDatabaseArchive(control, found.id, request.id)
       return reply.code(204).send()
     },
   })

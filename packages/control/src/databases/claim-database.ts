@@ -12,7 +12,7 @@ import { clientConfig, withClient } from './server-client.ts'
 const CLAIM_MS = 30_000
 const RETRY_MS = 50
 /** As the template has them (templates/postgres-16/setup.sh). */
-const ADMIN = 'postgres'
+export const ADMIN = 'postgres'
 export const UNCLAIMED = { user: 'unclaimed', adminToken: 'unclaimed' } as const
 const WRONG_PASSWORD = '28P01'
 
@@ -57,7 +57,8 @@ async function claimStatements(user: string, secrets: Secrets, formerUser: strin
   const rename = `do $$ begin if not exists (select from pg_roles where rolname = ${text(user)}) then
     alter role ${name(formerUser)} rename to ${name(user)}; end if; end $$`
   return [
-    `set log_statement = 'none'; set log_min_error_statement = 'panic'; set pg_stat_statements.track = 'none'`,
+    // One whose disk is full takes its identity all the same.
+    `set default_transaction_read_only = off; set log_statement = 'none'; set log_min_error_statement = 'panic'; set pg_stat_statements.track = 'none'`,
     `begin; ${rename}; alter role ${name(user)} superuser login password ${text(ofOwner)};
      alter role ${ADMIN} password ${text(ofAdmin)}; commit`,
     `select pg_terminate_backend(pid) from pg_stat_activity

@@ -8,6 +8,7 @@ import { getStats } from './get-stats.ts'
 import { patchDatabase } from './patch-database.ts'
 import { postBranch } from './post-branch.ts'
 import { postDatabases } from './post-databases.ts'
+import { postRestore } from './post-restore.ts'
 import { postResetCredentials } from './post-reset-credentials.ts'
 import { proxyRoutes } from './proxy-routes.ts'
 
@@ -19,6 +20,7 @@ export function databaseRoutes(app: FastifyInstance, control: Control): void {
     patchDatabase,
     deleteDatabase,
     postBranch,
+    postRestore,
     backupRoutes,
     postResetCredentials,
     getStats,

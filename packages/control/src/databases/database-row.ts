@@ -13,6 +13,8 @@ export interface DatabaseRow {
   readonly broker_token_sha256: Buffer
   readonly idle_timeout_seconds: number
   readonly always_on: boolean
+  /** MiB. */
+  readonly disk_mb: number
   readonly parent_id: string | null
   readonly created_at: Date
   readonly agent_id: AgentId | null

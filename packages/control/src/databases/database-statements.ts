@@ -1,11 +1,12 @@
+import { DEFAULT_DATABASE_DISK_MB } from '@offshoot/contract/database'
 import { statement } from '../db/statement.ts'
 import type { DatabaseRow } from './database-row.ts'
 
 const COLUMNS = `d.id, d.workspace_id, d.label, d.size, d.status, d.secrets, d.broker_token_sha256, d.idle_timeout_seconds,
-  d.always_on, d.parent_id, d.created_at, s.agent_id, s.status as sandbox_status, s.cpu, s.memory_mb`
+  d.always_on, d.disk_mb, d.parent_id, d.created_at, s.agent_id, s.status as sandbox_status, s.cpu, s.memory_mb`
 const FROM = 'databases d left join sandboxes s on s.id = d.id'
 
-/** It is removed after `leaseSeconds` unless it is ready by then: whoever makes it may die. */
+/** It is removed after `leaseSeconds` unless it is ready by then: whoever makes it may die. Its disk is as large as its parent's. */
 export const insertProvisioning = statement<
   { id: string },
   [
@@ -22,8 +23,9 @@ export const insertProvisioning = statement<
 >(
   'insert-provisioning-database',
   `insert into databases (id, workspace_id, label, size, status, secrets, broker_token_sha256, idle_timeout_seconds, parent_id,
-     deletion_due_at)
-   values ($1, $2, $3, $4, 'provisioning', $5, $6, $7, $8, now() + make_interval(secs => $9)) returning id`,
+     deletion_due_at, disk_mb)
+   values ($1, $2, $3, $4, 'provisioning', $5, $6, $7, $8, now() + make_interval(secs => $9),
+     coalesce((select disk_mb from databases where id = $8), ${DEFAULT_DATABASE_DISK_MB})) returning id`,
 )
 
 /** Gives no row when it was given up meanwhile. */
@@ -63,9 +65,14 @@ export const patchDatabaseRow = statement<
 )
 
 /** For who changes what opens it; until the end of the transaction it is the only one. */
-export const lockDatabase = statement<Pick<DatabaseRow, 'secrets'>, [id: string]>(
+export const lockDatabase = statement<Pick<DatabaseRow, 'secrets' | 'disk_mb'>, [id: string]>(
   'lock-database',
-  `select secrets from databases where id = $1 and status = 'ready' for update`,
+  `select secrets, disk_mb from databases where id = $1 and status = 'ready' for update`,
+)
+
+export const setDatabaseDisk = statement<{ id: string }, [id: string, diskMb: number]>(
+  'set-database-disk',
+  'update databases set disk_mb = $2 where id = $1 returning id',
 )
 
 export const setDatabaseSecrets = statement<{ id: string }, [id: string, secrets: Buffer, brokerTokenSha256: Buffer]>(

@@ -1,6 +1,8 @@
 import { databaseStats, databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
+import { refuse } from '../agents/agent-failure.ts'
+import { readArchive } from '../agents/archive-calls.ts'
 import type { Control } from '../control.ts'
 import { findDatabase } from './find-database.ts'
 import { readStats } from './read-stats.ts'
@@ -24,7 +26,13 @@ export function getStats(app: FastifyInstance, control: Control): void {
       const row = await findDatabase(control, request)
       const { password } = openSecrets(control.databaseSecrets, row.secrets)
       const as = { user: databaseUser(row.id), password }
-      const stats = await withClient(clientConfig(control.fleet, row, as), readStats).catch((error: unknown) => {
+      const subject = { id: row.id, workspaceId: row.workspace_id, requestId: request.id }
+      const agent = row.agent_id === null ? undefined : control.fleet.byId(row.agent_id)
+      if (agent === undefined) throw new ApiError('agentUnreachable')
+      const archive = await readArchive(agent.client, subject).catch(refuse)
+      const stats = await withClient(clientConfig(control.fleet, row, as), (client) =>
+        readStats(client, archive),
+      ).catch((error: unknown) => {
         if (error instanceof ApiError) throw error
         throw new ApiError('agentUnreachable', { detail: (error as Error).message }, { cause: error })
       })

@@ -8,28 +8,37 @@ import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 import { presentDatabase } from './present-database.ts'
 import { patchDatabaseRow } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
+import { growDisk } from './grow-disk.ts'
 
 /** Seconds that nobody lives to see. */
 const NEVER = 2_000_000_000
 
-/** `PATCH /v1/databases/{id}`: its label, and when it sleeps. */
+/** `PATCH /v1/databases/{id}`: its label, its disk, and when it sleeps. */
 export function patchDatabase(app: FastifyInstance, control: Control): void {
   app.patch('/v1/databases/:id', {
     config: {
       credential: 'key-or-jwt',
       docs: {
-        summary: 'Change the label of a database, or when it sleeps',
+        summary: 'Change the label of a database, make its disk larger, or change when it sleeps',
         tag: 'Databases',
         body: patchDatabaseBody,
         status: 200,
         answer: database,
-        errors: ['notFound', 'sandboxNotFound', 'sandboxNotRunning', 'agentUnreachable'],
+        errors: [
+          'notFound',
+          'sandboxNotFound',
+          'sandboxNotRunning',
+          'conflict',
+          'agentUnreachable',
+          'insufficientMemory',
+        ],
       },
     },
     handler: async (request) => {
       const row = await findDatabase(control, request)
       const patch = parseBody(request, patchDatabaseBody)
       const { pool } = control.database
+      if (patch.disk_mb !== undefined) await growDisk(control, row, patch.disk_mb, request.id)
       const {
         label = row.label,
         always_on: alwaysOn = row.always_on,
@@ -42,7 +51,14 @@ export function patchDatabase(app: FastifyInstance, control: Control): void {
       }
       const [kept] = await patchDatabaseRow(pool, row.id, label, idleTimeout, alwaysOn)
       if (kept === undefined) throw new ApiError('notFound')
-      return presentDatabase(control, { ...row, label, idle_timeout_seconds: idleTimeout, always_on: alwaysOn })
+      const disk = patch.disk_mb ?? row.disk_mb
+      return presentDatabase(control, {
+        ...row,
+        label,
+        disk_mb: disk,
+        idle_timeout_seconds: idleTimeout,
+        always_on: alwaysOn,
+      })
     },
   })
 }

@@ -48,6 +48,7 @@ export function presentDatabase(control: Pick<Control, 'config' | 'databaseSecre
     password,
     cpu: row.cpu ?? 0,
     memory_mb: row.memory_mb ?? 0,
+    disk_mb: row.disk_mb,
     idle_timeout_seconds: row.idle_timeout_seconds,
     always_on: row.always_on,
     parent_id: row.parent_id,

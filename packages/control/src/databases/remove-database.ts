@@ -1,6 +1,6 @@
 import type { Remover } from '../agents/agent-or-retired.ts'
 import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
-import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import { sandboxById, sandboxesManagedBy } from '../sandboxes/sandbox-statements.ts'
 import { removeSnapshot } from '../snapshots/remove-snapshot.ts'
 import { backupsOfDatabase } from './backup-statements.ts'
 import { removeDatabaseRow } from './database-statements.ts'
@@ -13,6 +13,7 @@ export async function removeDatabase(remover: Remover, id: string, requestId: st
   const { pool } = remover.database
   const [sandbox] = await sandboxById(pool, id)
   if (sandbox !== undefined) await removeSandbox(remover, sandbox, requestId)
+  for (const proof of await sandboxesManagedBy(pool, 'proof', id)) await removeSandbox(remover, proof, requestId)
   for (const backup of await backupsOfDatabase(pool, id)) await removeSnapshot(remover, backup, requestId)
   await removeDatabaseRow(pool, id)
 }

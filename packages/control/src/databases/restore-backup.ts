@@ -7,6 +7,7 @@ import type { Branch } from './branch-database.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
 import type { DatabaseRow } from './database-row.ts'
+import { resize } from './grow-disk.ts'
 import { insertProvisioning } from './database-statements.ts'
 import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
 
@@ -48,6 +49,10 @@ export async function restoreBackup(
     })
     const { adminToken } = openSecrets(control.databaseSecrets, backup.secrets)
     const formerly = { user: databaseUser(parent.id), adminToken }
-    return finish(control, { id, workspaceId }, (made) => claimDatabase(control.fleet, made, { secrets, formerly }))
+    return finish(control, { id, workspaceId }, async (made) => {
+      await claimDatabase(control.fleet, made, { secrets, formerly })
+      // It may have grown since the backup.
+      await resize(control, made, parent.disk_mb, requestId)
+    })
   })
 }

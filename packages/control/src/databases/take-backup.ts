@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 import { makeSnapshot, type SnapshotTaker } from '../snapshots/make-snapshot.ts'
 import { removeSnapshot } from '../snapshots/remove-snapshot.ts'
+import { pruneDatabaseArchive } from './prune-archive.ts'
 import { type BackupRow, backupsOfDatabase, insertBackup, setBackupDue } from './backup-statements.ts'
 import type { DatabaseRow } from './database-row.ts'
 
@@ -17,8 +18,8 @@ export interface BackupTaker extends SnapshotTaker {
 type Backed = Pick<DatabaseRow, 'id' | 'secrets'>
 
 /**
- * A snapshot of the database's machine, with what opens it. A process that dies in between leaves a snapshot of the sandbox, which is
- * listed with the others. The oldest go beyond {@link KEPT_BACKUPS}.
+ * A snapshot of the database's machine, with what opens it. A process that dies in between leaves a snapshot that the reaper
+ * removes (`claimUnusedSnapshots`). The oldest go beyond {@link KEPT_BACKUPS}.
  * @throws ApiError as a snapshot's; 409 when credentials were reset meanwhile
  */
 export async function takeBackup(
@@ -30,7 +31,7 @@ export async function takeBackup(
   const { pool } = control.database
   const [machine] = await sandboxById(pool, database.id)
   if (machine === undefined) throw new ApiError('notFound')
-  const snapshot = await makeSnapshot(control, machine, requestId)
+  const snapshot = await makeSnapshot(control, machine, requestId, 'backup')
   const [inserted] = await insertBackup(pool, snapshot.id, database.id, origin, database.secrets)
   if (inserted === undefined) {
     await removeSnapshot(control, snapshot, requestId)
@@ -38,10 +39,10 @@ export async function takeBackup(
   }
   await setBackupDue(pool, database.id, DAY_SECONDS)
   await prune(control, database.id, requestId)
-  return { ...snapshot, origin, database_id: database.id, secrets: database.secrets }
+  return { ...snapshot, ...inserted, origin, database_id: database.id, secrets: database.secrets }
 }
 
-/** Those that cannot be removed now go with the next backup. */
+/** Those that cannot be removed now go with the next backup; and with the oldest what was archived before it. */
 async function prune(control: BackupTaker, databaseId: string, requestId: string): Promise<void> {
   const old = (await backupsOfDatabase(control.database.pool, databaseId)).slice(KEPT_BACKUPS)
   for (const row of old) {
@@ -49,8 +50,19 @@ async function prune(control: BackupTaker, databaseId: string, requestId: string
       control.log.warn({ err, req_id: requestId, backup: row.id }, 'old backup not removed'),
     )
   }
+  await pruneDatabaseArchive(control, databaseId, requestId)
 }
 
-export function presentBackup({ id, database_id, origin, size_bytes, created_at }: BackupRow): DatabaseBackup {
-  return databaseBackup.parse({ id, database_id, origin, size_bytes, created_at: created_at.toISOString() })
+export function presentBackup(row: BackupRow): DatabaseBackup {
+  const { id, database_id, origin, size_bytes, created_at, verified, verified_at, verify_error } = row
+  return databaseBackup.parse({
+    id,
+    database_id,
+    origin,
+    size_bytes,
+    created_at: created_at.toISOString(),
+    verified,
+    verified_at: verified_at?.toISOString() ?? null,
+    verify_error,
+  })
 }

@@ -51,6 +51,8 @@ describe('migrate', () => {
       '0016-app-domains',
       '0017-database-backups',
       '0019-app-instances',
+      '0020-database-archives',
+      '0021-database-disks',
       '0023-app-trees',
       '0024-app-certificates',
       '0025-app-previews',

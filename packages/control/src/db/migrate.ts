@@ -18,6 +18,8 @@ import * as gitProvider from './migrations/0015-git-provider.ts'
 import * as appDomains from './migrations/0016-app-domains.ts'
 import * as databaseBackups from './migrations/0017-database-backups.ts'
 import * as appInstances from './migrations/0019-app-instances.ts'
+import * as databaseArchives from './migrations/0020-database-archives.ts'
+import * as databaseDisks from './migrations/0021-database-disks.ts'
 import * as appTrees from './migrations/0023-app-trees.ts'
 import * as appCertificates from './migrations/0024-app-certificates.ts'
 import * as appPreviews from './migrations/0025-app-previews.ts'
@@ -42,6 +44,8 @@ const MIGRATIONS: Record<string, Migration> = {
   '0016-app-domains': appDomains,
   '0017-database-backups': databaseBackups,
   '0019-app-instances': appInstances,
+  '0020-database-archives': databaseArchives,
+  '0021-database-disks': databaseDisks,
   '0023-app-trees': appTrees,
   '0024-app-certificates': appCertificates,
   '0025-app-previews': appPreviews,

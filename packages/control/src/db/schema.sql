@@ -250,6 +250,12 @@ CREATE INDEX audit_log_age_idx ON public.audit_log USING btree (created_at);
 
 CREATE INDEX audit_log_newest_idx ON public.audit_log USING btree (workspace_id, created_at DESC, id DESC);
 
+create table "backup_proofs" (
+  id uuid not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint backup_proofs_pkey PRIMARY KEY (id)
+);
+
 create table "certificate_orders" (
   workspace_id uuid not null,
   created_at timestamp with time zone not null default now(),
@@ -284,13 +290,23 @@ create table "database_backups" (
   database_id uuid not null,
   origin text not null,
   secrets bytea not null,
+  taken_at timestamp(3) with time zone not null default now(),
+  verified text not null default 'pending'::text,
+  verified_at timestamp(3) with time zone,
+  verify_error text,
+  proof_due_at timestamp(3) with time zone not null default now(),
+  proof_lease_until timestamp(3) with time zone,
+  proof_tries integer not null default 0,
   constraint database_backups_origin_check CHECK ((origin = ANY (ARRAY['request'::text, 'daily'::text]))),
+  constraint database_backups_verified_check CHECK ((verified = ANY (ARRAY['pending'::text, 'ok'::text, 'failed'::text]))),
   constraint database_backups_database_id_fkey FOREIGN KEY (database_id) REFERENCES databases(id) ON DELETE CASCADE,
   constraint database_backups_id_fkey FOREIGN KEY (id) REFERENCES snapshots(id) ON DELETE CASCADE,
   constraint database_backups_pkey PRIMARY KEY (id)
 );
 
 CREATE INDEX database_backups_database_idx ON public.database_backups USING btree (database_id);
+
+CREATE INDEX database_backups_proof_idx ON public.database_backups USING btree (proof_due_at) WHERE (verified = 'pending'::text);
 
 create table "databases" (
   id uuid not null,
@@ -306,6 +322,7 @@ create table "databases" (
   deletion_due_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default now(),
   backup_due_at timestamp(3) with time zone not null default (now() + '1 day'::interval),
+  disk_mb integer not null default 8192,
   constraint databases_size_check CHECK ((size = ANY (ARRAY['1g'::text, '4g'::text, '16g'::text]))),
   constraint databases_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'deleting'::text]))),
   constraint databases_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
@@ -572,7 +589,7 @@ create table "sandboxes" (
   constraint sandboxes_boot_mode_check CHECK ((boot_mode = ANY (ARRAY['cold'::text, 'snapshot'::text, 'pool'::text, 'fork'::text]))),
   constraint sandboxes_check CHECK ((persistent = (expires_at IS NULL))),
   constraint sandboxes_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
-  constraint sandboxes_managed_by_check CHECK ((managed_by = ANY (ARRAY['app'::text, 'database'::text]))),
+  constraint sandboxes_managed_by_check CHECK ((managed_by = ANY (ARRAY['app'::text, 'database'::text, 'proof'::text]))),
   constraint sandboxes_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'paused'::text, 'hibernated'::text, 'failed'::text]))),
   constraint sandboxes_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint sandboxes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id),
@@ -629,7 +646,7 @@ create table "snapshots" (
   egress text not null default 'internet'::text,
   constraint snapshots_check CHECK (((status = 'ready'::text) = (size_bytes IS NOT NULL))),
   constraint snapshots_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
-  constraint snapshots_origin_check CHECK ((origin = ANY (ARRAY['user'::text, 'fork'::text]))),
+  constraint snapshots_origin_check CHECK ((origin = ANY (ARRAY['user'::text, 'fork'::text, 'backup'::text]))),
   constraint snapshots_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text]))),
   constraint snapshots_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint snapshots_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id),

@@ -1,4 +1,5 @@
 import { statement } from '../db/statement.ts'
+import { SEEN } from '../sandboxes/sandbox-statements.ts'
 
 /** What a workspace has. */
 export interface Holdings {
@@ -13,7 +14,7 @@ export const holdingsOf = statement<Holdings, [workspaceId: string]>(
   'holdings-of',
   `select held.*, recent.created_last_hour from
      (select count(*) as active, coalesce(sum(cpu), 0) as cpu, coalesce(sum(memory_mb), 0) as memory_mib
-      from sandboxes where workspace_id = $1 and status <> 'failed') held,
+      from sandboxes where workspace_id = $1 and status <> 'failed' and ${SEEN}) held,
      (select count(*) as created_last_hour from sandbox_creates
       where workspace_id = $1 and created_at > now() - interval '1 hour') recent`,
 )

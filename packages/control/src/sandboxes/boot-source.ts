@@ -18,15 +18,31 @@ export interface BootSource {
   readonly nodes: readonly [Candidate, ...Candidate[]]
 }
 
-/** @throws ApiError 400, 404, 502 */
+interface Wanted {
+  readonly name: string
+  readonly text: string
+  readonly egress: Egress | undefined
+  readonly isManaged: boolean
+}
+
+/**
+ * @param isManaged for a feature's own sandbox, which may be of a backup
+ * @throws ApiError 400, 404, 502
+ */
 export async function bootSource(
   control: Control,
   workspaceId: WorkspaceId,
   { template: name, from_snapshot: snapshot, volumes: wanted = [], network }: CreateSandboxBody,
+  isManaged = false,
 ): Promise<BootSource> {
   const { agentId, attachments: volumes } = await findAttachments(control, workspaceId, wanted)
   if (snapshot !== undefined) {
-    const source = await snapshotSource(control, workspaceId, name, snapshot, network?.egress)
+    const source = await snapshotSource(control, workspaceId, {
+      name,
+      text: snapshot,
+      egress: network?.egress,
+      isManaged,
+    })
     if (agentId !== null && source.nodes[0].info.agent_id !== agentId) {
       throw new ApiError('conflict', { detail: 'the snapshot and the volumes are not on the same host' })
     }
@@ -51,11 +67,9 @@ function nodesOf({ fleet }: Control, { name, built }: TemplateSize): Candidate[]
 async function snapshotSource(
   { database, fleet }: Control,
   workspaceId: WorkspaceId,
-  template: string,
-  text: string,
-  egress: Egress | undefined,
+  { name: template, text, egress, isManaged }: Wanted,
 ): Promise<BootSource> {
-  const row = await findSnapshot(database, workspaceId, text)
+  const row = await findSnapshot(database, workspaceId, text, isManaged)
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${text}` })
   if (row.template !== template) {
     throw new ApiError('invalidField', { error: `template must be ${row.template}, the template of the snapshot` })

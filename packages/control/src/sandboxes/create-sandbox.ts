@@ -4,6 +4,7 @@ import { type CreateSandboxBody, DEFAULT_IDLE_TIMEOUT_SECONDS, DEFAULT_TTL_SECON
 import { refusalOf } from '../agents/agent-failure.ts'
 import type { CreateOutcome } from '../agents/create-outcome.ts'
 import type { Control } from '../control.ts'
+import type { Queryable } from '../db/statement.ts'
 import { admitSandboxes } from '../limits/admit-sandboxes.ts'
 import type { Candidate } from '../scheduler/candidates.ts'
 import { place } from '../scheduler/place.ts'
@@ -22,6 +23,8 @@ export interface CreateRequest {
   readonly manager?: Manager
   /** Instead of what the body names. */
   readonly source?: BootSource
+  /** The disk of its snapshot alone, booted as after a power cut. */
+  readonly withoutMemory?: boolean
 }
 
 /**
@@ -31,10 +34,10 @@ export interface CreateRequest {
  */
 export async function createSandbox(control: Control, request: CreateRequest): Promise<SandboxRow> {
   const { id, workspaceId, body, manager } = request
-  const source = request.source ?? (await bootSource(control, workspaceId, body))
+  const source = request.source ?? (await bootSource(control, workspaceId, body, manager !== undefined))
   const { template, nodes } = source
   const wanted = { ids: [id], cpu: template.cpu, memoryMib: template.memory_mb }
-  await admitSandboxes(control, workspaceId, wanted, (on) =>
+  const insert = (on: Queryable) =>
     insertCreating(
       on,
       id,
@@ -53,8 +56,9 @@ export async function createSandbox(control: Control, request: CreateRequest): P
       JSON.stringify(body.volumes?.map(({ name, read_only = false }) => ({ name, read_only })) ?? []),
       manager?.by ?? null,
       manager?.id ?? null,
-    ),
-  )
+    )
+  // What nobody sees is no part of what a workspace may have.
+  await (manager?.by === 'proof' ? insert(control.database.pool) : admitSandboxes(control, workspaceId, wanted, insert))
   const { agentId, sandbox } = await place(nodes, template.memory_mb, (node) =>
     askNode(control, request, id, source, node),
   ).catch(async (error: unknown) => {
@@ -66,7 +70,7 @@ export async function createSandbox(control: Control, request: CreateRequest): P
 
 async function askNode(
   control: Control,
-  { workspaceId, requestId, body }: CreateRequest,
+  { workspaceId, requestId, body, withoutMemory = false }: CreateRequest,
   id: SandboxId,
   { template: source, snapshotId, egress, volumes, nodes }: BootSource,
   node: Candidate,
@@ -83,6 +87,7 @@ async function askNode(
       template: source.built?.id ?? body.template,
       env,
       ...(snapshotId !== null && { snapshot_id: snapshotId }),
+      ...(withoutMemory && { without_memory: true }),
       ...(volumes.length > 0 && { volumes: [...volumes] }),
       persistent,
       idle_timeout_seconds,

@@ -1,6 +1,7 @@
 import type { SandboxListQuery } from '@offshoot/contract/sandbox-list'
 import { type Kysely, sql } from 'kysely'
 import { pageConditions } from '../http/page-of.ts'
+import { SEEN } from './sandbox-statements.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
 /** One page, newest first. Asks for one row more than it holds, which tells whether there is a next one. */
@@ -9,7 +10,7 @@ export async function listSandboxes(
   workspaceId: string,
   query: SandboxListQuery,
 ): Promise<readonly SandboxRow[]> {
-  const conditions = [sql`workspace_id = ${workspaceId}`]
+  const conditions = [sql`workspace_id = ${workspaceId}`, sql.raw(SEEN)]
   if (query.template !== undefined) conditions.push(sql`template = ${query.template}`)
   if (query.status !== undefined) conditions.push(sql`status = ${query.status}`)
   if (Object.keys(query.metadata).length > 0) conditions.push(sql`metadata @> ${JSON.stringify(query.metadata)}::jsonb`)

@@ -3,7 +3,8 @@ import type { BootMode, Egress, Sandbox, SandboxStatus } from '@offshoot/contrac
 
 /** The feature, and the one of its resources, that a sandbox belongs to: nobody deletes it by itself. */
 export interface Manager {
-  readonly by: 'app' | 'database'
+  /** `proof`: of a backup, which nobody sees. */
+  readonly by: 'app' | 'database' | 'proof'
   readonly id: string
 }
 
@@ -30,7 +31,7 @@ export interface SandboxRow {
   readonly from_snapshot: string | null
   readonly parent_id: string | null
   readonly fork_tree_id: string | null
-  readonly managed_by: 'app' | 'database' | null
+  readonly managed_by: Manager['by'] | null
   readonly egress: Egress
   /** Number, in its agent's log, of the last record that changed this row. */
   readonly last_event_seq: number
@@ -91,7 +92,7 @@ export function presentSandbox(row: SandboxRow): Sandbox {
     parent_id: row.parent_id,
     fork_tree_id: row.fork_tree_id,
     volumes: row.volumes,
-    managed_by: row.managed_by,
+    managed_by: row.managed_by === 'proof' ? 'database' : row.managed_by,
     network: { egress: row.egress },
   }
 }

@@ -2,12 +2,15 @@ import type { Egress } from '@offshoot/contract/sandbox'
 import { REMOVABLE } from '../agents/removable.ts'
 import { statement } from '../db/statement.ts'
 import { TOLD_AGAIN } from '../db/told-again.ts'
-import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
+import { type Manager, sandboxColumns, type SandboxRow } from './sandbox-row.ts'
+
+/** Those in which backups are tried are nobody's to see, nor to count. */
+export const SEEN = `managed_by is distinct from 'proof'`
 
 /** The one way a request reaches a sandbox by id when its credential is not an API key: id and workspace, never id alone. */
 export const sandboxOfWorkspace = statement<SandboxRow, [id: string, workspaceId: string]>(
   'sandbox-of-workspace',
-  `select ${sandboxColumns()} from sandboxes where id = $1 and workspace_id = $2`,
+  `select ${sandboxColumns()} from sandboxes where id = $1 and workspace_id = $2 and ${SEEN}`,
 )
 
 /**
@@ -16,7 +19,7 @@ export const sandboxOfWorkspace = statement<SandboxRow, [id: string, workspaceId
  */
 export const sandboxesOfWorkspaces = statement<SandboxRow, [ids: readonly string[], workspaceIds: readonly string[]]>(
   'sandboxes-of-workspaces',
-  `select ${sandboxColumns()} from sandboxes where id = any($1) and workspace_id = any($2)`,
+  `select ${sandboxColumns()} from sandboxes where id = any($1) and workspace_id = any($2) and ${SEEN}`,
 )
 
 /** `ttl_seconds` counts from now, the sandbox's creation; a persistent one does not expire. */
@@ -38,7 +41,7 @@ export const insertCreating = statement<
     egress: Egress,
     /** JSON: `[{name, read_only}]` */
     volumes: string,
-    managedBy: 'app' | 'database' | null,
+    managedBy: Manager['by'] | null,
     /** Of that feature. */
     managedId: string | null,
   ]
@@ -52,7 +55,7 @@ export const insertCreating = statement<
 )
 
 /** Of an app or a database. */
-export const sandboxesManagedBy = statement<SandboxRow, [managedBy: 'app' | 'database', managedId: string]>(
+export const sandboxesManagedBy = statement<SandboxRow, [managedBy: Manager['by'], managedId: string]>(
   'sandboxes-managed-by',
   `select ${sandboxColumns()} from sandboxes where managed_by = $1 and managed_id = $2`,
 )
@@ -122,7 +125,7 @@ export const claimExpired = statement<SandboxRow, [limit: number, agents: readon
   'claim-expired',
   `with due as materialized (
      select id as due_id from sandboxes
-     where managed_by is null and ${REMOVABLE}
+     where (managed_by is null or managed_by = 'proof') and ${REMOVABLE}
        and (deletion_due_at <= now()
          or (deletion_due_at is null and expires_at <= now() and status <> 'creating' and credit_paused_at is null))
      order by coalesce(deletion_due_at, expires_at) limit $1 for update skip locked

@@ -1,15 +1,17 @@
 import { parseSnapshotId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { Database } from '../db/database.ts'
 import type { SnapshotRow } from './snapshot-row.ts'
-import { snapshotOfWorkspace } from './snapshot-statements.ts'
+import { anySnapshotOfWorkspace, snapshotOfWorkspace } from './snapshot-statements.ts'
 
-/** `undefined` for an unknown id, a malformed one and another workspace's alike. */
+/** @param isManaged of a backup too. `undefined` for an unknown id, a malformed one and another workspace's alike. */
 export async function findSnapshot(
   { pool }: Database,
   workspaceId: WorkspaceId,
   text: string,
+  isManaged = false,
 ): Promise<SnapshotRow | undefined> {
   const id = parseSnapshotId(text)
-  const [row] = id === null ? [] : await snapshotOfWorkspace(pool, id, workspaceId)
+  const [row] =
+    id === null ? [] : await (isManaged ? anySnapshotOfWorkspace : snapshotOfWorkspace)(pool, id, workspaceId)
   return row
 }

@@ -15,11 +15,16 @@ export interface SnapshotTaker extends Remover {
 }
 
 /** The row is there before the agent is asked. A process that dies in between leaves one that reconciliation settles. */
-export async function makeSnapshot(control: SnapshotTaker, row: SandboxRow, requestId: string): Promise<SnapshotRow> {
+export async function makeSnapshot(
+  control: SnapshotTaker,
+  row: SandboxRow,
+  requestId: string,
+  origin: 'user' | 'backup' = 'user',
+): Promise<SnapshotRow> {
   const agent = liveAgent(control, row)
   const { pool } = control.database
   const id = randomUUID()
-  const [inserted] = await insertCreatingSnapshot(pool, id, row.id, control.lock.number)
+  const [inserted] = await insertCreatingSnapshot(pool, id, row.id, control.lock.number, origin)
   if (inserted === undefined) throw new ApiError('sandboxNotFound')
   const made = await takeSnapshot(agent, subjectOf(row, requestId), id).catch(async (error: unknown) => {
     await removeCreatingSnapshot(pool, id)

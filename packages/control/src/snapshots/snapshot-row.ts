@@ -12,7 +12,7 @@ export interface SnapshotRow {
   readonly cpu: number
   readonly memory_mb: number
   readonly size_bytes: number
-  readonly origin: 'user' | 'fork'
+  readonly origin: 'user' | 'fork' | 'backup'
   /** Of the sandbox that it was taken from. */
   readonly egress: Egress
   readonly created_at: Date
@@ -23,7 +23,7 @@ export const SNAPSHOT_COLUMNS =
   'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, egress, created_at'
 
 /** What callers see of a row. */
-export function presentSnapshot(row: SnapshotRow): Snapshot {
+export function presentSnapshot({ origin, ...row }: SnapshotRow): Snapshot {
   return {
     id: row.id,
     sandbox_id: row.sandbox_id,
@@ -31,7 +31,8 @@ export function presentSnapshot(row: SnapshotRow): Snapshot {
     cpu: row.cpu,
     memory_mb: row.memory_mb,
     size_bytes: row.size_bytes,
-    origin: row.origin,
+    // A backup's is shown nowhere.
+    origin: origin === 'fork' ? 'fork' : 'user',
     created_at: row.created_at.toISOString(),
   }
 }

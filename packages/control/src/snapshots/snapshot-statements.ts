@@ -4,10 +4,13 @@ import { statement } from '../db/statement.ts'
 import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
 
 /** Gives no row when the sandbox is gone. */
-export const insertCreatingSnapshot = statement<{ id: string }, [id: string, sandboxId: string, creator: number]>(
+export const insertCreatingSnapshot = statement<
+  { id: string },
+  [id: string, sandboxId: string, creator: number, origin: 'user' | 'backup']
+>(
   'insert-creating-snapshot',
   `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, origin, status)
-   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, 'user', 'creating' from sandboxes where id = $2
+   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, $4, 'creating' from sandboxes where id = $2
    returning id`,
 )
 
@@ -23,9 +26,16 @@ export const removeCreatingSnapshot = statement<{ id: string }, [id: string]>(
   `delete from snapshots where id = $1 and status = 'creating' returning id`,
 )
 
-/** The one way a request reaches a snapshot: id and workspace, never id alone. */
+/** The one way a request reaches a snapshot: id and workspace, never id alone. Backups are their databases' own. */
 export const snapshotOfWorkspace = statement<SnapshotRow, [id: string, workspaceId: string]>(
   'snapshot-of-workspace',
+  `select ${SNAPSHOT_COLUMNS} from snapshots
+   where id = $1 and workspace_id = $2 and status = 'ready' and deletion_due_at is null and origin <> 'backup'`,
+)
+
+/** What a feature makes its sandboxes of. */
+export const anySnapshotOfWorkspace = statement<SnapshotRow, [id: string, workspaceId: string]>(
+  'any-snapshot-of-workspace',
   `select ${SNAPSHOT_COLUMNS} from snapshots
    where id = $1 and workspace_id = $2 and status = 'ready' and deletion_due_at is null`,
 )
@@ -36,7 +46,7 @@ export const removeSnapshotRow = statement<{ id: string }, [id: string]>(
 )
 
 /**
- * Claims, for `leaseSeconds`, fork snapshots that no sandbox was made from any more.
+ * Claims, for `leaseSeconds`, fork snapshots that no sandbox was made from any more, and those that were to become backups.
  *
  * @param agents those that can be reached
  */
@@ -47,9 +57,11 @@ export const claimUnusedSnapshots = statement<
   'claim-unused-snapshots',
   `with unused as materialized (
      select s.id as unused_id from snapshots s
-     where s.origin = 'fork' and s.status = 'ready' and ${REMOVABLE}
+     where s.status = 'ready' and ${REMOVABLE}
        and (s.deletion_due_at is null or s.deletion_due_at <= now())
-       and not exists (select from sandboxes where from_snapshot = s.id::text)
+       and (s.origin = 'fork' and not exists (select from sandboxes where from_snapshot = s.id::text)
+         or s.origin = 'backup' and s.created_at < now() - interval '10 minutes'
+           and not exists (select from database_backups b where b.id = s.id))
      order by s.created_at limit $1 for update skip locked
    )
    update snapshots set deletion_due_at = now() + make_interval(secs => $3)

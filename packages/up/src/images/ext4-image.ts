@@ -5,6 +5,8 @@ import { runCommand } from '../run-command.ts'
 import type { OwnerOfPath, RootFolder } from './root-folder.ts'
 
 const SMALL_DISK_MIB = 512
+/** Of 4096 bytes. */
+const BLOCKS_PER_MIB = 256
 
 /**
  * Makes a sparse raw ext4 image of a folder.
@@ -12,12 +14,21 @@ const SMALL_DISK_MIB = 512
  * The options suit a disk that is cloned, and killed at any moment: a journal, so that a guest ended with -9 comes back, but the smallest
  * that ext4 takes or nearly; tables marked as zeroed (the file is sparse, it reads as zeros), so that no guest starts writing them in the
  * background; nothing reserved for root, who is the user here.
+ *
+ * @param size MiB of the file system, and of the device that it may grow to
  */
-export async function makeExt4(root: RootFolder, image: string, diskMib: number, deadline: Deadline): Promise<void> {
+export async function makeExt4(
+  root: RootFolder,
+  image: string,
+  { diskMib, deviceMib }: { readonly diskMib: number; readonly deviceMib?: number | undefined },
+  deadline: Deadline,
+): Promise<void> {
   const journalMib = diskMib < SMALL_DISK_MIB ? 4 : 16
   const format = `-q -t ext4 -L root -m 0 -b 4096 -J size=${journalMib}`
   const zeroed = '-E assume_storage_prezeroed=1,lazy_itable_init=0,lazy_journal_init=0,root_owner=0:0'
-  const args = [...format.split(' '), ...zeroed.split(' '), '-d', root.path, image, `${diskMib}M`]
+  // Room to grow to the device and no further: one step of growing takes what is set aside for that through the journal, which is small.
+  const growth = deviceMib === undefined ? '' : `,resize=${deviceMib * BLOCKS_PER_MIB}`
+  const args = [...format.split(' '), ...`${zeroed}${growth}`.split(' '), '-d', root.path, image, `${diskMib}M`]
   await runCommand('mke2fs', args, { deadline })
   if (root.owners !== 'as-is') await setOwners(root.path, root.owners, image, deadline)
 }

@@ -47,8 +47,9 @@ async function build(recipe: Recipe, recipeFolder: string, work: StepWork, outpu
   work.report('writing the file system')
   await mkdir(output, { recursive: true })
   const image = join(output, 'rootfs.ext4')
-  await makeExt4(root, image, recipe.disk_mb, work.deadline)
-  if (recipe.made_of === 'debian' && recipe.device_mb !== undefined) await truncate(image, recipe.device_mb * 1024 ** 2)
+  const deviceMib = recipe.made_of === 'debian' ? recipe.device_mb : undefined
+  await makeExt4(root, image, { diskMib: recipe.disk_mb, deviceMib }, work.deadline)
+  if (deviceMib !== undefined) await truncate(image, deviceMib * 1024 ** 2)
   await chmod(image, 0o444) // guests' overlays stand on it: whoever would write it breaks them
   await rm(root.path, { recursive: true, force: true })
   await writeFile(join(output, 'template.json'), `${JSON.stringify(describe(recipe, version, root), null, 2)}\n`)

@@ -1,0 +1,10 @@
+import { type Kysely, sql } from 'kysely'
+
+const STATEMENTS = [
+  // MiB of a database's file system, as it was last asked for.
+  'alter table databases add column disk_mb integer not null default 8192',
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
+}

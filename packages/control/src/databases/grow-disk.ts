@@ -1,10 +1,9 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { Deadline } from '@offshoot/kit/deadline'
 import type { Control } from '../control.ts'
 import { transaction } from '../db/transaction.ts'
-import { GuestShell } from '../deploying/guest-shell.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { lockDatabase, setDatabaseDisk } from './database-statements.ts'
+import { runInDatabase } from './run-in-database.ts'
 
 /** Milliseconds for a file system to be grown in a machine that may have to be woken. */
 const GROW_MS = 90_000
@@ -27,11 +26,8 @@ export async function growDisk(control: Control, row: DatabaseRow, diskMb: numbe
 
 /** Also of one that is not ready yet. */
 export async function resize({ fleet, log }: Control, row: DatabaseRow, diskMb: number, requestId: string) {
-  const agent = row.agent_id === null ? undefined : fleet.byId(row.agent_id)
-  if (agent === undefined) throw new ApiError('agentUnreachable')
-  const shell = new GuestShell(agent.client, row.id, row.workspace_id, requestId)
-  const deadline = Deadline.after(GROW_MS, `growing ${row.id}`)
-  const { exitCode, stderr } = await shell.run({ cmd: `resize2fs /dev/vda ${diskMb}M` }, deadline)
+  const options = { timeoutMs: GROW_MS, requestId }
+  const { exitCode, stderr } = await runInDatabase(fleet, row, `resize2fs /dev/vda ${diskMb}M`, options)
   if (exitCode === 0) return
   log.warn({ req_id: requestId, database: row.id, stderr: stderr.slice(-2000) }, 'disk not grown')
   throw new ApiError('conflict', { detail: 'the file system could not be grown' })

@@ -1,9 +1,7 @@
 import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
-import { Deadline } from '@offshoot/kit/deadline'
 import { feedFromArchive } from '../agents/archive-calls.ts'
 import type { Control } from '../control.ts'
-import { GuestShell } from '../deploying/guest-shell.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { backupBefore, oldestBackup } from './backup-statements.ts'
 import type { Branch } from './branch-database.ts'
@@ -13,6 +11,7 @@ import type { DatabaseRow } from './database-row.ts'
 import { insertProvisioning } from './database-statements.ts'
 import { resize } from './grow-disk.ts'
 import { finishSegment } from './finish-segment.ts'
+import { runInDatabase } from './run-in-database.ts'
 import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
 
 /** Milliseconds to read through a day of what was written. */
@@ -97,9 +96,8 @@ async function recover({ fleet, log }: Control, made: DatabaseRow, from: string,
     if (!over.signal.aborted) log.warn({ req_id: requestId, database: made.id, err }, 'archive not read to its end')
   })
   try {
-    const shell = new GuestShell(agent.client, made.id, made.workspace_id, requestId)
-    const deadline = Deadline.after(RECOVER_MS, `recovery of ${made.id}`)
-    const { exitCode, stderr } = await shell.run({ cmd: `${RECOVER} '${postgresTime(time)}'` }, deadline)
+    const options = { timeoutMs: RECOVER_MS, requestId }
+    const { exitCode, stderr } = await runInDatabase(fleet, made, `${RECOVER} '${postgresTime(time)}'`, options)
     if (exitCode === 0) return
     log.warn({ req_id: requestId, database: made.id, stderr: stderr.slice(-2000) }, 'recovery failed')
     throw new ApiError('conflict', { detail: reasonOf(stderr) })

@@ -321,7 +321,7 @@ create table "databases" (
   parent_id uuid,
   deletion_due_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default now(),
-  backup_due_at timestamp(3) with time zone not null default (now() + '1 day'::interval),
+  backup_due_at timestamp(3) with time zone not null default (now() + '00:10:00'::interval),
   disk_mb integer not null default 8192,
   constraint databases_size_check CHECK ((size = ANY (ARRAY['1g'::text, '4g'::text, '16g'::text]))),
   constraint databases_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'deleting'::text]))),

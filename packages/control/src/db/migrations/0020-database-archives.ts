@@ -19,6 +19,8 @@ const STATEMENTS = [
      add column proof_lease_until timestamptz(3),
      add column proof_tries integer not null default 0`,
   `create index database_backups_proof_idx on database_backups (proof_due_at) where verified = 'pending'`,
+  // The first soon after the beginning: nothing from before it can be restored.
+  `alter table databases alter column backup_due_at set default now() + interval '10 minutes'`,
   // Ids of sandboxes of proofs, longer than their rows: what agents tell of them is nobody's event, and costs nobody anything.
   `create table backup_proofs (
     id uuid primary key,

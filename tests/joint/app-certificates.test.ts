@@ -211,4 +211,16 @@ describe('certificates of domains', () => {
       expect(world.parts.acme.ordered.filter(([name]) => name === domain)).toHaveLength(step === 'orders' ? 2 : 1)
     }
   })
+
+  it('are served on while control is away, and what is asked of it then is for the app', async () => {
+    const { api, edge } = world.parts
+    const domain = 'www.example.com'
+    expect(await world.isTrusted(domain)).toBe(true)
+    await api.stop()
+    expect(await world.isTrusted(domain)).toBe(true)
+    const { body } = await edge.ask(1, '/.well-known/acme-challenge/abcdefghijklmnopqrstuv', {
+      headers: { host: domain },
+    })
+    expect(body).toContain('No code deployed yet')
+  })
 })

@@ -1,0 +1,25 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { Deadline } from '@offshoot/kit/deadline'
+import { refusalOf } from '../agents/agent-failure.ts'
+import type { Fleet } from '../agents/fleet.ts'
+import { DeployFailure } from '../deploying/deploy-failure.ts'
+import { GuestShell, type Ran } from '../deploying/guest-shell.ts'
+import type { Reached } from './tunnel.ts'
+
+/**
+ * Runs a shell command of ours, as root, in the machine of a database.
+ * @throws ApiError 502 when agent or machine end meanwhile, and as the agent says
+ */
+export async function runInDatabase(
+  fleet: Fleet,
+  { id, workspace_id: workspaceId, agent_id: agentId }: Reached,
+  cmd: string,
+  { timeoutMs, requestId }: { readonly timeoutMs: number; readonly requestId: string },
+): Promise<Ran> {
+  const agent = agentId === null ? undefined : fleet.byId(agentId)
+  if (agent === undefined) throw new ApiError('agentUnreachable')
+  const shell = new GuestShell(agent.client, id, workspaceId, requestId)
+  return shell.run({ cmd }, Deadline.after(timeoutMs, `command in ${id}`)).catch((error: unknown) => {
+    throw error instanceof DeployFailure ? new ApiError('agentUnreachable', {}, { cause: error }) : refusalOf(error)
+  })
+}

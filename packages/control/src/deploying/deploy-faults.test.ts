@@ -154,7 +154,7 @@ describe('a deploy', () => {
   it.each<readonly [string, (id: string) => Promise<Handled | undefined>, string]>([
     [
       'has no memory for it',
-      async () => ({ status: 507, body: { error: 'x' } }),
+      async () => ({ status: 507, body: { error: 'insufficient host memory for sandbox' } }),
       'insufficient host memory for sandbox',
     ],
     [

@@ -23,8 +23,12 @@ function neededPackages(): readonly string[] {
 }
 
 /** @throws {SetupFailure} when packages are missing and may not or cannot be installed */
-export async function ensureDebianPackages(isYes: boolean, cancelled: AbortSignal): Promise<void> {
-  const missing = missingPackages(await installedStates(cancelled), neededPackages())
+export async function ensureDebianPackages(
+  isYes: boolean,
+  cancelled: AbortSignal,
+  needed = neededPackages(),
+): Promise<void> {
+  const missing = missingPackages(await installedStates(cancelled), needed)
   if (missing.length === 0) return
   const list = missing.join(' ')
   if (!(await isInstallAllowed(list, isYes, cancelled)))

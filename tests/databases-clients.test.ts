@@ -1,0 +1,192 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { neon, neonConfig } from '@neondatabase/serverless'
+import { ensureDebianPackages } from '@offshoot/up/host/debian-packages'
+import { sql } from 'drizzle-orm'
+import { drizzle as drizzleHttp } from 'drizzle-orm/neon-http'
+import { drizzle } from 'drizzle-orm/node-postgres'
+import { migrate } from 'drizzle-orm/node-postgres/migrator'
+import { integer, pgTable, text as textColumn } from 'drizzle-orm/pg-core'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connected, type Database, options, value } from './setup/database.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
+
+const run = promisify(execFile)
+/** MiB that are copied in and out; 1024 was tried by hand. */
+const COPY_MIB = Number(process.env['OFFSHOOT_COPY_MIB'] ?? 4)
+const COPY_MS = 60_000 + COPY_MIB * 1_000
+
+let offshoot: Offshoot
+let database: Database
+let folder: string
+
+beforeAll(async () => {
+  await ensureDebianPackages(true, new AbortController().signal, ['postgresql-client', 'python3', 'python3-psycopg2'])
+  folder = await mkdtemp(join(tmpdir(), 'offshoot-clients-'))
+  offshoot = await Offshoot.start('databases-clients', { templates: ['postgres-16'] })
+  const { status, text: answer, body } = await offshoot.request('POST', '/v1/databases', { body: {} })
+  if (status !== 201) throw new Error(answer)
+  database = body as Database
+})
+afterAll(async () => {
+  await offshoot?.destroy()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** As anybody calls it: with the address that the API gave, and nothing else. */
+const psql = async (commands: readonly string[], url = database.connection_url) =>
+  (
+    await run('psql', [url, '-XAtq', '-v', 'ON_ERROR_STOP=1', ...commands.flatMap((each) => ['-c', each])])
+  ).stdout.trim()
+
+/** Only to who has a certificate that some authority of the file vouches for. */
+const strict = (file: string) =>
+  `${database.connection_url.replace('require', 'verify-full')}&sslrootcert=${encodeURIComponent(file)}`
+
+const refused = (url: string) => psql(['select 1'], url).then(String, (error: { stderr: string }) => error.stderr)
+
+describe('psql', () => {
+  it('connects, and prints why it may not', async () => {
+    expect(await psql(['select current_database()'])).toBe('app')
+    const { connection_url: url, password, username } = database
+    for (const [wrong, said] of [
+      [url.replace('require', 'disable'), 'FATAL:  connection is not encrypted\nHINT:  Connect with sslmode=require.'],
+      [url.replace(password, 'wrong'), `FATAL:  password authentication failed for user "${username}"`],
+      [url.replace('/app?', '/other?'), 'FATAL:  database "other" does not exist'],
+      [url.replace(username, `db_${'0'.repeat(32)}`), 'FATAL:  database does not exist'],
+      [url.replace(username, 'postgres'), 'FATAL:  no database for user "postgres"'],
+    ] as const)
+      expect(await refused(wrong)).toContain(said)
+  })
+
+  it('is sure whom it speaks to, with the certificate of the authority', async () => {
+    const authority = join(offshoot.dataDir, 'edge/authority.pem')
+    expect(await psql(['select 1'], strict(authority))).toBe('1')
+    expect(await refused(strict('/etc/ssl/certs/ca-certificates.crt'))).toContain('certificate verify failed')
+  })
+
+  it('ends a statement by ctrl-c', async () => {
+    const child = spawn('psql', [database.connection_url, '-XAtqc', "select 'ctrl-c', pg_sleep(60)"])
+    const said = text(child.stderr)
+    await until('the statement to run', async () => {
+      const running = `select count(*)::int from pg_stat_activity where query like 'select ''ctrl-c''%' and state = 'active'`
+      return (await value(database.connection_url, running)) === 1
+    })
+    child.kill('SIGINT')
+    await once(child, 'close')
+    expect(await said).toContain('canceling statement due to user request')
+  })
+
+  it(
+    'copies out and in what it was, and large objects',
+    async () => {
+      const file = join(folder, 'rows')
+      const rows = COPY_MIB * 1024
+      await psql([`create table rows as select n, repeat(md5(n::text), 32) as t from generate_series(1, ${rows}) n`])
+      await psql([`\\copy rows to '${file}'`])
+      expect((await stat(file)).size).toBeGreaterThan(rows * 1024)
+      await psql(['create table again (like rows)', `\\copy again from '${file}'`])
+      expect(
+        await psql(['select count(*) from (table rows except table again) gone', 'select count(*) from again']),
+      ).toBe(`0\n${rows}`)
+      const [, loid] =
+        /(\d+)$/.exec(await psql([`\\lo_import '${file}'`, 'select max(oid) from pg_largeobject_metadata'])) ?? []
+      await psql([`\\lo_export ${loid} '${file}.out'`])
+      await run('cmp', [file, `${file}.out`])
+    },
+    COPY_MS,
+  )
+})
+
+describe('node-postgres', () => {
+  it('prepares statements, streams nothing it was not asked for, and hears of notifications', async () => {
+    await connected(database.connection_url, async (client) => {
+      for (const n of [1, 2, 3]) {
+        const { rows } = await client.query({ name: 'double', text: 'select $1::int * 2 as n', values: [n] })
+        expect(rows).toEqual([{ n: n * 2 }])
+      }
+      expect((await client.query('select count(*)::int as n from pg_prepared_statements')).rows).toEqual([{ n: 1 }])
+      await client.query('listen news')
+      const heard = new Promise((resolve) => client.once('notification', ({ payload }) => resolve(payload)))
+      await value(database.connection_url, `select pg_notify('news', 'good')`)
+      expect(await heard).toBe('good')
+    })
+  })
+
+  it('is told when there are too many, and those that are there go on', async () => {
+    await value(database.connection_url, `create role few login password 'few' connection limit 2; select 1`).catch(
+      () => 0,
+    )
+    const { username, password } = database
+    const url = database.connection_url.replace(`${username}:${password}`, `few.${username}:few`)
+    const clients = [new pg.Client(options(url)), new pg.Client(options(url))]
+    for (const client of clients) await client.connect()
+    expect(await connected(url, async () => null).catch((error: pg.DatabaseError) => error.code)).toBe('53300')
+    for (const client of clients) {
+      expect((await client.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+      await client.end()
+    }
+  })
+})
+
+it('drizzle migrates, twice without harm, and asks over a connection and over HTTP', async () => {
+  const notes = pgTable('notes', { id: integer().primaryKey(), body: textColumn().notNull() })
+  await mkdir(join(folder, 'drizzle/meta'), { recursive: true })
+  const entries = [{ idx: 0, version: '7', when: 1_700_000_000_000, tag: '0000_notes', breakpoints: true }]
+  await writeFile(
+    join(folder, 'drizzle/meta/_journal.json'),
+    JSON.stringify({ version: '7', dialect: 'postgresql', entries }),
+  )
+  const migration = `create table notes (id integer primary key, body text not null);\n--> statement-breakpoint\ncreate index on notes (body);`
+  await writeFile(join(folder, 'drizzle/0000_notes.sql'), migration)
+  const pool = new pg.Pool(options(database.connection_url))
+  try {
+    const db = drizzle({ client: pool })
+    for (let round = 0; round < 2; round++) await migrate(db, { migrationsFolder: join(folder, 'drizzle') })
+    await db.transaction(async (tx) =>
+      tx.insert(notes).values([
+        { id: 1, body: 'one' },
+        { id: 2, body: 'two' },
+      ]),
+    )
+    neonConfig.fetchEndpoint = `${database.broker_url}/sql`
+    const http = drizzleHttp({ client: neon(database.connection_url, { authToken: database.broker_token }) })
+    expect(await http.select().from(notes).orderBy(notes.id)).toEqual([
+      { id: 1, body: 'one' },
+      { id: 2, body: 'two' },
+    ])
+    await http.batch([http.insert(notes).values({ id: 3, body: 'three' }), http.delete(notes).where(sql`id = 1`)])
+    expect(await db.$count(notes)).toBe(2)
+  } finally {
+    await pool.end()
+  }
+})
+
+const PYTHON = `
+import sys, psycopg2, psycopg2.extras, io
+with psycopg2.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
+    cursor.execute('create table p (id int primary key, j jsonb, b bytea, t timestamptz, a int[])')
+    cursor.execute('insert into p values (%s, %s, %s, %s, %s)', (1, psycopg2.extras.Json({'x': [1]}), b'\\x00\\xff', '2026-01-02T03:04:05Z', [1, None]))
+    cursor.copy_expert('copy p (id) from stdin', io.StringIO('2\\n3\\n'))
+    cursor.execute('select j, b, t, a from p where id = 1')
+    j, b, t, a = cursor.fetchone()
+    assert (j, bytes(b), t.isoformat(), a) == ({'x': [1]}, b'\\x00\\xff', '2026-01-02T03:04:05+00:00', [1, None]), (j, bytes(b), t, a)
+    with connection.cursor('named') as named:
+        named.execute('select id from p order by id')
+        print([row[0] for row in named], connection.lobject(0, 'wb').write(b'large'))
+try:
+    with connection: connection.cursor().execute('insert into p (id) values (1)')
+except psycopg2.errors.UniqueViolation as error: print(error.diag.constraint_name)
+`
+
+it("Python's psycopg2 writes, copies, reads by a cursor, and hears of what it may not", async () => {
+  const { stdout } = await run('/usr/bin/python3', ['-c', PYTHON, database.connection_url])
+  expect(stdout).toBe('[1, 2, 3] 5\np_pkey\n')
+})

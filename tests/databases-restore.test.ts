@@ -150,7 +150,7 @@ describe('a database', () => {
     expect(new Set(events.map(({ sandbox_id: id }) => id)).size).toBe(databases)
   })
 
-  it('with a full disk refuses writes, and is read', async () => {
+  it('with a full disk refuses writes, and takes them again when its disk has grown', async () => {
     const fill = `fallocate -l $(($(df --output=avail -B1 / | tail -1) - 4194304)) /fill`
     await offshoot.exec(database.id, fill)
     const large = `create table large as select repeat(n::text, 1000) from generate_series(1, 20000) n`
@@ -164,5 +164,16 @@ describe('a database', () => {
     expect(await entries(database)).toBe(upTo(20))
     for (const disk of [8191, 65_537, '9216', 9216.5])
       expect(await ask('PATCH', `/${database.id}`, { disk_mb: disk })).toMatchObject({ status: 400 })
+    for (const disk of [9216, 9216])
+      expect(await ask('PATCH', `/${database.id}`, { disk_mb: disk })).toMatchObject({
+        status: 200,
+        body: { disk_mb: 9216 },
+      })
+    expect(await ask('PATCH', `/${database.id}`, { disk_mb: 8192 })).toMatchObject({
+      status: 400,
+      body: { error: 'disk_mb must be >= 9216: a disk only grows' },
+    })
+    await until('writes', async () => (await codeOf(large)) === null, MINUTE_MS)
+    await write(database, 21, 1)
   })
 })

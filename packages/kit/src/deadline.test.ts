@@ -7,6 +7,20 @@ describe('Deadline', () => {
     await expect(Deadline.after(60_000, 'test').race(Promise.reject(new Error('mine')))).rejects.toThrow('mine')
   })
 
+  it('hears of the failure of what begins when the time is up already', async () => {
+    const unheard: unknown[] = []
+    const note = (reason: unknown) => unheard.push(reason)
+    process.on('unhandledRejection', note)
+    const begun = Promise.withResolvers<never>()
+    const cancelled = AbortSignal.abort(new Error('caller left'))
+    await expect(Deadline.after(60_000, 'test', cancelled).race(begun.promise)).rejects.toThrow('caller left')
+    begun.reject(new Error('too late'))
+    // Node tells of them after the microtasks of the turn in which they come to be.
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', note)
+    expect(unheard).toEqual([])
+  })
+
   it('rejects with what was waited for once the time is up', async () => {
     const never = new Promise<never>(() => undefined)
     const over = Deadline.after(5, 'the guest')

@@ -53,6 +53,8 @@ export class Deadline {
 
   /** Settles as `promise` does, or rejects when the time is up. The loser is not stopped: give it {@link signal} for that. */
   async race<T>(promise: Promise<T>): Promise<T> {
+    // It has begun, and where the time is up already nobody else hears of its failure.
+    promise.catch(() => undefined)
     this.throwIfOver()
     const { promise: over, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => reject(this.#exceeded()), this.#timerMs)

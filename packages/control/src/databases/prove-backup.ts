@@ -11,7 +11,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DATABASE_TEMPLATES } from '@offshoot/contract/database'
-import { ApiError } from '@offshoot/contract/errors'
+import { ApiError, type ErrorName } from '@offshoot/contract/errors'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { KnownAgent } from '../agents/agent-directory.ts'
 import type { Control } from '../control.ts'
@@ -30,6 +30,8 @@ const PUT_OFF_SECONDS = 300
 const MAX_TRIES = 3
 const LOOK_MS = 1_000
 const MIB_TO_SPARE = 512
+/** Why a sandbox may not be made now. */
+const NOBODYS: ReadonlySet<ErrorName> = new Set(['insufficientMemory', 'creditExhausted', 'noComputeNode'])
 
 export async function proveNextBackup(control: Control, ending: AbortSignal): Promise<void> {
   const { fleet, database, log } = control
@@ -90,10 +92,12 @@ async function tryBackup(control: Control, row: ProofRow, signal: AbortSignal): 
   }
 }
 
-async function putOff({ database: { pool }, log }: Control, row: ProofRow, error: unknown, signal: AbortSignal) {
+async function putOff({ database: { pool }, fleet, log }: Control, row: ProofRow, error: unknown, signal: AbortSignal) {
   log.warn({ err: error, backup: row.id }, 'backup not tried to its end')
   // Given up, or nobody there to do it: that says nothing of the backup.
-  const isNobodys = signal.aborted || (error instanceof ApiError && [402, 429, 502, 503, 507].includes(error.status))
+  const isAway = fleet.byId(row.agent_id)?.isReachable !== true
+  const isRefused = error instanceof ApiError && NOBODYS.has(error.kind)
+  const isNobodys = signal.aborted || isAway || isRefused
   if (isNobodys || row.proof_tries + 1 < MAX_TRIES) {
     await putProofOff(pool, row.id, PUT_OFF_SECONDS, isNobodys ? 0 : 1)
     return

@@ -147,6 +147,33 @@ describe('app hosts', () => {
     await until('the other version', async () => (await ask(id)).status === 200)
   })
 
+  it('end one with 1012 too that is only agreed to once another version has taken over', async () => {
+    const asked = Promise.withResolvers<() => void>()
+    const [upgrade] = server.listeners('upgrade')
+    server.removeAllListeners('upgrade').once('upgrade', (...args) => asked.resolve(() => upgrade?.(...args)))
+    const socket = new WebSocket(`ws://127.0.0.1:${edge.port}`, { headers: { host: `${id}.localhost` } })
+    const agree = await asked.promise
+    server.on('upgrade', upgrade as () => void)
+    let opened = ''
+    edge.agent.onOpen = (sandbox) => {
+      opened = sandbox
+      return null
+    }
+    control.tell('app', live(edge.id))
+    await until('the other version to be known', async () => {
+      const own = new WebSocket(`ws://127.0.0.1:${edge.port}`, { headers: { host: `${id}.localhost` } })
+      await once(own, 'message')
+      own.terminate()
+      return opened === edge.id
+    })
+    edge.agent.onOpen = () => null
+    const closed = once(socket, 'close')
+    agree()
+    expect((await closed)[0]).toBe(1012)
+    control.tell('app', live(second))
+    await until('the version as it was', async () => (await ask(id)).status === 200)
+  })
+
   it.each([402, 409])(
     'say that an app whose sandbox may not run (%i) is suspended, whatever is asked for',
     async (status) => {

@@ -125,6 +125,7 @@ export class Preview {
         // Only HTTP/1.1 knows it.
         await this.#upgrade(
           guest,
+          app,
           { request: request as IncomingMessage, response, upgrade, headers, target },
           underWay,
         )
@@ -165,7 +166,12 @@ export class Preview {
     return { upgraded: ofApp.upgraded, end }
   }
 
-  async #upgrade(guest: GuestPort, forwarded: UpgradeForwarded, { upgraded, end }: UnderWay): Promise<void> {
+  async #upgrade(
+    guest: GuestPort,
+    app: EdgeApp | null,
+    forwarded: UpgradeForwarded,
+    { upgraded, end }: UnderWay,
+  ): Promise<void> {
     const joined = await forwardUpgrade(await this.#open(guest), forwarded)
     if (joined === null) {
       forwarded.response.once('close', end)
@@ -181,6 +187,9 @@ export class Preview {
     }
     visitor.once('close', forget)
     if (visitor.destroyed) forget()
+    // Another version has taken over since it was asked for.
+    else if (app !== null && this.#options.apps.find(app.id)?.sandbox_ids.includes(guest.sandboxId) !== true)
+      joined.end()
   }
 
   #open({ agent, sandboxId, port }: GuestPort): Promise<Socket> {

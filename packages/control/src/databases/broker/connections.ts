@@ -93,13 +93,19 @@ export class Connections {
 /** @param isSpoilt whether its request failed: then it is not worth finding out in which state it is */
 async function clean(client: pg.PoolClient, isSpoilt: boolean): Promise<void> {
   try {
-    if (!isSpoilt) {
-      // Two, because the second refuses to be part of anything.
-      await client.query('rollback')
-      await client.query('discard all')
-    }
+    if (!isSpoilt) await discardAll(client)
     client.release(isSpoilt)
   } catch {
     client.release(true)
+  }
+}
+
+/** It refuses to be part of a transaction, which is seldom left open. */
+async function discardAll(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('discard all')
+  } catch {
+    await client.query('rollback')
+    await client.query('discard all')
   }
 }

@@ -7,7 +7,7 @@ import { takeUpAllBackground } from './background-watch.ts'
 import { announceBirth } from './announce-state.ts'
 import type { ChildAhead } from './child-ahead.ts'
 import type { Host } from './host.ts'
-import { writeManifest, type Manifest } from './manifest.ts'
+import { writeManifest, writeManifestQuickly, type Manifest } from './manifest.ts'
 import { refusal } from './refusal.ts'
 import { noteDisk } from './note-disk.ts'
 import { removeTraces } from './remove-traces.ts'
@@ -109,7 +109,9 @@ async function keepRunning(
   }
   try {
     await noteDisk(host, sandbox, vm)
-    await writeManifest(host.dir.sandbox(sandbox.id), running)
+    // A host that loses power loses the VM; only a disk that outlives its VM must be found again.
+    const write = running.durable ? writeManifest : writeManifestQuickly
+    await write(host.dir.sandbox(sandbox.id), running)
     await announceBirth(host, sandbox, running)
   } catch (error) {
     await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))

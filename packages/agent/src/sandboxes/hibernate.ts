@@ -56,7 +56,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
       layers: [...captured.layers],
       qemu: null,
     }
-    await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }), 'power-cut')
+    await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }))
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     // On a full disk this may be what made the room to take it back.

@@ -29,7 +29,7 @@ export async function keepDisk(host: Host, sandbox: Sandbox, announceDeath: () =
   await rm(host.dir.hibernation(id), { recursive: true, force: true })
   await announceDeath()
   const kept: Manifest = { ...manifest, status: 'hibernated', cold: true, layers, qemu: null }
-  await commitChange(host, sandbox, kept, hibernatedDraft(null), 'power-cut')
+  await commitChange(host, sandbox, kept, hibernatedDraft(null))
   await host.cgroups?.remove(manifest.slot)
   return true
 }

@@ -2,7 +2,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { continueReleased, stopHeld } from '../vm/hold.ts'
 import type { Vm } from '../vm/vm.ts'
 import { pausedDraft } from './announce-state.ts'
-import { commitChange } from './commit-change.ts'
+import { commitBeside } from './commit-change.ts'
 import type { Host } from './host.ts'
 import { refusal } from './refusal.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -28,11 +28,12 @@ export async function pauseSandbox(host: Host, sandbox: Sandbox): Promise<void> 
 
 async function pause(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSignal): Promise<void> {
   await syncVolumes(host, sandbox, vm)
-  await stopVm(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id}`, cancelled))
+  const stop = () => stopVm(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id}`, cancelled))
   try {
-    await commitChange(host, sandbox, { ...sandbox.manifest, status: 'paused' }, pausedDraft, 'crash')
+    await commitBeside(host, sandbox, { ...sandbox.manifest, status: 'paused' }, pausedDraft, stop)
   } catch (error) {
-    await continueReleased(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id} taken back`, cancelled))
+    if (!vm.hasEnded)
+      await continueReleased(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id} taken back`, cancelled))
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { Deadline } from '@offshoot/kit/deadline'
 import { continueReleased } from '../vm/hold.ts'
 import { resumedDraft } from './announce-state.ts'
-import { commitChange } from './commit-change.ts'
+import { commitBeside } from './commit-change.ts'
 import type { Host } from './host.ts'
 import { stopVm } from './pause.ts'
 import { refusal } from './refusal.ts'
@@ -18,8 +18,8 @@ export async function resumeSandbox(host: Host, sandbox: Sandbox): Promise<void>
     const vm = vmIn(sandbox, 'paused')
     const deadline = Deadline.after(CONTINUE_MS, `resume of ${sandbox.id}`, cancelled)
     try {
-      await continueReleased(vm, deadline)
-      await commitChange(host, sandbox, { ...sandbox.manifest, status: 'running' }, resumedDraft, 'crash')
+      const go = () => continueReleased(vm, deadline)
+      await commitBeside(host, sandbox, { ...sandbox.manifest, status: 'running' }, resumedDraft, go)
       sandbox.activity.touch()
     } catch (error) {
       if (!vm.hasEnded) await stopVm(vm, Deadline.after(CONTINUE_MS, `resume of ${sandbox.id} taken back`, cancelled))

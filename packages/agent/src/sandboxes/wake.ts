@@ -89,7 +89,7 @@ async function restoreHibernated(
       qemu: vm.process,
     }
     const wokenMs = Math.round(performance.now() - startedAt)
-    await commitChange(host, sandbox, manifest, wokenDraft(wokenMs, guestIp), 'power-cut')
+    await commitChange(host, sandbox, manifest, wokenDraft(wokenMs, guestIp))
   } catch (error) {
     sandbox.vm = null
     await vm.kill(Deadline.after(KILL_MS, `end of ${id}`))

@@ -1,16 +1,17 @@
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { saveMemory } from '@offshoot/agent/checkpoints/save-memory'
 import { Deadline } from '@offshoot/kit/deadline'
 import { QmpClient } from '@offshoot/qmp/client'
+import { copyMemory, layOwnPages } from './bare-memory.ts'
 import { BareVm, type Overlay, type Recipe } from './bare-vm.ts'
 
 const FORK_MS = 60_000
 let lastNumber = 0
 
 /**
- * The floor of a fork: what has to be done to a running VM, one step after the other and by nobody in particular. No
- * hold, no record, no identity for the child; the guest's own pages, devices and disk of one instant, and a QEMU over them.
+ * The floor of a fork: the recipe for a running VM, one step after the other and by nobody in particular. A copy of the memory that
+ * it was restored from; then, while it stands still, its own pages, its devices and its disk of one instant; then a QEMU over
+ * them. No hold, no record, no identity for the child.
  */
 export class BareFork {
   readonly #recipe: Recipe
@@ -39,10 +40,10 @@ export class BareFork {
     const path = (what: string) => join(folder, `${name}.${what}`)
     const overlay: Overlay = {
       state: path('state'),
-      pages: path('pages'),
-      runs: path('runs'),
+      memory: path('memory'),
       layer: join(folder, /[0-9a-f]{24}/.exec(this.#node)?.[0] ?? '') + '.qcow2',
     }
+    await copyMemory(join(bake, 'memory'), overlay.memory)
     await copyFile(join(bake, 'overlay.qcow2'), path('qcow2'))
     const file = { driver: 'file', filename: path('qcow2') } as const
     const cache = { 'no-flush': true }
@@ -51,8 +52,7 @@ export class BareFork {
     const stoppedAt = performance.now()
     await this.#qmp.execute('stop', {}, deadline)
     await this.#qmp.execute('xen-save-devices-state', { filename: overlay.state, live: false }, deadline)
-    const memory = { pid, bakeMemory: join(bake, 'memory'), memoryBytes }
-    saveMemory({ ...memory, pages: overlay.pages, runs: overlay.runs })
+    layOwnPages(pid, join(bake, 'memory'), memoryBytes, overlay.memory)
     await this.#qmp.execute('blockdev-snapshot', { node: this.#node, overlay: name }, deadline)
     await this.#qmp.execute('cont', {}, deadline)
     const pausedMs = performance.now() - stoppedAt

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { access, copyFile, mkdir, open, readFile, readdir, rm, type FileHandle } from 'node:fs/promises'
+import { access, copyFile, mkdir, open, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -13,8 +13,6 @@ export interface Recipe {
   readonly args: readonly string[]
   /** Folder of the template's snapshot. */
   readonly bake: string
-  /** The preload object, for a memory in several files. */
-  readonly preload: string
   /** The program that lets QEMU inherit a TAP; `null` where the service's guests have none. */
   readonly withTap: string | null
   readonly memoryBytes: number
@@ -22,11 +20,10 @@ export interface Recipe {
   readonly folder: string
 }
 
-/** What a fork by hand lays over the template's snapshot. */
+/** What a fork by hand has instead of the template's snapshot. */
 export interface Overlay {
   readonly state: string
-  readonly pages: string
-  readonly runs: string
+  readonly memory: string
   /** The frozen layer of the disk. */
   readonly layer: string
 }
@@ -49,7 +46,6 @@ export async function readRecipe(dataDir: string, template: string, pid: number)
   return {
     args,
     bake: join(agent, 'bakes', template, name),
-    preload: join(agent, 'guest-memory.so'),
     withTap: args.some((arg) => arg.startsWith('tap,')) ? await findWithTap(dataDir) : null,
     memoryBytes,
     folder,
@@ -94,26 +90,23 @@ export class BareVm {
   }
 
   static async restore(recipe: Recipe, overlay?: Overlay): Promise<BareVm> {
-    const { args, bake, preload, folder, withTap } = recipe
+    const { args, bake, folder, withTap } = recipe
     // As deep below the agent's folder as a sandbox's own QEMU is (`sandboxes/ID/vm`).
     const own = join(folder, String(++lastNumber), 'vm')
     await mkdir(own, { recursive: true })
     const [, node = '', file = ''] = ACTIVE.exec(args.join(' ')) ?? []
     await copyFile(join(bake, 'overlay.qcow2'), join(own, file))
-    const memory = join(bake, 'memory')
-    const line = overlay ? overlaid(args, overlay) : args.map((arg) => withMemory(arg, memory))
-    const paths = overlay ? [overlay.state, memory, overlay.pages, overlay.runs] : [join(bake, 'state')]
-    const files: FileHandle[] = []
-    for (const path of paths) files.push(await open(path, 'r'))
+    const memory = overlay?.memory ?? join(bake, 'memory')
+    const line = (overlay ? overlaid(args, overlay) : args).map((arg) => withMemory(arg, memory))
+    const state = await open(overlay?.state ?? join(bake, 'state'), 'r')
     const tap = withTap === null ? null : takeBareTap()
     const [program = '', ...rest] = withTap === null || tap === null ? line : [withTap, tap, TAP_FD, ...line]
     const qemu = spawn(program, rest, {
       cwd: own,
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe', ...files.map(({ fd }) => fd)],
-      env: { ...process.env, ...(overlay ? memoryOf(args, preload) : {}) },
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', state.fd],
     })
     await once(qemu, 'spawn')
-    for (const opened of files) await opened.close()
+    await state.close()
     const link = await GuestLink.connect(join(own, 'guest.sock'), Deadline.after(RESTORE_MS, 'bare restore'))
     return new BareVm(own, node, qemu, link, tap)
   }
@@ -152,11 +145,4 @@ function overlaid(args: readonly string[], { layer }: Overlay): string[] {
   const frozen = `driver=qcow2,node-name=frozen,read-only=on,file.driver=file,file.filename=${layer},backing=bake`
   const active = (args[at] ?? '').replace('backing=bake', 'backing=frozen')
   return [...args.slice(0, at), frozen, '-blockdev', active, ...args.slice(at + 1)]
-}
-
-/** What native/guest-memory.c reads. */
-function memoryOf(args: readonly string[], preload: string): Record<string, string> {
-  const path = MEMORY.exec(args.join(' '))?.[2] ?? ''
-  const descriptors = { GUEST_MEMORY_FD: '5', GUEST_PAGES_FD: '6', GUEST_RUNS_FD: '7' }
-  return { LD_PRELOAD: preload, GUEST_MEMORY_PATH: path, ...descriptors }
 }

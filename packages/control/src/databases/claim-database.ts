@@ -66,10 +66,11 @@ async function claimStatements(user: string, secrets: Secrets, formerUser: strin
   ]
 }
 
-/** A server that is just being started again, after a crash of its own. */
+/** A server that is just being started again, after a crash of its own, or a connection that broke: what was said on it may be said again. */
 function isPassing(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return error.code === '57P03'
-  return error instanceof ApiError && error.kind === 'nothingListening'
+  if (!(error instanceof ApiError)) return false
+  return error.kind === 'nothingListening' || (error.kind === 'agentUnreachable' && error.cause !== undefined)
 }
 
 function refusal(error: unknown): ApiError {

@@ -42,6 +42,7 @@ import { Bakes, type BakedTemplate } from './vm/bakes.ts'
 import { Images } from './vm/images.ts'
 import { Machines } from './vm/machines.ts'
 import { bootsUnderKvm } from './vm/probe.ts'
+import { withVcpus } from './vm/vcpus.ts'
 import { recoverVolumes } from './volumes/recover-volumes.ts'
 import { Volumes } from './volumes/volumes.ts'
 
@@ -159,8 +160,8 @@ export async function prepareTemplates(
 ): Promise<Prepared> {
   const { dir, qemu } = host
   await copyPreload(images.preload, dir.preload)
-  const { usable, broken } = await images.templates(config.templates)
-  const smallest = usable.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
+  const { usable: found, broken } = await images.templates(config.templates)
+  const smallest = found.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
   if (!smallest) throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
   const tried = `${qemu.version} ${qemu.build} ${await images.bootHash()}`
   const { accelerator, tscKhz } = await chooseAccelerator(dir.acceleratorFile, tried, () => {
@@ -168,6 +169,7 @@ export async function prepareTemplates(
     return bootsUnderKvm(qemu.path, images, smallest.name)
   })
   host.machines.choose(accelerator, tscKhz, host.network === null ? 'user' : 'tap')
+  const usable = found.map((image) => withVcpus(image, accelerator))
   const slot = new BakingSlot(host, Math.max(...usable.map(({ memory_mb }) => memory_mb)))
   const bakes = new Bakes({
     folder: dir.bakes,

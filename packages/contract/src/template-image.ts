@@ -13,6 +13,8 @@ export const templateImage = z.strictObject({
   version: z.string().regex(/^[0-9a-f]{16,64}$/),
   /** vCPUs. */
   cpu: z.int().min(1).max(64),
+  /** vCPUs where the host's processor runs guests itself: what idles costs nothing there, so that there may be more. Default `cpu`. */
+  cpu_hardware: z.int().min(1).max(64).optional(),
   /** Guest memory, MiB. */
   memory_mb: z.int().min(32).max(1_048_576),
   /** Apparent size of the root disk, MiB; the file is sparse. */

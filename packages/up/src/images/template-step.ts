@@ -72,6 +72,7 @@ function describe(recipe: Recipe, version: string, root: Pick<RootFolder, 'packa
     name: recipe.name,
     version,
     cpu: recipe.cpu,
+    ...(recipe.cpu_hardware !== undefined && { cpu_hardware: recipe.cpu_hardware }),
     memory_mb: recipe.memory_mb,
     disk_mb: recipe.disk_mb,
     start_cmd: recipe.start_cmd,

@@ -44,9 +44,9 @@ describe('dependencies of an app', () => {
     await git?.stop()
   })
 
-  async function deploy(): Promise<string> {
-    const { body: row } = await offshoot.request('POST', `/v1/apps/${app.id}/deploys`)
-    const path = `/v1/apps/${app.id}/deploys/${row.id}`
+  async function deploy(id = app.id): Promise<string> {
+    const { body: row } = await offshoot.request('POST', `/v1/apps/${id}/deploys`)
+    const path = `/v1/apps/${id}/deploys/${row.id}`
     const over = async () => {
       const { body } = await offshoot.request('GET', path)
       return ['live', 'failed'].includes(body.status) ? body : null
@@ -81,6 +81,26 @@ describe('dependencies of an app', () => {
     await git.commit('app', files('two'))
     expect(await deploy()).toContain('==> install: as it was')
     expect(await page('two')).toEqual({ version: 'two', own, secret: SECRET })
+  })
+
+  it('are none of a site: it is served by the server that waits in the template, and by another when that ends', async () => {
+    await git.commit('site', { 'index.html': '<h1>a site</h1>', 'about.html': 'about' })
+    const { body: site } = await offshoot.request('POST', '/v1/apps', {
+      body: { name: 'site', git_url: git.urlOf('site') },
+    })
+    await deploy(site.id)
+    const visit = async (path: string) =>
+      call('GET', offshoot.credentials.edge_url + path, { headers: { host: new URL(site.url).host } })
+    await until('the site', async () => (await visit('/')).text === '<h1>a site</h1>')
+    expect([(await visit('/about')).text, (await visit('/none')).status]).toEqual(['about', 404])
+    const { body: sandboxes } = await offshoot.request('GET', `/v1/sandboxes?metadata.app_id=${site.id}`)
+    const { id } = sandboxes[0]
+    const server = `ss -Hltnp 'sport = :3000' | grep -o 'pid=[0-9]*' | cut -d= -f2`
+    const waiting = await offshoot.exec(id, `tr '\\0' ' ' < /proc/$(${server})/cmdline`)
+    expect(waiting.stdout).toContain('/run/offshoot-site')
+    await offshoot.exec(id, `kill -9 $(${server})`)
+    await until('another server', async () => (await visit('/')).text === '<h1>a site</h1>')
+    expect((await offshoot.request('DELETE', `/v1/apps/${site.id}`)).status).toBe(204)
   })
 
   it('are installed anew when the lock file is another, and go with the app', async () => {

@@ -21,6 +21,8 @@ export interface Ran {
   readonly stderr: string
 }
 
+type OnOutput = (text: string, stream: 'stdout' | 'stderr') => void
+
 interface Chunk {
   readonly chunk?: string
   readonly exit_code?: number
@@ -42,7 +44,7 @@ export class GuestShell {
   }
 
   /** @param onOutput hears both streams as they come. @throws DeployFailure when it could not run to its end */
-  async run(body: GuestCommand, deadline: Deadline, onOutput: (text: string) => void = () => undefined): Promise<Ran> {
+  async run(body: GuestCommand, deadline: Deadline, onOutput: OnOutput = () => undefined): Promise<Ran> {
     const kept = { stdout: '', stderr: '' }
     const answer = await this.#send('POST', '/exec/stream', deadline, JSON.stringify(body))
     for await (const batch of readServerSentEvents(unbroken(answer.body, deadline))) {
@@ -52,7 +54,7 @@ export class GuestShell {
         if (event === 'error') throw new DeployFailure(error ?? 'the command broke off')
         if (event !== 'stdout' && event !== 'stderr') continue
         kept[event] = (kept[event] + chunk).slice(-KEPT_CHARS)
-        onOutput(chunk)
+        onOutput(chunk, event)
       }
     }
     throw new DeployFailure('the command broke off')

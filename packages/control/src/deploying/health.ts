@@ -10,34 +10,44 @@ const PASSES = 3
 /** Milliseconds for one answer. */
 const CHECK_MS = 10_000
 /** Milliseconds between two tries, and between two passes. */
-const PAUSE_MS = 50
+const PAUSE_MS = 25
 /** Statuses from here on say that the app itself is broken. */
 const BROKEN_STATUS = 500
 
+export interface HealthOptions {
+  /** Throws when there is no more reason to wait; after every failure. */
+  readonly look?: () => Promise<void>
+  /** Beside the passes that follow; they are waited for together. */
+  readonly firstPassed?: () => Promise<void>
+  readonly wanted?: number
+}
+
 /**
  * Asks the app for its first page as a visitor would, from outside, until it has answered three times in a row, or `wanted` times.
- * @param look throws when there is no more reason to wait
  * @throws DeployFailure
  */
 export async function untilHealthy(
   shell: GuestShell,
   port: number,
   deadline: Deadline,
-  look: () => Promise<void> = async () => undefined,
-  wanted = PASSES,
+  { look, firstPassed, wanted = PASSES }: HealthOptions = {},
 ): Promise<void> {
   let passes = 0
+  let following: Promise<void> | undefined
   let last = 'no answer'
   while (passes < wanted) {
     const problem = await check(shell, port, deadline)
     passes = problem === null ? passes + 1 : 0
+    if (passes === 1) following ??= firstPassed?.()
+    following?.catch(() => undefined)
     if (problem !== null) {
       if (deadline.remainingMs === 0) throw new DeployFailure(`not healthy in time on port ${port}: ${last}`)
       last = problem
-      await look()
+      await look?.()
     }
     if (passes < wanted) await delay(PAUSE_MS)
   }
+  await following
 }
 
 /** `null` when the app has answered. */

@@ -15,7 +15,7 @@ import { NoLongerWanted } from './deploy-failure.ts'
 import { type Deploying, mustBeOurs } from './deploying.ts'
 import { fetchSource } from './fetch-source.ts'
 import { GuestShell } from './guest-shell.ts'
-import { type Project, readProject } from './read-project.ts'
+import { type Project, projectOf, READ_PROJECT } from './read-project.ts'
 
 /** A sandbox with the commit in it, and what is to be done there. */
 export interface Prepared {
@@ -76,9 +76,11 @@ async function prepare(deploying: Deploying, credential: string | null, tree: Tr
   log.say('==> clone')
   const gitRef = row.git_commit ?? row.git_ref
   const source = { gitUrl: app.git_url, gitRef, credential, isThere: tree !== null }
-  const commit = await fetchSource(shell, source, log, deadline)
+  const root = app.root_directory ?? ''
+  const reading = { script: READ_PROJECT, env: { ROOT: root } }
+  const { commit, ran } = await fetchSource(shell, source, reading, log, deadline)
   await mustBeOurs(setCommit(control.database.pool, row.id, creator, commit))
-  const project = await readProject(shell, app.root_directory ?? '', deadline)
+  const project = projectOf(ran, root)
   const plan = planBuild(app, project)
   const key = treeKey({ ...app, port: row.port }, plan, project, appImageDigest(control))
   return { shell, project, plan, key, tree }

@@ -1,17 +1,16 @@
-import type { Deadline } from '@offshoot/kit/deadline'
 import { z } from 'zod'
 import { framework } from '@offshoot/contract/app'
 import { DeployFailure } from './deploy-failure.ts'
 import { SOURCE_FOLDER } from './fetch-source.ts'
-import type { GuestShell } from './guest-shell.ts'
+import type { Ran } from './guest-shell.ts'
 
 /** Bytes of a file that says how to build. */
 const MAX_FILE_BYTES = 256 * 1024
-const READ_SECONDS = 60
 const NO_FOLDER = 3
 const OUTSIDE = 4
 
-const READ = `cd -- "${SOURCE_FOLDER}/$ROOT" 2>/dev/null || exit ${NO_FOLDER}
+/** Shows what {@link projectOf} reads, of the folder `$ROOT` of the commit that is there. */
+export const READ_PROJECT = `cd -- "${SOURCE_FOLDER}/$ROOT" 2>/dev/null || exit ${NO_FOLDER}
 here=$(pwd -P)
 case "$here/" in ${SOURCE_FOLDER}/*) ;; *) exit ${OUTSIDE};; esac
 printf 'folder %s\\n' "$here"
@@ -70,9 +69,7 @@ export interface LockFile {
 }
 
 /** @throws DeployFailure */
-export async function readProject(shell: GuestShell, rootDirectory: string, deadline: Deadline): Promise<Project> {
-  const env = { ROOT: rootDirectory }
-  const { exitCode, stdout } = await shell.run({ cmd: READ, env, cwd: '/', timeout_seconds: READ_SECONDS }, deadline)
+export function projectOf({ exitCode, stdout }: Ran, rootDirectory: string): Project {
   if (exitCode === NO_FOLDER) throw new DeployFailure(`root_directory ${rootDirectory} is not in the repository`)
   if (exitCode === OUTSIDE) throw new DeployFailure(`root_directory ${rootDirectory} leads out of the repository`)
   if (exitCode !== 0) throw new DeployFailure(`the repository could not be read (code ${exitCode})`)

@@ -28,8 +28,11 @@ export async function startVersion(
     const { status, exit_code: code } = await shell.look(execId, deadline)
     if (status === 'exited') throw new DeployFailure(`the app ended with code ${code} before it answered`)
   }
+  const firstPassed = async () => {
+    await shell.run({ cmd: `: > ${LIVE_MARK}` }, patience)
+  }
   try {
-    await untilHealthy(shell, row.port, patience, look)
+    await untilHealthy(shell, row.port, patience, { look, firstPassed })
   } catch (error) {
     const listing = await whatItSays(shell).catch(() => '')
     log.write(listing)
@@ -37,7 +40,6 @@ export async function startVersion(
     throw new DeployFailure(`${error.message}${await otherPorts(shell, row.port)}`)
   }
   log.say(`healthy on port ${row.port}`)
-  await shell.run({ cmd: `: > ${LIVE_MARK}` }, deadline)
 }
 
 /** The end of its output. */

@@ -21,7 +21,7 @@ export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<v
     if (sandbox?.status !== 'running') continue
     const shell = new GuestShell(liveAgent(remover, sandbox), id, sandbox.workspace_id, randomUUID())
     try {
-      await untilHealthy(shell, port, Deadline.after(ANSWER_MS, `health of ${id}`), undefined, 1)
+      await untilHealthy(shell, port, Deadline.after(ANSWER_MS, `health of ${id}`), { wanted: 1 })
     } catch (error) {
       log.warn({ err: error, sandbox: id }, 'instance of an app is not healthy')
       await forgetInstance(pool, id)

@@ -50,7 +50,7 @@ async function start(control: Control, { id, app_id: appId, deployment_id: deplo
   const manager = { by: 'app', id: appId } as const
   const { children } = await forkSandbox(control, { parent, count: null, metadata, ids: [id], manager }, requestId)
   const shell = new GuestShell(liveAgent(control, children[0]), id, parent.workspace_id, requestId)
-  await untilHealthy(shell, deployment.port, Deadline.after(HEALTHY_MS, `health of ${id}`), undefined, PASSES)
+  await untilHealthy(shell, deployment.port, Deadline.after(HEALTHY_MS, `health of ${id}`), { wanted: PASSES })
   const [serving] = await setServing(pool, id)
   if (serving === undefined) await forgetInstance(pool, id)
 }

@@ -67,8 +67,7 @@ export class FakeAppGuest {
 
   /** `null`: a command of the project. */
   #said(cmd: string, env: Readonly<Record<string, string>>): string | null {
-    if (env['SOURCE_URL'] !== undefined) return `commit ${this.commit}\n`
-    if (env['ROOT'] !== undefined) return this.#project
+    if (env['SOURCE_URL'] !== undefined) return `${this.#project}commit ${this.commit}\n`
     return cmd.includes('git status') || cmd.startsWith(': >') ? '' : null
   }
 

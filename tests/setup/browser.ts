@@ -26,6 +26,7 @@ interface Answer {
     readonly result?: { readonly value?: unknown }
     readonly targetId?: string
     readonly sessionId?: string
+    readonly data?: string
   }
   readonly error?: { readonly message: string }
 }
@@ -67,8 +68,15 @@ export class Browser {
     const { sessionId } = attached ?? {}
     return {
       evaluate: async (expression) => {
-        const { result } = await this.#ask('Runtime.evaluate', { expression, returnByValue: true }, sessionId)
+        const asked = { expression, returnByValue: true, awaitPromise: true }
+        const { result } = await this.#ask('Runtime.evaluate', asked, sessionId)
         return result?.result?.value
+      },
+      screenshot: async () => {
+        const drawn = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))'
+        await this.#ask('Runtime.evaluate', { expression: drawn, awaitPromise: true }, sessionId)
+        const { result } = await this.#ask('Page.captureScreenshot', { format: 'png' }, sessionId)
+        return Buffer.from(result?.data ?? '', 'base64')
       },
     }
   }
@@ -94,6 +102,8 @@ export class Browser {
 }
 
 export interface Tab {
-  /** The value of an expression in the page. */
+  /** The value of an expression in the page, of a promise what it comes to. */
   evaluate(expression: string): Promise<unknown>
+  /** What is to be seen of it, as PNG. */
+  screenshot(): Promise<Buffer>
 }

@@ -1,4 +1,6 @@
 import { REQUESTS_PER_INSTANCE } from '@offshoot/contract/edge-app'
+import { express, writeLock } from '../tests/setup/framework-apps.ts'
+import { findRegistries } from '../tests/setup/registries.ts'
 import { GitHost, ownAddress } from '../tests/setup/git-host.ts'
 import { call } from '../tests/setup/http.ts'
 import { nodeApp } from '../tests/setup/node-app.ts'
@@ -10,7 +12,8 @@ import { type Figure, rounds, Samples } from './measure.ts'
 /** Where the repositories of benches are served; of no use to anybody else. */
 const GIT_PORT = 18_418
 const DEPLOY_MS = 60_000
-const LOOK_MS = 10
+/** Each look takes time from what is looked at. */
+const LOOK_MS = 25
 
 /** What a service must allow its guests. */
 export const gitHostException = (): string => `${ownAddress()}/32:${GIT_PORT}`
@@ -93,6 +96,61 @@ export async function deployStatic(offshoot: Offshoot): Promise<Record<string, F
     for (const _ of rounds(5, 20_000)) await rollback.time(async () => begin(bed, 'rollback'))
   })
   return { deploy_static: deploy.figure('ms', floor.p50), rollback: rollback.figure('ms') }
+}
+
+/** Another commit of an Express app with the same lock file, beside the same steps by hand in a guest that has its packages. */
+export async function deployNodeCached(offshoot: Offshoot): Promise<Record<string, Figure>> {
+  const [deploy, floor] = [new Samples(), new Samples()]
+  const { npm } = await findRegistries()
+  const git = await GitHost.start(GIT_PORT)
+  try {
+    const commit = (text: string) =>
+      git.commit('express', { ...express.files, 'README.md': text }, { before: writeLock })
+    await commit('first')
+    const body = { name: 'bench', git_url: git.urlOf('express'), env: npm }
+    const { body: app } = await offshoot.request('POST', '/v1/apps', { body })
+    const bed = { offshoot, git, id: app.id, host: new URL(app.url).host }
+    const installed = await installByHand(bed, npm)
+    await begin(bed, 'deploys')
+    await until('the installed tree', async () => keepsTree(bed), DEPLOY_MS, LOOK_MS)
+    for (const round of rounds(5, 60_000)) {
+      await commit(`round ${round}`)
+      await deploy.time(async () => begin(bed, 'deploys'))
+      await floor.time(async () => againByHand(bed, installed))
+    }
+    await offshoot.request('DELETE', `/v1/snapshots/${installed}`)
+    await offshoot.request('DELETE', `/v1/apps/${app.id}`)
+  } finally {
+    await git.stop()
+  }
+  return { deploy_node_cached: deploy.figure('ms', floor.p50) }
+}
+
+async function keepsTree({ offshoot }: Bed): Promise<boolean> {
+  return (await offshoot.request('GET', '/metrics')).text.includes('offshoot_app_trees{status="ready"} 1')
+}
+
+/** A snapshot of a sandbox with the packages of the app. */
+async function installByHand({ offshoot, git }: Bed, env: Readonly<Record<string, string>>): Promise<string> {
+  const { id } = await offshoot.create({ template: 'app', env })
+  const ran = await offshoot.exec(
+    id,
+    `git clone -q --depth 1 ${git.urlOf('express')} /srv/own && cd /srv/own && npm ci`,
+  )
+  if (ran.exit_code !== 0) throw new Error(ran.stderr)
+  const { body: snapshot } = await offshoot.request('POST', `/v1/sandboxes/${id}/snapshots`)
+  await offshoot.delete(id)
+  return snapshot.id
+}
+
+async function againByHand({ offshoot }: Bed, snapshot: string): Promise<void> {
+  const { id } = await offshoot.create({ template: 'app', from_snapshot: snapshot })
+  const pulled = await offshoot.exec(id, 'cd /srv/own && git fetch -q --depth 1 && git checkout -q FETCH_HEAD')
+  if (pulled.exit_code !== 0) throw new Error(pulled.stderr)
+  const started = { cmd: 'PORT=3000 exec node server.js', cwd: '/srv/own', background: true }
+  await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body: started })
+  await until('the server', async () => (await visit(offshoot, id, 3000)).status === 200, DEPLOY_MS, LOOK_MS)
+  await offshoot.delete(id)
 }
 
 /** A page through the app's address, beside the same through its sandbox's; and the first one of an app that sleeps. */

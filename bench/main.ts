@@ -4,7 +4,7 @@
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
-import { appRequests, appScaleOut, deployStatic, gitHostException } from './app-benches.ts'
+import { appRequests, appScaleOut, deployNodeCached, deployStatic, gitHostException } from './app-benches.ts'
 import { BareVm } from './bare-vm.ts'
 import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databaseRate } from './database-benches.ts'
 import { idleDensity } from './density-benches.ts'
@@ -27,6 +27,7 @@ import { execThroughput, fileThroughput, streamFirstByte } from './stream-benche
 import { diskOf, templateBuild } from './template-benches.ts'
 import { createWithVolume, volumeWrites } from './volume-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
+import { findRegistries } from '../tests/setup/registries.ts'
 import { TEST_HOST_EXCEPTION } from './test-host.ts'
 
 /** Milliseconds after which a bench hangs: each limits its own rounds to less. */
@@ -73,6 +74,7 @@ const benches: readonly { names: readonly string[]; run: (offshoot: Offshoot) =>
   { names: ['create_with_volume'], run: createWithVolume },
   { names: ['volume_seq_write_mib_s', 'volume_fsync_per_s'], run: volumeWrites },
   { names: ['deploy_static', 'rollback'], run: deployStatic },
+  { names: ['deploy_node_cached'], run: deployNodeCached },
   { names: ['app_request', 'app_wake'], run: appRequests },
   { names: ['app_scale_out'], run: appScaleOut },
   { names: ['db_create', 'db_wake'], run: databaseLife },
@@ -117,10 +119,11 @@ async function main(wanted: ReadonlySet<string>): Promise<void> {
   const isWanted = (name: string) => wanted.size === 0 || wanted.has(name)
   const isFresh = isWanted('fresh_setup_s')
   // A fresh set-up builds its images too; without it those of earlier runs serve.
+  const registries = await findRegistries().catch(() => ({ exceptions: [] }))
   const offshoot = Offshoot.prepare('bench', {
     templates: null,
     ownImages: isFresh,
-    env: { OFFSHOOT_EGRESS_ALLOW: `${TEST_HOST_EXCEPTION},${gitHostException()}` },
+    env: { OFFSHOOT_EGRESS_ALLOW: [TEST_HOST_EXCEPTION, gitHostException(), ...registries.exceptions].join(',') },
   })
   try {
     const fresh = await seconds(async () => offshoot.up())

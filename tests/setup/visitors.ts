@@ -6,6 +6,9 @@ import { call } from './http.ts'
 /** Requests under way at the same time, at most: a service that falls behind is asked less, not more and more at once. */
 const MAX_AT_ONCE = 32
 
+/** Milliseconds for a WebSocket to be opened: one that is not is closed with 1006. */
+const HANDSHAKE_MS = 30_000
+
 export interface VisitorsOptions {
   readonly url: string
   readonly host: string
@@ -20,6 +23,8 @@ export class Visitors {
   readonly seen = new Map<string, number>()
   /** Codes of the WebSockets that were closed, in order. */
   readonly closes: number[] = []
+  /** WebSockets that were opened. */
+  opens = 0
   requests = 0
   readonly #options: VisitorsOptions
   readonly #stopped = new AbortController()
@@ -72,7 +77,10 @@ export class Visitors {
     const { url, host } = this.#options
     const { signal } = this.#stopped
     while (!signal.aborted) {
-      const socket = new WebSocket(url.replace('http', 'ws'), { headers: { host } })
+      const socket = new WebSocket(url.replace('http', 'ws'), { headers: { host }, handshakeTimeout: HANDSHAKE_MS })
+      socket.once('open', () => {
+        this.opens += 1
+      })
       const end = () => socket.terminate()
       signal.addEventListener('abort', end)
       socket.on('error', () => undefined)

@@ -94,7 +94,9 @@ it(
       }
       if (step <= ROLLBACKS) expect(await over('rollback')).toBe('live')
       if (step <= SCALES) await changeScale()
-      console.log(`step ${step}: ${visitors.requests} requests, ${visitors.pace.toFixed(0)} a second`)
+      console.log(
+        `step ${step}: ${visitors.requests} requests, ${visitors.pace.toFixed(0)} a second, WebSockets: ${visitors.opens} opened, ${visitors.closes.join()} closed`,
+      )
     }
     await commit('broken', true)
     expect((await offshoot.request('POST', `/v1/apps/${app.id}/deploys`)).status).toBe(202)

@@ -30,8 +30,6 @@ if pid=$(cat $site.pid 2>/dev/null) && rm $site.pid && kill -0 "$pid" 2>/dev/nul
   printf %s "$OFFSHOOT_SITE" > $site && echo "serving the files of the site on port $PORT" && read -r _ < $site.end
 fi
 exec node -e "$OFFSHOOT_SERVER"`
-/** Ends well once that of a machine which has been booted waits. */
-export const SITE_SERVER_WAITS = 'test -s /run/offshoot-site.pid'
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 

@@ -4,7 +4,6 @@ import { buildFromSandbox } from '../agents/build-calls.ts'
 import { AgentUnreachable } from '../agents/agent-failure.ts'
 import { transaction } from '../db/transaction.ts'
 import type { Deploying } from '../deploying/deploying.ts'
-import { SITE_SERVER_WAITS } from '../deploying/start-app.ts'
 import type { GuestShell } from '../deploying/guest-shell.ts'
 import { lockApp } from '../deployments/deployment-statements.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
@@ -66,7 +65,8 @@ async function claim({ control, app }: Deploying, sandboxId: string, key: string
 
 async function take({ control, app, log }: Deploying, shell: GuestShell, { id }: TreeRow): Promise<void> {
   const { client, sandboxId, workspaceId, requestId } = shell
-  const body = { id, name: APP_TEMPLATE, memory: false, ready_cmd: SITE_SERVER_WAITS }
+  // Nothing is started in it but what a build begins.
+  const body = { id, name: APP_TEMPLATE, memory: false, start_cmd: '', ready_cmd: '' }
   try {
     await buildFromSandbox(client, { id: sandboxId, workspaceId, requestId }, body)
     log.say('what was installed is kept for the next build')

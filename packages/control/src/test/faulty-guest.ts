@@ -86,14 +86,16 @@ export class FaultyGuest {
     const step = stepOf(command)
     const url = command.env?.['SOURCE_URL']
     if (url !== undefined) this.#apps.set(id, url.split('/').at(-1) ?? '')
-    const fault = step === null ? undefined : this.#faultOf(id, step)
+    const own = step === null ? undefined : this.#faultOf(id, step)
+    // What is there is read by the same script.
+    const fault = own ?? (step === 'clone' ? this.#faultOf(id, 'read') : undefined)
     if (fault === 'hang') this.#held.add(response)
     else if (fault === 'cut') {
       response.writeHead(200).write(': begun\n\n')
       response.socket?.destroySoon()
     } else if (fault !== undefined && 'refused' in fault) send(response, fault.refused, { error: fault.error })
     else if (!isStream) send(response, 200, { pid: 1, exec_id: 'x' })
-    else stream(response, step, fault)
+    else stream(response, step === 'clone' && own === undefined, fault)
   }
 
   #connect({ url = '' }: IncomingMessage, socket: Duplex): void {
@@ -120,19 +122,17 @@ export class FaultyGuest {
 
 function stepOf({ cmd, env = {} }: Command): GuestStep | null {
   if (env['SOURCE_URL'] !== undefined) return 'clone'
-  if (env['ROOT'] !== undefined) return 'read'
   if (env['OFFSHOOT_START'] !== undefined) return 'start'
   if (cmd === 'install-it') return 'install'
   if (cmd === 'build-it') return 'build'
   return cmd.startsWith(': >') ? 'mark' : null
 }
 
-function stream(response: ServerResponse, step: GuestStep | null, fault: GuestFault | undefined): void {
+function stream(response: ServerResponse, isCloned: boolean, fault: GuestFault | undefined): void {
   const tell = (event: string, data: object) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const failed = (typeof fault === 'object' ? fault : {}) as { exit?: number; stderr?: string; told?: string }
-  if (step === 'clone') tell('stdout', { chunk: `commit ${COMMIT}\n` })
-  if (step === 'read') tell('stdout', { chunk: LISTING })
+  if (isCloned) tell('stdout', { chunk: `${LISTING}commit ${COMMIT}\n` })
   if (failed.stderr !== undefined) tell('stderr', { chunk: `${failed.stderr}\n` })
   if (failed.told === undefined) tell('exit', { exit_code: failed.exit ?? 0, duration_ms: 1 })
   else tell('error', { error: failed.told })

@@ -1,9 +1,8 @@
 /** Apps out of git repositories: cloned, built, served and replaced in real guests, behind the edge. */
 import { once } from 'node:events'
-import { symlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { appFaultCases, type Deployed } from './setup/app-fault-cases.ts'
 import { GitHost } from './setup/git-host.ts'
 import { type Answer, call } from './setup/http.ts'
 import { nodeApp } from './setup/node-app.ts'
@@ -14,15 +13,6 @@ import { until } from './setup/until.ts'
 const DEPLOY_MS = 120_000
 /** Milliseconds for an answer that may never come. */
 const PAUSED_MS = 5_000
-
-interface Deployed {
-  readonly id: string
-  readonly status: string
-  readonly error: string | null
-  readonly git_commit: string | null
-  readonly sandbox_id: string | null
-  readonly build_logs: string
-}
 
 describe('apps', () => {
   let git: GitHost
@@ -211,54 +201,7 @@ describe('apps', () => {
     expect((await visit()).status).toBe(200)
   })
 
-  it.each([
-    ['unknown branch', { git_ref: 'nowhere' }, {}, /^clone failed: .*nowhere/],
-    ['folder that is not there', {}, { root_directory: 'x/y' }, /^root_directory x\/y is not in the repository$/],
-    ['failing build', {}, { build_command: 'echo why >&2; exit 3' }, /^build failed with code 3: why$/],
-    ['app that ends', {}, { start_command: 'exit 7' }, /^the app ended with code 7 before it answered$/],
-  ])('stay as they are after a deploy with this fault: %s', async (_fault, body, patch, error) => {
-    await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: patch })
-    const failed = await deploy(body)
-    await offshoot.request('PATCH', `/v1/apps/${app.id}`, {
-      body: { root_directory: '', build_command: '', start_command: '' },
-    })
-    expect([failed.status, failed.error, failed.sandbox_id]).toEqual(['failed', expect.stringMatching(error), null])
-    expect(failed.build_logs).toContain(`failed: ${failed.error}`)
-    expect(await version()).toBe('one')
-    expect((await offshoot.request('GET', `/v1/apps/${app.id}`)).body.status).toBe('running')
-  })
-
-  it('of hostile repositories fail with the reason, and leave nothing', async () => {
-    await git.commit('linked', { 'index.html': '' }, { before: (folder) => symlink('/etc', join(folder, 'out')) })
-    await git.commit('bare', { 'README.md': '' })
-    git.onRequest = ({ url }, response) => {
-      if (url?.startsWith('/moved.git') !== true) return false
-      response.writeHead(302, { location: 'file:///etc/passwd' }).end()
-      return true
-    }
-    const faults = [
-      ['an address inside', { git_url: 'http://169.254.169.254/x.git' }, /^clone failed: .*169\.254\.169\.254/],
-      ['a redirect to a file', { git_url: git.urlOf('moved') }, /^clone failed: /],
-      ['what is not there', { git_url: git.urlOf('nothing') }, /^clone failed: .*not found/],
-      ['a link out', { git_url: git.urlOf('linked'), root_directory: 'out' }, /^root_directory out leads out/],
-      ['no framework', { git_url: git.urlOf('bare') }, /^no framework was detected/],
-    ] as const
-    const ended = await Promise.all(
-      faults.map(async ([name, body, error]) => {
-        const { body: made } = await offshoot.request('POST', '/v1/apps', { body: { name, ...body } })
-        const failed = await deploy({}, made.id)
-        const { body: after } = await offshoot.request('GET', `/v1/apps/${made.id}`)
-        await offshoot.request('DELETE', `/v1/apps/${made.id}`)
-        return [name, failed.status, error.test(failed.error ?? '') || failed.error, after.status]
-      }),
-    )
-    expect(ended).toEqual(faults.map(([name]) => [name, 'failed', true, 'error']))
-    await until('their sandboxes to be gone', async () => {
-      const { body } = await offshoot.request('GET', '/v1/sandboxes')
-      return body.every(({ metadata }: { metadata: { app_id: string } }) => metadata.app_id === app.id)
-    })
-    expect(await version()).toBe('one')
-  })
+  appFaultCases(() => ({ git, offshoot, app, deploy, over, visit, version }))
 
   it('are deployed all the same when control is killed, and a deploy is cancelled when its owner says so', async () => {
     await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { install_command: 'sleep 2' } })

@@ -35,11 +35,11 @@ describe('versions whose sandbox is gone', () => {
        values ($1, $2, 'live', 'main', $3, $1, gen_random_uuid(), 3000, true, now() - interval '1 minute')`,
       [deployment, id, commit],
     )
-    // A deploy of something else that has failed since changes nothing.
+    // Another deploy of the same that has failed since changes nothing.
     await harness.pool.query(
       `insert into app_deployments (id, app_id, status, git_ref, git_commit, origin_id, port, finished_at)
        values ($1, $2, 'failed', 'main', $3, $1, 3000, now())`,
-      [randomUUID(), id, 'd'.repeat(40)],
+      [randomUUID(), id, commit],
     )
     await harness.pool.query('update apps set active_deployment_id = $2 where id = $1', [id, deployment])
     const rows = await eventually(async () => {
@@ -48,7 +48,7 @@ describe('versions whose sandbox is gone', () => {
     })
     expect(rows).toMatchObject([
       { status: 'failed', git_commit: commit, error: expect.stringContaining('unknown template: app') },
-      { status: 'failed', git_commit: 'd'.repeat(40) },
+      { status: 'failed', git_commit: commit },
       { id: deployment, status: 'live' },
     ])
     expect((await as('GET', `/v1/apps/${id}`)).body.status).toBe('error')

@@ -19,11 +19,8 @@ import type { SavedMemory } from './save-memory.ts'
 import type { Thread } from './thread.ts'
 import { WriteTracker } from './write-tracker.ts'
 
-/**
- * Bytes of its own from which a guest is worth it: less is copied in the time that it takes to begin, for which 64 MiB would do. None is, as
- * long as it is not known why four of ten branches of a database under load had a server, or a kernel, that crashed (docs/adr/0004-checkpoints.md).
- */
-const WORTH_BYTES = Infinity
+/** Bytes of its own from which a guest is worth it: less is copied in the time that it takes to begin. */
+const WORTH_BYTES = 64 * 1024 * 1024
 /** Passes while the guest runs, and pages of one after which there need be no other. */
 const MAX_PASSES = 4
 const SHORT_PASS_PAGES = (8 * 1024 * 1024) / PAGE_BYTES

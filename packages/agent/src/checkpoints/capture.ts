@@ -13,7 +13,7 @@ import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles, type CheckpointFiles } from './checkpoint-files.ts'
 import { LiveCopy } from './live-copy.ts'
 import { PAGE_BYTES } from './page-runs.ts'
-import type { SavedMemory, SaveMemory } from './save-memory.ts'
+import type { SavedMemory } from './save-memory.ts'
 import type { Thread } from './thread.ts'
 
 /** Frozen layers below a disk; with more of them the disk is flattened first. Each is a descriptor of QEMU's. */
@@ -165,22 +165,12 @@ async function saveAll(vm: Vm, next: LayerId, options: CaptureLive, deadline: De
   const memory = { ...memoryOf(vm, options), pages: files.pages, runs: files.runs }
   // Both end before either's failure is told: nobody must continue the VM while its memory is being read.
   const [saved, state] = await Promise.allSettled([
-    saveMemoryOf(options, memory, deadline),
+    options.live === null ? options.saving.ask('save', memory, deadline) : options.live.finish(deadline),
     saveState(vm, files, next, deadline),
   ])
   if (saved.status === 'rejected') throw saved.reason
   if (state.status === 'rejected') throw state.reason
   return saved.value
-}
-
-/** Where what was copied before cannot be made whole, because its watcher was killed, say, all of it is copied now. */
-async function saveMemoryOf(
-  { live, saving }: CaptureLive,
-  memory: SaveMemory,
-  deadline: Deadline,
-): Promise<SavedMemory> {
-  const all = () => saving.ask('save', memory, deadline)
-  return live === null ? all() : live.finish(deadline).catch(all)
 }
 
 /** Changes the chain at once, in QEMU and here; the frozen layer is still in the VM's folder then. */

@@ -14,16 +14,12 @@
  * QEMU discards a page (balloon, free page reporting) by a hole in the file and MADV_DONTNEED. The hole would be refused on a read-only descriptor and
  * is not wanted: to the VM the page is again what the files say, which is as good as any for a page that the guest has given up.
  *
- * While a guest runs, its memory can be copied when it is known which pages are written meanwhile (track-writes.c). A userfaultfd watches the memory of who
- * made it, so one is made here for whoever looks after this QEMU to borrow; it watches nothing by itself.
- *
  * QEMU on Debian calls __open64_2, mmap64 and fallocate64; the other names are what other builds call.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
-#include <linux/userfaultfd.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,10 +35,6 @@
 #define RUNS_MAGIC "OFFRUNS1"
 /* Two mappings each at most; the kernel allows a process 65530 (vm.max_map_count). page-runs.ts has the same number. */
 #define RUNS_MAX 16384
-/* linux/userfaultfd.h of Linux 5.11. */
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
-#endif
 
 struct runs_head {
 	char magic[8];
@@ -123,34 +115,25 @@ static const struct run *read_runs(int fd, uint64_t *count)
 
 static void lay_pages(char *memory, size_t length, int protection, int pages_fd, int runs_fd)
 {
-	uint64_t count, pages_bytes = size_of(pages_fd), offset = 0;
+	uint64_t count, pages_bytes = size_of(pages_fd), offset = 0, last_end = 0;
 	const struct run *runs = read_runs(runs_fd, &count);
 
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t first = runs[i].first_page, end = first + runs[i].pages;
 		uint64_t bytes = runs[i].pages * PAGE_BYTES;
 
-		if (bytes == 0 || end * PAGE_BYTES > length || offset + bytes > pages_bytes || offset + bytes > length)
+		if (bytes == 0 || first < last_end || end * PAGE_BYTES > length || offset + bytes > pages_bytes)
 			fail("the runs do not fit the memory");
 		if (map(memory + first * PAGE_BYTES, bytes, protection, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, pages_fd,
 			(off_t)offset) == MAP_FAILED)
 			fail("a run cannot be mapped");
 		offset += bytes;
+		last_end = end;
 	}
 	if (offset != pages_bytes)
 		fail("the runs are not all of the pages");
 	close(pages_fd);
 	close(runs_fd);
-}
-
-/* An older kernel has none: the memory is then copied while the guest stands still. */
-static void offer_watch(void)
-{
-	static int is_offered;
-
-	if (!is_offered)
-		(void)!syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
-	is_offered = 1;
 }
 
 static void *map_memory(void *at, size_t length, int protection, int flags, int fd, off_t offset)
@@ -162,7 +145,6 @@ static void *map_memory(void *at, size_t length, int protection, int flags, int 
 		return memory;
 	if ((flags & MAP_PRIVATE) == 0 || offset != 0)
 		fail("not mapped as expected");
-	offer_watch();
 	pages_fd = inherited("GUEST_PAGES_FD");
 	runs_fd = inherited("GUEST_RUNS_FD");
 	if ((pages_fd < 0) != (runs_fd < 0))

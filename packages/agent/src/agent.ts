@@ -125,7 +125,6 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
     networkReason: reason,
     boot: { kernel: images.kernel, initramfs: images.initramfs },
     withTap: images.withTap,
-    trackWrites: images.trackWrites,
     sandboxes: new Map(),
     log,
     gates: {

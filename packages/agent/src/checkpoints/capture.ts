@@ -11,7 +11,6 @@ import { bakeFiles } from '../vm/bake-files.ts'
 import { continueReleased, stopHeld } from '../vm/hold.ts'
 import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles, type CheckpointFiles } from './checkpoint-files.ts'
-import { LiveCopy } from './live-copy.ts'
 import { PAGE_BYTES } from './page-runs.ts'
 import type { SavedMemory } from './save-memory.ts'
 import type { Thread } from './thread.ts'
@@ -33,9 +32,6 @@ export interface Capture {
   readonly uid: number | null
   readonly layers: Layers
   readonly saving: Thread
-  /** For what is copied while the guest runs, and the program that tells what it writes meanwhile (native/track-writes.c). */
-  readonly copying: Thread
-  readonly trackWrites: string
   /** `as-before`: a running VM runs on, a stopped one stays so. `stopped`: for who is going to end it. */
   readonly leave: 'as-before' | 'stopped'
 }
@@ -46,8 +42,6 @@ export interface Captured {
   readonly layers: readonly LayerId[]
   /** Of the guest's memory that was written. */
   readonly memoryBytes: number
-  /** Those of them for which the guest stood still; the others were copied while it ran. */
-  readonly memoryBytesAtRest: number
   /** For which the guest's processes stood still; 0 for a VM that stood still anyway. */
   readonly pausedMs: number
 }
@@ -68,9 +62,7 @@ export async function capture(vm: Vm, options: Capture, deadline: Deadline): Pro
     await attachLayer(vm, next, options, deadline)
     const { memory, pausedMs } = await (running ? captureRunning : captureStopped)(vm, next, options, deadline)
     const { layers } = chainOf(vm)
-    const { pages, pagesAtRest } = memory
-    const bytes = { memoryBytes: pages * PAGE_BYTES, memoryBytesAtRest: pagesAtRest * PAGE_BYTES }
-    return { folder: options.folder, layers, ...bytes, pausedMs }
+    return { folder: options.folder, layers, memoryBytes: memory.pages * PAGE_BYTES, pausedMs }
   } catch (error) {
     // Whatever fails here as well, the first failure is the one to tell.
     await undo(vm, next, options.folder).catch(() => undefined)
@@ -106,20 +98,10 @@ export async function captureDisk(
 }
 
 /**
- * What a guest has in memory is copied before it stands still, as far as that can be. As few waits as can be while the guest stands still, because on a busy host each costs more than what is waited for:
+ * As few waits as can be while the guest stands still, because on a busy host each costs more than what is waited for:
  * memory is copied while QEMU writes its state, and QEMU continues right after it has changed the disk.
  */
 async function captureRunning(vm: Vm, next: LayerId, options: Capture, deadline: Deadline) {
-  // A guest that is to end waits for nothing afterwards.
-  const live = options.leave === 'as-before' ? await beginLiveCopy(vm, options, deadline) : null
-  try {
-    return await captureBetween(vm, next, { ...options, live }, deadline)
-  } finally {
-    await live?.close()
-  }
-}
-
-async function captureBetween(vm: Vm, next: LayerId, options: CaptureLive, deadline: Deadline) {
   const startedAt = performance.now()
   let isReleased = false
   try {
@@ -140,32 +122,24 @@ async function captureBetween(vm: Vm, next: LayerId, options: CaptureLive, deadl
 }
 
 async function captureStopped(vm: Vm, next: LayerId, options: Capture, deadline: Deadline) {
-  const memory = await saveAll(vm, next, { ...options, live: null }, deadline)
+  const memory = await saveAll(vm, next, options, deadline)
   await freezeDisk(vm, next, deadline)
   await adoptFrozen(vm, options.layers)
   return { memory, pausedMs: 0 }
 }
 
-interface CaptureLive extends Capture {
-  readonly live: LiveCopy | null
-}
-
-function memoryOf(vm: Vm, { bake, memoryMib }: Capture) {
-  return { pid: vm.process.pid, bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * 1024 * 1024 }
-}
-
-async function beginLiveCopy(vm: Vm, options: Capture, deadline: Deadline): Promise<LiveCopy | null> {
-  const { trackWrites: program, copying, saving, folder } = options
-  const live = { program, copying, saving, files: checkpointFiles(folder), memory: memoryOf(vm, options) }
-  return LiveCopy.begin(vm, live, deadline)
-}
-
-async function saveAll(vm: Vm, next: LayerId, options: CaptureLive, deadline: Deadline): Promise<SavedMemory> {
+async function saveAll(vm: Vm, next: LayerId, options: Capture, deadline: Deadline): Promise<SavedMemory> {
   const files = checkpointFiles(options.folder)
-  const memory = { ...memoryOf(vm, options), pages: files.pages, runs: files.runs }
+  const memory = {
+    pid: vm.process.pid,
+    bakeMemory: bakeFiles(options.bake).memory,
+    memoryBytes: options.memoryMib * 1024 * 1024,
+    pages: files.pages,
+    runs: files.runs,
+  }
   // Both end before either's failure is told: nobody must continue the VM while its memory is being read.
   const [saved, state] = await Promise.allSettled([
-    options.live === null ? options.saving.ask('save', memory, deadline) : options.live.finish(deadline),
+    options.saving.ask('save', memory, deadline),
     saveState(vm, files, next, deadline),
   ])
   if (saved.status === 'rejected') throw saved.reason

@@ -1,5 +1,4 @@
 import { copyFile, mkdir, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
-import { release } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flatten, FlattenStopped, stopFlattening } from '../disks/flatten.ts'
@@ -8,9 +7,6 @@ import { VmHost } from '../test/vm-host.ts'
 import { continueReleased, stopHeld } from '../vm/hold.ts'
 import { Vm } from '../vm/vm.ts'
 
-/** Older kernels cannot say what a guest writes meanwhile. */
-const [major = 0, minor = 0] = release().split('.').map(Number)
-const canWatch = major > 6 || (major === 6 && minor >= 7)
 /** `capture.ts` flattens a disk that has so many. */
 const MOST_LAYERS = 64
 let host: VmHost
@@ -93,25 +89,6 @@ describe('a checkpoint of a running guest', () => {
     const other = await host.start(first)
     expect(await host.sh(other, 'cat /root/who /run/t/who 2>/dev/null; true')).toBe('')
     for (const each of [grandchild, other]) await host.end(each)
-  })
-
-  it('is of one instant when there is so much memory that it is copied while the guest writes to it', async () => {
-    const { vm, sums } = await busyVm()
-    const [mebibytes, known] = [24, '/run/t/much']
-    await host.sh(vm, `head -c ${mebibytes * 1024 * 1024} /dev/urandom > ${known}`)
-    const sum = await host.sh(vm, `md5sum ${known}`)
-    let checkpoint: Awaited<ReturnType<typeof host.capture>> | null = null
-    // A copy of a copy, too: its memory is in more than one file.
-    for (const name of ['live', 'live-again']) {
-      const from: Vm = checkpoint === null ? vm : await host.start(checkpoint)
-      checkpoint = await host.capture(from, name)
-      expect(checkpoint.memoryBytes).toBeGreaterThan(mebibytes * 1024 * 1024)
-      if (canWatch) expect(checkpoint.memoryBytesAtRest).toBeLessThan(checkpoint.memoryBytes / 2)
-      const child = await host.start(checkpoint)
-      await expectWhole(child, sums)
-      expect(await host.sh(child, `md5sum ${known}`)).toBe(sum)
-      for (const each of [from, child]) await host.end(each)
-    }
   })
 
   it('can be taken of a stopped one, which stays so, and restored stopped', async () => {

@@ -1,7 +1,5 @@
 /** Entry of the threads in which memory is copied and files are read through: {@link CheckpointThread} starts them. */
 import { parentPort } from 'node:worker_threads'
-import { copyWritten, type CopiedWritten, type CopyWritten, locateMemory, type LocateMemory } from './copy-written.ts'
-import type { GuestMemory } from './memory-map.ts'
 import { saveMemory, type SavedMemory, type SaveMemory } from './save-memory.ts'
 import type { FileSeal } from './checkpoint.ts'
 import { sealFile, type SealFile } from './seal-file.ts'
@@ -9,8 +7,6 @@ import { sealFile, type SealFile } from './seal-file.ts'
 /** What can be asked of such a thread. */
 export interface Work {
   readonly save: { readonly asked: SaveMemory; readonly answer: SavedMemory }
-  readonly locate: { readonly asked: LocateMemory; readonly answer: GuestMemory }
-  readonly copy: { readonly asked: CopyWritten; readonly answer: CopiedWritten }
   readonly seal: { readonly asked: SealFile; readonly answer: FileSeal }
 }
 
@@ -30,25 +26,10 @@ parentPort?.on('message', (question: Question) => {
 function reply(question: Question): Reply {
   const { id } = question
   try {
-    return { id, answer: answer(question) }
+    return { id, answer: question.kind === 'save' ? saveMemory(question.asked) : sealFile(question.asked) }
   } catch (error) {
     // A copied error would lose its code.
     const { message, code } = error as NodeJS.ErrnoException
     return { id, error: { message, code } }
-  }
-}
-
-function answer({ kind, asked }: Question): Work[keyof Work]['answer'] {
-  switch (kind) {
-    case 'save':
-      return saveMemory(asked)
-    case 'locate':
-      return locateMemory(asked)
-    case 'copy':
-      return copyWritten(asked)
-    case 'seal':
-      return sealFile(asked)
-    default:
-      return kind satisfies never
   }
 }

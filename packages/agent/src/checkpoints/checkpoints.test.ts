@@ -35,12 +35,7 @@ async function fresh(qemu = QEMU): Promise<Checkpoints> {
 }
 
 async function sealed(checkpoints: Checkpoints) {
-  return checkpoints.seal(
-    { folder, layers: [layer], memoryBytes: 0, memoryBytesAtRest: 0, pausedMs: 0 },
-    origin,
-    machine,
-    deadline,
-  )
+  return checkpoints.seal({ folder, layers: [layer], memoryBytes: 0, pausedMs: 0 }, origin, machine, deadline)
 }
 
 /** Puts another file of the same size in its place. */

@@ -39,8 +39,6 @@ export type MachineOf = (size: Pick<Checkpoint, 'cpu' | 'memory_mb'>) => Machine
 export class Checkpoints {
   /** Memory is copied here, while a guest stands still. */
   readonly saving = new Thread()
-  /** And here while it runs, so that nobody's guest waits for that. */
-  readonly copying = new Thread()
   readonly #options: CheckpointsOptions
   readonly #files = new VerifiedFiles(new Thread())
 

@@ -1,17 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { release, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Writable } from 'node:stream'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../host/run-program.ts'
-import { copyWritten, locateMemory } from './copy-written.ts'
 import { encodeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 import { saveMemory } from './save-memory.ts'
-import { WriteTracker } from './write-tracker.ts'
 
 const PAGES = 1024
 const PACKAGE = join(import.meta.dirname, '../..')
@@ -109,15 +107,6 @@ beforeAll(async () => {
   const deadline = Deadline.after(60_000, 'compilation')
   const preload = ['-shared', '-fPIC', join(PACKAGE, 'native/guest-memory.c'), '-o', join(folder, 'guest-memory.so')]
   await runProgram('cc', ['-O1', '-Wall', '-Wextra', '-Werror', ...preload], deadline)
-  const tracker = [
-    '-Wall',
-    '-Wextra',
-    '-Werror',
-    join(PACKAGE, 'native/track-writes.c'),
-    '-o',
-    join(folder, 'track-writes'),
-  ]
-  await runProgram('cc', ['-O1', ...tracker], deadline)
   await runProgram('cc', ['-O1', join(PACKAGE, 'src/test/map-memory.c'), '-o', join(folder, 'map-memory')], deadline)
   await writeFile(join(folder, 'memory'), Buffer.alloc(PAGES * PAGE_BYTES, 7), { mode: 0o444 })
 })
@@ -132,7 +121,7 @@ describe('memory saved and restored', () => {
     await first.ask('w 10 4 1 1')
     await first.ask('w 1000 24 1 2')
     const saved = save(first)
-    expect(saved.counted).toEqual({ pages: 28, pagesAtRest: 28, runs: 2 })
+    expect(saved.counted).toEqual({ pages: 28, runs: 2 })
     expect((await stat(saved.files.pages)).size).toBe(28 * PAGE_BYTES)
     await first.ask('w 10 1 1 9')
 
@@ -177,15 +166,15 @@ describe('memory saved and restored', () => {
   it('holds when all of it was written, and none', async () => {
     const none = await (await Mapper.start()).ready()
     const empty = save(none)
-    expect(empty.counted).toEqual({ pages: 0, pagesAtRest: 0, runs: 0 })
+    expect(empty.counted).toEqual({ pages: 0, runs: 0 })
     const first = await (await Mapper.start(empty.files)).ready()
     await first.ask(`w 0 ${PAGES} 1 5`)
     const whole = save(first)
-    expect(whole.counted).toEqual({ pages: PAGES, pagesAtRest: PAGES, runs: 1 })
+    expect(whole.counted).toEqual({ pages: PAGES, runs: 1 })
     const second = await (await Mapper.start(whole.files)).ready()
     await second.ask('w 3 1 1 6')
     const again = save(second)
-    expect(again.counted).toEqual({ pages: PAGES, pagesAtRest: PAGES, runs: 1 })
+    expect(again.counted).toEqual({ pages: PAGES, runs: 1 })
     const third = await (await Mapper.start(again.files)).ready()
     expect([await third.ask('r 0'), await third.ask('r 3'), await third.ask(`r ${PAGES - 1}`)]).toEqual([5, 6, 5])
   })
@@ -202,75 +191,9 @@ describe('memory saved and restored', () => {
 
 const run = (firstPage: number, pages: number): PageRun => ({ firstPage, pages })
 
-function begin(mapper: Mapper) {
-  const asked = { pid: mapper.pid, bakeMemory: join(folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
-  const memory = locateMemory(asked)
-  return { pid: mapper.pid, memory, tracker: new WriteTracker(join(folder, 'track-writes'), mapper.pid, memory) }
-}
-
-/** Older kernels cannot say what was written. */
-const [major = 0, minor = 0] = release().split('.').map(Number)
-
-describe.skipIf(major < 6 || (major === 6 && minor < 7))('memory that is copied while it is written', () => {
-  const deadline = Deadline.after(60_000, 'test')
-  it('is that of the end, over generations, and only what was written since is copied again', async () => {
-    let mapper = await (await Mapper.start()).ready()
-    await mapper.ask('w 10 4 1 1')
-    await mapper.ask('w 1000 24 1 2')
-    for (let generation = 3; generation < 6; generation++) {
-      const { pid, memory, tracker } = begin(mapper)
-      const { pages, runs } = newFiles()
-      const pass = { pid, memory, pages, known: [], runs: null }
-      const first = copyWritten({ ...pass, written: await tracker.written(deadline) })
-      // Over what is there, beside it, and where nothing was.
-      await mapper.ask(`w 12 ${generation} 1 ${generation}`)
-      const second = copyWritten({ ...pass, known: first.known, written: await tracker.written(deadline) })
-      expect(second.pages).toBe(generation)
-      await mapper.ask(`w 500 100 2 ${generation}`)
-      await mapper.ask(`w 1001 1 1 ${generation}`)
-      const rest = { ...pass, known: second.known, runs, written: await tracker.written(deadline) }
-      expect(copyWritten(rest).pages).toBe(51)
-      expect(await tracker.written(deadline)).toEqual([])
-      await tracker.close()
-      const next = await (await Mapper.start({ pages, runs })).ready()
-      for (const each of [9, 10, 12, 12 + generation - 1, 12 + generation, 500, 501, 598, 1000, 1001, 1002, 1023])
-        expect([each, await next.ask(`r ${each}`)]).toEqual([each, await mapper.ask(`r ${each}`)])
-      expect(Buffer.compare(await readFile(join(folder, 'memory')), Buffer.alloc(PAGES * PAGE_BYTES, 7))).toBe(0)
-      mapper = next
-    }
-  })
-
-  it('can be watched again by another, also after one that was killed', async () => {
-    const mapper = await (await Mapper.start()).ready()
-    await mapper.ask('w 10 4 1 1')
-    for (let round = 0; round < 3; round++) {
-      const { tracker } = begin(mapper)
-      expect(await tracker.written(deadline)).toEqual([run(10, 4)])
-      expect(await tracker.written(deadline)).toEqual([])
-      await mapper.ask('w 11 1 1 5')
-      expect(await tracker.written(deadline)).toEqual([run(11, 1)])
-      if (round === 1) tracker.kill()
-      await tracker.close()
-    }
-  })
-
-  it('is not watched where its process has ended, or has never offered to be', async () => {
-    const { tracker, pid, memory } = begin(await (await Mapper.start()).ready())
-    process.kill(pid, 'SIGKILL')
-    const isOver = async () => {
-      for (;;) await tracker.written(deadline)
-    }
-    await expect(isOver()).rejects.toThrow('cannot be tracked')
-    const others = new WriteTracker(join(folder, 'track-writes'), process.pid, memory)
-    await expect(others.written(deadline)).rejects.toThrow('no userfaultfd')
-    const none = new WriteTracker(join(folder, 'nothing'), process.pid, memory)
-    await expect(none.written(deadline)).rejects.toThrow('cannot be tracked')
-  })
-})
-
 describe('a list of runs that cannot be right', () => {
   it.each([
-    ['more pages than the memory has', encodeRuns([run(0, PAGES), run(2, 1)]), PAGES + 1],
+    ['two runs of the same page', encodeRuns([run(1, 2), run(2, 1)]), 3],
     ['a run past the end', encodeRuns([run(PAGES - 1, 2)]), 2],
     ['an empty run', encodeRuns([run(1, 0)]), 0],
     ['more pages than there are', encodeRuns([run(1, 2)]), 1],

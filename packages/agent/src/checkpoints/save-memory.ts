@@ -1,5 +1,4 @@
-import { closeSync, fchmodSync, openSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs'
-import { copyRuns, type PlacedRun } from './copy-runs.ts'
+import { closeSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs'
 import { findGuestMemory, parseMaps, type GuestMemory } from './memory-map.ts'
 import { encodeRuns, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 
@@ -8,6 +7,8 @@ const ENTRY_BYTES = 8
 const PAGEMAP_BYTES = 2 * 1024 * 1024
 /** Entries that are compared at once: 2 MiB of guest memory. */
 const PART_ENTRIES = 512
+/** Bytes that are gathered before they are written. */
+const BUFFER_BYTES = 4 * 1024 * 1024
 /** Upper halves of an entry (Documentation/admin-guide/mm/pagemap.rst): present, swapped, of a file. */
 const PRESENT_OR_SWAPPED = 0xc000_0000
 const OF_FILE = 0x2000_0000
@@ -26,10 +27,11 @@ export interface SaveMemory {
 export interface SavedMemory {
   /** Pages that were written: the guest's own, and some between them. */
   readonly pages: number
-  /** Those of them that were copied while the guest stood still. */
-  readonly pagesAtRest: number
   readonly runs: number
 }
+
+/** Filled, so that its pages are there before a guest waits for them. */
+const buffer = Buffer.alloc(BUFFER_BYTES, 1)
 
 /**
  * Writes what a guest has of its own. For a thread of its own: it never yields.
@@ -39,10 +41,12 @@ export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs }: SaveMe
   const { ino } = statSync(bakeMemory)
   const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes)
   const merged = mergeRuns(ownPages(pid, memory))
-  writeFile(runs, (fd) => writeFileSync(fd, encodeRuns(merged)))
-  writeFile(pages, (fd) => copyRuns(pid, memory.start, densely(merged), fd))
-  const count = merged.reduce((sum, run) => sum + run.pages, 0)
-  return { pages: count, pagesAtRest: count, runs: merged.length }
+  writeFile(runs, (fd) => writeWhole(fd, encodeRuns(merged)))
+  writeFile(pages, (fd) => copyRuns(pid, memory.start, merged, fd))
+  return {
+    pages: merged.reduce((sum, run) => sum + run.pages, 0),
+    runs: merged.length,
+  }
 }
 
 /** One byte a page: 1 where it is the guest's own. */
@@ -85,23 +89,37 @@ function isAnonymous(upper: number): boolean {
   return (upper & PRESENT_OR_SWAPPED) !== 0 && (upper & OF_FILE) === 0
 }
 
-/** As pages of a file, one after the other. */
-function densely(runs: readonly PageRun[]): PlacedRun[] {
-  let filePage = 0
-  return runs.map((run) => {
-    const placed = { ...run, filePage }
-    filePage += run.pages
-    return placed
-  })
+function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: number): void {
+  const memory = openSync(`/proc/${pid}/mem`, 'r')
+  let filled = 0
+  try {
+    for (const { firstPage, pages } of runs) {
+      const end = start + (firstPage + pages) * PAGE_BYTES
+      for (let at = start + firstPage * PAGE_BYTES; at < end;) {
+        const got = readSync(memory, buffer, filled, Math.min(end - at, BUFFER_BYTES - filled), at)
+        if (got === 0) throw new Error("QEMU's memory ended early")
+        at += got
+        filled += got
+        if (filled < BUFFER_BYTES) continue
+        writeWhole(output, buffer)
+        filled = 0
+      }
+    }
+    writeWhole(output, buffer.subarray(0, filled))
+  } finally {
+    closeSync(memory)
+  }
 }
 
 function writeFile(path: string, write: (fd: number) => void): void {
   const fd = openSync(path, 'w', 0o400)
   try {
     write(fd)
-    // It may have been there before, as another's who writes it in several goes.
-    fchmodSync(fd, 0o400)
   } finally {
     closeSync(fd)
   }
+}
+
+function writeWhole(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at)
 }

@@ -46,8 +46,6 @@ export interface Host {
   readonly boot: BootFiles
   /** The program that lets QEMU inherit a TAP. */
   readonly withTap: string
-  /** The program that tells what a guest writes while its memory is copied. */
-  readonly trackWrites: string
   readonly sandboxes: Map<SandboxId, Sandbox>
   readonly log: Logger
   readonly gates: Gates

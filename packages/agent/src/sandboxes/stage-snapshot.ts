@@ -58,5 +58,5 @@ async function linkHibernation(host: Host, sandbox: Sandbox, folder: string, dea
   const [from, to] = [checkpointFiles(source), checkpointFiles(folder)]
   await mkdir(folder, { mode: 0o700 })
   for (const name of ['pages', 'runs', 'state'] as const) await link(from[name], to[name])
-  return { folder, layers: layers.map(({ id }) => id), memoryBytes: pages.bytes, memoryBytesAtRest: 0, pausedMs: 0 }
+  return { folder, layers: layers.map(({ id }) => id), memoryBytes: pages.bytes, pausedMs: 0 }
 }

@@ -27,11 +27,6 @@ const UID = process.getuid?.() === 0 ? 199_000 : null
 
 const slotOfBakes = () => Promise.resolve({ confinement: { uid: UID }, tap: null })
 
-interface Pieces {
-  readonly key: Buffer
-  readonly trackWrites: string
-}
-
 /** A data directory with one baked template, and VMs of it without an agent around them. */
 export class VmHost {
   readonly deadline = Deadline.after(LIFE_MS, 'test')
@@ -40,13 +35,11 @@ export class VmHost {
   readonly baked: BakedTemplate
   readonly layers: Layers
   readonly checkpoints: Checkpoints
-  readonly #trackWrites: string
   readonly #vms = new Set<Vm>()
   #lastNumber = 0
 
-  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, { key, trackWrites }: Pieces) {
+  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, key: Buffer) {
     this.dir = dir
-    this.#trackWrites = trackWrites
     this.qemu = qemu
     this.baked = baked
     this.layers = new Layers(dir.layers)
@@ -79,10 +72,7 @@ export class VmHost {
     }
     await shareBakes(`vm-host-${template}-${image.memory_mb}`, dir.root, bake)
     const baked = await bake()
-    return new VmHost(dir, qemu, baked, {
-      key: await loadSigningKey(dir.checkpointKey),
-      trackWrites: images.trackWrites,
-    })
+    return new VmHost(dir, qemu, baked, await loadSigningKey(dir.checkpointKey))
   }
 
   get uid(): number | null {
@@ -129,8 +119,6 @@ export class VmHost {
       uid: this.uid,
       layers: this.layers,
       saving: this.checkpoints.saving,
-      copying: this.checkpoints.copying,
-      trackWrites: this.#trackWrites,
       leave: 'as-before',
       ...change,
     }

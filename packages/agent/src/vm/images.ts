@@ -16,7 +16,6 @@ export class Images {
   readonly initramfs: string
   readonly preload: string
   readonly withTap: string
-  readonly trackWrites: string
   readonly #folder: string
   #bootHash: Promise<string> | undefined
 
@@ -26,7 +25,6 @@ export class Images {
     this.initramfs = join(folder, 'initramfs.cpio.gz')
     this.preload = join(folder, 'guest-memory.so')
     this.withTap = join(folder, 'with-tap')
-    this.trackWrites = join(folder, 'track-writes')
   }
 
   rootfs(template: string): string {

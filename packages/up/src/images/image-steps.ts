@@ -2,10 +2,10 @@ import { guestProgramStep } from './guest-program.ts'
 import { initramfsStep } from './initramfs.ts'
 import { kernelStep } from './kernel.ts'
 import { guestMemoryStep } from './guest-memory.ts'
-import { hostProgramStep } from './host-program.ts'
 import { readRecipes } from './recipe.ts'
 import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
+import { withTapStep } from './with-tap.ts'
 
 /** All steps of IMAGES, each after those it needs. The Debian image takes longest, so the templates come first, those that share a disk last. */
 export async function imageSteps(recipesFolder: string, templates: readonly string[] | null): Promise<readonly Step[]> {
@@ -18,7 +18,6 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     guestProgramStep(),
     initramfsStep(),
     guestMemoryStep(),
-    hostProgramStep('with-tap', 'TAP program'),
-    hostProgramStep('track-writes', 'memory tracker'),
+    withTapStep(),
   ]
 }

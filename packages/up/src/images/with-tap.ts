@@ -4,18 +4,18 @@ import { runCommand } from '../run-command.ts'
 import { hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** A small program for what JavaScript has no words for. @param name of its source in `packages/agent/native` */
-export function hostProgramStep(name: string, title: string): Step {
-  const source = join(repositoryRoot, `packages/agent/native/${name}.c`)
+/** The program that lets QEMU inherit its TAP. */
+export function withTapStep(): Step {
+  const source = join(repositoryRoot, 'packages/agent/native/with-tap.c')
   return {
-    name,
-    title,
+    name: 'with-tap',
+    title: 'TAP program',
     after: [],
-    outputs: [name],
+    outputs: ['with-tap'],
     maxSeconds: 60,
     inputsHash: () => hashTree(source),
     run: async (work) => {
-      const output = join(work.folder, name)
+      const output = join(work.folder, 'with-tap')
       await runCommand('cc', ['-O2', '-Wall', '-Wextra', '-Werror', '-o', output, source], { deadline: work.deadline })
     },
   }

@@ -66,11 +66,10 @@ async function claimStatements(user: string, secrets: Secrets, formerUser: strin
   ]
 }
 
-/** A server that is just being started again, after a crash of its own, or a connection that broke: what was said on it may be said again. */
+/** A server that is just being started again, after a crash of its own. */
 function isPassing(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return error.code === '57P03'
-  if (!(error instanceof ApiError)) return false
-  return error.kind === 'nothingListening' || (error.kind === 'agentUnreachable' && error.cause !== undefined)
+  return error instanceof ApiError && error.kind === 'nothingListening'
 }
 
 function refusal(error: unknown): ApiError {

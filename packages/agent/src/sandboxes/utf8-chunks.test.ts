@@ -9,13 +9,13 @@ function decodePieces(bytes: Buffer, cuts: readonly number[]): string[] {
 }
 
 it('makes of text, cut anywhere, the same text, and splits no character', () => {
-  const text = fc.string({ unit: 'grapheme', maxLength: 60 })
+  // The character that stands for what is none is one of its own, too.
+  const text = fc.string({ unit: 'grapheme', maxLength: 60 }).filter((value) => !value.includes('\uFFFD'))
   fc.assert(
     fc.property(text, fc.array(fc.nat(), { maxLength: 12 }), (value, cuts) => {
       const pieces = decodePieces(Buffer.from(value), cuts)
       expect(pieces.join('')).toBe(value)
-      for (const piece of pieces)
-        expect(piece.isWellFormed() && !piece.includes('\uFFFD')).toBe(!value.includes('\uFFFD'))
+      for (const piece of pieces) expect(piece.isWellFormed() && !piece.includes('\uFFFD')).toBe(true)
     }),
   )
 })

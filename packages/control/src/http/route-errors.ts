@@ -9,6 +9,7 @@ export const ERRORS_EVERYWHERE: readonly ErrorName[] = [
   'requestTimeout',
   'unsupportedMediaType',
   'shuttingDown',
+  'databaseFull',
   'internal',
 ]
 

@@ -80,6 +80,7 @@ describe('apps', () => {
     const followed = offshoot.request('GET', follow)
     first = await over(row.id)
     expect([first.status, first.error]).toEqual(['live', null])
+    await until('the edge to be told', async () => (await visit()).status === 200)
     expect(JSON.parse((await visit('/a?b=c')).text)).toEqual({
       version: 'one',
       url: '/a?b=c',

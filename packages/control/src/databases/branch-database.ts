@@ -1,6 +1,5 @@
 import { databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
-import type { SandboxId } from '@offshoot/contract/ids'
 import type { Control } from '../control.ts'
 import { forkSandbox } from '../forks/fork-sandbox.ts'
 import { LEASE_SECONDS } from '../reaping/reaper.ts'
@@ -8,37 +7,20 @@ import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
 import type { DatabaseRow } from './database-row.ts'
-import { insertProvisioning, manageSandbox, patchDatabaseRow } from './database-statements.ts'
-import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
-
-export interface Branch {
-  readonly parent: DatabaseRow
-  readonly id: SandboxId
-  readonly label: string | null
-  readonly requestId: string
-}
+import { manageSandbox, patchDatabaseRow } from './database-statements.ts'
+import { type Branch, provisionChild } from './provision-child.ts'
+import { openSecrets } from './secrets.ts'
 
 /**
  * A database with all that its parent had at one instant, and nothing that opens the parent: its machine is forked, memory and disk, and
  * takes an identity of its own before anybody can ask for it. Steps and failures are those of a create.
  * @throws ApiError as a fork's; nothing is left then
  */
-export async function branchDatabase(control: Control, { parent, id, label, requestId }: Branch): Promise<DatabaseRow> {
+export async function branchDatabase(control: Control, branch: Branch): Promise<DatabaseRow> {
+  const { parent, id, requestId } = branch
   const { pool } = control.database
   const { workspace_id: workspaceId } = parent
-  const secrets = makeSecrets()
-  await insertProvisioning(
-    pool,
-    id,
-    workspaceId,
-    label,
-    parent.size,
-    closeSecrets(control.databaseSecrets, secrets),
-    sha256(secrets.brokerToken),
-    parent.idle_timeout_seconds,
-    parent.id,
-    LEASE_SECONDS,
-  )
+  const secrets = await provisionChild(control, branch, LEASE_SECONDS)
   return orNothing(control, { id, requestId }, async () => {
     const [machine] = await sandboxById(pool, parent.id)
     if (machine === undefined) throw new ApiError('notFound')

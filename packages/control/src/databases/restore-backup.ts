@@ -3,37 +3,21 @@ import type { Control } from '../control.ts'
 import { LEASE_SECONDS } from '../reaping/reaper.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import type { BackupRow } from './backup-statements.ts'
-import type { Branch } from './branch-database.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { resize } from './grow-disk.ts'
-import { insertProvisioning } from './database-statements.ts'
-import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
+import { type Branch, provisionChild } from './provision-child.ts'
+import { openSecrets } from './secrets.ts'
 
 /**
  * A database with all that another had when a backup of it was taken. Steps and failures are those of a create.
  * @throws ApiError as a create from a snapshot; nothing is left then
  */
-export async function restoreBackup(
-  control: Control,
-  { parent, id, label, requestId }: Branch,
-  backup: BackupRow,
-): Promise<DatabaseRow> {
+export async function restoreBackup(control: Control, branch: Branch, backup: BackupRow): Promise<DatabaseRow> {
+  const { parent, id, requestId } = branch
   const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
-  const secrets = makeSecrets()
-  await insertProvisioning(
-    control.database.pool,
-    id,
-    workspaceId,
-    label,
-    size,
-    closeSecrets(control.databaseSecrets, secrets),
-    sha256(secrets.brokerToken),
-    idle_timeout_seconds,
-    parent.id,
-    LEASE_SECONDS,
-  )
+  const secrets = await provisionChild(control, branch, LEASE_SECONDS)
   return orNothing(control, { id, requestId }, async () => {
     await createSandbox(control, {
       id,

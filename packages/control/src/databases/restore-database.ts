@@ -4,15 +4,14 @@ import { feedFromArchive } from '../agents/archive-calls.ts'
 import type { Control } from '../control.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { backupBefore, oldestBackup } from './backup-statements.ts'
-import type { Branch } from './branch-database.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
 import type { DatabaseRow } from './database-row.ts'
-import { insertProvisioning } from './database-statements.ts'
 import { resize } from './grow-disk.ts'
 import { finishSegment } from './finish-segment.ts'
 import { runInDatabase } from './run-in-database.ts'
-import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
+import { type Branch, provisionChild } from './provision-child.ts'
+import { openSecrets } from './secrets.ts'
 
 /** Milliseconds to read through a day of what was written. */
 const RECOVER_MS = 900_000
@@ -27,27 +26,11 @@ const RECOVER = '/usr/local/lib/offshoot-postgres/recover'
  *
  * @throws ApiError 400 a time that cannot be had, 409 the archive does not reach it, and as a create from a snapshot; nothing is left then
  */
-export async function restoreDatabase(
-  control: Control,
-  { parent, id, label, requestId }: Branch,
-  time: Date,
-): Promise<DatabaseRow> {
-  const { pool } = control.database
+export async function restoreDatabase(control: Control, branch: Branch, time: Date): Promise<DatabaseRow> {
+  const { parent, id, requestId } = branch
   const backup = await backupFor(control, parent, time)
   const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
-  const secrets = makeSecrets()
-  await insertProvisioning(
-    pool,
-    id,
-    workspaceId,
-    label,
-    size,
-    closeSecrets(control.databaseSecrets, secrets),
-    sha256(secrets.brokerToken),
-    idle_timeout_seconds,
-    parent.id,
-    LEASE_SECONDS,
-  )
+  const secrets = await provisionChild(control, branch, LEASE_SECONDS)
   return orNothing(control, { id, requestId }, async () => {
     // A parent that is out of order is why somebody may want this: then what there is already has to do.
     await finishSegment(control, parent, time, requestId).catch((err: unknown) =>

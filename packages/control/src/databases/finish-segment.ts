@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import { takeIntoArchive } from '../agents/archive-calls.ts'
 import { refuse } from '../agents/agent-failure.ts'
 import type { Control } from '../control.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { ADMIN } from './claim-database.ts'
 import { openSecrets } from './secrets.ts'
@@ -25,8 +25,7 @@ export async function finishSegment(
   until: Date,
   requestId: string,
 ): Promise<void> {
-  const agent = database.agent_id === null ? undefined : control.fleet.byId(database.agent_id)
-  if (agent === undefined) throw new ApiError('agentUnreachable')
+  const agent = agentOfDatabase(control.fleet, database)
   const { adminToken: password } = openSecrets(control.databaseSecrets, database.secrets)
   const as = { user: ADMIN, password, database: 'postgres' }
   const segment = await withClient(clientConfig(control.fleet, database, as), async (client) => {
@@ -36,7 +35,7 @@ export async function finishSegment(
     return rows[0]?.name ?? ''
   })
   const subject = { id: database.id, workspaceId: database.workspace_id, requestId }
-  await takeIntoArchive(agent.client, subject, segment).catch(refuse)
+  await takeIntoArchive(agent, subject, segment).catch(refuse)
 }
 
 /** By the server's own clock, which is what its commits have. */

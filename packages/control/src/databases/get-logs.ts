@@ -1,4 +1,3 @@
-import { ApiError } from '@offshoot/contract/errors'
 import { logLine, logsQuery } from '@offshoot/contract/log'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
@@ -7,6 +6,7 @@ import type { Control } from '../control.ts'
 import { hangUpSignal } from '../http/hang-up.ts'
 import { refuseForwarded } from '../http/proxy/agent-of.ts'
 import { answeredHeaders, forwardedHeaders } from '../http/proxy/forwarded-headers.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 
 /** `GET /v1/databases/{id}/logs?follow=`: what the server writes; the log of its machine, which does not wake for it. */
@@ -25,11 +25,10 @@ export function getLogs(app: FastifyInstance, control: Control): void {
     },
     handler: async (request, reply) => {
       const row = await findDatabase(control, request)
-      const agent = row.agent_id === null ? undefined : control.fleet.byId(row.agent_id)
-      if (agent === undefined) throw new ApiError('agentUnreachable')
+      const agent = agentOfDatabase(control.fleet, row)
       const hangUp = hangUpSignal(request, reply)
       const [, query = ''] = request.url.split('?', 2)
-      const { statusCode, headers, body } = await agent.client
+      const { statusCode, headers, body } = await agent
         .forward({
           method: 'GET',
           path: `/v1/sandboxes/${row.id}/logs?${query}`,

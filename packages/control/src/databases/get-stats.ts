@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { refuse } from '../agents/agent-failure.ts'
 import { readArchive } from '../agents/archive-calls.ts'
 import type { Control } from '../control.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 import { readStats } from './read-stats.ts'
 import { openSecrets } from './secrets.ts'
@@ -27,9 +28,8 @@ export function getStats(app: FastifyInstance, control: Control): void {
       const { password } = openSecrets(control.databaseSecrets, row.secrets)
       const as = { user: databaseUser(row.id), password }
       const subject = { id: row.id, workspaceId: row.workspace_id, requestId: request.id }
-      const agent = row.agent_id === null ? undefined : control.fleet.byId(row.agent_id)
-      if (agent === undefined) throw new ApiError('agentUnreachable')
-      const archive = await readArchive(agent.client, subject).catch(refuse)
+      const agent = agentOfDatabase(control.fleet, row)
+      const archive = await readArchive(agent, subject).catch(refuse)
       const stats = await withClient(clientConfig(control.fleet, row, as), (client) =>
         readStats(client, archive),
       ).catch((error: unknown) => {

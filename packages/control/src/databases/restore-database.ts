@@ -3,6 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { feedFromArchive } from '../agents/archive-calls.ts'
 import type { Control } from '../control.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
 import { backupBefore, oldestBackup } from './backup-statements.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
@@ -71,11 +72,10 @@ async function backupFor({ database: { pool } }: Control, { id }: DatabaseRow, t
 
 /** The two go on beside one another: the machine asks for what it wants to read, and its agent gives it. */
 async function recover({ fleet, log }: Control, made: DatabaseRow, from: string, time: Date, requestId: string) {
-  const agent = made.agent_id === null ? undefined : fleet.byId(made.agent_id)
-  if (agent === undefined) throw new ApiError('agentUnreachable')
+  const agent = agentOfDatabase(fleet, made)
   const subject = { id: made.id, workspaceId: made.workspace_id, requestId }
   const over = new AbortController()
-  const feeding = feedFromArchive(agent.client, subject, from, over.signal).catch((err: unknown) => {
+  const feeding = feedFromArchive(agent, subject, from, over.signal).catch((err: unknown) => {
     if (!over.signal.aborted) log.warn({ req_id: requestId, database: made.id, err }, 'archive not read to its end')
   })
   try {

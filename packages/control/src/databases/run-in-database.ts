@@ -4,6 +4,7 @@ import { refusalOf } from '../agents/agent-failure.ts'
 import type { Fleet } from '../agents/fleet.ts'
 import { DeployFailure } from '../deploying/deploy-failure.ts'
 import { GuestShell, type Ran } from '../deploying/guest-shell.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
 import type { Reached } from './tunnel.ts'
 
 /**
@@ -12,14 +13,13 @@ import type { Reached } from './tunnel.ts'
  */
 export async function runInDatabase(
   fleet: Fleet,
-  { id, workspace_id: workspaceId, agent_id: agentId }: Reached,
+  to: Reached,
   cmd: string,
   { timeoutMs, requestId }: { readonly timeoutMs: number; readonly requestId: string },
 ): Promise<Ran> {
-  const agent = agentId === null ? undefined : fleet.byId(agentId)
-  if (agent === undefined) throw new ApiError('agentUnreachable')
-  const shell = new GuestShell(agent.client, id, workspaceId, requestId)
-  return shell.run({ cmd }, Deadline.after(timeoutMs, `command in ${id}`)).catch((error: unknown) => {
+  const agent = agentOfDatabase(fleet, to)
+  const shell = new GuestShell(agent, to.id, to.workspace_id, requestId)
+  return shell.run({ cmd }, Deadline.after(timeoutMs, `command in ${to.id}`)).catch((error: unknown) => {
     throw error instanceof DeployFailure ? new ApiError('agentUnreachable', {}, { cause: error }) : refusalOf(error)
   })
 }

@@ -5,6 +5,7 @@ import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import { DATABASE_PORT } from '@offshoot/contract/database'
 import { ApiError, type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
 import type { Fleet } from '../agents/fleet.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
 import type { DatabaseRow } from './database-row.ts'
 
 /** The database to be reached. */
@@ -91,10 +92,9 @@ export class Tunnel extends Duplex {
   }
 
   async #dial(): Promise<Duplex> {
-    const { id, agent_id: agentId, workspace_id: workspaceId } = this.#to
-    const agent = agentId === null ? undefined : this.#fleet.byId(agentId)
-    if (agent === undefined) throw new ApiError('agentUnreachable')
-    const answer = await agent.client.upgrade({
+    const { id, workspace_id: workspaceId } = this.#to
+    const agent = agentOfDatabase(this.#fleet, this.#to)
+    const answer = await agent.upgrade({
       path: `/v1/sandboxes/${id}/ports/${DATABASE_PORT}/stream`,
       workspaceId,
       requestId: id,

@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config'
 /**
  * Three layers, cheapest first. `unit` needs no VM; `vm` restores real ones through the agent's own modules;
  * `system` runs everything as `bin/up` starts it, each file a server of its own.
- * The two upper layers find their images in OFFSHOOT_IMAGES_DIR, which bin/test builds and names.
+ * The two upper layers find their images in OFFSHOOT_IMAGES_DIR, which bin/test builds and names. They share two cores with every
+ * VM they start: what fails is tried once more, and named if it passes then. Tests that look for a loss are never tried again.
  */
 export default defineConfig({
   test: {
@@ -22,6 +23,7 @@ export default defineConfig({
       {
         test: {
           name: 'vm',
+          retry: 1,
           include: ['packages/*/src/**/*.vm.test.ts'],
           globalSetup: ['packages/agent/src/test/bakes-folder.ts'],
           pool: 'forks',
@@ -32,6 +34,7 @@ export default defineConfig({
       {
         test: {
           name: 'system',
+          retry: 1,
           include: ['tests/**/*.test.ts'],
           exclude: ['tests/joint/**'],
           globalSetup: ['tests/setup/seed-folder.ts'],

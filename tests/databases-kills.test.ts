@@ -75,6 +75,7 @@ async function expectWhole(client: pg.Client): Promise<void> {
 
 it(
   `keeps what it has acknowledged through ${ROUNDS} kills, and is there again by itself`,
+  { retry: 0, timeout: ROUND_MS * (ROUNDS + 2) },
   async () => {
     const ledger = await Ledger.open(database.connection_url, WRITERS)
     const seconds: string[] = []
@@ -107,5 +108,4 @@ it(
     for (const { connection_url: url } of [database, branch]) await connected(url, expectWhole)
     await offshoot.healthy()
   },
-  ROUND_MS * (ROUNDS + 2),
 )

@@ -85,9 +85,11 @@ it('a template of a sandbox has its disk, or its disk and its processes', async 
     return (await offshoot.create({ template: name })).id
   }
   const count = async (of: string) => Number((await offshoot.exec(of, 'cat /tmp/count || echo 0')).stdout)
+  // The file is empty for a moment before each number.
+  const number = (of: string) => until('a number', () => count(of))
   const isCounting = async (of: string) => {
-    const before = await count(of)
-    return before > 0 && until('the next number', async () => (await count(of)) > before)
+    const before = await number(of)
+    return until('the next number', async () => (await count(of)) > before)
   }
   const [disk, memory] = [await make('of-disk', false), await make('of-memory', true)]
   for (const made of [disk, memory]) expect((await offshoot.exec(made, 'cat /etc/kept')).stdout).toBe('kept\n')

@@ -68,7 +68,7 @@ afterAll(async () => {
 
 const output = async (id: string, cmd: string) => (await offshoot.exec(id, cmd, { timeout_seconds: 60 })).stdout
 
-describe('two children of one fork, and their parent', () => {
+describe('two children of one fork, and their parent', { retry: 0 }, () => {
   // First: a clock that is set late is seen only at once.
   it('have the host’s time', async () => {
     for (const id of [...children, parent]) {

@@ -64,8 +64,8 @@ describe('apps', () => {
   const statusOf = async (sandbox: string) => (await offshoot.request('GET', `/v1/sandboxes/${sandbox}`)).body.status
 
   it('have an address before their first version, and say so until it serves', async () => {
-    await until('the edge to know it', async () => (await visit()).text.includes('No code deployed yet'))
-    expect((await visit()).status).toBe(404)
+    const page = await visit()
+    expect([page.status, page.text.includes('No code deployed yet')]).toEqual([404, true])
     const json = await visit('/', app.name_url, { accept: 'application/json' })
     expect([json.status, json.body.error]).toEqual([404, 'no code deployed yet'])
     const proxied = await offshoot.request('GET', `/v1/apps/${app.id}/proxy/x`)
@@ -80,7 +80,6 @@ describe('apps', () => {
     const followed = offshoot.request('GET', follow)
     first = await over(row.id)
     expect([first.status, first.error]).toEqual(['live', null])
-    await until('the edge to be told', async () => (await visit()).status === 200)
     expect(JSON.parse((await visit('/a?b=c')).text)).toEqual({
       version: 'one',
       url: '/a?b=c',

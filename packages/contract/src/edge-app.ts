@@ -3,6 +3,7 @@ import { z } from 'zod'
 /**
  * What control tells an edge of apps: `GET /internal/apps`, as server-sent events, with the edge's own credential for control.
  * First `event: all` with every app, then `event: app` with one that is another now, or `event: gone` with its id.
+ * `GET` with an id at the end: {@link edgeApp} of this moment; 404 for an app that is not there.
  */
 export const EDGE_APPS_PATH = '/internal/apps'
 

@@ -6,6 +6,7 @@ import { AcmeAnswers } from './apps/acme-answers.ts'
 import { AppLoad } from './apps/app-load.ts'
 import { AppPlaces } from './apps/app-places.ts'
 import { followApps } from './apps/follow-apps.ts'
+import { LatestApps } from './apps/latest-apps.ts'
 import { reportLoad } from './apps/report-load.ts'
 import { followAgent } from './agents/follow-agent.ts'
 import { Places } from './agents/places.ts'
@@ -54,6 +55,7 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   }
   const certificates = await openCertificates(config, domains, log, stopped.signal)
   const acmeAnswers = asking === null ? null : new AcmeAnswers(asking)
+  const latestApps = asking === null ? null : new LatestApps({ ...asking, suffix })
   const front = new Front({
     maxConnections: config.limits.connections,
     certificates,
@@ -61,7 +63,9 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
       const serve = () => {
         if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
       }
-      if (acmeAnswers?.handle(request, response, serve) !== true) serve()
+      const isAsking =
+        acmeAnswers?.handle(request, response, serve) === true || latestApps?.ask(request, serve) === true
+      if (!isAsking) serve()
     },
   })
   const databases = databaseFront(config, {

@@ -7,6 +7,7 @@ import { postAppDomains } from '../app-domains/post-app-domains.ts'
 import { getPreviews } from '../app-previews/get-previews.ts'
 import type { Control } from '../control.ts'
 import { deleteApp } from './delete-app.ts'
+import { getEdgeApp } from './get-edge-app.ts'
 import { getEdgeApps } from './get-edge-apps.ts'
 import { getApp } from './get-app.ts'
 import { getApps } from './get-apps.ts'
@@ -24,6 +25,7 @@ export function appRoutes(app: FastifyInstance, control: Control): void {
     deleteApp,
     getPreviews,
     getEdgeApps,
+    getEdgeApp,
     postAppDomains,
     getAppDomains,
     deleteAppDomain,

@@ -47,6 +47,7 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   '/api/auth/*',
   '*',
   EDGE_APPS_PATH,
+  `${EDGE_APPS_PATH}/:id`,
   EDGE_LOAD_PATH,
   `${EDGE_CERTIFICATES_PATH}/:domain`,
   `${EDGE_ACME_PATH}/:domain/:token`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
-import { EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
+import { EDGE_APPS_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { edgeApps } from '../apps/edge-app-statements.ts'
@@ -60,6 +60,7 @@ describe('instances of an app', () => {
       headers: { 'content-type': 'application/json' },
       body: { apps: [{ id, needed }] },
     })
+  const told = (id: string, bearer = token) => call(control.url, 'GET', `${EDGE_APPS_PATH}/${id}`, { token: bearer })
   const serving = async () => (await edgeApps(harness.pool, [app.id]))[0]?.sandbox_ids ?? []
   const untilServedBy = (count: number) =>
     eventually(async () => {
@@ -119,6 +120,15 @@ describe('instances of an app', () => {
     for (const needed of [0, 1.5, '2', null, 1e9]) expect((await tell(needed)).status).toBe(400)
     expect((await tell(2, 'x')).status).toBe(400)
     expect(await serving()).toEqual([app.sandboxId])
+  })
+
+  it('are told of to an edge that asks, and to nobody else', async () => {
+    expect(await told(app.id)).toMatchObject({
+      status: 200,
+      body: { id: app.id, state: 'live', sandbox_ids: [app.sandboxId] },
+    })
+    expect((await told(app.id, tenant.key)).status).toBe(404)
+    for (const id of [randomUUID(), 'x']) expect((await told(id)).status).toBe(404)
   })
 
   it('that never answer serve nobody, and go', async () => {

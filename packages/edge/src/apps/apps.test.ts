@@ -1,79 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { json } from 'node:stream/consumers'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
-import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
-import { EDGE_APPS_PATH, EDGE_LOAD_PATH, type EdgeApp, type EdgeLoad } from '@offshoot/contract/edge-app'
-import { jwtVerify } from 'jose'
+import type { EdgeApp } from '@offshoot/contract/edge-app'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { EdgeUnderTest, until } from '../test/edge-under-test.ts'
-
-const SECRET = Buffer.alloc(32, 9).toString('base64')
-
-/** Control, as far as an edge knows it. */
-class PretendedControl {
-  readonly #server: Server
-  readonly #streams = new Set<ServerResponse>()
-  apps: EdgeApp[] = []
-  /** What the edge has told, the newest last. */
-  readonly loads: EdgeLoad[] = []
-
-  private constructor() {
-    this.#server = createServer((request, response) => void this.#answer(request, response))
-  }
-
-  static async start(): Promise<PretendedControl> {
-    const control = new PretendedControl()
-    control.#server.listen(0, '127.0.0.1')
-    await once(control.#server, 'listening')
-    return control
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
-  tell(event: string, data: unknown): void {
-    for (const stream of this.#streams) this.#send(stream, event, data)
-  }
-
-  cut(): void {
-    for (const stream of this.#streams) stream.destroy()
-    this.#streams.clear()
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { headers, url } = request
-    const token = (headers.authorization ?? '').slice('Bearer '.length)
-    const verified = await jwtVerify(token, Buffer.from(SECRET, 'base64')).catch(() => null)
-    if (verified?.protectedHeader.kid !== EDGE_KEY_ID || ![EDGE_APPS_PATH, EDGE_LOAD_PATH].includes(url ?? '')) {
-      response.writeHead(404).end()
-      return
-    }
-    if (url === EDGE_LOAD_PATH) {
-      this.loads.push((await json(request)) as EdgeLoad)
-      response.writeHead(204).end()
-      return
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    this.#streams.add(response)
-    this.#send(response, 'all', this.apps)
-  }
-
-  #send(stream: ServerResponse, event: string, data: unknown): void {
-    stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-  }
-}
+import { PretendedControl } from '../test/pretended-control.ts'
 
 describe('app hosts', () => {
   let control: PretendedControl
@@ -85,7 +21,7 @@ describe('app hosts', () => {
 
   beforeAll(async () => {
     control = await PretendedControl.start()
-    edge = await EdgeUnderTest.start({}, { control: { url: control.url, secret: SECRET } })
+    edge = await EdgeUnderTest.start({}, { control: control.access })
     second = randomUUID()
     edge.agent.add(second)
     server = createServer((request, response) => response.end(`served ${request.url} as ${request.headers.host}`))
@@ -123,15 +59,28 @@ describe('app hosts', () => {
       ['none', 404, 'No code deployed yet'],
       ['building', 503, 'This app is being built'],
     ] as const) {
-      control.tell('app', { ...live(), state, sandbox_ids: [] })
+      control.tell({ ...live(), state, sandbox_ids: [] })
       await until('the state', async () => (await ask('site-alice')).body.includes(text))
       expect((await ask(id)).status).toBe(status)
     }
     expect(JSON.parse((await ask(id, { accept: 'application/json' })).body).error).toBe('this app is being built')
   })
 
+  it('are what control says at the moment, when they are asked for before the news have come', async () => {
+    const early = { ...live(), id: randomUUID(), host: 'early-alice', domains: ['early.example.com'] }
+    const unserved = { ...early, sandbox_ids: [] }
+    expect((await ask(early.id, { accept: 'application/json' })).body).toContain('"not found"')
+    control.know({ ...unserved, state: 'building' })
+    expect((await ask(early.id)).status).toBe(503)
+    control.know({ ...unserved, state: 'none' })
+    expect((await ask('early-alice')).status).toBe(404)
+    control.know(early)
+    expect((await edge.ask(1, '/', { headers: { host: 'early.example.com' } })).status).toBe(200)
+    control.tellGone(early.id)
+  })
+
   it('lead to the sandbox that serves, by id and by name, in any case', async () => {
-    control.tell('app', live())
+    control.tell(live())
     await until('the app', async () => (await ask(id)).status === 200)
     expect((await ask('SITE-alice')).body).toBe('served /a?b as SITE-alice.localhost')
     expect((await ask(`x.${id}`)).status).toBe(404)
@@ -142,7 +91,7 @@ describe('app hosts', () => {
     const [socket, own] = [open(`${id}.localhost`), open(edge.host(port))]
     await Promise.all([once(socket, 'message'), once(own, 'message')])
     const closed = Promise.all([once(socket, 'close'), once(own, 'close')])
-    control.tell('app', live(second))
+    control.tell(live(second))
     expect((await closed).map(([code]) => code as number)).toEqual([1012, 1012])
     await until('the other version', async () => (await ask(id)).status === 200)
   })
@@ -159,7 +108,7 @@ describe('app hosts', () => {
       opened = sandbox
       return null
     }
-    control.tell('app', live(edge.id))
+    control.tell(live(edge.id))
     await until('the other version to be known', async () => {
       const own = new WebSocket(`ws://127.0.0.1:${edge.port}`, { headers: { host: `${id}.localhost` } })
       await once(own, 'message')
@@ -170,7 +119,7 @@ describe('app hosts', () => {
     const closed = once(socket, 'close')
     agree()
     expect((await closed)[0]).toBe(1012)
-    control.tell('app', live(second))
+    control.tell(live(second))
     await until('the version as it was', async () => (await ask(id)).status === 200)
   })
 
@@ -194,7 +143,7 @@ describe('app hosts', () => {
   )
 
   it('tell control of the instances they need, and spread visitors over those that there are', async () => {
-    control.tell('app', live(edge.id, second))
+    control.tell(live(edge.id, second))
     const held: ServerResponse[] = []
     const answerAtOnce = server.listeners('request')
     server.removeAllListeners('request').on('request', (_request, response) => held.push(response))
@@ -218,7 +167,7 @@ describe('app hosts', () => {
   })
 
   it('keep a visitor with one instance where the app wants it, and show the app nothing of it', async () => {
-    control.tell('app', { ...live(edge.id, second), is_sticky: true })
+    control.tell({ ...live(edge.id, second), is_sticky: true })
     let cookie = ''
     await until('the cookie', async () => {
       cookie = (await ask(id)).headers['set-cookie']?.[0] ?? ''
@@ -228,14 +177,14 @@ describe('app hosts', () => {
     const [pair = ''] = cookie.split(';')
     const again = await ask(id, { cookie: pair })
     expect([again.status, again.headers['set-cookie']]).toEqual([200, undefined])
-    control.tell('app', live(second))
+    control.tell(live(second))
     await until('the app as it was', async () => (await ask(id)).headers['set-cookie'] === undefined)
   })
 
   it('are domains of their own too, until they are taken away or become another app’s', async () => {
     const at = async (host: string) => (await edge.ask(1, '/a', { headers: { host } })).status
     const other = randomUUID()
-    control.tell('app', { ...live(), domains: ['www.example.com', 'moved.example.com'] })
+    control.tell({ ...live(), domains: ['www.example.com', 'moved.example.com'] })
     await until('the domain', async () => (await at('www.example.com')) === 200)
     expect(await at('WWW.Example.com.:8081')).toBe(200)
     for (const host of ['example.com', 'x.www.example.com', 'www.example.com.evil']) expect(await at(host)).toBe(404)
@@ -251,7 +200,7 @@ describe('app hosts', () => {
     socket.destroy()
 
     // In the worse order: the one that has it now is told of first.
-    control.tell('app', {
+    control.tell({
       ...live(),
       id: other,
       host: null,
@@ -259,12 +208,12 @@ describe('app hosts', () => {
       sandbox_ids: [],
       state: 'none',
     })
-    control.tell('app', { ...live(), domains: ['www.example.com'] })
-    control.tell('app', { ...live(), domains: [] })
+    control.tell({ ...live(), domains: ['www.example.com'] })
+    control.tell({ ...live(), domains: [] })
     await until('the end of a domain', async () => (await at('www.example.com')) === 404)
     const moved = await edge.ask(1, '/', { headers: { host: 'moved.example.com', accept: 'application/json' } })
     expect(JSON.parse(moved.body).error).toBe('no code deployed yet')
-    control.tell('gone', { id: other })
+    control.tellGone(other)
     const answer = async () =>
       (await edge.ask(1, '/', { headers: { host: 'moved.example.com', accept: 'application/json' } })).body
     await until('the end of an app', async () => JSON.parse(await answer()).error === 'not found')
@@ -277,7 +226,7 @@ describe('app hosts', () => {
     control.apps = [live()]
     control.cut()
     await until('the app to be back', async () => (await ask(id)).status === 200)
-    control.tell('gone', { id })
+    control.tellGone(id)
     await until('the app to be gone', async () => (await ask('site-alice')).status === 404)
   })
 })

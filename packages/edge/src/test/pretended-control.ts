@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
+import { EDGE_APPS_PATH, EDGE_LOAD_PATH, type EdgeApp, type EdgeLoad } from '@offshoot/contract/edge-app'
+import { jwtVerify } from 'jose'
+
+const SECRET = Buffer.alloc(32, 9).toString('base64')
+
+/** Control, as far as an edge knows it. */
+export class PretendedControl {
+  readonly #server: Server
+  readonly #streams = new Set<ServerResponse>()
+  apps: EdgeApp[] = []
+  /** What the edge has told, the newest last. */
+  readonly loads: EdgeLoad[] = []
+
+  private constructor() {
+    this.#server = createServer((request, response) => void this.#answer(request, response))
+  }
+
+  static async start(): Promise<PretendedControl> {
+    const control = new PretendedControl()
+    control.#server.listen(0, '127.0.0.1')
+    await once(control.#server, 'listening')
+    return control
+  }
+
+  /** For the configuration of an edge. */
+  get access(): { readonly url: string; readonly secret: string } {
+    return { url: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`, secret: SECRET }
+  }
+
+  tell(app: EdgeApp): void {
+    this.know(app)
+    for (const stream of this.#streams) this.#send(stream, 'app', app)
+  }
+
+  tellGone(id: string): void {
+    this.apps = this.apps.filter((app) => app.id !== id)
+    for (const stream of this.#streams) this.#send(stream, 'gone', { id })
+  }
+
+  /** Without a word to the edge. */
+  know(app: EdgeApp): void {
+    this.apps = [...this.apps.filter(({ id }) => id !== app.id), app]
+  }
+
+  cut(): void {
+    for (const stream of this.#streams) stream.destroy()
+    this.#streams.clear()
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { headers, url } = request
+    const token = (headers.authorization ?? '').slice('Bearer '.length)
+    const verified = await jwtVerify(token, Buffer.from(SECRET, 'base64')).catch(() => null)
+    const known = verified?.protectedHeader.kid === EDGE_KEY_ID
+    const asked = this.apps.find(({ id }) => url === `${EDGE_APPS_PATH}/${id}`)
+    if (known && url === EDGE_LOAD_PATH) {
+      this.loads.push((await json(request)) as EdgeLoad)
+      response.writeHead(204).end()
+    } else if (known && url === EDGE_APPS_PATH) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      this.#streams.add(response)
+      this.#send(response, 'all', this.apps)
+    } else if (known && asked !== undefined) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(asked))
+    } else response.writeHead(404).end()
+  }
+
+  #send(stream: ServerResponse, event: string, data: unknown): void {
+    stream.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+}

@@ -5,7 +5,11 @@ export default class SecondTries implements Reporter {
   readonly #names: string[] = []
 
   onTestCaseResult(test: TestCase): void {
-    if (test.diagnostic()?.flaky === true) this.#names.push(`${test.module.relativeModuleId} > ${test.fullName}`)
+    if (test.diagnostic()?.flaky !== true) return
+    const [first] = test.result().errors ?? []
+    this.#names.push(
+      `${test.module.relativeModuleId} > ${test.fullName}\n    ${first?.stacks?.[0]?.line}: ${first?.message}`,
+    )
   }
 
   onTestRunEnd(): void {

@@ -1,35 +1,45 @@
 /** Apps out of git repositories: cloned, built, served and replaced in real guests, behind the edge. */
-import { once } from 'node:events'
+import { FakeGitProvider } from '@offshoot/control/test/fake-git-provider'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { WebSocket } from 'ws'
 import { appFaultCases, type Deployed } from './setup/app-fault-cases.ts'
+import { appPreviewCases, providerSettings } from './setup/app-preview-cases.ts'
 import { GitHost } from './setup/git-host.ts'
 import { type Answer, call } from './setup/http.ts'
 import { nodeApp } from './setup/node-app.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
+import { Visitors } from './setup/visitors.ts'
 
 /** Milliseconds for a deploy on an emulated processor of a busy machine. */
 const DEPLOY_MS = 120_000
 /** Milliseconds for an answer that may never come. */
 const PAUSED_MS = 5_000
+/** Requests of visitors in a second, which leave the build something of the processors. */
+const PER_SECOND = 40
 
 describe('apps', () => {
   let git: GitHost
+  let provider: FakeGitProvider
   let offshoot: Offshoot
   let app: { id: string; url: string; name_url: string }
   let first: Deployed
 
   beforeAll(async () => {
     git = await GitHost.start()
+    provider = await FakeGitProvider.start()
     await git.commit('app', nodeApp('one'))
-    offshoot = await Offshoot.start('apps', { templates: ['app'], env: { OFFSHOOT_EGRESS_ALLOW: git.exception } })
+    offshoot = await Offshoot.start('apps', {
+      templates: ['app'],
+      env: { OFFSHOOT_EGRESS_ALLOW: git.exception },
+      settings: providerSettings(provider, git),
+    })
     const body = { name: 'app', git_url: git.urlOf('app'), env: { SECRET: 'known inside' } }
     app = (await offshoot.request('POST', '/v1/apps', { body })).body
   })
 
   afterAll(async () => {
     await offshoot?.destroy()
+    await provider?.stop()
     await git?.stop()
   })
 
@@ -134,27 +144,18 @@ describe('apps', () => {
 
   it('drop no request when another version takes over, and end WebSockets with 1012', async () => {
     const { host } = new URL(app.url)
-    const socket = new WebSocket(offshoot.credentials.edge_url.replace('http', 'ws'), { headers: { host } })
-    await once(socket, 'message')
-    const closed = once(socket, 'close')
+    const visitors = new Visitors({ url: offshoot.credentials.edge_url, host, perSecond: PER_SECOND, webSockets: 1 })
+    await until('an open WebSocket', () => visitors.opens === 1)
     await git.commit('app', nodeApp('two'))
-    const stopped = new AbortController()
-    const seen = new Map<string, number>()
-    const visitors = Array.from({ length: 4 }, async () => {
-      while (!stopped.signal.aborted) {
-        const { status, text } = await visit().catch((error: Error) => ({ status: 0, text: error.message }))
-        const what = status === 200 ? (JSON.parse(text).version as string) : `${status} ${text.slice(0, 200)}`
-        seen.set(what, (seen.get(what) ?? 0) + 1)
-      }
-    })
     const second = await deploy()
     await until('the new version', async () => (await version()) === 'two')
-    expect((await closed)[0]).toBe(1012)
+    await until('the end of the WebSocket', () => visitors.closes.length > 0)
     const sleeps = async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated'
     await until('the old version to sleep', sleeps, DEPLOY_MS)
-    stopped.abort()
-    await Promise.all(visitors)
-    expect([...seen.keys()].toSorted((a, b) => a.localeCompare(b))).toEqual(['one', 'two'])
+    await visitors.stop()
+    expect(visitors.closes).toEqual([1012])
+    const seen = [...visitors.seen.keys()].map((what) => /^{"version":"(\w+)"/.exec(what)?.[1] ?? what)
+    expect(seen.toSorted((a, b) => a.localeCompare(b))).toEqual(['one', 'two'])
     const { body: rows } = await offshoot.request('GET', `/v1/apps/${app.id}/deploys`)
     expect(rows.map(({ id, status }: Deployed) => [id, status])).toEqual([
       [second.id, 'live'],
@@ -200,6 +201,8 @@ describe('apps', () => {
     await offshoot.request('POST', `/v1/sandboxes/${first.sandbox_id}/resume`)
     expect((await visit()).status).toBe(200)
   })
+
+  appPreviewCases(() => ({ git, provider, offshoot, over, visit }))
 
   appFaultCases(() => ({ git, offshoot, app, deploy, over, visit, version }))
 

@@ -29,8 +29,8 @@ export class GitHost {
   readonly address = ownAddress()
   readonly #server: Server
   readonly #folder: string
-  /** What `Authorization` a repository asks for; none: anybody may read it. */
-  readonly #passwords = new Map<string, string>()
+  /** Whether a password opens a repository; none: anybody may read it. */
+  readonly #doors = new Map<string, (password: string) => boolean>()
   /** Every request's path, in order. */
   readonly requests: string[] = []
   /** Called first; says whether it has answered. */
@@ -57,8 +57,13 @@ export class GitHost {
     return `${this.address}/32:${this.port}`
   }
 
+  get url(): string {
+    return `http://${this.address}:${this.port}`
+  }
+
+  /** @param name also with the account that it is of, as in `people/site` */
   urlOf(name: string): string {
-    return `http://${this.address}:${this.port}/${name}.git`
+    return `${this.url}/${name}.git`
   }
 
   /** Commits these files, in place of all that was there, and gives the commit. */
@@ -89,9 +94,9 @@ export class GitHost {
     return git('rev-parse', 'HEAD')
   }
 
-  /** From now on it takes `user:password`. */
-  protect(name: string, credential: string): void {
-    this.#passwords.set(name, `Basic ${Buffer.from(credential).toString('base64')}`)
+  /** From now on it takes a password, of any user. */
+  protect(name: string, opens: (password: string) => boolean): void {
+    this.#doors.set(name, opens)
   }
 
   async stop(): Promise<void> {
@@ -104,9 +109,9 @@ export class GitHost {
     const [path = '/', query = ''] = (request.url ?? '/').split('?')
     this.requests.push(path)
     if (this.onRequest(request, response)) return
-    const name = /^\/([\w-]+)\.git\//.exec(path)?.[1] ?? ''
-    const password = this.#passwords.get(name)
-    if (password !== undefined && request.headers.authorization !== password) {
+    const name = /^\/([\w/-]+)\.git\//.exec(path)?.[1] ?? ''
+    const opens = this.#doors.get(name)
+    if (opens !== undefined && !opens(passwordOf(request))) {
       response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end()
       return
     }
@@ -129,6 +134,13 @@ export class GitHost {
     request.pipe(child.stdin).on('error', () => undefined)
     answer(child.stdout, response).catch(() => response.destroy())
   }
+}
+
+/** Of its `Authorization: Basic`; empty without one. */
+function passwordOf({ headers }: IncomingMessage): string {
+  const [, encoded = ''] = /^Basic (.+)$/.exec(headers.authorization ?? '') ?? []
+  const text = Buffer.from(encoded, 'base64').toString()
+  return text.slice(text.indexOf(':') + 1)
 }
 
 /** What a CGI program says, as an answer (RFC 3875, 6). */

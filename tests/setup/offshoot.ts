@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, readdir, readlink, rm } from 'node:fs/promises'
+import { readFile, readdir, readlink, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type ProcessIdentity, identifyProcess } from '@offshoot/kit/process-identity'
 import { type Answer, type Call, call } from './http.ts'
@@ -34,6 +34,8 @@ export interface StartOptions {
   readonly port?: number
   /** Without spare guests unless it says otherwise: making them would take time from what is tested. */
   readonly env?: Record<string, string>
+  /** What the operator has chosen: `settings.json`. */
+  readonly settings?: Readonly<Record<string, unknown>>
 }
 
 /** The whole service in a data directory of its own, started by `bin/up` as a user would. */
@@ -58,6 +60,8 @@ export class Offshoot {
   static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {
     const offshoot = Offshoot.prepare(`${LONG}-${name}`, options)
     await layOutFromSeed(offshoot.dataDir, imagesDir, options.templates === undefined ? ['minimal'] : options.templates)
+    const { settings } = options
+    if (settings !== undefined) await writeFile(join(offshoot.dataDir, 'settings.json'), JSON.stringify(settings))
     await offshoot.up()
     return offshoot
   }

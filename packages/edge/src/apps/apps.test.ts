@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import type { EdgeApp } from '@offshoot/contract/edge-app'
@@ -121,6 +121,27 @@ describe('app hosts', () => {
     expect((await closed)[0]).toBe(1012)
     control.tell(live(second))
     await until('the version as it was', async () => (await ask(id)).status === 200)
+  })
+
+  it('keep no connection to a version when another takes over', async () => {
+    const [own, other, neighbour] = [randomUUID(), randomUUID(), randomUUID()]
+    for (const sandbox of [own, other, neighbour]) edge.agent.add(sandbox)
+    const app = { ...live(own), id: randomUUID(), host: null }
+    control.tell(app)
+    const ended: string[] = []
+    const opens = async (host: string) => {
+      const connected = once(server, 'connection') as Promise<[Socket]>
+      await until(host, async () => (await edge.ask(1, '/', { headers: { host } })).status === 200)
+      const [socket] = await connected
+      socket.once('close', () => ended.push(host))
+    }
+    // The older of the two: by itself it would end first.
+    await opens(`${port}-${neighbour}.localhost`)
+    await opens(`${app.id}.localhost`)
+    control.tell({ ...app, sandbox_ids: [other] })
+    await until('the end of the connection', () => ended.length > 0)
+    expect(ended[0]).toBe(`${app.id}.localhost`)
+    control.tellGone(app.id)
   })
 
   it.each([402, 409])(

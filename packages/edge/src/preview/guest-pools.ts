@@ -33,6 +33,7 @@ export interface TakenPool {
 interface Kept {
   readonly pool: Pool
   readonly agent: Agent
+  readonly sandboxId: SandboxId
   users: number
   idle: NodeJS.Timeout | undefined
 }
@@ -66,6 +67,11 @@ export class GuestPools {
     return { dispatcher: kept.pool, renew, done }
   }
 
+  /** Connections that nobody uses end now: they would be activity of sandboxes that have no more to do. */
+  letGo(sandboxIds: ReadonlySet<SandboxId>): void {
+    for (const [key, kept] of this.#pools) if (sandboxIds.has(kept.sandboxId)) this.#drop(key, kept)
+  }
+
   async close(): Promise<void> {
     const pools = [...this.#pools.values()]
     for (const { idle } of pools) clearTimeout(idle)
@@ -93,7 +99,7 @@ export class GuestPools {
         // oxlint-enable promise/no-callback-in-promise
       },
     })
-    const kept = { pool, agent, users: 0, idle: undefined }
+    const kept = { pool, agent, sandboxId, users: 0, idle: undefined }
     this.#pools.set(key, kept)
     if (this.#pools.size > MAX_POOLS) this.#dropOldest()
     return kept

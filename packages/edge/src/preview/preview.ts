@@ -102,8 +102,9 @@ export class Preview {
     return app.state === 'building' ? refusals.firstBuild() : refusals.noCodeDeployed()
   }
 
-  /** What has no end of its own ends with the version that it belongs to. */
+  /** What has no end of its own ends with the version that it belongs to; what is being answered is finished. */
   #endReplaced(sandboxIds: ReadonlySet<SandboxId>): void {
+    this.#options.pools.letGo(sandboxIds)
     for (const { sandboxId, end } of this.#upgraded.values()) if (sandboxIds.has(sandboxId)) end()
   }
 

@@ -54,27 +54,6 @@ static int open_in_root(const char *path, uint64_t flags)
 	return (int)syscall(SYS_openat2, layer.root, path, &how, sizeof how);
 }
 
-// Slashes around and "." go; ".." has no place in a name.
-static int clean(char *name)
-{
-	char *to = name;
-	for (char *part = name; *part != '\0';) {
-		size_t part_bytes = strcspn(part, "/");
-		char *next = part + part_bytes + (part[part_bytes] == '/');
-		if (part_bytes == 2 && memcmp(part, "..", 2) == 0)
-			return EXDEV;
-		if (part_bytes > 0 && !(part_bytes == 1 && *part == '.')) {
-			if (to != name)
-				*to++ = '/';
-			memmove(to, part, part_bytes);
-			to += part_bytes;
-		}
-		part = next;
-	}
-	*to = '\0';
-	return 0;
-}
-
 // Made where it is missing, and what is above it. An empty path is the root.
 static int open_folder(char *path)
 {
@@ -280,7 +259,7 @@ static int make_link(const char *name)
 static int make_hard_link(const char *name)
 {
 	char *target = layer.header.target;
-	int error = clean(target);
+	int error = tar_clean_name(target);
 	if (error != 0)
 		return error;
 	char *slash = strrchr(target, '/');
@@ -379,7 +358,7 @@ static int make_entry(void)
 	bool is_sparse;
 	int error = read_sparse(&map, &is_sparse);
 	if (error == 0)
-		error = clean(layer.header.name);
+		error = tar_clean_name(layer.header.name);
 	if (error != 0)
 		return error;
 	layer.entries++;

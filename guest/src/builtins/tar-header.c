@@ -1,5 +1,6 @@
 #include "builtins/tar-header.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,4 +263,24 @@ size_t tar_encode(const struct tar_header *header, uint8_t to[TAR_ENCODED_MAX_BY
 		made = make_block(to, header, TAR_PAX, used) + padded;
 	}
 	return made + make_block(to + made, header, header->kind, header->size_bytes);
+}
+
+int tar_clean_name(char *name)
+{
+	char *to = name;
+	for (char *part = name; *part != '\0';) {
+		size_t part_bytes = strcspn(part, "/");
+		char *next = part + part_bytes + (part[part_bytes] == '/');
+		if (part_bytes == 2 && memcmp(part, "..", 2) == 0)
+			return EXDEV;
+		if (part_bytes > 0 && !(part_bytes == 1 && *part == '.')) {
+			if (to != name)
+				*to++ = '/';
+			memmove(to, part, part_bytes);
+			to += part_bytes;
+		}
+		part = next;
+	}
+	*to = '\0';
+	return 0;
 }

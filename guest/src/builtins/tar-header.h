@@ -63,6 +63,9 @@ bool tar_decimal(const char *value, size_t bytes, int64_t *to);
 bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra);
 void tar_apply(struct tar_header *header, const struct tar_extra *extra);
 
+// In place: slashes around and "." go. EXDEV for a name with "..", which leads out or hides where it leads; or 0.
+int tar_clean_name(char *name);
+
 // The header of an entry, after a pax header where the block has no room: at most TAR_ENCODED_MAX_BYTES. The number of
 // bytes made.
 enum { TAR_ENCODED_MAX_BYTES = 2 * TAR_BLOCK_BYTES + 2 * TAR_TEXT_MAX_BYTES + TAR_BLOCK_BYTES };

@@ -58,27 +58,6 @@ static int open_beneath(int root, const char *path, uint64_t flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
 }
 
-// Slashes around and "." go; ".." leads out, or hides where it leads: refused.
-static int clean(char *name)
-{
-	char *to = name;
-	for (char *part = name; *part != '\0';) {
-		size_t part_bytes = strcspn(part, "/");
-		char *next = part + part_bytes + (part[part_bytes] == '/');
-		if (part_bytes == 2 && memcmp(part, "..", 2) == 0)
-			return EXDEV;
-		if (part_bytes > 0 && !(part_bytes == 1 && *part == '.')) {
-			if (to != name)
-				*to++ = '/';
-			memmove(to, part, part_bytes);
-			to += part_bytes;
-		}
-		part = next;
-	}
-	*to = '\0';
-	return 0;
-}
-
 // The folder of a cleaned name, made where it is missing.
 static int open_parent(const struct unpacking *unpacking, char *name, const char **last)
 {
@@ -208,7 +187,7 @@ static int make_hard_link(struct unpacking *unpacking, int folder, const char *n
 {
 	char *target = unpacking->header.target;
 	const char *last;
-	int error = clean(target);
+	int error = tar_clean_name(target);
 	if (error != 0)
 		return error;
 	int parent = open_parent(unpacking, target, &last);
@@ -230,7 +209,7 @@ static int make_entry(struct unpacking *unpacking)
 {
 	struct tar_header *header = &unpacking->header;
 	const char *last;
-	int error = clean(header->name);
+	int error = tar_clean_name(header->name);
 	if (error != 0)
 		return error;
 	if (header->name[0] == '\0')

@@ -1,7 +1,6 @@
 import type { AgentRecord } from '@offshoot/contract/agent-api'
-import type { EventType } from '@offshoot/contract/event'
 import { isUuid } from '@offshoot/contract/ids'
-import { bootMode, type SandboxStatus } from '@offshoot/contract/sandbox'
+import { bootMode } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
 import type { EventStore } from '../analytics/event-store.ts'
 import { storable } from '../db/storable.ts'
@@ -10,32 +9,7 @@ import { proofsAmong } from '../databases/proof-statements.ts'
 import { meterRecords } from '../metering/meter-records.ts'
 import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
 import { applyPromoted, applyStatuses } from './record-statements.ts'
-
-/** What each event leaves a sandbox's row at; `null` where it changes none. */
-const STATUS_AFTER: Record<EventType, SandboxStatus | 'removed' | null> = {
-  'sandbox.running': 'running',
-  'sandbox.ssh_ready': null,
-  'sandbox.paused': 'paused',
-  'sandbox.resumed': 'running',
-  'sandbox.hibernated': 'hibernated',
-  'sandbox.woken': 'running',
-  'sandbox.deleted': 'removed',
-  'sandbox.forked': null,
-  'sandbox.warmforked': null,
-  'fork.staged': null,
-  'fork.completed': null,
-  'fork.child_failed': null,
-  'fork_tree.completed': null,
-  'fork_tree.promoted': null,
-  'warmfork.staged': null,
-  'vm.died': 'failed',
-  'recover.orphaned': 'failed',
-  'recover.unmanaged': null,
-  'sandbox.port_opened': null,
-  'sandbox.port_closed': null,
-  // Never in a log: it is said to one reader.
-  'events.dropped': null,
-}
+import { STATUS_AFTER } from './status-after.ts'
 
 /**
  * Applies records of one agent's log, each exactly once, and moves the cursor with them in one transaction: whatever is

@@ -3,14 +3,14 @@ import { isUuid } from '@offshoot/contract/ids'
 import type { Queryable } from '../db/statement.ts'
 import { applyTransitions, type Transition } from './apply-transitions.ts'
 import { openMeters } from './meter-statements.ts'
-import { STATE_AFTER } from './meter-state.ts'
+import { meterStateAfter } from './meter-state.ts'
 
 /**
  * Meters what an agent's log tells, before the rows that it changes: one that is deleted here is still there to be read.
  * In the transaction that moves the cursor.
  */
 export async function meterRecords(on: Queryable, records: readonly AgentRecord[]): Promise<void> {
-  const metered = records.filter(({ event }) => STATE_AFTER[event.type] !== null && isMeterable(event))
+  const metered = records.filter(({ event }) => meterStateAfter(event.type) !== null && isMeterable(event))
   if (metered.length === 0) return
   await openMeters(on, JSON.stringify(metered.map(sizeOf)))
   await applyTransitions(on, metered.flatMap(transitionOf))
@@ -36,6 +36,6 @@ function count(value: unknown): number | null {
 }
 
 function transitionOf({ event: { sandbox_id: id, ts, type } }: AgentRecord): Transition[] {
-  const state = STATE_AFTER[type]
+  const state = meterStateAfter(type)
   return state === null ? [] : [{ id, at: new Date(ts).toISOString(), state }]
 }

@@ -1,5 +1,6 @@
 import type { Host } from '../sandboxes/host.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { SandboxRounds } from '../sandboxes/sandbox-rounds.ts'
 import { takeFiles } from './take-files.ts'
 
 const TICK_MS = 1000
@@ -15,43 +16,27 @@ const FAILED_TICKS = 10
 /** Takes what durable guests that run want to have kept. A look is no activity, and wakes nobody. */
 export class ArchiveWatch {
   readonly #host: Host
-  readonly #timer: NodeJS.Timeout
-  readonly #dueAt = new WeakMap<Sandbox, number>()
-  readonly #underWay = new Set<Sandbox>()
-  #tick = 0
+  readonly #rounds: SandboxRounds
 
   constructor(host: Host) {
     this.#host = host
-    this.#timer = setInterval(() => this.#look(), TICK_MS).unref()
+    this.#rounds = new SandboxRounds(host, { tickMs: TICK_MS, isWanted, look: (sandbox) => this.#take(sandbox) })
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#rounds.stop()
   }
 
-  #look(): void {
-    this.#tick += 1
-    for (const sandbox of this.#host.sandboxes.values()) {
-      if (!isWanted(sandbox) || this.#underWay.has(sandbox)) continue
-      if (this.#tick < (this.#dueAt.get(sandbox) ?? 0)) continue
-      void this.#take(sandbox)
-    }
-  }
-
-  async #take(sandbox: Sandbox): Promise<void> {
-    this.#underWay.add(sandbox)
-    let ticks = sandbox.activity.idleMs < BUSY_MS ? BUSY_TICKS : IDLE_TICKS
+  async #take(sandbox: Sandbox): Promise<number> {
+    const isBusy = sandbox.activity.idleMs < BUSY_MS
     try {
       const taken = await takeFiles(this.#host.archives, sandbox)
-      if (taken === null) ticks = NONE_TICKS
-      else if (taken > 0) ticks = 1
       sandbox.archiveError = null
+      if (taken === null) return NONE_TICKS
+      return taken > 0 ? 1 : isBusy ? BUSY_TICKS : IDLE_TICKS
     } catch (error) {
-      ticks = FAILED_TICKS
       if (isWanted(sandbox)) this.#note(sandbox, error)
-    } finally {
-      this.#dueAt.set(sandbox, this.#tick + ticks)
-      this.#underWay.delete(sandbox)
+      return FAILED_TICKS
     }
   }
 

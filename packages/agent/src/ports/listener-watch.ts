@@ -1,6 +1,7 @@
 import { Deadline } from '@offshoot/kit/deadline'
 import { announce, type Host } from '../sandboxes/host.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { SandboxRounds } from '../sandboxes/sandbox-rounds.ts'
 import { listenersOf } from './listeners-of.ts'
 
 const TICK_MS = 500
@@ -21,47 +22,36 @@ const TOLD_AT_ONCE = 16
  */
 export class ListenerWatch {
   readonly #host: Host
-  readonly #timer: NodeJS.Timeout
+  readonly #rounds: SandboxRounds
   readonly #known = new WeakMap<Sandbox, Set<number>>()
-  readonly #dueAt = new WeakMap<Sandbox, number>()
-  readonly #underWay = new Set<Sandbox>()
-  #tick = 0
 
   constructor(host: Host) {
     this.#host = host
-    this.#timer = setInterval(() => this.#look(), TICK_MS).unref()
+    this.#rounds = new SandboxRounds(host, {
+      tickMs: TICK_MS,
+      // Sandboxes that are being started come first.
+      isWanted: (sandbox) => this.#isWanted(sandbox) && (isActive(sandbox) || !host.gates.restores.isBusy),
+      look: (sandbox) => this.#look(sandbox),
+    })
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#rounds.stop()
   }
 
-  #look(): void {
-    this.#tick += 1
-    // Sandboxes that are being started come first.
-    const { isBusy } = this.#host.gates.restores
-    for (const sandbox of this.#host.sandboxes.values()) {
-      const isActive = sandbox.activity.idleMs < BUSY_MS
-      if (!this.#isWanted(sandbox) || this.#underWay.has(sandbox) || (isBusy && !isActive)) continue
-      if (this.#tick < (this.#dueAt.get(sandbox) ?? 0)) continue
-      this.#dueAt.set(sandbox, this.#tick + (isActive ? BUSY_TICKS : IDLE_TICKS))
-      void this.#compare(sandbox)
-    }
+  async #look(sandbox: Sandbox): Promise<number> {
+    const ticks = isActive(sandbox) ? BUSY_TICKS : IDLE_TICKS
+    await this.#compare(sandbox).catch((error: unknown) =>
+      this.#host.log.debug({ err: error, sandbox_id: sandbox.id }, 'listeners not asked for'),
+    )
+    return ticks
   }
 
   async #compare(sandbox: Sandbox): Promise<void> {
-    const { vm } = sandbox
-    if (vm === null) return
-    this.#underWay.add(sandbox)
-    try {
-      const deadline = Deadline.after(ANSWER_MS, `listeners of ${sandbox.id}`)
-      const ports = await listenersOf(await vm.link(deadline), deadline)
-      await this.#tell(sandbox, new Set(ports))
-    } catch (error) {
-      this.#host.log.debug({ err: error, sandbox_id: sandbox.id }, 'listeners not asked for')
-    } finally {
-      this.#underWay.delete(sandbox)
-    }
+    if (sandbox.vm === null) return
+    const deadline = Deadline.after(ANSWER_MS, `listeners of ${sandbox.id}`)
+    const ports = await listenersOf(await sandbox.vm.link(deadline), deadline)
+    await this.#tell(sandbox, new Set(ports))
   }
 
   async #tell(sandbox: Sandbox, ports: ReadonlySet<number>): Promise<void> {
@@ -91,4 +81,8 @@ export class ListenerWatch {
     const isHere = this.#host.sandboxes.get(sandbox.id) === sandbox && sandbox.manifest.status === 'running'
     return isHere && sandbox.stopping === undefined && sandbox.vm !== null && !sandbox.leaving.signal.aborted
   }
+}
+
+function isActive({ activity }: Sandbox): boolean {
+  return activity.idleMs < BUSY_MS
 }

@@ -1,0 +1,45 @@
+import type { Host } from './host.ts'
+import type { Sandbox } from './sandbox.ts'
+
+export interface SandboxRound {
+  readonly tickMs: number
+  /** Asked at every tick at which a sandbox is due; one that is not wanted then is asked about again at the next. */
+  isWanted(sandbox: Sandbox): boolean
+  /** Does not fail. @returns ticks until the sandbox is due again */
+  look(sandbox: Sandbox): Promise<number>
+}
+
+/** Looks at each sandbox of a host when it is due, and never twice at once. */
+export class SandboxRounds {
+  readonly #host: Host
+  readonly #round: SandboxRound
+  readonly #timer: NodeJS.Timeout
+  readonly #dueAt = new WeakMap<Sandbox, number>()
+  readonly #underWay = new Set<Sandbox>()
+  #tick = 0
+
+  constructor(host: Host, round: SandboxRound) {
+    this.#host = host
+    this.#round = round
+    this.#timer = setInterval(() => this.#next(), round.tickMs).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #next(): void {
+    this.#tick += 1
+    for (const sandbox of this.#host.sandboxes.values()) {
+      const isDue = this.#tick >= (this.#dueAt.get(sandbox) ?? 0) && !this.#underWay.has(sandbox)
+      if (isDue && this.#round.isWanted(sandbox)) void this.#look(sandbox)
+    }
+  }
+
+  async #look(sandbox: Sandbox): Promise<void> {
+    this.#underWay.add(sandbox)
+    const ticks = await this.#round.look(sandbox)
+    this.#dueAt.set(sandbox, this.#tick + ticks)
+    this.#underWay.delete(sandbox)
+  }
+}

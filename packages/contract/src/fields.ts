@@ -28,6 +28,12 @@ export const integer = (name: string, min: number, max: number) =>
     .min(min, `${name} must be >= ${min}`)
     .max(max, `${name} must be <= ${max}`)
 
+/** Outside of the BMP, a character is two units of a JavaScript string; people count it as one. */
+const STORED_AS_TWO = /[\u{10000}-\u{10ffff}]/gu
+
+const hasAtMost = (chars: number, value: string) =>
+  value.length <= chars || value.length - (value.match(STORED_AS_TWO)?.length ?? 0) <= chars
+
 export interface StringMapLimits {
   readonly entries: number
   readonly keyChars: number
@@ -40,11 +46,11 @@ export const stringMap = (name: string, limits: StringMapLimits) =>
     .record(z.string(), z.string({ error: `${name} must be a string map` }), { error: `${name} must be a string map` })
     .refine((map) => Object.keys(map).length <= limits.entries, `${name} must have at most ${limits.entries} entries`)
     .refine(
-      (map) => Object.keys(map).every((key) => key.length <= limits.keyChars),
+      (map) => Object.keys(map).every((key) => hasAtMost(limits.keyChars, key)),
       `${name} keys must be at most ${limits.keyChars} characters`,
     )
     .refine(
-      (map) => Object.values(map).every((value) => value.length <= limits.valueChars),
+      (map) => Object.values(map).every((value) => hasAtMost(limits.valueChars, value)),
       `${name} values must be at most ${limits.valueChars} characters`,
     )
 

@@ -20,6 +20,16 @@ describe('createSandboxBody', () => {
   })
 
   it.each([
+    [{ [`${'k'.repeat(255)}\u{1f642}`]: '\u{1f642}'.repeat(4096) }, undefined],
+    [{ ['k'.repeat(257)]: '' }, 'metadata keys must be at most 256 characters'],
+    [{ [`${'k'.repeat(256)}\u{1f642}`]: '' }, 'metadata keys must be at most 256 characters'],
+    [{ k: '\u{1f642}'.repeat(4097) }, 'metadata values must be at most 4096 characters'],
+    [{ k: 'v'.repeat(9000) }, 'metadata values must be at most 4096 characters'],
+  ])('counts characters, whatever they are stored as: %#', (metadata, message) => {
+    expect(refusal({ template: 'base', metadata })).toBe(message)
+  })
+
+  it.each([
     [{}, 'template required'],
     [{ template: 'x'.repeat(65) }, 'template must be at most 64 characters'],
     [{ template: 'base', idle_timeout_seconds: 59 }, 'idle_timeout_seconds must be >= 60'],

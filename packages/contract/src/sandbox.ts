@@ -13,8 +13,8 @@ export type BootMode = z.infer<typeof bootMode>
 
 /** Seconds a sandbox lives when its creator names no other time. */
 export const DEFAULT_TTL_SECONDS = 3600
-/** Ten years: nothing that ends later than that is meant to end. */
-const MAX_TTL_SECONDS = 315_360_000
+/** What PostgreSQL's integer holds, 68 years: nothing that ends later than that is meant to end. */
+const MAX_TTL_SECONDS = 2_147_483_647
 /** Seconds without activity after which a persistent sandbox hibernates by default. */
 export const DEFAULT_IDLE_TIMEOUT_SECONDS = 600
 

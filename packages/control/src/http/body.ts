@@ -35,10 +35,13 @@ export function parseWith<Schema extends z.ZodType>(schema: Schema, value: unkno
   throw new ApiError('invalidField', { error: result.error.issues[0]?.message ?? 'invalid request' })
 }
 
+/** Leaves out a byte order mark, and fails on bytes that are no UTF-8: a command must not run with others than were sent. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 function readJson(body: unknown): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return {}
   try {
-    return JSON.parse(body.toString())
+    return JSON.parse(utf8.decode(body))
   } catch {
     throw new ApiError('invalidJson')
   }

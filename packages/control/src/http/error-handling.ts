@@ -7,11 +7,15 @@ const REFUSALS: Record<string, () => ApiError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new ApiError('bodyTooLarge'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ApiError('unsupportedMediaType'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ApiError('invalidField', { error: 'body is not as long as announced' }),
+  // Of QUERY alone, which no route takes.
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => new ApiError('methodNotAllowed'),
   FST_ERR_BAD_URL: () => new ApiError('notFound'),
   FST_ERR_MAX_PARAM_LENGTH: () => new ApiError('notFound'),
   // Of PostgreSQL: disk_full.
   53100: () => new ApiError('databaseFull'),
 }
+
+const ROUTED = METHODS.filter((each) => each !== 'TRACE')
 
 /** Every error leaves as the flat JSON body; what we did not mean to answer is a 500 that tells the request id only. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -21,6 +25,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   // What else comes on this connection is the rest of the body, if anything (RFC 9110, 15.5.9).
   if (status === 408) reply.header('connection', 'close')
+  // Of the route, where there is one; methods that no route takes, such as PROPFIND, have none that would refuse them.
+  if (status === 405 && !reply.hasHeader('allow')) reply.header('allow', ROUTED.join(', '))
   if (refusal.kind === 'rateLimited') reply.header('retry-after', '1')
   return reply.code(status).send(body)
 }
@@ -28,10 +34,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 export function registerErrors(app: FastifyInstance): void {
   app.setErrorHandler(answerError)
   app.setNotFoundHandler((request, reply) => {
-    // Methods that no route takes, such as PROPFIND, have no routes that would refuse them.
-    if (METHODS.includes(request.method)) return answerError(new ApiError('notFound'), request, reply)
-    reply.header('allow', METHODS.filter((each) => each !== 'TRACE').join(', '))
-    return answerError(new ApiError('methodNotAllowed'), request, reply)
+    const isTaken = METHODS.includes(request.method)
+    return answerError(new ApiError(isTaken ? 'notFound' : 'methodNotAllowed'), request, reply)
   })
 }
 

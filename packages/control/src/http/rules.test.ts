@@ -110,6 +110,7 @@ describe('rules for every route', () => {
     ['DELETE', '/v1/templates', 'GET, HEAD, OPTIONS'],
     ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
     ['POST', '/v1/me', 'GET, HEAD, OPTIONS'],
+    ['QUERY', '/v1/me', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
     ['PROPFIND', '/v1/me', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
   ])('answers 405 in JSON to %s %s', async (method, path, allow) => {
     const { status, body, headers } = await call(control.url, method, path)
@@ -172,6 +173,21 @@ describe('rules for every route', () => {
     it.each(['application/json', 'text/plain'])('takes an empty one under %s for {}', async (type) => {
       const { status, body } = await create('', type)
       expect({ status, body }).toEqual({ status: 400, body: { error: 'template required' } })
+    })
+
+    it('takes one with a byte order mark, and none with bytes that are no UTF-8', async () => {
+      expect((await create('\ufeff{"template":"base"}')).status).toBe(201)
+      const body = Buffer.concat([
+        Buffer.from('{"template":"base","metadata":{"k":"'),
+        Buffer.of(0xff),
+        Buffer.from('"}}'),
+      ])
+      const headers = { authorization: `Bearer ${tenant.key}` }
+      const answer = await fetch(`${control.url}/v1/sandboxes`, { method: 'POST', body, headers })
+      expect({ status: answer.status, body: await answer.json() }).toEqual({
+        status: 400,
+        body: { error: 'invalid json' },
+      })
     })
 
     it('refuses forms', async () => {

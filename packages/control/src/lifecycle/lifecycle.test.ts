@@ -96,7 +96,7 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
     [{ ttl_seconds: 0 }, 'ttl_seconds must be >= 1'],
     [{ ttl_seconds: 1.5 }, 'ttl_seconds must be an integer'],
     [{ ttl_seconds: '60' }, 'ttl_seconds must be an integer'],
-    [{ ttl_seconds: 1e12 }, 'ttl_seconds must be <= 315360000'],
+    [{ ttl_seconds: 1e12 }, 'ttl_seconds must be <= 2147483647'],
     [{ persistent: 'yes' }, 'persistent must be a boolean'],
     [{ persistent: 1 }, 'persistent must be a boolean'],
     [{ idle_timeout_seconds: 59 }, 'idle_timeout_seconds must be >= 60'],

@@ -244,6 +244,14 @@ describe('an upload', () => {
     expect(response.resume().statusCode).toBe(200)
   })
 
+  it('that expects what nobody knows is taken like any other', async () => {
+    const counted = countBytes()
+    const request = put(control.url, { expect: 'the best', 'content-length': '5' })
+    request.end('hello')
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    expect([response.resume().statusCode, (await counted).bytes]).toEqual([200, 5])
+  })
+
   it('that waits for 100 Continue gets it', async () => {
     const counted = countBytes()
     const request = put(control.url, { expect: '100-continue', 'content-length': '5' })

@@ -29,15 +29,21 @@ export const fileEntry = z.object({
 })
 export type FileEntry = z.infer<typeof fileEntry>
 
+const shownPath = {
+  path: z.string(),
+  /** Percent-encoded; only where the path is no UTF-8. */
+  path_encoded: z.string().optional(),
+}
+
 /** Answer of `GET fs/dir`: its entries, sorted by the bytes of their names. */
-export const folderListing = z.object({ path: z.string(), entries: z.array(fileEntry) })
+export const folderListing = z.object({ ...shownPath, entries: z.array(fileEntry) })
 
 /** Answer of `PUT fs`. */
-export const fileWritten = z.object({ path: z.string(), bytes: z.int() })
+export const fileWritten = z.object({ ...shownPath, bytes: z.int() })
 export type FileWritten = z.infer<typeof fileWritten>
 
 /** Answer of `PUT fs/archive`: what was unpacked. */
-export const archiveUnpacked = z.object({ path: z.string(), entries: z.int(), bytes: z.int() })
+export const archiveUnpacked = z.object({ ...shownPath, entries: z.int(), bytes: z.int() })
 export type ArchiveUnpacked = z.infer<typeof archiveUnpacked>
 
 /**

@@ -22,6 +22,7 @@ export function getDeployLogs(app: FastifyInstance, control: Control): void {
         query: logsFollowQuery,
         status: 200,
         mediaType: 'text/plain',
+        also: [{ status: 200, mediaType: 'text/event-stream' }],
         errors: ['invalidField', 'notFound'],
       },
     },

@@ -29,6 +29,7 @@ export function getRuntimeLogs(app: FastifyInstance, control: Control): void {
         query: logsFollowQuery,
         status: 200,
         mediaType: 'text/plain',
+        also: [{ status: 200, mediaType: 'text/event-stream' }],
         errors: ['invalidField', 'notFound', 'agentUnreachable'],
       },
     },

@@ -61,6 +61,20 @@ describe('/openapi.json and the error registry', () => {
     }
   })
 
+  it('tell of every form that an answer has, and that it may grow', () => {
+    const success = (path: string, method = 'get') => document.paths[`/v1/sandboxes/{id}${path}`][method].responses
+    expect(Object.keys(success('/logs')['200'].content)).toEqual([
+      'application/json',
+      'text/plain',
+      'text/event-stream',
+    ])
+    expect(Object.keys(success('/events')['200'].content)).toEqual(['application/json', 'text/event-stream'])
+    expect(Object.keys(success('/fs'))).toEqual(expect.arrayContaining(['200', '206', '416']))
+    expect(success('/exec', 'post')['201'].content['application/json'].schema.required).toEqual(['pid', 'exec_id'])
+    expect(Object.keys(success('/pause', 'post'))).toContain('400')
+    expect(JSON.stringify(document)).not.toContain('"additionalProperties":false')
+  })
+
   it('tell of every parameter of a path', () => {
     for (const [name, { parameters }] of operations) {
       const inPath = [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)

@@ -3,7 +3,7 @@ import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { RouteDocs } from './route-docs.ts'
+import type { AnswerDocs, RouteDocs } from './route-docs.ts'
 import { ERRORS_ELSEWHERE, ERRORS_EVERYWHERE, errorsOf } from './route-errors.ts'
 
 type Json = Record<string, unknown>
@@ -68,7 +68,7 @@ const ERROR: Json = {
 }
 
 function operation(route: RouteOptions, docs: RouteDocs): Json {
-  const { summary, tag, status } = docs
+  const { summary, tag } = docs
   return {
     operationId: `${String(route.method).toLowerCase()}${route.url.replace('*', 'rest').replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
     summary,
@@ -77,16 +77,30 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
     security: route.config?.credential === undefined ? [] : [{ [route.config.credential]: [] }],
     ...requestBody(docs),
     responses: {
-      [status]: {
-        description: DESCRIPTIONS[status] ?? 'Success',
-        ...answerContent(docs),
-      },
+      ...answers(docs),
       ...errorResponses(errorsOf(route)),
     },
   }
 }
 
-const DESCRIPTIONS: Partial<Record<RouteDocs['status'], string>> = { 101: 'Upgraded', 204: 'Done' }
+const DESCRIPTIONS: Partial<Record<RouteDocs['status'], string>> = { 101: 'Upgraded', 204: 'Done', 206: 'A part of it' }
+
+/** Those of one status differ in their media type. */
+function answers(docs: RouteDocs): Json {
+  const content = new Map<number, Json>()
+  for (const each of [docs, ...(docs.also ?? [])]) {
+    content.set(each.status, { ...content.get(each.status), ...answerContent(each) })
+  }
+  return Object.fromEntries(
+    [...content].map(([status, types]) => [
+      status,
+      {
+        description: DESCRIPTIONS[status as RouteDocs['status']] ?? 'Success',
+        ...(Object.keys(types).length > 0 && { content: types }),
+      },
+    ]),
+  )
+}
 
 function requestBody({ body, bodyType }: RouteDocs): Json {
   if (bodyType !== undefined) return { requestBody: { required: true, content: { [bodyType]: {} } } }
@@ -95,10 +109,10 @@ function requestBody({ body, bodyType }: RouteDocs): Json {
     : { requestBody: { required: !body.safeParse({}).success, content: jsonContent(schemaOf(body, 'input')) } }
 }
 
-function answerContent({ answer, mediaType }: RouteDocs): Json {
+function answerContent({ answer, mediaType }: AnswerDocs): Json {
   const schema = answer && schemaOf(answer, 'output')
-  if (mediaType !== undefined) return { content: { [mediaType]: { schema: schema ?? { type: 'string' } } } }
-  return schema === undefined ? {} : { content: jsonContent(schema) }
+  if (mediaType !== undefined) return { [mediaType]: { schema: schema ?? { type: 'string' } } }
+  return schema === undefined ? {} : jsonContent(schema)
 }
 
 function pathParameters(url: string): Json[] {
@@ -163,7 +177,13 @@ function jsonContent(schema: Json): Json {
   return { 'application/json': { schema } }
 }
 
+/** Fields are additive: a client that checks answers with this must not refuse one that has more. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io }) as Json
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
+    io,
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+    },
+  }) as Json
   return rest
 }

@@ -34,6 +34,7 @@ export function transitionRoutes(app: FastifyInstance, control: Control): void {
         docs: {
           summary,
           tag: 'Lifecycle',
+          body: noFields,
           status: 200,
           answer: sandbox,
           errors: ['notFound', 'sandboxNotRunning', 'conflict', 'agentUnreachable', 'insufficientMemory'],

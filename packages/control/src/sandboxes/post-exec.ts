@@ -3,7 +3,6 @@ import { ApiError } from '@offshoot/contract/errors'
 import { execBody, execResult } from '@offshoot/contract/exec'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
-import { z } from 'zod'
 import type { Control } from '../control.ts'
 import { placeOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
@@ -25,10 +24,11 @@ export function postExec(app: FastifyInstance, control: Control): void {
       loads: 'place',
       docs: {
         summary: 'Run a command and wait for its end; 201 with its exec_id for a background command',
-        tag: 'Sandboxes',
+        tag: 'Commands',
         body: execBody,
         status: 200,
-        answer: z.union([execResult, backgroundStarted]),
+        answer: execResult,
+        also: [{ status: 201, answer: backgroundStarted }],
         errors: [
           'invalidField',
           'notFound',

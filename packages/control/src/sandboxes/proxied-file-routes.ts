@@ -41,6 +41,7 @@ export const proxiedFileRoutes: readonly ProxiedRoute[] = [
       query: pathQuery,
       status: 200,
       mediaType: BYTES,
+      also: [{ status: 206, mediaType: BYTES }],
       errors: [...ERRORS, 'rangeNotSatisfiable'],
     },
   },

@@ -82,6 +82,7 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
       query: eventsQuery,
       status: 200,
       answer: z.array(event),
+      also: [{ status: 200, answer: event, mediaType: EVENT_STREAM }],
       errors: ['invalidField', 'notFound', 'agentUnreachable'],
     },
   },
@@ -96,6 +97,10 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
       query: logsQuery,
       status: 200,
       answer: z.array(logLine),
+      also: [
+        { status: 200, mediaType: 'text/plain' },
+        { status: 200, answer: logLine, mediaType: EVENT_STREAM },
+      ],
       errors: ['invalidField', 'notFound', 'agentUnreachable'],
     },
   },

@@ -104,6 +104,7 @@ function oneBuild(app: FastifyInstance, control: Control, path: string, openStre
         status: 200,
         answer: buildLogLine,
         mediaType: 'text/event-stream',
+        also: [{ status: 200, mediaType: 'text/plain' }],
         errors: ['notFound', 'agentUnreachable'],
       },
     },

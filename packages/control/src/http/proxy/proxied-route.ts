@@ -13,6 +13,11 @@ export interface ProxiedRoute {
   readonly docs: RouteDocs
 }
 
+/** A browser sets no headers where it follows events, upgrades, or saves what a link leads to. */
+export function takesQueryToken({ method, kind, docs }: ProxiedRoute): boolean {
+  return method === 'GET' && (kind !== 'plain' || docs.mediaType !== undefined)
+}
+
 const WITHOUT_GUEST: ReadonlySet<SandboxPlace['status']> = new Set(['creating', 'failed'])
 
 /** What is known of it may lag behind: what that does not rule out the agent decides. */

@@ -7,7 +7,7 @@ import { isBodyEmpty } from '../request-body.ts'
 import { forward } from './forward.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
 import type { ProxyContext } from './proxy-context.ts'
-import type { ProxiedRoute } from './proxied-route.ts'
+import { type ProxiedRoute, takesQueryToken } from './proxied-route.ts'
 
 /**
  * The operations that a sandbox's agent answers. Admission is ours (401, 404), as is what the row rules out; the rest is
@@ -49,7 +49,7 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
       credential: 'key-or-jwt',
       loads: 'place',
       ...(route.kind === 'websocket' && { scope: 'sandboxes:write' as const }),
-      takesQueryToken: isStream && route.method === 'GET',
+      takesQueryToken: takesQueryToken(route),
       docs: route.docs,
     },
     onRequest: async ({ headers }) => refuseTooLarge(route, proxy.control.config.max_upload_bytes, headers),

@@ -148,7 +148,7 @@ describe('apps', () => {
     await until('an open WebSocket', () => visitors.opens === 1)
     await git.commit('app', nodeApp('two'))
     const second = await deploy()
-    await until('the new version', async () => (await version()) === 'two')
+    expect(await version()).toBe('two')
     await until('the end of the WebSocket', () => visitors.closes.length > 0)
     const sleeps = async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated'
     await until('the old version to sleep', sleeps, DEPLOY_MS)
@@ -168,7 +168,7 @@ describe('apps', () => {
     expect(status).toBe(202)
     const back = await over(body.id)
     expect([back.status, back.git_commit, back.sandbox_id]).toEqual(['live', first.git_commit, first.sandbox_id])
-    await until('the old version', async () => (await version()) === 'one')
+    expect(await version()).toBe('one')
     expect(back.build_logs).not.toContain('clone')
     const unknown = await offshoot.request('POST', `/v1/apps/${app.id}/rollback`, { body: { deployment_id: app.id } })
     expect(unknown.status).toBe(404)

@@ -45,6 +45,10 @@ export const edgeApp = z.object({
   certificates: z.record(z.string(), z.string()),
   /** `none`: no version serves. `building`: nor does one, but the first is being made. */
   state: z.enum(['none', 'building', 'live']),
+  /** Another version is being started, and takes over any moment. */
+  is_changing: z.boolean(),
+  /** When this was read, by the clock of the database: Unix time in microseconds. */
+  as_of: z.number(),
   /** That the version which serves listens on. */
   port: z.int(),
   /** The sandboxes that serve, the one that was built first; none unless `live`. */

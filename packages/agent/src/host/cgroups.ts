@@ -16,8 +16,8 @@ interface Hierarchy {
 const bytes = ({ memoryMib }: CgroupLimits) => String(memoryMib * 1024 * 1024)
 const processes = ({ processes }: CgroupLimits) => String(processes)
 const GROUP = 'offshoot'
-/** A group stays busy for a moment after its last process has gone. */
-const REMOVE_TRIES = 50
+/** A group stays busy for a moment after its last process has gone: for long, where a large one has to give its memory back on a busy host. */
+const REMOVE_MS = 10_000
 const REMOVE_RETRY_MS = 4
 
 /**
@@ -115,14 +115,15 @@ async function prepareSplit(root: string): Promise<Hierarchy[]> {
 }
 
 async function removeGroup(folder: string): Promise<void> {
-  for (let tries = 0; ; tries++) {
+  const endsAtMs = performance.now() + REMOVE_MS
+  for (;;) {
     try {
       await rmdir(folder)
       return
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'ENOENT') return
-      if (code !== 'EBUSY' || tries === REMOVE_TRIES) throw error
+      if (code !== 'EBUSY' || performance.now() > endsAtMs) throw error
       await wait(REMOVE_RETRY_MS)
     }
   }

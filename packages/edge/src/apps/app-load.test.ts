@@ -16,6 +16,8 @@ describe('load of an app', () => {
     sandbox_ids: [a, b, c],
     max_instances: 3,
     is_sticky: false,
+    is_changing: false,
+    as_of: 1,
   }
   let asleep: Set<SandboxId>
   let load: AppLoad

@@ -41,6 +41,11 @@ export class AppPlaces {
     this.#tell(before, app.sandbox_ids)
   }
 
+  /** What was asked for beside what control tells: a place that was read later stays. */
+  setIfLater(app: EdgeApp): void {
+    if ((this.#apps.get(app.id)?.as_of ?? 0) < app.as_of) this.set(app)
+  }
+
   remove(id: string): void {
     const before = this.#apps.get(id)
     if (before === undefined) return

@@ -41,7 +41,7 @@ describe('app hosts', () => {
   const authority = () => readFile(join(edge.folder, 'authority.pem'))
   const ask = (label: string, headers = {}) =>
     edge.ask(1, '/a?b', { headers: { host: `${label}.localhost`, ...headers } })
-  const live = (...sandboxes: string[]): EdgeApp => ({
+  const live = (...sandboxes: string[]): Omit<EdgeApp, 'as_of'> => ({
     id,
     host: 'site-alice',
     state: 'live',
@@ -51,6 +51,7 @@ describe('app hosts', () => {
     sandbox_ids: sandboxes.length === 0 ? [edge.id] : sandboxes,
     max_instances: 3,
     is_sticky: false,
+    is_changing: false,
   })
 
   it('are nobody’s until control tells of them', async () => {
@@ -77,6 +78,19 @@ describe('app hosts', () => {
     control.know(early)
     expect((await edge.ask(1, '/', { headers: { host: 'early.example.com' } })).status).toBe(200)
     control.tellGone(early.id)
+
+    const opened: string[] = []
+    edge.agent.onOpen = (sandbox) => {
+      opened.push(sandbox)
+      return null
+    }
+    const moving = { ...live(), id: randomUUID(), host: null, is_changing: true }
+    control.tell(moving)
+    control.know({ ...moving, sandbox_ids: [second], is_changing: false })
+    expect((await ask(moving.id)).status).toBe(200)
+    expect(opened).toEqual([second])
+    edge.agent.onOpen = () => null
+    control.tellGone(moving.id)
   })
 
   it('lead to the sandbox that serves, by id and by name, in any case', async () => {

@@ -5,11 +5,11 @@ import type { EdgeCredential } from '../agents/edge-credential.ts'
 const ANSWER_MS = 5_000
 
 /** One question of the edge's own. `null` for what is not there. @throws when control is away, or has another answer */
-export async function askControl(url: string, credential: EdgeCredential): Promise<unknown> {
+export async function askControl(url: string, credential: EdgeCredential, answerMs = ANSWER_MS): Promise<unknown> {
   const { statusCode, body } = await request(url, {
     headers: { authorization: `Bearer ${await credential.get()}` },
-    headersTimeout: ANSWER_MS,
-    bodyTimeout: ANSWER_MS,
+    headersTimeout: answerMs,
+    bodyTimeout: answerMs,
   })
   if (statusCode === 200) return body.json()
   await body.dump()

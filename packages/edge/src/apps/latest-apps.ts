@@ -8,6 +8,8 @@ import { askControl } from './ask-control.ts'
 
 /** Questions to control at the same time: whoever is beyond is told what is known. */
 const MAX_QUESTIONS = 32
+/** Milliseconds until a visitor is served by what is known. */
+const ANSWER_MS = 1_000
 
 export interface LatestAppsOptions {
   readonly controlUrl: string
@@ -18,8 +20,8 @@ export interface LatestAppsOptions {
 }
 
 /**
- * Asks control anew about an app before a visitor is told that no version of it serves: what control has just said of the app
- * (it is there, its first version is live, its build has failed) holds at its address too, however late the news of it come.
+ * Asks control anew about an app whose visitors may find something else at any moment: because another version is about to take
+ * over, or none serves. What control has just said of a deployment holds at the app's address too, however late the news come.
  */
 export class LatestApps {
   readonly #options: LatestAppsOptions
@@ -31,7 +33,7 @@ export class LatestApps {
 
   /** Says whether there was something to ask. @param then is called when that is over, answered or not */
   ask(request: VisitorRequest, then: () => void): boolean {
-    const id = this.#idOfUnserved(hostOf(request) ?? '')
+    const id = this.#idOfUncertain(hostOf(request) ?? '')
     if (id === null || this.#questions >= MAX_QUESTIONS) return false
     void this.#refresh(id)
       .catch(() => undefined)
@@ -39,13 +41,13 @@ export class LatestApps {
     return true
   }
 
-  /** Of an app that nothing serves, or nobody has told of; `null` for any other host. */
-  #idOfUnserved(host: string): string | null {
+  /** Of an app that may be another now, or that nobody has told of; `null` for any other host. */
+  #idOfUncertain(host: string): string | null {
     const { places, suffix } = this.#options
     const label = labelBefore(host, suffix) ?? ''
     const known = places.find(label) ?? places.findDomain(nameOfHost(host))
     if (known === undefined) return isUuid(label) ? label : null
-    return known.state === 'live' ? null : known.id
+    return known.state === 'live' && !known.is_changing ? null : known.id
   }
 
   async #refresh(id: string): Promise<void> {
@@ -53,11 +55,10 @@ export class LatestApps {
     const before = places.find(id)
     this.#questions += 1
     try {
-      const answer = await askControl(`${controlUrl}${EDGE_APPS_PATH}/${id}`, credential)
-      // What control told meanwhile by itself may be newer.
-      if (places.find(id) !== before) return
+      const answer = await askControl(`${controlUrl}${EDGE_APPS_PATH}/${id}`, credential, ANSWER_MS)
+      const isGone = before !== undefined && places.find(id) === undefined
       if (answer === null) places.remove(id)
-      else places.set(edgeApp.parse(answer))
+      else if (!isGone) places.setIfLater(edgeApp.parse(answer))
     } finally {
       this.#questions -= 1
     }

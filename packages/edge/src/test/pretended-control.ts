@@ -8,11 +8,14 @@ import { jwtVerify } from 'jose'
 
 const SECRET = Buffer.alloc(32, 9).toString('base64')
 
+type PretendedApp = Omit<EdgeApp, 'as_of'>
+
 /** Control, as far as an edge knows it. */
 export class PretendedControl {
   readonly #server: Server
   readonly #streams = new Set<ServerResponse>()
-  apps: EdgeApp[] = []
+  apps: PretendedApp[] = []
+  #reads = 0
   /** What the edge has told, the newest last. */
   readonly loads: EdgeLoad[] = []
 
@@ -32,9 +35,9 @@ export class PretendedControl {
     return { url: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`, secret: SECRET }
   }
 
-  tell(app: EdgeApp): void {
+  tell(app: PretendedApp): void {
     this.know(app)
-    for (const stream of this.#streams) this.#send(stream, 'app', app)
+    for (const stream of this.#streams) this.#send(stream, 'app', this.#read(app))
   }
 
   tellGone(id: string): void {
@@ -43,8 +46,13 @@ export class PretendedControl {
   }
 
   /** Without a word to the edge. */
-  know(app: EdgeApp): void {
+  know(app: PretendedApp): void {
     this.apps = [...this.apps.filter(({ id }) => id !== app.id), app]
+  }
+
+  #read(app: PretendedApp): EdgeApp {
+    this.#reads += 1
+    return { ...app, as_of: this.#reads }
   }
 
   cut(): void {
@@ -69,9 +77,13 @@ export class PretendedControl {
     } else if (known && url === EDGE_APPS_PATH) {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       this.#streams.add(response)
-      this.#send(response, 'all', this.apps)
+      this.#send(
+        response,
+        'all',
+        this.apps.map((app) => this.#read(app)),
+      )
     } else if (known && asked !== undefined) {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(asked))
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(this.#read(asked)))
     } else response.writeHead(404).end()
   }
 

@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config'
 /**
  * Three layers, cheapest first. `unit` needs no VM; `vm` restores real ones through the agent's own modules;
  * `system` runs everything as `bin/up` starts it, each file a server of its own.
- * The two upper layers find their images in OFFSHOOT_IMAGES_DIR, which bin/test builds and names. They share two cores with every
- * VM they start: what fails is tried once more, and named if it passes then. Tests that look for a loss are never tried again.
+ * The two upper layers find their images in OFFSHOOT_IMAGES_DIR, which bin/test builds and names. All share two cores with
+ * every VM that is started: what fails is tried once more, and named if it passes then. Tests that look for a loss are never tried again.
  */
 export default defineConfig({
   test: {
@@ -12,6 +12,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          retry: 1,
           // Those of tests/ need no VM: control and edge together, in this process.
           include: ['packages/*/src/**/*.test.ts', 'tests/joint/**/*.test.ts'],
           exclude: ['**/*.vm.test.ts'],

@@ -6,8 +6,10 @@ import { EdgeCredential } from '../agents/edge-credential.ts'
 import type { AppLoad } from './app-load.ts'
 import type { AppPlaces } from './app-places.ts'
 
-/** Milliseconds between two reports of what goes on; of what is new at once. */
-const REPORT_MS = 100
+/** Milliseconds between two reports of what goes on. */
+const REPORT_MS = 1_000
+/** The same while more is needed than there is, which is told at once: an instance takes longer, and every report takes time from it. */
+const SHORT_MS = 100
 /** Milliseconds for which more instances must be needed: a burst that is over at once takes none. */
 const LASTING_MS = 25
 const ANSWER_MS = 5_000
@@ -39,6 +41,7 @@ export async function reportLoad(
       await tell(`${control.url}${EDGE_LOAD_PATH}`, await credential.get(), { apps }, stopped).catch((error: unknown) =>
         log.debug({ err: error }, 'control was not told of the load of apps'),
       )
+      await pause(SHORT_MS, stopped)
     }
     await Promise.race([pause(REPORT_MS, stopped), short.promise])
   }

@@ -97,6 +97,15 @@ describe('a deploy', () => {
   it.concurrent.each<readonly [GuestStep, string, GuestFault, string | RegExp]>([
     ['clone', 'git refuses', { exit: 128, stderr: 'fatal: not found' }, 'clone failed: fatal: not found'],
     ['clone', 'git says nothing', { exit: 1 }, 'clone failed: git ended with code 1'],
+    ...['fatal: write error: No space left on device', 'Failure writing output to destination'].map(
+      (stderr) =>
+        [
+          'clone',
+          `its disk is full: ${stderr}`,
+          { exit: 1, stderr: `${stderr}\nerror: fetch failed.` },
+          'clone failed: there is no room for it on the disk',
+        ] as const,
+    ),
     ['clone', 'it takes too long', { told: 'command timeout after 300s' }, 'command timeout after 300s'],
     [
       'clone',

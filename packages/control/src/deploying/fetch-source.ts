@@ -2,6 +2,7 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import type { BuildLog } from './build-log.ts'
 import { DeployFailure } from './deploy-failure.ts'
 import type { GuestShell, Ran } from './guest-shell.ts'
+import { lastWords } from './last-words.ts'
 
 /** Where repositories are put in the guest. */
 export const SOURCE_FOLDER = '/srv/app'
@@ -42,6 +43,9 @@ fi
 [ -f .gitmodules ] && echo 'submodules are not fetched' >&2
 git log -1 --format='%h %s' | cut -c 1-200 >&2
 `
+/** By git itself, and by curl in it; what they say last is another thing. */
+const DISK_FULL = /No space left on device|Failure writing output to destination/
+
 /** After all else that is said. What is checked out is no branch, so its name is the commit's. */
 const SAY_COMMIT = `read -r commit < ${SOURCE_FOLDER}/.git/HEAD; printf 'commit %s\\n' "$commit"`
 
@@ -87,7 +91,9 @@ export async function fetchSource(
   log.endLine()
   const commit = /^commit ([0-9a-f]{40,64})$/m.exec(ran.stdout)?.[1]
   if (commit !== undefined) return { commit, ran }
-  throw new DeployFailure(`clone failed: ${lastLine(ran.stderr) ?? `git ended with code ${ran.exitCode}`}`)
+  const isFull = DISK_FULL.test(ran.stderr)
+  const said = isFull ? 'there is no room for it on the disk' : lastWords(ran.stderr)
+  throw new DeployFailure(`clone failed: ${said ?? `git ended with code ${ran.exitCode}`}`)
 }
 
 function settingsFor(credential: string | null): Record<string, string> {
@@ -100,13 +106,4 @@ function settingsFor(credential: string | null): Record<string, string> {
     GIT_CONFIG_KEY_1: 'http.followRedirects',
     GIT_CONFIG_VALUE_1: 'false',
   }
-}
-
-/** What programs say last is usually why. */
-export function lastLine(text: string): string | undefined {
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .findLast((line) => line !== '')
-    ?.slice(0, 500)
 }

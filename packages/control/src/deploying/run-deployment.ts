@@ -12,7 +12,7 @@ import { BuildLog } from './build-log.ts'
 import { ENDING } from './deployer.ts'
 import { DeployFailure, NoLongerWanted } from './deploy-failure.ts'
 import { type Deploying, mustBeOurs } from './deploying.ts'
-import { lastLine } from './fetch-source.ts'
+import { lastWords } from './last-words.ts'
 import { makeLive } from './make-live.ts'
 import { type Prepared, prepareSource } from './prepare-source.ts'
 import { buildEnvironment } from './start-app.ts'
@@ -117,7 +117,7 @@ async function runStep(
   const { exitCode, stderr, stdout } = await shell.run(body, deadline, (text) => log.write(text))
   log.endLine()
   if (exitCode === 0) return
-  const said = lastLine(stderr) ?? lastLine(stdout)
+  const said = lastWords(stderr) ?? lastWords(stdout)
   throw new DeployFailure(`${name} failed with code ${exitCode}${said === undefined ? '' : `: ${said}`}`)
 }
 

@@ -42,7 +42,7 @@ const viteReact: FrameworkApp = {
       type: 'module',
       scripts: { build: 'vite build' },
       dependencies: { react: '19.2.0', 'react-dom': '19.2.0' },
-      devDependencies: { vite: '7.1.12', '@vitejs/plugin-react': '5.1.0' },
+      devDependencies: { vite: '8.3.8', '@vitejs/plugin-react': '6.0.1' },
     }),
     'vite.config.js': `import react from '@vitejs/plugin-react'\nexport default { plugins: [react()] }\n`,
     'index.html': `<!doctype html><title>wait</title><div id=root></div><script type=module src=/src/main.jsx></script>`,

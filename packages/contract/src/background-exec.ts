@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { optional } from './fields.ts'
+import { shownAsInteger } from './query-fields.ts'
 import { signalName } from './signal.ts'
 
 /** Bytes of a background command that are shown. */
@@ -34,6 +35,9 @@ export const backgroundExec = z.object({
 })
 export type BackgroundExec = z.infer<typeof backgroundExec>
 
+/** What 15 digits can say. */
+const MAX_OFFSET = 999_999_999_999_999
+
 /** Query of `GET …/execs/{exec_id}/stream`; `Last-Event-ID` says the same, and wins. */
 export const followQuery = z.object({
   /** Of the first byte wanted; the oldest kept by default. */
@@ -41,6 +45,7 @@ export const followQuery = z.object({
     z
       .string({ error: 'offset must be given once' })
       .regex(/^\d{1,15}$/, 'offset must be an integer >= 0')
+      .meta(shownAsInteger(0, MAX_OFFSET))
       .transform(Number),
   ),
 })

@@ -62,7 +62,9 @@ export const fileChange = z.union([
 ])
 
 const MODE_REFUSED = 'mode must be octal permissions, such as 0644'
-const path = z.string({ error: 'path must be given once' }).optional()
+const pathNamed = (name: string) =>
+  z.string({ error: ({ input }) => (input === undefined ? `${name} required` : `${name} must be given once`) })
+const path = pathNamed('path')
 const mode = z
   .string({ error: MODE_REFUSED })
   .regex(/^0?[0-7]{1,4}$/, MODE_REFUSED)
@@ -78,4 +80,9 @@ export const recursiveQuery = z.object({ path, recursive: queryFlag('recursive')
 /** Of `POST fs/mkdir`: with `parents`, missing folders above are made, and one that is there is no error. */
 export const mkdirQuery = z.object({ path, mode, parents: queryFlag('parents') })
 /** Of `POST fs/move`: a rename; with `overwrite`, what stands at `to` is replaced. */
-export const moveQuery = z.object({ path, to: path, overwrite: queryFlag('overwrite'), parents: queryFlag('parents') })
+export const moveQuery = z.object({
+  path,
+  to: pathNamed('to'),
+  overwrite: queryFlag('overwrite'),
+  parents: queryFlag('parents'),
+})

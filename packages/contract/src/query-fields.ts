@@ -5,6 +5,14 @@ import { z } from 'zod'
  * One that is given twice arrives as an array and is refused like any other wrong type.
  */
 
+/** What a parameter is to those who write a client by `/openapi.json`: the text is how it travels. */
+export const shownAsInteger = (min: number, max: number) => ({
+  type: 'integer' as const,
+  minimum: min,
+  maximum: max,
+  pattern: undefined,
+})
+
 const TRUE = ['1', 'true', 'yes'] as const
 const FALSE = ['0', 'false', 'no'] as const
 
@@ -12,6 +20,7 @@ const FALSE = ['0', 'false', 'no'] as const
 export const queryFlag = (name: string) =>
   z
     .enum([...TRUE, ...FALSE], { error: `${name} must be one of ${[...TRUE, ...FALSE].join(', ')}` })
+    .meta({ type: 'boolean', enum: undefined })
     .optional()
     .transform((text) => TRUE.some((word) => word === text))
 
@@ -21,6 +30,7 @@ export const queryInteger = (name: string, min: number, max: number) => {
   return z
     .string({ error: refusal })
     .regex(/^[0-9]{1,15}$/, refusal)
+    .meta(shownAsInteger(min, max))
     .transform(Number)
     .pipe(z.int().min(min, refusal).max(max, refusal))
     .optional()

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { integer, optional, text } from './fields.ts'
+import { shownAsInteger } from './query-fields.ts'
 
 /** Rows or columns: what a program can still make sense of. */
 const MAX_CHARACTERS = 1000
@@ -12,6 +13,7 @@ const sizeText = (name: string, byDefault: number) =>
   z
     .string({ error: `${name} must be given once` })
     .regex(/^\d{1,9}$/, `${name} must be an integer`)
+    .meta(shownAsInteger(1, MAX_CHARACTERS))
     .transform(Number)
     .refine((size) => size >= 1, `${name} must be >= 1`)
     .refine((size) => size <= MAX_CHARACTERS, `${name} must be <= ${MAX_CHARACTERS}`)

@@ -75,6 +75,18 @@ describe('/openapi.json and the error registry', () => {
     expect(JSON.stringify(document)).not.toContain('"additionalProperties":false')
   })
 
+  it('tell of parameters as what they mean, and of the ways to send a credential', () => {
+    const { parameters, security } = document.paths['/v1/sandboxes/{id}/events'].get
+    const shown = Object.fromEntries(
+      parameters.map(({ name, schema }: { name: string; schema: object }) => [name, schema]),
+    )
+    expect(shown).toMatchObject({ tail: { type: 'integer', minimum: 0 }, follow: { type: 'boolean' } })
+    expect(security).toEqual([{ 'key-or-jwt': [] }, { 'query-token': [] }])
+    expect(document.paths['/v1/sandboxes'].get.security).toEqual([{ 'key-or-jwt': [] }])
+    const { parameters: ofFiles } = document.paths['/v1/sandboxes/{id}/fs'].get
+    expect(ofFiles.find(({ name }: { name: string }) => name === 'path')).toMatchObject({ required: true, in: 'query' })
+  })
+
   it('tell of every parameter of a path', () => {
     for (const [name, { parameters }] of operations) {
       const inPath = [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)

@@ -18,7 +18,7 @@ export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
       if (!UNDESCRIBED.has(route.url)) throw new Error(`${String(route.method)} ${route.url} has no docs`)
       return
     }
-    const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
+    const path = templated(route.url).replaceAll(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs) }
   })
   app.get('/openapi.json', {
@@ -56,6 +56,12 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
 /** By what a route takes. */
 const SECURITY_SCHEMES = {
   'key-or-jwt': { type: 'http', scheme: 'bearer', description: 'An API key (ofs_…) or the JWT of a user.' },
+  'query-token': {
+    type: 'apiKey',
+    in: 'query',
+    name: 'access_token',
+    description: 'The same, where a browser cannot set headers.',
+  },
   jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The JWT of a user.' },
   broker: { type: 'http', scheme: 'bearer', description: 'The broker token of the database (ofs_pg_…).' },
   operator: { type: 'http', scheme: 'bearer', description: 'The key of those who run the service.' },
@@ -67,14 +73,22 @@ const ERROR: Json = {
   properties: { error: { type: 'string' }, detail: { type: 'string' } },
 }
 
+/** What a route takes of a path whatever it holds has a name in the document. */
+const templated = (url: string) => url.replace('*', ':path')
+
+function security({ config: { credential, takesQueryToken = false } = {} }: RouteOptions): Json[] {
+  if (credential === undefined) return []
+  return [{ [credential]: [] }, ...(takesQueryToken ? [{ 'query-token': [] }] : [])]
+}
+
 function operation(route: RouteOptions, docs: RouteDocs): Json {
   const { summary, tag } = docs
   return {
     operationId: `${String(route.method).toLowerCase()}${route.url.replace('*', 'rest').replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
     summary,
     tags: [tag],
-    parameters: [...pathParameters(route.url), ...queryParameters(docs), ...headerParameters(route)],
-    security: route.config?.credential === undefined ? [] : [{ [route.config.credential]: [] }],
+    parameters: [...pathParameters(templated(route.url)), ...queryParameters(docs), ...headerParameters(route)],
+    security: security(route),
     ...requestBody(docs),
     responses: {
       ...answers(docs),
@@ -129,7 +143,7 @@ function queryParameters({ query }: RouteDocs): Json[] {
   return Object.entries(query.shape).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: false,
+    required: !(schema as z.ZodType).safeParse(undefined).success,
     schema: schemaOf(schema as z.ZodType, 'input'),
   }))
 }

@@ -19,7 +19,7 @@ export function getSandboxes(app: FastifyInstance, control: Control): void {
     config: {
       credential: 'key-or-jwt',
       docs: {
-        summary: 'List sandboxes, newest first',
+        summary: 'List sandboxes, newest first; with metadata.KEY=VALUE those that have the tag',
         tag: 'Sandboxes',
         query: sandboxListQuery,
         status: 200,

@@ -98,10 +98,23 @@ const acme = z.strictObject({
 })
 export type AcmeSettings = z.infer<typeof acme>
 
+/** As browsers name where a page is from: scheme, host, port where it is not the scheme's own; nothing behind it. */
+const origin = z.string().refine(isOrigin, 'must be an origin')
+
 /**
  * What an operator may choose, each with a default: `DIR/settings.json`. It is part of control's configuration.
  */
 export const controlSettings = z.strictObject({
+  /** Origins that browsers may call from (exact match, e.g. `https://app.example.com`); none by default. */
+  cors_origins: z.array(origin).max(64).default([]),
+  /**
+   * Base address under which users reach the service, where that is a proxy in front; without a slash at the end. Links, and
+   * `iss` of our tokens, have it.
+   */
+  public_url: z
+    .url({ protocol: /^https?$/ })
+    .regex(/[^/]$/, 'must not end with a slash')
+    .optional(),
   /** Who may make an account: anybody, who has an invitation to a workspace by mail, or nobody. */
   sign_up: z.enum(['open', 'invitation', 'closed']).default('open'),
   /** Whether an account signs in only after its address was confirmed. */
@@ -133,6 +146,12 @@ export const controlSettings = z.strictObject({
 })
 
 function isPrivateOrTls(text: string): boolean {
+  // Called for what is no address too: all checks of a value are made.
+  if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)
   return protocol === 'https:' || ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
 }

@@ -82,6 +82,7 @@ export type AgentConfigFile = z.input<typeof agentConfig>
 export const controlConfig = z.strictObject({
   /** The public port. */
   listen,
+  ...controlSettings.shape,
   /** Base address under which users reach the service, without a slash at the end. */
   public_url: z.url(),
   /** The PostgreSQL 16 database; the user owns it and is no superuser. */
@@ -96,8 +97,6 @@ export const controlConfig = z.strictObject({
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
   /** Shared with the edge, which is told of apps; without it no edge is. */
   edge_secret: agentSecret.optional(),
-  /** Origins that browsers may call from (exact match, e.g. `https://app.example.com`); none by default. */
-  cors_origins: z.array(z.string().min(1)),
   /** As the agents have it: what is announced to be larger is refused before any of it is sent. */
   max_upload_bytes: maxUploadBytes,
   /** Where visitors reach the edge: what the addresses of ports are made of. */
@@ -110,7 +109,6 @@ export const controlConfig = z.strictObject({
     .default({ host: '127.0.0.1', port: 5433, suffix: null }),
   /** Folder for control's own files (`DIR/control`); all its state is in the database. */
   data_dir: z.string().startsWith('/'),
-  ...controlSettings.shape,
   /** SHA-256, in hex, of the key that opens `/v1/admin`; without one nothing does. */
   operator_key_sha256: z
     .string()

@@ -34,7 +34,6 @@ describe('the control process', () => {
       public_url: url,
       database: { host, port, user, password, database: 'postgres' },
       agents: [{ url: agent.url, secret: agent.secret }],
-      cors_origins: [],
       data_dir: join(folder, 'data'),
       commit: 'abc',
       log_level: 'info',

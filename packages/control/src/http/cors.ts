@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 
 const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, last-event-id, x-offshoot-org, x-request-id'
-const EXPOSED_HEADERS = 'link, retry-after, x-request-id'
+const EXPOSED_HEADERS = 'content-range, idempotent-replayed, link, retry-after, x-request-id'
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 /** Seconds a browser may keep the answer to a preflight. */
 const PREFLIGHT_SECONDS = '600'

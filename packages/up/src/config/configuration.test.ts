@@ -56,6 +56,15 @@ describe('configuration', () => {
     expect(JSON.stringify(configuration)).not.toContain(inputs.operatorKey)
   })
 
+  it('tells both where users reach the service, and control from which pages browsers may', () => {
+    expect(controlConfiguration(inputs)).toMatchObject({ public_url: 'http://127.0.0.1:1', cors_origins: [] })
+    expect(agentConfiguration(inputs).public_url).toBe('http://127.0.0.1:1')
+    const chosen = { public_url: 'https://api.example.com', cors_origins: ['https://app.example.com'] }
+    const said = { ...inputs, settings: controlSettings.parse(chosen) }
+    expect(controlConfiguration(said)).toMatchObject(chosen)
+    expect(agentConfiguration(said).public_url).toBe(chosen.public_url)
+  })
+
   it('gives control and agent the same secret and address', () => {
     expect(controlConfiguration(inputs).agents).toEqual([{ url: 'http://127.0.0.1:2', secret: inputs.agentSecret }])
   })

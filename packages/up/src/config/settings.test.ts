@@ -35,6 +35,11 @@ describe('settings', () => {
     ['[]', /is not right/],
     ['{"sign_up":"maybe"}', /sign_up/],
     ['{"signup":"open"}', /signup/],
+    ['{"cors_origins":["https://example.com/"]}', /cors_origins.0: must be an origin/],
+    ['{"cors_origins":["*"]}', /cors_origins.0: must be an origin/],
+    ['{"jwt_issuers":[{"issuer":"i","audience":"a","jwks_url":"x"}]}', /jwks_url/],
+    ['{"public_url":"https://example.com/"}', /public_url: must not end with a slash/],
+    ['{"public_url":"ftp://example.com"}', /public_url/],
     ['{"jwt_issuers":[{"issuer":"i","audience":"a","jwks_url":"http://example.com/jwks"}]}', /jwks_url: must be https/],
   ])('are refused for %s', async (content, error) => {
     await expect(read(content)).rejects.toThrow(error)

@@ -14,6 +14,7 @@ export function getLogs(app: FastifyInstance, control: Control): void {
   app.get('/v1/databases/:id/logs', {
     config: {
       credential: 'key-or-jwt',
+      takesQueryToken: true,
       docs: {
         summary: 'Read the log of a database as text or JSON, or follow it (server-sent events named line)',
         tag: 'Databases',

@@ -25,6 +25,16 @@ describe('a statement over HTTP', () => {
     const several =
       'create temporary table t (n int); insert into t select generate_series(1, 3); delete from t where n < 3'
     expect(await runStatement(client, { sql: several })).toMatchObject({ rowCount: 2, command: 'DELETE' })
+    expect(await runStatement(client, { sql: `select 1 as a, 2 as b; select 'x' as c` })).toMatchObject({
+      fields: [{ name: 'c' }],
+      rows: [['x']],
+      rowCount: 1,
+    })
+    expect(await runStatement(client, { sql: 'select generate_series(1, 3); select 4' }, 1)).toMatchObject({
+      rows: [['4']],
+      truncated: false,
+    })
+    expect(await runStatement(client, { sql: 'select 1; set work_mem = 1024' })).toMatchObject({ rows: [], fields: [] })
     expect(await runStatement(client, { sql: '-- nothing' })).toMatchObject({ rows: [], fields: [] })
   })
 

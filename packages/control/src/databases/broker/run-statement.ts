@@ -43,9 +43,7 @@ export async function runStatement(
   // The types of `Query` lack what `client.query` takes.
   const config = { text: sql, values: [...params], rowMode: 'array', types: TEXT } as pg.QueryArrayConfig
   const query = new pg.Query<(string | null)[]>(config)
-  const rows: (string | null)[][] = []
-  let bytes = 0
-  let truncated = false
+  let kept = keepingOf(null)
   let isCopy = false
   const copying = query as unknown as Copying
   copying.handleCopyData = () => (isCopy = true)
@@ -53,10 +51,11 @@ export async function runStatement(
     isCopy = true
     connection.sendCopyFail(NO_COPY)
   }
-  query.on('row', (row) => {
-    for (const value of row) bytes += value === null ? 4 : value.length
-    if (rows.length < maxRows && bytes <= MAX_RESULT_BYTES) rows.push(row)
-    else truncated = true
+  query.on('row', (row, result: unknown) => {
+    if (result !== kept.result) kept = keepingOf(result)
+    for (const value of row) kept.bytes += value === null ? 4 : value.length
+    if (kept.rows.length < maxRows && kept.bytes <= MAX_RESULT_BYTES) kept.rows.push(row)
+    else kept.truncated = true
   })
   const ended = new Promise<pg.QueryArrayResult | readonly pg.QueryArrayResult[]>((resolve, reject) => {
     query.on('end', resolve)
@@ -70,6 +69,7 @@ export async function runStatement(
   if (isCopy) throw new Refusal(400, NO_COPY, { code: '0A000', detail: null, hint: null, position: null })
   // Several statements in one text give several results: what counts is the last.
   const last = [results].flat().at(-1)
+  const { rows, truncated } = last === kept.result ? kept : keepingOf(last)
   return {
     fields: last?.fields ?? [],
     rows,
@@ -77,4 +77,9 @@ export async function runStatement(
     rowCount: last?.rowCount ?? null,
     command: last?.command ?? '',
   }
+}
+
+/** What is kept of one statement's rows, and whose they are. */
+function keepingOf(result: unknown) {
+  return { result, rows: new Array<(string | null)[]>(), bytes: 0, truncated: false }
 }

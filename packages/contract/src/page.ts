@@ -8,7 +8,8 @@ export const MAX_LIST_LIMIT = 1000
 const MAX_CURSOR_CHARS = 256
 
 /** A query parameter given twice arrives as an array and is refused like any other wrong type. */
-export const once = (name: string) => z.string({ error: `${name} must be given once` })
+export const once = (name: string) =>
+  z.string({ error: ({ input }) => (input === undefined ? `${name} required` : `${name} must be given once`) })
 
 /** Query of every list that has pages: newest first, the next one in `Link: <…>; rel="next"`. */
 export const pageQuery = z.object({

@@ -3,14 +3,23 @@ import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { AnswerDocs, RouteDocs } from './route-docs.ts'
+import type { AnswerDocs, DescribedRoute, RouteDocs } from './route-docs.ts'
 import { ERRORS_ELSEWHERE, ERRORS_EVERYWHERE, errorsOf } from './route-errors.ts'
 
 type Json = Record<string, unknown>
 
 /** Documents every route, at `GET /openapi.json` (OpenAPI 3.1). Call before the first route is added. */
-export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
+export function registerOpenApi(
+  app: FastifyInstance,
+  publicUrl: string,
+  /** What is answered below a route that has no docs. */
+  others: readonly DescribedRoute[],
+): void {
   const paths: Record<string, Json> = {}
+  const describe = (route: RouteOptions, docs: RouteDocs) => {
+    const path = templated(route.url).replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs) }
+  }
   app.addHook('onRoute', (route) => {
     const { docs } = route.config ?? {}
     if (route.method === 'HEAD' || route.config?.isRefusal === true) return
@@ -18,9 +27,9 @@ export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
       if (!UNDESCRIBED.has(route.url)) throw new Error(`${String(route.method)} ${route.url} has no docs`)
       return
     }
-    const path = templated(route.url).replaceAll(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs) }
+    describe(route, docs)
   })
+  for (const { method, url, docs } of others) describe({ method, url } as RouteOptions, docs)
   app.get('/openapi.json', {
     config: {
       docs: { summary: 'This document', tag: 'Service', status: 200, answer: z.record(z.string(), z.unknown()) },
@@ -42,7 +51,7 @@ export function registerOpenApi(app: FastifyInstance, publicUrl: string): void {
   })
 }
 
-/** Described by the accounts library whose protocol it is, and answered before there is a route. */
+/** The accounts library's, what is described apart, and what is answered before there is a route. */
 const UNDESCRIBED: ReadonlySet<string> = new Set([
   '/api/auth/*',
   '*',

@@ -32,3 +32,10 @@ export interface RouteDocs extends AnswerDocs {
   /** What it refuses beside a bad credential. */
   readonly errors?: readonly ErrorName[]
 }
+
+/** An operation that has no route of its own. */
+export interface DescribedRoute {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly docs: RouteDocs
+}

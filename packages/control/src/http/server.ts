@@ -13,6 +13,7 @@ import { getAudit } from '../audit/get-audit.ts'
 import { postFork } from '../forks/post-fork.ts'
 import { postForkTree } from '../forks/post-fork-tree.ts'
 import { postPromote } from '../forks/post-promote.ts'
+import { accountOperations } from '../identity/account-operations.ts'
 import { accountsRoutes } from '../identity/accounts-routes.ts'
 import { registerIdempotency } from '../idempotency/idempotency.ts'
 import { deleteToken } from '../identity/delete-token.ts'
@@ -111,7 +112,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   registerAdmission(app, control)
   registerIdempotency(app, control)
   registerRequestLog(app)
-  registerOpenApi(app, control.config.public_url)
+  registerOpenApi(app, control.config.public_url, accountOperations)
   registerMetrics(app, control.metrics)
   getHealthz(app, control)
   getVersion(app, control)

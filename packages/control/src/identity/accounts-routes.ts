@@ -1,6 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Control } from '../control.ts'
+import { accountRefusal } from './account-refusal.ts'
 import { CLIENT_IP_HEADER } from './accounts.ts'
 
 /** `/api/auth/*`: sign-up, sign-in and tokens, in the protocol of the accounts library and its clients. */
@@ -10,12 +11,14 @@ export function accountsRoutes(app: FastifyInstance, { accounts, config }: Contr
     url: '/api/auth/*',
     handler: async (request, reply) => {
       const answer = await accounts.handler(webRequest(request, config.public_url))
-      const body = Buffer.from(await answer.arrayBuffer())
-      if (answer.status === 404 && body.length === 0) throw new ApiError('notFound')
+      const given = Buffer.from(await answer.arrayBuffer())
+      if (answer.status === 404 && given.length === 0) throw new ApiError('notFound')
+      const body = answer.status < 400 ? given : JSON.stringify(accountRefusal(given.toString(), answer.status))
       for (const [name, value] of answer.headers) {
-        if (name !== 'set-cookie') reply.header(name, value)
+        if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value)
       }
       for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie)
+      if (answer.status >= 400) reply.type('application/json; charset=utf-8')
       return reply.code(answer.status).send(body)
     },
   })

@@ -91,6 +91,21 @@ describe('accounts', () => {
     }
   })
 
+  it.each([
+    ['sign-up/email', {}, 400, 'name required; email required; password required'],
+    ['sign-up/email', { email: 'x', password: PASSWORD, name: 'x' }, 400, 'email: Invalid email address'],
+    ['sign-up/email', { email: 'x@example.com', password: 'x'.repeat(7), name: 'x' }, 400, /at least 8 characters/],
+    ['sign-up/email', { email: 'x@example.com', password: 'x'.repeat(129), name: 'x' }, 400, /at most 128 characters/],
+    ['sign-in/email', { email: 'x@example.com', password: PASSWORD }, 401, 'Invalid email or password'],
+    ['no-such-route', {}, 404, 'not found'],
+  ])('refuse %s %j as every route does', async (path, body, status, error) => {
+    const answer = await post(path, body)
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
+    expect(answer.body.error).toEqual(typeof error === 'string' ? error : expect.stringMatching(error))
+    expect(Object.keys(answer.body).filter((key) => key !== 'error' && key !== 'message')).toEqual([])
+  })
+
   it('sign out, and the session is gone', async () => {
     const { token } = (await signUp('otto')).body
     expect((await post('sign-out', {}, control, { authorization: `Bearer ${token}` })).status).toBe(200)

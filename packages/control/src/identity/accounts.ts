@@ -9,6 +9,7 @@ import type { Mail } from '../mail/mail.ts'
 import { existingAccountMail, resetMail, verificationMail } from './account-mails.ts'
 import { ACCOUNT_RATES } from './account-rates.ts'
 import { hashedSessions } from './hashed-sessions.ts'
+import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
 import { refuseSignUp } from './sign-up-policy.ts'
 
 /** `aud` of every token we sign: a token made for another service of the same issuer is not for us. */
@@ -63,8 +64,8 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
     verification: { storeIdentifier: 'hashed' },
     emailAndPassword: {
       enabled: true,
-      minPasswordLength: 12,
-      maxPasswordLength: 128,
+      minPasswordLength: MIN_PASSWORD_CHARS,
+      maxPasswordLength: MAX_PASSWORD_CHARS,
       requireEmailVerification: config.require_verified_email,
       revokeSessionsOnPasswordReset: true,
       sendResetPassword: ({ user, url, token }) => sendMail(resetMail(user, token, pageOf(url), publicUrl)),

@@ -1,0 +1,3 @@
+/** Characters of a password. */
+export const MIN_PASSWORD_CHARS = 8
+export const MAX_PASSWORD_CHARS = 128

@@ -141,8 +141,8 @@ export const controlSettings = z.strictObject({
     .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
     .max(64)
     .default([]),
-  /** What a suspended workspace is told to contact. */
-  support: z.string().min(1).max(200).default('support'),
+  /** Where a suspended workspace reaches support, e.g. an address. */
+  support: z.string().min(1).max(200).optional(),
 })
 
 function isPrivateOrTls(text: string): boolean {

@@ -69,6 +69,12 @@ describe('git provider', () => {
     expect((await as(bob, 'GET', '/v1/gitprovider/installations')).body).toEqual([])
   })
 
+  it('answers 502 for what the provider should not have said', async () => {
+    provider.installations.set(4, { login: 'daves', createdAt: null })
+    const answer = await callback(4, await stateOf(bob))
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([502, { error: 'git provider unreachable' }])
+  })
+
   it('lists the repositories of an installation to its own workspace', async () => {
     const { status, body } = await as(alice, 'GET', '/v1/github/repos?installation_id=1')
     expect([status, body.length]).toEqual([200, 130])

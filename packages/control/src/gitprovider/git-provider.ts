@@ -58,8 +58,7 @@ export class GitProvider {
 
   /** `null`: there is none. @throws ApiError 502 */
   async installation(id: number): Promise<ProvidersInstallation | null> {
-    const answer = await this.#ask('GET', `/app/installations/${id}`, await this.#appToken())
-    return answer === null ? null : installation.parse(answer)
+    return this.#ask('GET', `/app/installations/${id}`, await this.#appToken(), installation)
   }
 
   /** All that it opens, a thousand at most. @throws ApiError 502 */
@@ -67,8 +66,8 @@ export class GitProvider {
     const credential = await this.installationToken(installationId)
     const all: z.infer<typeof gitRepository>[] = []
     for (let page = 1; page <= MAX_PAGES; page++) {
-      const answer = await this.#ask('GET', `/installation/repositories?per_page=${PAGE}&page=${page}`, credential)
-      const { repositories: found } = repositories.parse(answer)
+      const path = `/installation/repositories?per_page=${PAGE}&page=${page}`
+      const { repositories: found } = (await this.#ask('GET', path, credential, repositories)) ?? { repositories: [] }
       all.push(...found)
       if (found.length < PAGE) break
     }
@@ -78,9 +77,9 @@ export class GitProvider {
   /** Reads contents, for an hour. @throws ApiError 502, also when the installation is gone */
   async installationToken(installationId: number): Promise<string> {
     const path = `/app/installations/${installationId}/access_tokens`
-    const answer = await this.#ask('POST', path, await this.#appToken())
+    const answer = await this.#ask('POST', path, await this.#appToken(), token)
     if (answer === null) throw new ApiError('gitProvider', { detail: 'the installation is gone' })
-    return token.parse(answer).token
+    return answer.token
   }
 
   #appToken(): Promise<string> {
@@ -93,8 +92,13 @@ export class GitProvider {
       .sign(this.#key)
   }
 
-  /** `null` for what is not there. */
-  async #ask(method: 'GET' | 'POST', path: string, credential: string): Promise<unknown> {
+  /** `null` for what is not there. @throws ApiError 502, also for an answer that is not as `schema` says */
+  async #ask<Answer>(
+    method: 'GET' | 'POST',
+    path: string,
+    credential: string,
+    schema: z.ZodType<Answer>,
+  ): Promise<Answer | null> {
     const headers = {
       accept: 'application/vnd.github+json',
       authorization: `Bearer ${credential}`,
@@ -112,7 +116,7 @@ export class GitProvider {
       if (answer.statusCode === 404) return null
       if (answer.statusCode >= 300)
         throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text.slice(0, 200)}`)
-      return JSON.parse(text)
+      return schema.parse(JSON.parse(text))
     } catch (error) {
       throw new ApiError('gitProvider', {}, { cause: error })
     }

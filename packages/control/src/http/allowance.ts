@@ -32,7 +32,7 @@ export function refuseUnlessAllowed(
     throw new ApiError('roleMissing', { detail: `takes the role ${rolesWith(permission).join(' or ')}` })
   }
   if (caller.isSuspended && isCompute(scope, method)) {
-    throw new ApiError('accountSuspended', { detail: `please contact ${config.support}` })
+    throw new ApiError('accountSuspended', { detail: contactSupport(config.support) })
   }
 }
 
@@ -45,4 +45,8 @@ function refuseOutOfScope(caller: Caller, scope: Scope | null): void {
   if (caller.method === 'jwt' || caller.scopes === null) return
   if (scope === null) throw new ApiError('scopeMissing', { detail: 'takes a key without scopes' })
   if (!caller.scopes.includes(scope)) throw new ApiError('scopeMissing', { detail: `takes the scope ${scope}` })
+}
+
+function contactSupport(address: string | undefined): string {
+  return address === undefined ? 'please contact support' : `please contact support: ${address}`
 }

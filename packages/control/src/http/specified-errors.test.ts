@@ -98,7 +98,7 @@ describe('every row of the specification’s error table', () => {
     },
     {
       status: 403,
-      body: { error: 'account suspended', detail: expect.stringContaining('contact') },
+      body: { error: 'account suspended', detail: 'please contact support' },
       ask: async () => {
         await on.query('update organization set suspended_at = now() where id = $1')
         return on.create()

@@ -6,7 +6,10 @@ import { FakeAgent } from '../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 
 const KEY = `ofs_operator_${'x'.repeat(43)}`
-const SUSPENDED = { status: 403, body: { error: 'account suspended', detail: 'please contact help@example.com' } }
+const SUSPENDED = {
+  status: 403,
+  body: { error: 'account suspended', detail: 'please contact support: help@example.com' },
+}
 
 describe('operators', () => {
   let harness: Harness

@@ -14,7 +14,7 @@ export class FakeGitProvider {
   readonly #tokens = new Map<string, number>()
   readonly #server: Server
   /** By number: whose it is, and when it came to be. */
-  readonly installations = new Map<number, { login: string; createdAt: Date }>()
+  readonly installations = new Map<number, { login: string; createdAt: Date | null }>()
 
   private constructor() {
     this.#server = createServer((request, response) => void this.#answer(request, response))
@@ -112,7 +112,7 @@ export class FakeGitProvider {
   }
 }
 
-function present(id: number, { login, createdAt }: { login: string; createdAt: Date }) {
-  const at = createdAt.toISOString()
+function present(id: number, { login, createdAt }: { login: string; createdAt: Date | null }) {
+  const at = createdAt?.toISOString()
   return { id, account: { login, type: 'Organization' }, created_at: at, updated_at: at }
 }

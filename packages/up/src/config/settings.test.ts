@@ -25,7 +25,6 @@ describe('settings', () => {
       sign_up: 'open',
       require_verified_email: false,
       jwt_issuers: [],
-      support: 'support',
     })
     expect(await read('{"sign_up":"closed"}')).toEqual({ ...defaults, sign_up: 'closed' })
   })

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Control } from '../control.ts'
-import { accountRefusal } from './account-refusal.ts'
+import { libraryRefusal } from './library-refusal.ts'
 import { CLIENT_IP_HEADER } from './accounts.ts'
 
 /** `/api/auth/*`: sign-up, sign-in and tokens, in the protocol of the accounts library and its clients. */
@@ -13,7 +13,7 @@ export function accountsRoutes(app: FastifyInstance, { accounts, config }: Contr
       const answer = await accounts.handler(webRequest(request, config.public_url))
       const given = Buffer.from(await answer.arrayBuffer())
       if (answer.status === 404 && given.length === 0) throw new ApiError('notFound')
-      const body = answer.status < 400 ? given : JSON.stringify(accountRefusal(given.toString(), answer.status))
+      const body = answer.status < 400 ? given : JSON.stringify(libraryRefusal(given.toString(), answer.status))
       for (const [name, value] of answer.headers) {
         if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value)
       }

@@ -12,7 +12,7 @@ const SAID: Readonly<Record<string, string>> = {
 const FIELD = /\[body\.(\w+)\] (?:Invalid input: )?([^;]+)/g
 
 /** A refusal of the accounts library: flat, with `error`, as all of ours are, and the `message` that the library's clients show. */
-export function accountRefusal(text: string, status: number): { error: string; message: string } {
+export function libraryRefusal(text: string, status: number): { error: string; message: string } {
   const { message, code } = parse(text)
   const said =
     SAID[code] ??

@@ -105,7 +105,7 @@ describe('the wall between workspaces', () => {
       volumes: { ...other, id: snapshot.id },
       gitprovider: { id: '77' },
       github: { id: '77' },
-      apps: { id: app.id, deployment_id: app.id, '*': 'x', domain: 'alices.example.com' },
+      apps: { id: app.id, deployment_id: app.id, path: 'x', domain: 'alices.example.com' },
       databases: { id: sandbox.id, backup: snapshot.id },
       me: { prefix: token.prefix },
       orgs: {
@@ -125,7 +125,7 @@ describe('the wall between workspaces', () => {
     snapshot_id: randomUUID(),
     backup: randomUUID(),
     deployment_id: randomUUID(),
-    '*': 'x',
+    path: 'x',
     prefix: 'ofs_00000000',
     user_id: randomUUID(),
     invite_id: randomUUID(),

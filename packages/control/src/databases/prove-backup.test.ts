@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'
+import { fakeDatabase } from '../test/fake-database.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 import { proveNextBackup } from './prove-backup.ts'
-import { closeSecrets, makeSecrets, sha256 } from './secrets.ts'
 
 let harness: Harness
 let agent: FakeAgent
@@ -16,14 +16,7 @@ beforeAll(async () => {
   agent = await FakeAgent.start({ templates: ['postgres-16'] })
   running = await harness.control([agent])
   tenant = await harness.tenant(running, 'proofs')
-  const { id } = (await ask('POST', '/v1/sandboxes', { template: 'postgres-16' })).body
-  const secrets = makeSecrets()
-  await harness.pool.query(
-    `insert into databases (id, workspace_id, size, status, secrets, broker_token_sha256, idle_timeout_seconds)
-     select id, workspace_id, '1g', 'ready', $2, $3, 300 from sandboxes where id = $1`,
-    [id, closeSecrets(running.control.databaseSecrets, secrets), sha256(secrets.brokerToken)],
-  )
-  await harness.pool.query(`update sandboxes set managed_by = 'database', managed_id = id where id = $1`, [id])
+  const id = await fakeDatabase(harness, running, tenant)
   const { status, body } = await ask('POST', `/v1/databases/${id}/backups`, {})
   expect([status, body]).toMatchObject([201, { verified: 'pending', verified_at: null, verify_error: null }])
   backupId = body.id
@@ -58,6 +51,35 @@ it('is put off where users need the memory, before it begins and while it lasts'
   await harness.pool.query(`update database_backups set proof_lease_until = now() + interval '1 minute'`)
   await proveNextBackup(running.control, never)
   expect(made).toEqual([])
+})
+
+it('is put off where the disk fills up under it, or its agent dies, and what is left of it goes', async () => {
+  const { state, port } = agent
+  const ends: { readonly how: string; readonly end: () => void }[] = [
+    {
+      how: 'full',
+      end: () => {
+        state.freeBytes = 1024
+      },
+    },
+    { how: 'dead', end: () => void agent.kill() },
+  ]
+  for (const { how, end } of ends) {
+    await dueNow()
+    agent.onUpgrade = (_request, socket) => {
+      end()
+      socket.destroy()
+    }
+    await proveNextBackup(running.control, never)
+    expect([how, await proof()]).toMatchObject([how, { verified: 'pending', tries: 0, is_later: true }])
+  }
+  const id = made.splice(0).find((each) => state.sandboxes.has(each)) ?? ''
+  expect(id).not.toBe('')
+  state.freeBytes = 1024 ** 4
+  agent = await FakeAgent.start({ templates: ['postgres-16'], state, port })
+  await eventually(() => !state.sandboxes.has(id), 30_000)
+  await eventually(() => running.control.fleet.agents.every((each) => each.isReachable), 30_000)
+  agent.onCreate = async (each, { without_memory: isCold }) => void (isCold === true && made.push(each))
 })
 
 it('is seen by nobody, counts for nothing, and fails when it could not be restored three times', async () => {

@@ -4,21 +4,23 @@
  *
  *     pending ──► ok
  *        │ └────► failed      something is wrong in it, or it could not be started, several times
- *        └── put off          no memory to spare, or its host is away; a process that dies leaves a lease that runs out
+ *        └── put off          no memory or disk to spare, or its host is away; a process that dies leaves a lease that runs out
  *
  * Work of users comes first: it does not begin without room for as much again beside it, and gives up when that room is asked for.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { agentDisk } from '@offshoot/contract/agent-disk'
 import { DATABASE_TEMPLATES } from '@offshoot/contract/database'
 import { ApiError, type ErrorName } from '@offshoot/contract/errors'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { KnownAgent } from '../agents/agent-directory.ts'
+import type { Fleet } from '../agents/fleet.ts'
 import type { Control } from '../control.ts'
 import { transaction } from '../db/transaction.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
-import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import { sandboxById, setDeletionDue } from '../sandboxes/sandbox-statements.ts'
 import { checkServer } from './check-server.ts'
 import { claimProof, insertProof, lockProofs, type ProofRow, putProofOff, setVerified } from './proof-statements.ts'
 import { openSecrets } from './secrets.ts'
@@ -30,6 +32,9 @@ const PUT_OFF_SECONDS = 300
 const MAX_TRIES = 3
 const LOOK_MS = 1_000
 const MIB_TO_SPARE = 512
+/** Bytes of a host's disk; on one that has less a machine may fail for that. */
+const DISK_TO_SPARE_BYTES = 256 * 1024 * 1024
+const DISK_LOOK_MS = 30_000
 /** Why a sandbox may not be made now. */
 const NOBODYS: ReadonlySet<ErrorName> = new Set(['insufficientMemory', 'creditExhausted', 'noComputeNode'])
 
@@ -84,26 +89,32 @@ async function tryBackup(control: Control, row: ProofRow, signal: AbortSignal): 
     return await checkServer(control.fleet, made, adminToken, signal)
   } finally {
     const [left] = await sandboxById(control.database.pool, id)
-    // What cannot be removed now its time to live removes.
     if (left !== undefined)
-      await removeSandbox(control, left, id).catch((err: unknown) =>
-        control.log.warn({ err, sandbox: id }, 'sandbox of a proof left to the reaper'),
-      )
+      await removeSandbox(control, left, id).catch(async (err: unknown) => {
+        control.log.warn({ err, sandbox: id }, 'sandbox of a proof left to the reaper')
+        await setDeletionDue(control.database.pool, id)
+      })
   }
 }
 
 async function putOff({ database: { pool }, fleet, log }: Control, row: ProofRow, error: unknown, signal: AbortSignal) {
   log.warn({ err: error, backup: row.id }, 'backup not tried to its end')
-  // Given up, or nobody there to do it: that says nothing of the backup.
+  // Given up, nobody there to do it, or nothing to do it with: that says nothing of the backup.
   const isAway = fleet.byId(row.agent_id)?.isReachable !== true
   const isRefused = error instanceof ApiError && NOBODYS.has(error.kind)
-  const isNobodys = signal.aborted || isAway || isRefused
+  const isNobodys = signal.aborted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
   if (isNobodys || row.proof_tries + 1 < MAX_TRIES) {
     await putProofOff(pool, row.id, PUT_OFF_SECONDS, isNobodys ? 0 : 1)
     return
   }
   const reason = error instanceof Error ? error.message : String(error)
   await setVerified(pool, row.id, 'failed', `it could not be restored: ${reason}`.slice(0, 500))
+}
+
+async function hasFullDisk(fleet: Fleet, { id, agent_id: agentId }: ProofRow): Promise<boolean> {
+  const call = { method: 'GET', path: '/v1/disk', requestId: id, timeoutMs: DISK_LOOK_MS } as const
+  const { free_bytes: free } = agentDisk.parse(await fleet.byId(agentId)?.client.ask(call))
+  return free < DISK_TO_SPARE_BYTES
 }
 
 /** Memory that the host has, and that it may promise. */

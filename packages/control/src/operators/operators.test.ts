@@ -56,7 +56,7 @@ describe('operators', () => {
 
   it("see what takes a host's disk", async () => {
     const look = (id: string, token = KEY) => call(control.url, 'GET', `/v1/hosts/${id}/disk`, { token })
-    const disk = { agent_id: agent.state.agentId, total_bytes: 8, free_bytes: 4, volumes_bytes: 1 }
+    const disk = { agent_id: agent.state.agentId, total_bytes: 8 * 1024 ** 4, free_bytes: 1024 ** 4, volumes_bytes: 1 }
     for (const id of ['self', agent.state.agentId]) expect(await look(id)).toMatchObject({ status: 200, body: disk })
     for (const id of [randomUUID(), 'other', '%00']) expect((await look(id)).status).toBe(404)
     expect((await look('self', alice.key)).status).toBe(401)

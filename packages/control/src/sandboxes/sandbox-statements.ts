@@ -135,6 +135,12 @@ export const claimExpired = statement<SandboxRow, [limit: number, agents: readon
    returning ${sandboxColumns()}`,
 )
 
+/** Whoever is first removes it. */
+export const setDeletionDue = statement<never, [id: string]>(
+  'set-sandbox-deletion-due',
+  'update sandboxes set deletion_due_at = now() where id = $1',
+)
+
 export const retryDeletion = statement<never, [id: string, afterSeconds: number]>(
   'retry-deletion',
   'update sandboxes set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',

@@ -14,9 +14,8 @@ import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volu
 export const FAKE_SIZE = { cpu: 1, memory_mb: 512 } as const
 
 /** Of every agent. */
-export const FAKE_DISK: AgentDisk = {
-  total_bytes: 8,
-  free_bytes: 4,
+export const FAKE_DISK: Omit<AgentDisk, 'free_bytes'> = {
+  total_bytes: 8 * 1024 ** 4,
   bakes_bytes: 1,
   layers_bytes: 1,
   snapshots_bytes: 0,
@@ -38,6 +37,8 @@ export class FakeAgentState {
   /** What it was last told, by sandbox. */
   readonly lifecycles = new Map<string, AgentLifecyclePatch>()
   readonly records: AgentRecord[] = []
+  /** Of its disk. */
+  freeBytes = 1024 ** 4
   /** What it was last told. */
   spentCredit: SpentCreditBody = { workspaces: [] }
 }

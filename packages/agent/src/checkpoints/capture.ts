@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
+import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { addActiveLayer } from '../disks/active-layer.ts'
 import { readDiskChain } from '../disks/disk-chain.ts'
 import { flatten, stopFlattening } from '../disks/flatten.ts'
@@ -10,8 +11,9 @@ import type { Layers } from '../disks/layers.ts'
 import { bakeFiles } from '../vm/bake-files.ts'
 import { continueReleased, stopHeld } from '../vm/hold.ts'
 import type { Vm } from '../vm/vm.ts'
-import { checkpointFiles, type CheckpointFiles } from './checkpoint-files.ts'
+import { checkpointFiles } from './checkpoint-files.ts'
 import { PAGE_BYTES } from './page-runs.ts'
+import { MemoryImage } from './memory-image.ts'
 import type { SavedMemory } from './save-memory.ts'
 import type { Thread } from './thread.ts'
 
@@ -32,6 +34,8 @@ export interface Capture {
   readonly uid: number | null
   readonly layers: Layers
   readonly saving: Thread
+  /** Puts a process of its own under the limits of the VM. */
+  readonly limit: ((pid: number) => Promise<void>) | null
   /** `as-before`: a running VM runs on, a stopped one stays so. `stopped`: for who is going to end it. */
   readonly leave: 'as-before' | 'stopped'
 }
@@ -56,11 +60,26 @@ export async function capture(vm: Vm, options: Capture, deadline: Deadline): Pro
   await stopFlattening(vm, deadline)
   if ((vm.disk?.layers.length ?? 0) >= MAX_LAYERS) await flatten(vm, deadline)
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
+  if (!running) return captureOnce(vm, options, captureStopped, deadline)
+  return captureOnce(vm, options, captureRunning, deadline).catch((error: unknown) => {
+    if (!(error instanceof ImageLost)) throw error
+    return captureOnce(vm, options, captureAtRest, deadline)
+  })
+}
+
+type Way = (
+  vm: Vm,
+  next: LayerId,
+  options: Capture,
+  deadline: Deadline,
+) => Promise<{ memory: SavedMemory; pausedMs: number }>
+
+async function captureOnce(vm: Vm, options: Capture, way: Way, deadline: Deadline): Promise<Captured> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 })
   const next = newLayerId()
   try {
     await attachLayer(vm, next, options, deadline)
-    const { memory, pausedMs } = await (running ? captureRunning : captureStopped)(vm, next, options, deadline)
+    const { memory, pausedMs } = await way(vm, next, options, deadline)
     const { layers } = chainOf(vm)
     return { folder: options.folder, layers, memoryBytes: memory.pages * PAGE_BYTES, pausedMs }
   } catch (error) {
@@ -97,54 +116,104 @@ export async function captureDisk(
   }
 }
 
-/**
- * As few waits as can be while the guest stands still, because on a busy host each costs more than what is waited for:
- * memory is copied while QEMU writes its state, and QEMU continues right after it has changed the disk.
- */
-async function captureRunning(vm: Vm, next: LayerId, options: Capture, deadline: Deadline) {
-  const startedAt = performance.now()
-  let isReleased = false
+/** For want of memory, say. */
+class ImageLost extends Error {
+  override readonly name = 'ImageLost'
+}
+
+/** Large guests: an image of the memory is made while the guest stands still, and copied while it runs on. */
+const captureRunning: Way = async (vm, next, options, deadline) => {
+  // One that is to end waits for nothing afterwards.
+  if (options.leave === 'stopped' || vm.noteDisk === null) return captureAtRest(vm, next, options, deadline)
+  let image: MemoryImage | null = null
   try {
-    await stopHeld(vm, deadline)
-    const memory = await saveAll(vm, next, options, deadline)
-    const frozen = freezeDisk(vm, next, deadline)
-    frozen.catch(() => undefined)
-    if (options.leave === 'as-before') await continueReleased(vm, deadline)
-    isReleased = options.leave === 'as-before'
-    await frozen
-    const pausedMs = performance.now() - startedAt
-    await adoptFrozen(vm, options.layers)
-    return { memory, pausedMs }
-  } catch (error) {
-    if (!vm.hasEnded && !isReleased) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
-    throw error
+    const save = async () => {
+      const [taken] = await bothEnded(MemoryImage.take(vm, deadline), saveState(vm, options, next, deadline))
+      image = taken
+      return taken === null ? saveMemory(vm.process, options, deadline) : null
+    }
+    const { saved, pausedMs } = await pausing(vm, next, options, save, deadline)
+    return { memory: saved ?? (await copyImage(image, options, deadline)), pausedMs }
+  } finally {
+    // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- assigned in a function, which the compiler does not see
+    ;(image as MemoryImage | null)?.close()
   }
 }
 
-async function captureStopped(vm: Vm, next: LayerId, options: Capture, deadline: Deadline) {
+const captureAtRest: Way = async (vm, next, options, deadline) => {
+  const { saved, pausedMs } = await pausing(vm, next, options, () => saveAll(vm, next, options, deadline), deadline)
+  return { memory: saved, pausedMs }
+}
+
+const captureStopped: Way = async (vm, next, options, deadline) => {
   const memory = await saveAll(vm, next, options, deadline)
   await freezeDisk(vm, next, deadline)
   await adoptFrozen(vm, options.layers)
   return { memory, pausedMs: 0 }
 }
 
-async function saveAll(vm: Vm, next: LayerId, options: Capture, deadline: Deadline): Promise<SavedMemory> {
-  const files = checkpointFiles(options.folder)
-  const memory = {
-    pid: vm.process.pid,
-    bakeMemory: bakeFiles(options.bake).memory,
-    memoryBytes: options.memoryMib * 1024 * 1024,
-    pages: files.pages,
-    runs: files.runs,
+/**
+ * As few waits as can be while the guest stands still, because on a busy host each costs more than what is waited for:
+ * memory is copied, or an image of it made, while QEMU writes its state, and QEMU continues right after it has changed the disk.
+ */
+async function pausing<T>(
+  vm: Vm,
+  next: LayerId,
+  { leave, layers }: Capture,
+  save: () => Promise<T>,
+  deadline: Deadline,
+): Promise<{ saved: T; pausedMs: number }> {
+  const startedAt = performance.now()
+  let isReleased = false
+  try {
+    await stopHeld(vm, deadline)
+    const saved = await save()
+    const frozen = freezeDisk(vm, next, deadline)
+    frozen.catch(() => undefined)
+    if (leave === 'as-before') await continueReleased(vm, deadline)
+    isReleased = leave === 'as-before'
+    await frozen
+    const pausedMs = performance.now() - startedAt
+    await adoptFrozen(vm, layers)
+    return { saved, pausedMs }
+  } catch (error) {
+    if (!vm.hasEnded && !isReleased) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
+    throw error
   }
-  // Both end before either's failure is told: nobody must continue the VM while its memory is being read.
-  const [saved, state] = await Promise.allSettled([
-    options.saving.ask('save', memory, deadline),
-    saveState(vm, files, next, deadline),
-  ])
-  if (saved.status === 'rejected') throw saved.reason
-  if (state.status === 'rejected') throw state.reason
-  return saved.value
+}
+
+/** @throws ImageLost */
+async function copyImage(image: MemoryImage | null, options: Capture, deadline: Deadline): Promise<SavedMemory> {
+  if (image === null) throw new Error('there is no image')
+  // Not earlier: to move a process takes the kernel a while. That it cannot be moved is no reason not to copy it.
+  await options.limit?.(image.process.pid).catch(() => undefined)
+  const memory = await saveMemory(image.process, options, deadline).catch((cause: unknown) => {
+    deadline.throwIfOver()
+    // One that is ending looks alive for a while. Whatever else it was is met again, and told, at rest.
+    throw new ImageLost('the image of a memory could not be copied', { cause })
+  })
+  if (await isAlive(image.process)) return memory
+  throw new ImageLost('the image of a memory ended before it was copied')
+}
+
+async function saveAll(vm: Vm, next: LayerId, options: Capture, deadline: Deadline): Promise<SavedMemory> {
+  const [saved] = await bothEnded(saveMemory(vm.process, options, deadline), saveState(vm, options, next, deadline))
+  return saved
+}
+
+/** Both end before either's failure is told: nobody must continue a VM while its memory is being read. */
+async function bothEnded<T>(first: Promise<T>, second: Promise<void>): Promise<[T]> {
+  const [one, other] = await Promise.allSettled([first, second])
+  if (one.status === 'rejected') throw one.reason
+  if (other.status === 'rejected') throw other.reason
+  return [one.value]
+}
+
+/** @param process that has the memory */
+function saveMemory({ pid }: ProcessIdentity, options: Capture, deadline: Deadline): Promise<SavedMemory> {
+  const { pages, runs } = checkpointFiles(options.folder)
+  const place = { bakeMemory: bakeFiles(options.bake).memory, memoryBytes: options.memoryMib * 1024 * 1024 }
+  return options.saving.ask('save', { pid, ...place, pages, runs }, deadline)
 }
 
 /** Changes the chain at once, in QEMU and here; the frozen layer is still in the VM's folder then. */
@@ -186,7 +255,7 @@ async function attachLayer(
 }
 
 /** QEMU writes in its own folder only; what it made there is believed to be nothing but bytes. */
-async function saveState(vm: Vm, files: CheckpointFiles, id: LayerId, deadline: Deadline): Promise<void> {
+async function saveState(vm: Vm, { folder }: Capture, id: LayerId, deadline: Deadline): Promise<void> {
   const name = `state-${id}`
   const path = join(vm.folder, name)
   try {
@@ -195,7 +264,7 @@ async function saveState(vm: Vm, files: CheckpointFiles, id: LayerId, deadline: 
     try {
       const stats = await file.stat()
       if (!stats.isFile() || stats.size > MAX_STATE_BYTES) throw new Error("QEMU's device state is no file of its size")
-      await writeFile(files.state, await file.readFile(), { flag: 'wx', mode: 0o400 })
+      await writeFile(checkpointFiles(folder).state, await file.readFile(), { flag: 'wx', mode: 0o400 })
     } finally {
       await file.close()
     }

@@ -1,10 +1,11 @@
 import { copyFile, mkdir, readdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { identifyProcess } from '@offshoot/kit/process-identity'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { flatten, FlattenStopped, stopFlattening } from '../disks/flatten.ts'
 import { runProgram } from '../host/run-program.ts'
 import { VmHost } from '../test/vm-host.ts'
-import { continueReleased, stopHeld } from '../vm/hold.ts'
+import { continueReleased, releaseGuest, stopHeld } from '../vm/hold.ts'
 import { Vm } from '../vm/vm.ts'
 
 /** `capture.ts` flattens a disk that has so many. */
@@ -16,8 +17,8 @@ beforeAll(async () => {
 afterAll(() => host.close())
 
 /** A guest with 16 MiB of random memory, a running counter and a file as old as both. */
-async function busyVm() {
-  const vm = await host.start()
+async function busyVm({ isDurable = false } = {}) {
+  const vm = await host.start(null, releaseGuest, [], isDurable)
   await host.sh(vm, 'mkdir -p /run/t && mount -t tmpfs none /run/t && head -c 16777216 /dev/urandom > /run/t/memory')
   await host.sh(vm, 'head -c 3000000 /dev/urandom > /root/file')
   const count =
@@ -130,6 +131,37 @@ describe('a checkpoint of a running guest', () => {
     await expectWhole(child, sums)
     await adopted.detach()
     for (const each of [vm, child]) await host.end(each)
+  })
+})
+
+describe('a checkpoint of a guest with a disk that outlives it', () => {
+  it('is copied from an image while the guest runs on, or at rest where that is lost', async () => {
+    const { vm, sums } = await busyVm({ isDurable: true })
+    const imaged: number[] = []
+    const limit = async (pid: number) => {
+      imaged.push(pid)
+      // More is written than was written before.
+      await host.sh(vm, 'head -c 8388608 /dev/urandom > /run/t/later')
+    }
+    const first = await host.capture(vm, 'of-an-image', { limit })
+    const lost = async (pid: number) => {
+      imaged.push(pid)
+      process.kill(pid, 'SIGKILL')
+    }
+    const second = await host.capture(vm, 'of-an-image-that-was-lost', { limit: lost })
+    expect(imaged).toHaveLength(2)
+    await expectWhole(vm, sums)
+    for (const [captured, later] of [
+      [first, ''],
+      [second, '8388608'],
+    ] as const) {
+      const child = await host.start(captured)
+      await expectWhole(child, sums)
+      expect(await host.sh(child, 'test ! -e /run/t/later || stat -c %s /run/t/later')).toBe(later)
+      await host.end(child)
+    }
+    await host.end(vm)
+    for (const pid of imaged) expect(await identifyProcess(pid)).toBe(null)
   })
 })
 

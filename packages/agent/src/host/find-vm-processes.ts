@@ -37,7 +37,7 @@ async function workingDirectory(pid: number): Promise<string | null> {
 }
 
 /** Who started it, or whoever took it over when that one died; `null` when it is gone. */
-export async function parentOf({ pid }: ProcessIdentity): Promise<number | null> {
+export async function parentOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const parent = /^PPid:\s+(\d+)$/m.exec(status)?.[1]
   return parent === undefined ? null : Number(parent)

@@ -84,8 +84,11 @@ export class VmHost {
     checkpoint: Restore['checkpoint'] = null,
     greet: Restore['greet'] = releaseGuest,
     volumes: Restore['volumes'] = [],
+    isDurable = false,
   ): Promise<Vm> {
-    const vm = await restore({ ...(await this.restoreOptions()), checkpoint, greet, volumes }, this.deadline)
+    const options = { ...(await this.restoreOptions()), checkpoint, greet, volumes, isDurable }
+    const vm = await restore(options, this.deadline)
+    if (isDurable) vm.noteDisk = async () => undefined
     this.#vms.add(vm)
     return vm
   }
@@ -119,6 +122,7 @@ export class VmHost {
       uid: this.uid,
       layers: this.layers,
       saving: this.checkpoints.saving,
+      limit: null,
       leave: 'as-before',
       ...change,
     }

@@ -41,6 +41,7 @@ export const DISK = 'disk.qcow2'
 export const CONSOLE = 'console.log'
 export const QMP_SOCKET = 'qmp.sock'
 export const GUEST_SOCKET = 'guest.sock'
+export const IMAGE_SOCKET = 'image.sock'
 
 /** File descriptors that QEMU inherits: its first monitor, then the files of `Launch.files`, the device state first. */
 export const QMP_FD = 3

@@ -1,5 +1,5 @@
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
@@ -12,7 +12,7 @@ import { bakeFiles } from './bake-files.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
 import { inheritance, type Inheritance } from './inheritance.ts'
 import { describeEnd, launch } from './launch.ts'
-import { bootArguments, restoreArguments } from './machine.ts'
+import { bootArguments, IMAGE_SOCKET, restoreArguments } from './machine.ts'
 import { Vm } from './vm.ts'
 import { addVolumes } from './volume-devices.ts'
 
@@ -66,7 +66,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     confinement,
     tap: options.tap,
     files,
-    preload: { path: options.preload, env },
+    preload: { path: options.preload, env: { ...env, ...imaging(options) } },
   })
   const vm = new Vm(folder, launched, disk)
   try {
@@ -81,6 +81,11 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
     throw cause
   }
+}
+
+/** One with much in its memory is copied while it runs on (`checkpoints/memory-image.ts`): those whose disk outlives them are the large ones. */
+function imaging({ isDurable, qemu }: Restore): Record<string, string> {
+  return isDurable ? { GUEST_IMAGE_SOCKET: IMAGE_SOCKET, GUEST_IMAGE_OF: basename(qemu) } : {}
 }
 
 /** Of a guest: what is in its memory, or what it boots. */

@@ -1,22 +1,23 @@
 import { join } from 'node:path'
 import { repositoryRoot } from '../repository.ts'
 import { runCommand } from '../run-command.ts'
-import { hashTree } from './content-hash.ts'
+import { hashTexts, hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** The preload object that gives QEMU its guest's memory. */
+/** The preload object that gives QEMU its guest's memory, and us images of it. */
 export function guestMemoryStep(): Step {
-  const source = join(repositoryRoot, 'packages/agent/native/guest-memory.c')
+  const native = join(repositoryRoot, 'packages/agent/native')
+  const sources = ['guest-memory.c', 'memory-image.c'].map((name) => join(native, name))
   return {
     name: 'guest-memory',
     title: 'preload object',
     after: [],
     outputs: ['guest-memory.so'],
     maxSeconds: 60,
-    inputsHash: () => hashTree(source),
+    inputsHash: async () => hashTexts(...(await Promise.all(sources.map((source) => hashTree(source))))),
     run: async (work) => {
       const output = join(work.folder, 'guest-memory.so')
-      await runCommand('cc', ['-shared', '-fPIC', '-O2', '-Wall', '-Wextra', '-Werror', '-o', output, source], {
+      await runCommand('cc', ['-shared', '-fPIC', '-O2', '-Wall', '-Wextra', '-Werror', '-o', output, ...sources], {
         deadline: work.deadline,
       })
     },

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Writable } from 'node:stream'
+import { Deadline } from '@offshoot/kit/deadline'
+import { expect } from 'vitest'
+import { PAGE_BYTES } from '../checkpoints/page-runs.ts'
+import { saveMemory } from '../checkpoints/save-memory.ts'
+import { runProgram } from '../host/run-program.ts'
+import { IMAGE_SOCKET } from '../vm/machine.ts'
+
+/** Pages that each of them maps. */
+export const PAGES = 1024
+const PACKAGE = join(import.meta.dirname, '../..')
+
+/** A process that maps memory as QEMU does, through the preload object. */
+export class Mapper {
+  readonly #child: ChildProcess
+  readonly #lines: AsyncIterator<string>
+  #errors = ''
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    if (child.stdout === null) throw new Error('no output')
+    child.stderr?.on('data', (chunk: Buffer) => (this.#errors += chunk.toString()))
+    this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  async line(): Promise<string | undefined> {
+    const { value, done } = await this.#lines.next()
+    return done === true ? undefined : value
+  }
+
+  async ready(): Promise<this> {
+    expect(await this.line()).toBe('ready')
+    return this
+  }
+
+  async ask(question: string): Promise<number> {
+    this.#child.stdin?.write(`${question}\n`)
+    return Number(await this.line())
+  }
+
+  /** What comes over its state's socket. */
+  sendState(byte: string): void {
+    const stdio: readonly unknown[] = this.#child.stdio
+    ;(stdio[6] as Writable).write(byte)
+  }
+
+  /** Why it ended by itself. */
+  async ended(): Promise<{ signal: NodeJS.Signals | null; errors: string }> {
+    if (this.#child.signalCode === null && this.#child.exitCode === null) await once(this.#child, 'close')
+    return { signal: this.#child.signalCode, errors: this.#errors }
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.ended()
+  }
+}
+
+/** The preload object and what to try it with, compiled, and all processes that were started with it. */
+export class Mappers {
+  readonly folder: string
+  readonly #processes: Mapper[] = []
+  #lastNumber = 0
+
+  private constructor(folder: string) {
+    this.folder = folder
+  }
+
+  static async open(): Promise<Mappers> {
+    const folder = await mkdtemp(join(tmpdir(), 'offshoot-memory-'))
+    const deadline = Deadline.after(60_000, 'compilation')
+    const sources = ['guest-memory.c', 'memory-image.c'].map((name) => join(PACKAGE, 'native', name))
+    const preload = ['-shared', '-fPIC', ...sources, '-o', join(folder, 'guest-memory.so')]
+    await runProgram('cc', ['-O1', '-Wall', '-Wextra', '-Werror', ...preload], deadline)
+    await runProgram('cc', ['-O1', join(PACKAGE, 'src/test/map-memory.c'), '-o', join(folder, 'map-memory')], deadline)
+    await writeFile(join(folder, 'memory'), Buffer.alloc(PAGES * PAGE_BYTES, 7), { mode: 0o444 })
+    return new Mappers(folder)
+  }
+
+  /**
+   * @param isAhead before its pages are there: it gets a socket for its state
+   * @param images where it makes images of itself, and works
+   */
+  async start(
+    overlay?: { readonly pages: string; readonly runs: string },
+    { bytes = PAGES * PAGE_BYTES, isAhead = false, images = '' } = {},
+  ): Promise<Mapper> {
+    const paths = [join(this.folder, 'memory'), ...(overlay ? [overlay.pages, overlay.runs] : [])]
+    const files = await Promise.all(paths.map((path) => open(path, 'r')))
+    const child = spawn(join(this.folder, 'map-memory'), [String(bytes)], {
+      cwd: images === '' ? this.folder : images,
+      stdio: ['pipe', 'pipe', 'pipe', ...files.map(({ fd }) => fd), ...(isAhead ? ['pipe' as const] : [])],
+      env: {
+        LD_PRELOAD: join(this.folder, 'guest-memory.so'),
+        GUEST_MEMORY_PATH: '/dev/null/guest-memory',
+        GUEST_MEMORY_FD: '3',
+        ...(overlay ? { GUEST_PAGES_FD: '4', GUEST_RUNS_FD: '5' } : {}),
+        ...(isAhead ? { GUEST_STATE_FD: '6' } : {}),
+        ...(images === '' ? {} : { GUEST_IMAGE_SOCKET: IMAGE_SOCKET, GUEST_IMAGE_OF: 'map-memory' }),
+      },
+    })
+    const mapper = new Mapper(child)
+    this.#processes.push(mapper)
+    await once(child, 'spawn')
+    for (const file of files) await file.close()
+    return mapper
+  }
+
+  newFiles() {
+    const name = join(this.folder, `saved-${++this.#lastNumber}`)
+    return { pages: `${name}.pages`, runs: `${name}.runs` }
+  }
+
+  /** What a process has of its own. */
+  save({ pid }: { readonly pid: number }, files = this.newFiles()) {
+    const place = { bakeMemory: join(this.folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
+    return { files, counted: saveMemory({ pid, ...place, ...files }) }
+  }
+
+  async end(): Promise<void> {
+    for (const mapper of this.#processes.splice(0)) await mapper.kill()
+  }
+
+  async close(): Promise<void> {
+    await this.end()
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}

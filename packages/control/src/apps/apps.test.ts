@@ -207,6 +207,20 @@ describe('apps', () => {
     expect([one.status, two.status, two.body.id]).toEqual([201, 201, one.body.id])
   })
 
+  it('are not deployed by who may make nothing new: told at once, and nothing is queued', async () => {
+    const debtor = await harness.tenant(control, 'debtor')
+    const { body: app } = await create({}, debtor)
+    await harness.pool.query(
+      `update workspace_accounts set plan_source = 'subscription', subscription_status = 'past_due' where workspace_id = $1`,
+      [debtor.workspaceId],
+    )
+    expect(await as(debtor, 'POST', `/v1/apps/${app.id}/deploys`)).toMatchObject({
+      status: 402,
+      body: { error: 'subscription not active', subscription_status: 'past_due' },
+    })
+    expect((await as(debtor, 'GET', `/v1/apps/${app.id}/deploys`)).body).toEqual([])
+  })
+
   it('are deployed once by requests with one key', async () => {
     const { body: app } = await create()
     const headers = { 'idempotency-key': randomUUID() }

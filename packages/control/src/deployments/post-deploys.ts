@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { findApp } from '../apps/find-app.ts'
 import type { Control } from '../control.ts'
 import { parseBody } from '../http/body.ts'
+import { refuseAccount } from '../limits/refuse-account.ts'
 import { presentDeployment } from './deployment-row.ts'
 import { queueDeployment } from './queue-deployment.ts'
 
@@ -21,12 +22,13 @@ export function postDeploys(app: FastifyInstance, control: Control): void {
         body: deployBody,
         status: 202,
         answer: deployment,
-        errors: ['invalidField', 'notFound'],
+        errors: ['invalidField', 'notFound', 'freeQuotaExceeded', 'subscriptionNotActive'],
       },
     },
     handler: async (request, reply) => {
       const found = await findApp(control, request)
       const { git_ref: gitRef = found.git_branch } = parseBody(request, deployBody)
+      await refuseAccount(control, found.workspace_id)
       const gitCommit = COMMIT.test(gitRef) ? gitRef : null
       const row = await queueDeployment(control.database.pool, found, { gitRef, gitCommit, originId: null })
       control.deployer.soon()

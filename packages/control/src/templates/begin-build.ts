@@ -4,8 +4,6 @@ import type { BuildId, WorkspaceId } from '@offshoot/contract/ids'
 import { AgentRefused, refusalOf } from '../agents/agent-failure.ts'
 import { beginOnAgent } from '../agents/build-calls.ts'
 import type { Control } from '../control.ts'
-import { accountOfWorkspace } from '../limits/admit-sandboxes.ts'
-import { accountRefusal } from '../limits/refusal.ts'
 import type { BuildRow } from './build-row.ts'
 import { insertBuild, removeBuild } from './build-statements.ts'
 import type { BuildUpload } from './build-upload.ts'
@@ -13,13 +11,6 @@ import { templateByName } from './template-statements.ts'
 
 /** PostgreSQL: unique_violation. */
 const UNIQUE_VIOLATION = '23505'
-
-/** @throws ApiError 402: the workspace may make nothing new */
-export async function refuseAccount({ database, config }: Control, workspaceId: WorkspaceId): Promise<void> {
-  const account = await accountOfWorkspace(database.pool, workspaceId, config.limits.default_plan)
-  const refusal = accountRefusal(account, new Date())
-  if (refusal !== null) throw refusal
-}
 
 /** @throws ApiError 409: another template has the name */
 export async function refuseTaken(

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { once } from './page.ts'
 import { queryFlag } from './query-fields.ts'
 
 /**
@@ -62,9 +63,7 @@ export const fileChange = z.union([
 ])
 
 const MODE_REFUSED = 'mode must be octal permissions, such as 0644'
-const pathNamed = (name: string) =>
-  z.string({ error: ({ input }) => (input === undefined ? `${name} required` : `${name} must be given once`) })
-const path = pathNamed('path')
+const path = once('path')
 const mode = z
   .string({ error: MODE_REFUSED })
   .regex(/^0?[0-7]{1,4}$/, MODE_REFUSED)
@@ -82,7 +81,7 @@ export const mkdirQuery = z.object({ path, mode, parents: queryFlag('parents') }
 /** Of `POST fs/move`: a rename; with `overwrite`, what stands at `to` is replaced. */
 export const moveQuery = z.object({
   path,
-  to: pathNamed('to'),
+  to: once('to'),
   overwrite: queryFlag('overwrite'),
   parents: queryFlag('parents'),
 })

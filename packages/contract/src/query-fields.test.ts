@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventsQuery } from './event.ts'
 import { logsQuery } from './log.ts'
+import { once } from './page.ts'
 
 const refusal = (
   query: unknown,
@@ -53,5 +54,14 @@ describe('queries', () => {
   it('refuses a stream that is none', () => {
     expect(logsQuery.parse({}).stream).toBe('both')
     expect(refusal({ stream: 'all' }, logsQuery)).toBe('stream must be one of stdout, stderr, both')
+  })
+})
+
+describe('once', () => {
+  it.each([
+    [undefined, 'q required'],
+    [['a', 'b'], 'q must be given once'],
+  ])('refuses %j', (given, message) => {
+    expect(once('q').safeParse(given).error?.issues[0]?.message).toBe(message)
   })
 })

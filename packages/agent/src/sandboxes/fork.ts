@@ -73,7 +73,7 @@ async function stageFork(
         onStaged: ({ layers, pausedMs }) => {
           isCaptured.abort()
           draft.layers = layers
-          const message = `captured for ${children.length} children`
+          const message = `captured for ${children.length} ${children.length === 1 ? 'child' : 'children'}`
           const metadata = { snapshot_id, pause_ms: Math.round(pausedMs), count: children.length }
           void tell(host, parent, { type: 'fork.staged', message, metadata })
         },

@@ -30,6 +30,7 @@ export function volumeSnapshotRoutes(app: FastifyInstance, control: Control): vo
       docs: {
         summary: 'Take a snapshot of a volume, also while a sandbox writes it',
         tag: 'Volumes',
+        body: noFields,
         status: 201,
         answer: volumeSnapshot,
         errors: ['notFound', 'volumeBusy', 'volumeQuota', 'agentUnreachable', 'insufficientStorage'],
@@ -59,6 +60,7 @@ export function volumeSnapshotRoutes(app: FastifyInstance, control: Control): vo
         tag: 'Volumes',
         status: 200,
         answer: z.array(volumeSnapshot),
+        errors: ['notFound'],
       },
     },
     handler: async (request) => {

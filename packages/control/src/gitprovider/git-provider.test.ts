@@ -177,7 +177,8 @@ describe('git provider', () => {
       expect([refused.status, refused.body]).toEqual([401, { error: 'unauthorized', detail: 'invalid signature' }])
       for (const headers of [{}, { 'x-hub-signature-256': 'sha256=' }, { 'x-hub-signature-256': 'x' }])
         expect((await call(control.url, 'POST', '/v1/webhooks/github', { body: push(), headers })).status).toBe(401)
-      expect((await deliver('{')).status).toBe(400)
+      for (const raw of ['{', '[]', '5', 'null'])
+        expect(await deliver(raw)).toMatchObject({ status: 400, body: { error: 'invalid json' } })
       expect(await commitsOf(alice, app)).toEqual([])
     })
 

@@ -51,12 +51,15 @@ function isSigned({ headers }: FastifyRequest, raw: Buffer, secret: string): boo
   return signature.length === right.length && timingSafeEqual(signature, right)
 }
 
-function parse(raw: Buffer): unknown {
+function parse(raw: Buffer): object {
+  let value: unknown
   try {
-    return JSON.parse(raw.toString())
+    value = JSON.parse(raw.toString())
   } catch (error) {
     throw new ApiError('invalidJson', {}, { cause: error })
   }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new ApiError('invalidJson')
+  return value
 }
 
 async function act(control: Control, { headers }: FastifyRequest, body: unknown): Promise<void> {

@@ -5,14 +5,22 @@ import type { z } from 'zod'
 /** Bytes of a body where a route names no other limit. */
 export const BODY_LIMIT_BYTES = 1024 * 1024
 
+/** As much of a media type's form as anybody here looks at. */
+const MEDIA_TYPE = /^[^\s/;]+\/[^\s/;]+/
+
 /**
  * Bodies reach handlers as bytes, whatever type they claim: many clients send JSON under none or `text/plain`.
  * Parts and forms are what no route here can read.
  */
 export function registerBodyParser(app: FastifyInstance): void {
+  // Fastify would refuse, with a 415, what is no media type at all, such as `json`; it says as little as none.
+  app.addHook('onRequest', async ({ headers }) => {
+    if (!MEDIA_TYPE.test(headers['content-type'] ?? 'none/none')) delete headers['content-type']
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-    if (/^multipart\//i.test(request.headers['content-type'] ?? '')) done(new ApiError('unsupportedMediaType'))
+    const isForm = /^multipart\//i.test(request.headers['content-type'] ?? '')
+    if (isForm) done(new ApiError('unsupportedMediaType', { detail: 'send the body as JSON' }))
     else done(null, body)
   })
 }

@@ -163,12 +163,15 @@ describe('rules for every route', () => {
       expect({ status, body }).toEqual({ status: 400, body: { error: 'invalid json' } })
     })
 
-    it.each(['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream'])(
-      'reads JSON under %s',
-      async (type) => {
-        expect((await create('{"template":"base"}', type)).status).toBe(201)
-      },
-    )
+    it.each([
+      'application/json',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/octet-stream',
+      'json',
+    ])('reads JSON under %s', async (type) => {
+      expect((await create('{"template":"base"}', type)).status).toBe(201)
+    })
 
     it.each(['application/json', 'text/plain'])('takes an empty one under %s for {}', async (type) => {
       const { status, body } = await create('', type)
@@ -192,7 +195,8 @@ describe('rules for every route', () => {
 
     it('refuses forms', async () => {
       const { status, body } = await create('--x--', 'multipart/form-data; boundary=x')
-      expect({ status, body }).toEqual({ status: 415, body: { error: 'unsupported media type' } })
+      const refusal = { error: 'unsupported media type', detail: 'send the body as JSON' }
+      expect({ status, body }).toEqual({ status: 415, body: refusal })
     })
 
     it('refuses one that is too long', async () => {

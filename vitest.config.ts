@@ -17,7 +17,7 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.ts', 'tests/joint/**/*.test.ts'],
           exclude: ['**/*.vm.test.ts'],
           globalSetup: ['packages/control/src/test/postgres-folder.ts'],
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 export async function until<T>(
   what: string,
   condition: () => Promise<T> | T,
-  withinMs = 30_000,
+  withinMs = 60_000,
   everyMs = 20,
 ): Promise<Exclude<T, false | null | undefined | 0 | ''>> {
   const endsAt = performance.now() + withinMs

@@ -27,7 +27,7 @@ export interface Answer<Body> {
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | false | null | undefined>,
-  withinMs = 30_000,
+  withinMs = 60_000,
 ): Promise<T> {
   const deadline = Deadline.after(withinMs, what)
   for (;;) {

@@ -139,7 +139,7 @@ describe('workspaces', () => {
       const { rowCount } = await harness.pool.query('select from organization where id = $1', [doomed.workspaceId])
       return rowCount === 0
     }
-    expect(await eventually(gone, 40_000)).toBe(true)
+    expect(await eventually(gone)).toBe(true)
     const { sandboxes, snapshots, volumes } = orgs.agent.state
     const left = [...sandboxes.values(), ...snapshots.values(), ...volumes.values()]
     expect(left.filter(({ workspace_id: id }) => id === doomed.workspaceId)).toEqual([])

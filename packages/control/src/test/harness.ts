@@ -176,7 +176,7 @@ export async function call(url: string, method: string, path: string, options: C
 }
 
 /** Waits until `condition` holds; fails with what it last saw when that takes too long. */
-export async function eventually<T>(condition: () => T | Promise<T>, withinMs = 20_000): Promise<NonNullable<T>> {
+export async function eventually<T>(condition: () => T | Promise<T>, withinMs = 60_000): Promise<NonNullable<T>> {
   const endsAtMs = performance.now() + withinMs
   for (;;) {
     const value = await condition()

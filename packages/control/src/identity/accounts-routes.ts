@@ -24,18 +24,31 @@ export function accountsRoutes(app: FastifyInstance, { accounts, config }: Contr
   })
 }
 
+/** By these browsers tell where a request is from: what has neither is from no page. */
+const PAGES_SEND = ['origin', 'referer', 'sec-fetch-site']
+/** These go by the password that they bring, whoever's session there was before. */
+const BRINGS_PASSWORD = /^\/api\/auth\/sign-(?:in|up)\/email(?:\?|$)/
+const OPENING_BRACE = 0x7b
+
+/** A script that keeps its cookies, or labels its JSON as forms as curl does, is refused for neither; a page would be. */
+function forNoPage(headers: Headers, url: string, body: Uint8Array | null): void {
+  if (BRINGS_PASSWORD.test(url)) headers.delete('cookie')
+  // Without a cookie there is nothing that a page could make use of.
+  if (headers.has('cookie')) return
+  // Of those headers Node's own client sends this one alone.
+  headers.delete('sec-fetch-mode')
+  if (body?.[0] === OPENING_BRACE) headers.set('content-type', 'application/json')
+}
+
 function webRequest(request: FastifyRequest, publicUrl: string): Request {
   const headers = new Headers()
   for (const [name, value] of Object.entries(request.headers)) {
     if (name !== 'content-length' && name !== 'transfer-encoding') headers.set(name, [value ?? ''].flat().join(', '))
   }
-  // Node's own client sends this one of the headers by which browsers tell where a request is from, and no other. What has
-  // neither an origin nor a site is from no page, and without a cookie there is nothing that a page could make use of.
-  if (!['origin', 'referer', 'cookie', 'sec-fetch-site'].some((name) => headers.has(name)))
-    headers.delete('sec-fetch-mode')
-  // The socket's, or what a proxy of ours says; never what a caller says of itself.
-  headers.set(CLIENT_IP_HEADER, request.ip)
   const { method } = request
   const body = Buffer.isBuffer(request.body) && method === 'POST' ? new Uint8Array(request.body) : null
+  if (!PAGES_SEND.some((name) => headers.has(name))) forNoPage(headers, request.url, body)
+  // The socket's, or what a proxy of ours says; never what a caller says of itself.
+  headers.set(CLIENT_IP_HEADER, request.ip)
   return new Request(new URL(request.url, publicUrl), { method, headers, body })
 }

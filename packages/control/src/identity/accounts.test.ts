@@ -106,6 +106,26 @@ describe('accounts', () => {
     expect(Object.keys(answer.body).filter((key) => key !== 'error' && key !== 'message')).toEqual([])
   })
 
+  it('sign in again with a script that keeps its cookies and says nothing of its JSON', async () => {
+    const first = await signUp('nora')
+    const cookie = first.headers
+      .getSetCookie()
+      .map((each) => each.split(';')[0])
+      .join('; ')
+    for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain']) {
+      const answer = await post('sign-in/email', { email: 'nora@example.com', password: PASSWORD }, control, {
+        cookie,
+        'content-type': type,
+      })
+      expect([answer.status, answer.body.user?.email]).toEqual([200, 'nora@example.com'])
+      // A page may not: it would be signed in as somebody else.
+      const page = { cookie, origin: 'https://evil.example.com', 'content-type': type }
+      expect(
+        (await post('sign-in/email', { email: 'nora@example.com', password: PASSWORD }, control, page)).status,
+      ).not.toBe(200)
+    }
+  })
+
   it('sign out, and the session is gone', async () => {
     const { token } = (await signUp('otto')).body
     expect((await post('sign-out', {}, control, { authorization: `Bearer ${token}` })).status).toBe(200)

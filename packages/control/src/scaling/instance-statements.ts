@@ -56,6 +56,13 @@ export const forgetInstance = statement<never, [id: string]>(
   'delete from app_instances where id = $1',
 )
 
+/** No visitor is led to it from here on, and what it is answering it may end. */
+export const drainInstance = statement<never, [id: string]>(
+  'drain-instance',
+  `update app_instances set status = 'draining', drain_until = now() + interval '${DRAIN_SECONDS} seconds'
+   where id = $1 and status = 'serving'`,
+)
+
 /** In one step with another version that becomes live. */
 export const drainOthers = statement<never, [appId: string, deploymentId: string]>(
   'drain-other-instances',

@@ -180,7 +180,13 @@ describe('instances of an app', () => {
     agent.log('vm.died', second ?? '')
     await untilServedBy(2)
     answer = (id) => (id === third ? 503 : 200)
+    // It is answering somebody.
+    const busy = { persistent: true, idle_timeout_seconds: 60, idle_seconds: 0 }
+    agent.onAction = async (action, id) =>
+      action === 'lifecycle' && id === third ? { status: 200, body: busy } : undefined
     expect(await untilServedBy(1)).toEqual([app.sandboxId])
+    expect(await query('select status from app_instances where id = $1', third)).toEqual([{ status: 'draining' }])
+    agent.onAction = async () => undefined
     await untilGone(third)
   }, 40_000)
 

@@ -134,11 +134,16 @@ async function keepsTree({ offshoot }: Bed): Promise<boolean> {
 /** A snapshot of a sandbox with the packages of the app. */
 async function installByHand({ offshoot, git }: Bed, env: Readonly<Record<string, string>>): Promise<string> {
   const { id } = await offshoot.create({ template: 'app', env })
-  const ran = await offshoot.exec(
-    id,
-    `git clone -q --depth 1 ${git.urlOf('express')} /srv/own && cd /srv/own && npm ci`,
-  )
-  if (ran.exit_code !== 0) throw new Error(ran.stderr)
+  // In the background: an answer that takes minutes to begin is given up.
+  const path = `/v1/sandboxes/${id}/exec`
+  const cmd = `git clone -q --depth 1 ${git.urlOf('express')} /srv/own && cd /srv/own && npm ci`
+  const { body: begun } = await offshoot.request('POST', path, { body: { cmd, background: true } })
+  const exited = async () => {
+    const { body } = await offshoot.request('GET', `${path}s/${begun.exec_id}`)
+    return body.status === 'exited' && body
+  }
+  const { exit_code: code } = await until('the packages', exited, INSTALL_MS, 1_000)
+  if (code !== 0) throw new Error(`npm ci ended with ${code}`)
   const { body: snapshot } = await offshoot.request('POST', `/v1/sandboxes/${id}/snapshots`)
   await offshoot.delete(id)
   return snapshot.id

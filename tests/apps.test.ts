@@ -1,6 +1,7 @@
 /** Apps out of git repositories: cloned, built, served and replaced in real guests, behind the edge. */
 import { FakeGitProvider } from '@offshoot/control/test/fake-git-provider'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { appDependencyCases } from './setup/app-dependency-cases.ts'
 import { appFaultCases, type Deployed } from './setup/app-fault-cases.ts'
 import { appPreviewCases, providerSettings } from './setup/app-preview-cases.ts'
 import { GitHost } from './setup/git-host.ts'
@@ -61,7 +62,7 @@ describe('apps', () => {
         return ['live', 'failed', 'superseded'].includes(body.status) ? (body as Deployed) : null
       },
       DEPLOY_MS,
-      50,
+      150,
     )
   }
 
@@ -140,6 +141,8 @@ describe('apps', () => {
     expect(served).toEqual(new Set(body.map(({ id }: { id: string }) => `sbx-${id.slice(0, 8)}`)))
     const said = await offshoot.request('GET', `/v1/apps/${app.id}/runtime-logs`)
     expect(said.text.match(/asked for \/slow\/2000/g)?.length).toBeGreaterThan(12)
+    // From here on it is not about them: on a busy machine every slow answer would make another.
+    await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { max_instances: 1 } })
   })
 
   it('drop no request when another version takes over, and end WebSockets with 1012', async () => {
@@ -201,6 +204,8 @@ describe('apps', () => {
     await offshoot.request('POST', `/v1/sandboxes/${first.sandbox_id}/resume`)
     expect((await visit()).status).toBe(200)
   })
+
+  appDependencyCases(() => ({ git, offshoot, deploy, over, visit, version }))
 
   appPreviewCases(() => ({ git, provider, offshoot, over, visit }))
 

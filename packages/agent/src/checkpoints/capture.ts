@@ -33,9 +33,7 @@ export interface Capture {
   /** The VM's user; `null` where it has none. */
   readonly uid: number | null
   readonly layers: Layers
-  readonly saving: Thread
-  /** Puts a process of its own under the limits of the VM. */
-  readonly limit: ((pid: number) => Promise<void>) | null
+  readonly saving: Pick<Thread, 'ask'>
   /** `as-before`: a running VM runs on, a stopped one stays so. `stopped`: for who is going to end it. */
   readonly leave: 'as-before' | 'stopped'
 }
@@ -185,8 +183,6 @@ async function pausing<T>(
 /** @throws ImageLost */
 async function copyImage(image: MemoryImage | null, options: Capture, deadline: Deadline): Promise<SavedMemory> {
   if (image === null) throw new Error('there is no image')
-  // Not earlier: to move a process takes the kernel a while. That it cannot be moved is no reason not to copy it.
-  await options.limit?.(image.process.pid).catch(() => undefined)
   const memory = await saveMemory(image.process, options, deadline).catch((cause: unknown) => {
     deadline.throwIfOver()
     // One that is ending looks alive for a while. Whatever else it was is met again, and told, at rest.

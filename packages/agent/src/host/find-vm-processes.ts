@@ -43,6 +43,15 @@ export async function parentOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<n
   return parent === undefined ? null : Number(parent)
 }
 
+/** Those that a process has started and that are there (proc_pid_children(5)). Where the kernel does not tell, all of /proc is asked. */
+export async function childrenOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<number[]> {
+  const told = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => null)
+  if (told !== null) return told.split(' ').filter(Boolean).map(Number)
+  const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const parents = await Promise.all(all.map(async (each) => parentOf({ pid: each })))
+  return all.filter((_, at) => parents[at] === pid)
+}
+
 async function isVmProgram(pid: number): Promise<boolean> {
   const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')
   return PROGRAMS.test(name.trim())

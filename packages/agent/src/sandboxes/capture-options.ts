@@ -7,7 +7,7 @@ import { uidOfSlot } from './slots.ts'
 
 /** What a capture must know of a sandbox. */
 export function captureOptions(
-  { dir, layers, checkpoints, cgroups }: Host,
+  { dir, layers, checkpoints }: Host,
   { manifest }: Sandbox,
 ): Omit<Capture, 'folder' | 'leave'> {
   return {
@@ -16,7 +16,6 @@ export function captureOptions(
     uid: uidOfSlot(manifest.slot),
     layers,
     saving: checkpoints.saving,
-    limit: cgroups === null ? null : (pid) => cgroups.attach(manifest.slot, pid),
   }
 }
 

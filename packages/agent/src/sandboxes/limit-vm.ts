@@ -1,3 +1,5 @@
+import type { Cgroups } from '../host/cgroups.ts'
+import { childrenOf } from '../host/find-vm-processes.ts'
 import type { Vm } from '../vm/vm.ts'
 import type { Host } from './host.ts'
 import { openAfter } from './open-after.ts'
@@ -10,5 +12,10 @@ import { openAfter } from './open-after.ts'
  */
 export function limitVm(host: Host, slot: number, vm: Vm): void {
   if (host.cgroups === null) return
-  openAfter(host, vm, host.cgroups.attach(slot, vm.process.pid), 'VM cannot be limited')
+  openAfter(host, vm, attach(host.cgroups, slot, vm), 'VM cannot be limited')
+}
+
+/** What makes images of its memory too, and with it the images: what they write is theirs to answer for. */
+async function attach(cgroups: Cgroups, slot: number, { process }: Vm): Promise<void> {
+  for (const pid of [process.pid, ...(await childrenOf(process))]) await cgroups.attach(slot, pid)
 }

@@ -122,7 +122,6 @@ export class VmHost {
       uid: this.uid,
       layers: this.layers,
       saving: this.checkpoints.saving,
-      limit: null,
       leave: 'as-before',
       ...change,
     }

@@ -25,6 +25,8 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   // What else comes on this connection is the rest of the body, if anything (RFC 9110, 15.5.9).
   if (status === 408) reply.header('connection', 'close')
+  // Fastify would close the connection on who is still sending; what comes is read, so that the answer is seen.
+  if (status === 413) reply.removeHeader('connection')
   // Of the route, where there is one; methods that no route takes, such as PROPFIND, have none that would refuse them.
   if (status === 405 && !reply.hasHeader('allow')) reply.header('allow', ROUTED.join(', '))
   if (refusal.kind === 'rateLimited') reply.header('retry-after', '1')

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
 import { ApiError } from '@offshoot/contract/errors'
 import { drainRequest } from '@offshoot/kit/drain-request'
@@ -49,8 +49,29 @@ export function isBodyEmpty(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
 }
 
+/**
+ * A caller that wants the connection closed after its answer (`Connection: close`) may be answered before the end of what it sends.
+ * Node would close at once: what still comes is then met by a reset, which may take the answer with it. So the connection stays
+ * until the rest has been read.
+ */
+function closeOnceRead(raw: IncomingMessage, response: ServerResponse): void {
+  if (response.shouldKeepAlive) return
+  response.shouldKeepAlive = true
+  response.once('finish', () => {
+    if (raw.complete) {
+      raw.socket.end()
+      return
+    }
+    raw.once('end', () => raw.socket.end())
+    drainRequest(raw)
+  })
+}
+
 /** Every body that has not arrived with its head passes through a {@link RequestBody}: parsers and handlers read that. */
 export function registerRequestBodies(app: FastifyInstance, silenceMs: number): void {
+  app.addHook('onRequest', async ({ raw, headers }, reply) => {
+    if (!raw.complete && !isBodyEmpty(headers)) closeOnceRead(raw, reply.raw)
+  })
   app.addHook('preParsing', async ({ raw, headers }, reply, payload) => {
     if (raw.complete || isBodyEmpty(headers)) return payload
     const body = new RequestBody(raw, silenceMs)

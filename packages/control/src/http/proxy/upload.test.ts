@@ -165,6 +165,22 @@ describe('an upload', () => {
   })
 
   it.each([
+    ['of nobody', 'ofs_no', 401],
+    ['too large', undefined, 413],
+  ])('that wants its connection closed may be sent to its end, too: %s', async (_kind, token = alice.key, status) => {
+    const { port } = new URL(control.url)
+    const socket = connect({ port: Number(port), host: '127.0.0.1' })
+    const size = 48 * MIB
+    const head = `authorization: Bearer ${token}\r\nconnection: close\r\ncontent-length: ${size}`
+    socket.write(`POST /v1/sandboxes HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n`)
+    const chunk = Buffer.alloc(MIB)
+    for (let sent = 0; sent < size; sent += MIB) {
+      if (!socket.write(chunk)) await once(socket, 'drain')
+    }
+    expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  })
+
+  it.each([
     ['of nobody', { authorization: 'Bearer ofs_no' }, 401],
     ['announced to be too large', { 'content-length': String(1024 * MIB + 1) }, 413],
   ])('that waits for 100 Continue is refused without it: %s', async (_kind, headers, status) => {

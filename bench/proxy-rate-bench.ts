@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { findFreePort } from '@offshoot/kit/free-port'
 import { until } from '../tests/setup/until.ts'
 import { type Figure, Samples } from './measure.ts'
 
@@ -35,7 +36,7 @@ export async function proxyRate(): Promise<Record<string, Figure>> {
     return child
   }
   try {
-    const [backend, proxy, edge] = [await freePort(), await freePort(), await freePort()]
+    const [backend, proxy, edge] = [await findFreePort(), await findFreePort(), await findFreePort()]
     await startNginx(
       start,
       folder,
@@ -75,15 +76,6 @@ function cpuMs({ pid }: ChildProcess): number {
 }
 
 type Start = (program: string, ...args: string[]) => ChildProcess
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
 
 const proxyConfiguration = (port: number, backend: number) => `
   upstream servers { server 127.0.0.1:${backend}; keepalive 64; }

@@ -156,7 +156,8 @@ describe('apps', () => {
     const sleeps = async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated'
     await until('the old version to sleep', sleeps, DEPLOY_MS)
     await visitors.stop()
-    expect(visitors.closes).toEqual([1012])
+    // Perhaps more than one: the second instance ends meanwhile.
+    expect(new Set(visitors.closes)).toEqual(new Set([1012]))
     const seen = [...visitors.seen.keys()].map((what) => /^{"version":"(\w+)"/.exec(what)?.[1] ?? what)
     expect(seen.toSorted((a, b) => a.localeCompare(b))).toEqual(['one', 'two'])
     const { body: rows } = await offshoot.request('GET', `/v1/apps/${app.id}/deploys`)

@@ -70,7 +70,9 @@ describe('secrets', () => {
   async function mailed(pattern: RegExp): Promise<string> {
     const folder = join(offshoot.dataDir, 'control/mail')
     return until(`a mail with ${pattern}`, async () => {
-      for (const name of await readdir(folder).catch(() => [])) {
+      const names = await readdir(folder).catch(() => [])
+      // What is being written has another name.
+      for (const name of names.filter((each) => each.endsWith('.eml'))) {
         const text = (await readFile(join(folder, name), 'utf8')).replaceAll('=\n', '').replaceAll('=3D', '=')
         const found = pattern.exec(text)?.[1]
         if (found !== undefined) return found

@@ -8,10 +8,10 @@ import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { DnsServer } from '@offshoot/control/test/dns-server'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '@offshoot/control/test/harness'
-import { freePort } from '@offshoot/control/test/postgres'
 import { LocalAuthority } from '@offshoot/edge/certificates/local-authority'
 import { AcmeServer } from '@offshoot/edge/test/acme-server'
 import { EdgeUnderTest } from '@offshoot/edge/test/edge-under-test'
+import { findFreePort } from '@offshoot/kit/free-port'
 import { expect } from 'vitest'
 
 const SECRET = Buffer.alloc(32, 7).toString('base64')
@@ -100,7 +100,7 @@ export class CertificateWorld {
   /** In a process that can be killed. */
   async orderInProcess(): Promise<ChildProcess> {
     const path = join(this.parts.folder, 'control.json')
-    const listen = { host: '127.0.0.1', port: await freePort() }
+    const listen = { host: '127.0.0.1', port: await findFreePort() }
     const address = { listen, public_url: `http://127.0.0.1:${listen.port}`, agents: [], log_level: 'silent' }
     await writeFile(path, JSON.stringify({ ...this.parts.harness.settings, ...this.#acmeSettings, ...address }))
     this.#child = spawn(process.execPath, [MAIN, path], { stdio: ['ignore', 'ignore', 'inherit'] })

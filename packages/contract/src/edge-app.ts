@@ -47,7 +47,7 @@ export const edgeApp = z.object({
   state: z.enum(['none', 'building', 'live']),
   /** Another version is being started, and takes over any moment. */
   is_changing: z.boolean(),
-  /** When this was read, by the clock of the database: Unix time in microseconds. */
+  /** How many transactions of the database had ended when this was read: what was read later has no less, and more once it is another. */
   as_of: z.number(),
   /** That the version which serves listens on. */
   port: z.int(),

@@ -5,10 +5,11 @@ import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findFreePort } from '@offshoot/kit/free-port'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from './test/fake-agent.ts'
 import { call, eventually } from './test/harness.ts'
-import { freePort, startPostgres, type TestPostgres } from './test/postgres.ts'
+import { startPostgres, type TestPostgres } from './test/postgres.ts'
 
 const sourceFile = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
@@ -27,7 +28,7 @@ describe('the control process', () => {
     folder = await mkdtemp(join(tmpdir(), 'offshoot-main-'))
     configPath = join(folder, 'control.json')
     const { host, port, user, password } = postgres
-    const listen = { host: '127.0.0.1', port: await freePort() }
+    const listen = { host: '127.0.0.1', port: await findFreePort() }
     url = `http://127.0.0.1:${listen.port}`
     const config = {
       listen,

@@ -9,9 +9,9 @@ import { baseUrl, HOST } from './config/configuration.ts'
 import type { Credentials } from './config/credentials.ts'
 import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './data-layout.ts'
 import { takeLock, type ExclusiveLock } from '@offshoot/kit/exclusive-lock'
+import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
 import { fillDataDir, type FillDataDir } from './fill-data-dir.ts'
 import { ensureDebianPackages } from './host/debian-packages.ts'
-import { findFreePort, isPortFree } from './host/free-port.ts'
 import { isListening } from './host/is-listening.ts'
 import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
 import { imageSteps } from './images/image-steps.ts'
@@ -85,11 +85,11 @@ async function run(
   hurry: AbortSignal,
 ) {
   const ports: Ports = {
-    control: args.port === 0 ? await findFreePort(HOST) : args.port,
-    agent: await findFreePort(HOST),
+    control: args.port === 0 ? await findFreePort() : args.port,
+    agent: await findFreePort(),
     edge: await edgePort(args, layout),
     databases: await databasePort(args, layout),
-    postgres: await findFreePort(HOST),
+    postgres: await findFreePort(),
   }
   const record = await startRecord(layout, ports)
   const supervisor = new Supervisor(layout.logs, {
@@ -149,13 +149,13 @@ interface LastingPort {
 
 /** Addresses are passed around: as long as nobody asks for another port, it stays the same over restarts. */
 async function lastingPort({ command, port, wanted, earlier, usual }: LastingPort): Promise<number> {
-  if (wanted !== null) return wanted === 0 ? findFreePort(HOST) : wanted
+  if (wanted !== null) return wanted === 0 ? findFreePort() : wanted
   // Nobody listens yet, so that it may be taken for now.
   if (command === 'prepare') return earlier ?? usual
   for (const candidate of [...(earlier ? [earlier] : []), ...(port === 0 ? [] : [usual])]) {
     if (candidate !== port && (await isPortFree(HOST, candidate))) return candidate
   }
-  return findFreePort(HOST)
+  return findFreePort()
 }
 
 async function startRecord(layout: DataLayout, ports: Ports): Promise<RunningRecord> {

@@ -8,9 +8,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { AgentFork, AgentRecord, AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
 import type { AgentConfigFile } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
+import { findFreePort } from '@offshoot/kit/free-port'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../host/find-vm-processes.ts'
-import { freePort } from './free-port.ts'
 import { shareBakes } from './shared-bakes.ts'
 
 const SOURCE = join(import.meta.dirname, '..')
@@ -84,7 +84,7 @@ export class AgentProcess {
     if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
     const place = folder ?? (await realpath(await mkdtemp(join(tmpdir(), 'offshoot-agent-'))))
     const secret = randomBytes(32)
-    const port = await freePort()
+    const port = await findFreePort()
     const agent = new AgentProcess(place, secret, { host, port }, under)
     const config = {
       data_dir: agent.dataDir,

@@ -14,8 +14,8 @@ export const edgeApps = statement<EdgeApp, [ids: readonly string[] | null]>(
          then 'building'
        else 'none' end as state,
      exists (select from app_deployments p where p.app_id = a.id and p.status = 'deploying') as is_changing,
-     -- Not after the rows are: what was committed before it is among them.
-     extract(epoch from statement_timestamp())::float8 * 1e6 as as_of,
+     (pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+       - (select count(*) from pg_snapshot_xip(pg_current_snapshot())))::float8 as as_of,
      case when d.sandbox_id is null then '{}'::text[] else array[d.sandbox_id::text] || array(
        select i.id::text from app_instances i where i.deployment_id = d.id and i.status = 'serving' order by i.created_at
      ) end as sandbox_ids,

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findFreePort } from '@offshoot/kit/free-port'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freePort } from '../test/postgres.ts'
 
 const SERVER = join(import.meta.dirname, 'static-server.cjs')
 const LARGE_BYTES = 600_000
@@ -40,7 +40,7 @@ describe('the server of a site', () => {
   })
 
   async function serve(env: Record<string, string>): Promise<string> {
-    const port = await freePort()
+    const port = await findFreePort()
     const server = spawn(process.execPath, [SERVER], { cwd: folder, env: { ...env, PORT: String(port) } })
     servers.push(server)
     await once(server.stdout, 'data', { signal: AbortSignal.timeout(30_000) })

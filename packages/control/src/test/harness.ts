@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { controlConfig } from '@offshoot/contract/process-config'
+import { findFreePort } from '@offshoot/kit/free-port'
 import type { FastifyInstance } from 'fastify'
 import { Pool } from 'pg'
 import { pino } from 'pino'
@@ -14,7 +15,7 @@ import { mintApiKey } from '../identity/api-key.ts'
 import { insertApiKey } from '../identity/api-key-statements.ts'
 import { insertMember, insertWorkspace } from '../identity/membership-statements.ts'
 import type { FakeAgent } from './fake-agent.ts'
-import { freePort, startPostgres } from './postgres.ts'
+import { startPostgres } from './postgres.ts'
 
 export interface Tenant {
   readonly workspaceId: string
@@ -80,7 +81,7 @@ export class Harness {
   }
 
   async control(agents: readonly FakeAgent[], chosen: TestSettings = {}): Promise<RunningControl> {
-    const listen = { host: '127.0.0.1', port: await freePort() }
+    const listen = { host: '127.0.0.1', port: await findFreePort() }
     const url = `http://127.0.0.1:${listen.port}`
     const config = controlConfig.parse({
       ...this.#config,

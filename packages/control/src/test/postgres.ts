@@ -1,9 +1,9 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { findFreePort } from '@offshoot/kit/free-port'
 import { Client, type ClientConfig } from 'pg'
 import { PASSWORD, POSTGRES_PROCESS, postgresTemplate } from './postgres-template.ts'
 
@@ -26,7 +26,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   await chmod(folder, 0o755)
   const data = join(folder, 'data')
   await promisify(execFile)('cp', ['--archive', '--reflink=auto', template.data, data])
-  const port = await freePort()
+  const port = await findFreePort()
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
@@ -40,14 +40,6 @@ export async function startPostgres(): Promise<TestPostgres> {
   const address = { host: '127.0.0.1', port, user: 'postgres', password: PASSWORD }
   await untilAnswering(server, address)
   return { ...address, stop: (signal = 'SIGTERM') => stop(server, folder, signal) }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 async function untilAnswering(server: ChildProcess, address: ClientConfig): Promise<void> {

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { findFreePort } from '@offshoot/kit/free-port'
 import { createClient } from '@redis/client'
 import { eventually } from './harness.ts'
-import { freePort } from './postgres.ts'
 
 const PROGRAM = '/usr/bin/redis-server'
 /** Debian's redis-server; where it is not installed, what needs it is left out. */
@@ -19,7 +19,7 @@ export class RedisServer {
   }
 
   static async start(): Promise<RedisServer> {
-    const server = new RedisServer(await freePort())
+    const server = new RedisServer(await findFreePort())
     await server.startAgain()
     return server
   }

@@ -26,24 +26,17 @@ export class AppPlaces {
     return this.#byDomain.get(name)?.certificates[name]
   }
 
+  /** All there are, whatever was known: the database may be another. */
   replace(apps: readonly EdgeApp[]): void {
     const ids = new Set(apps.map(({ id }) => id))
     for (const id of this.#apps.keys()) if (!ids.has(id)) this.remove(id)
-    for (const app of apps) this.set(app)
+    for (const app of apps) this.#put(app, this.#apps.get(app.id))
   }
 
+  /** One that was read before what is known stays out: what is asked for and what is told come by two ways. */
   set(app: EdgeApp): void {
     const before = this.#apps.get(app.id)
-    if (before !== undefined) this.#forgetNames(before)
-    this.#apps.set(app.id, app)
-    if (app.host !== null) this.#byHost.set(app.host, app)
-    for (const domain of app.domains) this.#byDomain.set(domain, app)
-    this.#tell(before, app.sandbox_ids)
-  }
-
-  /** What was asked for beside what control tells: a place that was read later stays. */
-  setIfLater(app: EdgeApp): void {
-    if ((this.#apps.get(app.id)?.as_of ?? 0) < app.as_of) this.set(app)
+    if (before === undefined || before.as_of <= app.as_of) this.#put(app, before)
   }
 
   remove(id: string): void {
@@ -52,6 +45,14 @@ export class AppPlaces {
     this.#apps.delete(id)
     this.#forgetNames(before)
     this.#tell(before, [])
+  }
+
+  #put(app: EdgeApp, before: EdgeApp | undefined): void {
+    if (before !== undefined) this.#forgetNames(before)
+    this.#apps.set(app.id, app)
+    if (app.host !== null) this.#byHost.set(app.host, app)
+    for (const domain of app.domains) this.#byDomain.set(domain, app)
+    this.#tell(before, app.sandbox_ids)
   }
 
   /** A domain may have become another app's before this one is told that it lost it. */

@@ -90,6 +90,14 @@ describe('app hosts', () => {
     expect((await ask(moving.id)).status).toBe(200)
     expect(opened).toEqual([second])
     edge.agent.onOpen = () => null
+
+    const socket = new WebSocket(`ws://127.0.0.1:${edge.port}`, { headers: { host: `${moving.id}.localhost` } })
+    await once(socket, 'message')
+    control.tellLate(moving)
+    control.tell({ ...early, id: moving.id, host: 'moved-alice', sandbox_ids: [second] })
+    await until('what was told after it', async () => (await ask('moved-alice')).status === 200)
+    expect(socket.readyState).toBe(WebSocket.OPEN)
+    socket.terminate()
     control.tellGone(moving.id)
   })
 

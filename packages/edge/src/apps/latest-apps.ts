@@ -58,7 +58,7 @@ export class LatestApps {
       const answer = await askControl(`${controlUrl}${EDGE_APPS_PATH}/${id}`, credential, ANSWER_MS)
       const isGone = before !== undefined && places.find(id) === undefined
       if (answer === null) places.remove(id)
-      else if (!isGone) places.setIfLater(edgeApp.parse(answer))
+      else if (!isGone) places.set(edgeApp.parse(answer))
     } finally {
       this.#questions -= 1
     }

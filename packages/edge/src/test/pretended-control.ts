@@ -40,6 +40,11 @@ export class PretendedControl {
     for (const stream of this.#streams) this.#send(stream, 'app', this.#read(app))
   }
 
+  /** What was read before all that was told. */
+  tellLate(app: PretendedApp): void {
+    for (const stream of this.#streams) this.#send(stream, 'app', { ...app, as_of: 0 })
+  }
+
   tellGone(id: string): void {
     this.apps = this.apps.filter((app) => app.id !== id)
     for (const stream of this.#streams) this.#send(stream, 'gone', { id })

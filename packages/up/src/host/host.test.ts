@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { SetupFailure } from '../setup-failure.ts'
 import { missingPackages } from './debian-packages.ts'
-import { findFreePort, isPortFree } from './free-port.ts'
+import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
 import { availableMemoryBytes, checkResources } from './resources.ts'
 
 describe('missingPackages', () => {
@@ -41,6 +41,6 @@ describe('ports', () => {
     server.close()
     await once(server, 'close')
     expect(await isPortFree('127.0.0.1', port)).toBe(true)
-    expect(await findFreePort('127.0.0.1')).toBeGreaterThan(0)
+    expect(await findFreePort()).toBeGreaterThan(0)
   })
 })

@@ -1,4 +1,5 @@
 import { access, constants } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { parseEgressException } from '@offshoot/contract/egress-exception'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
@@ -14,6 +15,9 @@ import { slotOfTap } from './slot-address.ts'
 import { routesInto } from './uplinks.ts'
 
 const DNS_PORT = 53
+const TRIES = 4
+/** Milliseconds before trying again. */
+const RETRY_MS = 500
 /** Bytes a second of a megabit a second. */
 const BYTES_PER_MBIT = 125_000
 
@@ -53,22 +57,41 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
   const clear = (block: number) => clearBlock(base, block)
   const claims = await SlotClaims.open({ dataDir: dir.root, baseUid: BASE_UID, clear })
   const limits = { bytesPerSecond: guest_mbit * BYTES_PER_MBIT, connections }
-  const network = new GuestNetwork({ range: { base, cidr }, exceptions, limits })
-  let names: NameServer | null = null
+  const begin = async () => {
+    await refuseRangeInUse(cidr)
+    const network = new GuestNetwork({ range: { base, cidr }, exceptions, limits })
+    const inUse = manifests.filter(({ slot }) => claims.has(slot))
+    const names = answersNames ? await startNameServer(network) : null
+    try {
+      await network.start(claims.blocks, inUse, names?.port ?? null)
+      const slots = new Slots({ claims, network, log })
+      // The proof that this host lets us have one.
+      await network.prepare([trialSlot(claims, inUse)])
+      return { claims, slots, network, names, reason: null }
+    } catch (error) {
+      await names?.close()
+      throw error
+    }
+  }
   try {
     await access(images.withTap, constants.X_OK)
-    await refuseRangeInUse(cidr)
-    const inUse = manifests.filter(({ slot }) => claims.has(slot))
-    if (answersNames) names = await startNameServer(network)
-    await network.start(claims.blocks, inUse, names?.port ?? null)
-    const slots = new Slots({ claims, network, log })
-    // The proof that this host lets us have one.
-    await network.prepare([trialSlot(claims, inUse)])
-    return { claims, slots, network, names, reason: null }
+    return await severalTimes(begin, log)
   } catch (error) {
-    await names?.close()
     log.error({ err: error }, 'guests have no network: nothing they send leaves them')
     return without(claims, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** What an agent that was killed had begun (ip, nft) may still be under way: it ends within a moment, and without a network no guest wakes. */
+async function severalTimes(begin: () => Promise<OpenedNetwork>, log: Logger): Promise<OpenedNetwork> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await begin()
+    } catch (error) {
+      if (tries === TRIES) throw error
+      log.warn({ err: error }, 'no network for guests: trying again')
+      await wait(RETRY_MS)
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { open, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { runProgram } from '../host/run-program.ts'
 
@@ -8,6 +9,8 @@ import { runProgram } from '../host/run-program.ts'
 export const canMountDisk = process.getuid?.() === 0 && existsSync('/dev/loop-control')
 
 const MIB = 1024 * 1024
+/** Milliseconds for the last of those that were killed to let go of it. */
+const UNMOUNT_MS = 30_000
 
 const run = (program: string, args: string[]) => runProgram(program, args, Deadline.after(20_000, program))
 
@@ -71,7 +74,16 @@ export class SmallDisk {
 
   /** The folder stays, empty. */
   async unmount(): Promise<void> {
-    await run('umount', [this.#folder])
+    const endsAtMs = performance.now() + UNMOUNT_MS
+    for (;;) {
+      try {
+        await run('umount', [this.#folder])
+        break
+      } catch (error) {
+        if (performance.now() > endsAtMs) throw error
+        await wait(100)
+      }
+    }
     await rm(this.#image)
   }
 }

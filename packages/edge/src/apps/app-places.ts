@@ -1,5 +1,6 @@
 import type { EdgeApp } from '@offshoot/contract/edge-app'
 import type { SandboxId } from '@offshoot/contract/ids'
+import { labelBefore, nameOfHost } from '@offshoot/contract/preview-address'
 
 /** Told of sandboxes that no longer serve their app, because another version does. */
 type Replaced = (sandboxIds: readonly SandboxId[]) => void
@@ -19,6 +20,11 @@ export class AppPlaces {
   /** @param name in lower case */
   findDomain(name: string): EdgeApp | undefined {
     return this.#byDomain.get(name)
+  }
+
+  /** By its id, its name, or a domain of its own. @param host as the visitor wrote it */
+  findHost(host: string, suffix: string): EdgeApp | undefined {
+    return this.find(labelBefore(host, suffix) ?? '') ?? this.findDomain(nameOfHost(host))
   }
 
   /** What the certificate of a domain is known by. @param name in lower case */

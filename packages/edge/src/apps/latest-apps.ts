@@ -1,6 +1,6 @@
 import { EDGE_APPS_PATH, edgeApp } from '@offshoot/contract/edge-app'
 import { isUuid } from '@offshoot/contract/ids'
-import { labelBefore, nameOfHost } from '@offshoot/contract/preview-address'
+import { labelBefore } from '@offshoot/contract/preview-address'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 import { hostOf, type VisitorRequest } from '../preview/visitor.ts'
 import type { AppPlaces } from './app-places.ts'
@@ -44,9 +44,11 @@ export class LatestApps {
   /** Of an app that may be another now, or that nobody has told of; `null` for any other host. */
   #idOfUncertain(host: string): string | null {
     const { places, suffix } = this.#options
-    const label = labelBefore(host, suffix) ?? ''
-    const known = places.find(label) ?? places.findDomain(nameOfHost(host))
-    if (known === undefined) return isUuid(label) ? label : null
+    const known = places.findHost(host, suffix)
+    if (known === undefined) {
+      const label = labelBefore(host, suffix) ?? ''
+      return isUuid(label) ? label : null
+    }
     return known.state === 'live' && !known.is_changing ? null : known.id
   }
 

@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { EdgeApp } from '@offshoot/contract/edge-app'
-import { labelBefore, nameOfHost, parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
+import { parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
@@ -95,7 +95,7 @@ export class Preview {
     const { suffix, apps, load } = this.#options
     const preview = parsePreviewHost(host, suffix)
     if (preview !== null) return { ...preview, app: null }
-    const app = apps.find(labelBefore(host, suffix) ?? '') ?? apps.findDomain(nameOfHost(host))
+    const app = apps.findHost(host, suffix)
     if (app === undefined) return null
     const sandboxId = load.pick(app, stickyToken(app, request))
     if (sandboxId !== undefined) return { sandboxId, port: app.port, app }

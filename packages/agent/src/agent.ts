@@ -16,7 +16,7 @@ import { chooseAccelerator } from './host/accelerator.ts'
 import { loadAgentId } from './host/agent-id.ts'
 import type { SlotClaims } from './host/slot-claims.ts'
 import type { NameServer } from './net/dns/name-server.ts'
-import { openNetwork } from './net/open-network.ts'
+import { type HostPurpose, openNetwork } from './net/open-network.ts'
 import { BakingSlot } from './sandboxes/baking-slot.ts'
 import { Cgroups } from './host/cgroups.ts'
 import { DataDir } from './host/data-dir.ts'
@@ -88,7 +88,7 @@ export interface OpenedHost {
 }
 
 /** What all three programs of the agent begin with; the data directory's lock is held already. */
-export async function openHost(config: AgentConfig, log: Logger, answersNames = false): Promise<OpenedHost> {
+export async function openHost(config: AgentConfig, log: Logger, purpose: HostPurpose): Promise<OpenedHost> {
   const dir = await DataDir.open(config.data_dir)
   // A Unix socket's path is short; from here they all fit (host/data-dir.ts).
   process.chdir(dir.sandboxes)
@@ -97,7 +97,7 @@ export async function openHost(config: AgentConfig, log: Logger, answersNames = 
   const images = new Images(config.images_dir)
   const layers = new Layers(dir.layers)
   const manifests = [...(await readManifests(dir)).values()]
-  const opened = await openNetwork({ config, dir, images, manifests, answersNames, log })
+  const opened = await openNetwork({ config, dir, images, manifests, purpose, log })
   const { slots, network, names, reason, claims } = opened
   const host: Host = {
     dir,
@@ -212,7 +212,7 @@ export async function prepareTemplates(
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
-  const { id, host, images, names } = await openHost(config, log, true)
+  const { id, host, images, names } = await openHost(config, log, 'serve')
   await recover(host, 'adopt')
   await recoverSnapshots(host)
   await recoverVolumes(host)

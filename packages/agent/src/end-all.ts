@@ -15,7 +15,7 @@ try {
   const config = await loadConfig(process.argv.slice(2))
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
-  const { host, claims } = await openHost(config, pino({ level: 'warn' }, unfailing(pino.destination(2))))
+  const { host, claims } = await openHost(config, pino({ level: 'warn' }, unfailing(pino.destination(2))), 'end')
   await recover(host, 'end')
   await claims?.release(forwardNoMore)
   await host.events.close()

@@ -17,7 +17,7 @@ try {
   const config = await loadConfig(process.argv.slice(2))
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
-  const { host, images } = await openHost(config, pino({ level: 'silent' }))
+  const { host, images } = await openHost(config, pino({ level: 'silent' }), 'prepare')
   for (const [id, manifest] of await readManifests(host.dir)) {
     host.sandboxes.set(id, new Sandbox(manifest, host))
     host.slots.reserve(manifest.slot)

@@ -76,6 +76,24 @@ describe('a hibernated sandbox', () => {
   })
 })
 
+describe('a host that gives TAPs no more', () => {
+  it('has its agent end rather than go on without, for who starts it again', async () => {
+    await world.agent.stop()
+    await world.agent.start()
+    const { id, guest_ip: ip } = await world.agent.created()
+    expect((await world.agent.act(id, 'hibernate')).status).toBe(200)
+    await world.agent.stop('SIGTERM')
+    const bare = await world.beside(['setpriv', '--bounding-set=-net_admin'])
+    const { exitCode, output } = await bare.run('main.ts')
+    expect(exitCode).toBe(1)
+    expect(output).toMatch(/the sandboxes here had a network, and there is none now: [^]*not permitted/)
+    await world.agent.start()
+    expect((await world.agent.act(id, 'wake')).body).toMatchObject({ status: 'running', guest_ip: ip })
+    expect(await world.agent.sh(id, get(PUBLIC, '/again'))).toContain('/again')
+    await world.agent.delete(id)
+  })
+})
+
 describe('a host that gives no TAPs', () => {
   it('runs guests without a way out, and says so', async () => {
     const bare = await TestWorld.create({}, ['setpriv', '--bounding-set=-net_admin'])
@@ -87,6 +105,11 @@ describe('a host that gives no TAPs', () => {
       const { body } = await bare.agent.call<{ checks: { network: string } }>('GET', '/healthz')
       expect(body.checks.network).toMatch(/^none: /)
       expect(bare.agent.log).toContain('guests have no network')
+      expect(bare.agent.log).not.toContain('trying again')
+      // What never had one does not miss it.
+      await bare.agent.stop('SIGKILL')
+      await bare.agent.start()
+      expect((await bare.agent.list()).sandboxes).toMatchObject([{ id, status: 'running' }])
     } finally {
       await bare.close()
     }

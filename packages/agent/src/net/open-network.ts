@@ -8,18 +8,24 @@ import type { DataDir } from '../host/data-dir.ts'
 import type { Manifest } from '../sandboxes/manifest.ts'
 import type { Images } from '../vm/images.ts'
 import { BASE_UID, Slots } from '../sandboxes/slots.ts'
+import { GUEST_IP } from '../vm/machine.ts'
 import { NameServer } from './dns/name-server.ts'
 import { Resolvers } from './dns/resolvers.ts'
 import { clearBlock, GuestNetwork } from './guest-network.ts'
+import { isLasting, NotOnThisHost } from './lasting-failure.ts'
 import { slotOfTap } from './slot-address.ts'
 import { routesInto } from './uplinks.ts'
 
 const DNS_PORT = 53
+const TUN = '/dev/net/tun'
 const TRIES = 4
 /** Milliseconds before trying again. */
 const RETRY_MS = 500
 /** Bytes a second of a megabit a second. */
 const BYTES_PER_MBIT = 125_000
+
+/** What a program of the agent is there for. */
+export type HostPurpose = 'serve' | 'prepare' | 'end'
 
 export interface OpenNetworkOptions {
   readonly config: AgentConfig
@@ -27,8 +33,7 @@ export interface OpenNetworkOptions {
   readonly images: Pick<Images, 'withTap'>
   /** Of the sandboxes there are: they keep the slots they have. */
   readonly manifests: readonly Manifest[]
-  /** Whether guests' questions for names are answered: by an agent that runs, not by what prepares or ends it. */
-  readonly answersNames: boolean
+  readonly purpose: HostPurpose
   readonly log: Logger
 }
 
@@ -44,13 +49,25 @@ export interface OpenedNetwork {
   readonly reason: string | null
 }
 
-/** The slots of this agent and what they need on the host. */
+/**
+ * The slots of this agent and what they need on the host. Where that gives no network, guests have none; but who has guests that had one
+ * must not go on: none of those would wake again, and bakes would be made for another machine. It ends, and is started again.
+ * @throws NetworkLost
+ */
 export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNetwork> {
-  const { config, dir, images, manifests, answersNames, log } = options
-  const without = (claims: SlotClaims | null, reason: string): OpenedNetwork => {
-    return { claims, slots: new Slots({ claims, network: null, log }), network: null, names: null, reason }
+  const { config, dir, images, manifests, purpose, log } = options
+  const without = (claims: SlotClaims | null, cause: unknown): OpenedNetwork => {
+    if (purpose !== 'end' && manifests.some(hadNetwork)) throw new NetworkLost(cause)
+    log.error({ err: cause }, 'guests have no network: nothing they send leaves them')
+    return {
+      claims,
+      slots: new Slots({ claims, network: null, log }),
+      network: null,
+      names: null,
+      reason: wordsOf(cause),
+    }
   }
-  if (process.getuid?.() !== 0) return without(null, 'the agent is not root')
+  if (process.getuid?.() !== 0) return without(null, new NotOnThisHost('the agent is not root'))
   const { guest_range: cidr, egress_allow, guest_mbit, guest_connections: connections } = config.network
   const exceptions = egress_allow.flatMap((text) => parseEgressException(text) ?? [])
   const base = cidr.split('/')[0] ?? cidr
@@ -59,9 +76,10 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
   const limits = { bytesPerSecond: guest_mbit * BYTES_PER_MBIT, connections }
   const begin = async () => {
     await refuseRangeInUse(cidr)
+    await findTun()
     const network = new GuestNetwork({ range: { base, cidr }, exceptions, limits })
     const inUse = manifests.filter(({ slot }) => claims.has(slot))
-    const names = answersNames ? await startNameServer(network) : null
+    const names = purpose === 'serve' ? await startNameServer(network) : null
     try {
       await network.start(claims.blocks, inUse, names?.port ?? null)
       const slots = new Slots({ claims, network, log })
@@ -77,18 +95,42 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
     await access(images.withTap, constants.X_OK)
     return await severalTimes(begin, log)
   } catch (error) {
-    log.error({ err: error }, 'guests have no network: nothing they send leaves them')
-    return without(claims, error instanceof Error ? error.message : String(error))
+    return without(claims, error)
   }
 }
 
-/** What an agent that was killed had begun (ip, nft) may still be under way: it ends within a moment, and without a network no guest wakes. */
+/** Guests here had a network, and there is none to be had now. */
+class NetworkLost extends Error {
+  override readonly name = 'NetworkLost'
+
+  constructor(cause: unknown) {
+    super('the sandboxes here had a network, and there is none now', { cause })
+  }
+}
+
+/** Those that run or can be woken, at an address that is not QEMU's own network's. */
+function hadNetwork({ status, guest_ip: ip }: Manifest): boolean {
+  const isThere = status === 'running' || status === 'paused' || status === 'hibernated'
+  return isThere && ip !== null && ip !== GUEST_IP
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function findTun(): Promise<void> {
+  await access(TUN).catch((cause: unknown) => {
+    throw new NotOnThisHost(`${TUN} is missing`, { cause })
+  })
+}
+
+/** What an agent that was killed had begun may still be under way: it ends within a moment. */
 async function severalTimes(begin: () => Promise<OpenedNetwork>, log: Logger): Promise<OpenedNetwork> {
   for (let tries = 1; ; tries++) {
     try {
       return await begin()
     } catch (error) {
-      if (tries === TRIES) throw error
+      if (tries === TRIES || isLasting(error)) throw error
       log.warn({ err: error }, 'no network for guests: trying again')
       await wait(RETRY_MS)
     }
@@ -112,5 +154,5 @@ function trialSlot({ blocks }: SlotClaims, inUse: readonly Manifest[]): number {
 
 async function refuseRangeInUse(cidr: string): Promise<void> {
   const others = (await routesInto(cidr)).filter((name) => slotOfTap(name) === null)
-  if (others.length > 0) throw new Error(`${cidr}, the range of the guests, is in use by ${others.join(', ')}`)
+  if (others.length > 0) throw new NotOnThisHost(`${cidr}, the range of the guests, is in use by ${others.join(', ')}`)
 }

@@ -101,6 +101,12 @@ export class TestWorld {
     return world
   }
 
+  /** An agent on the same data and host, for when the other does not run. @param rights what it is started under */
+  async beside(rights: readonly string[]): Promise<AgentProcess> {
+    const under = ['ip', 'netns', 'exec', this.host, ...rights]
+    return AgentProcess.create(this.agent.folder, {}, { host: new URL(this.agent.url).hostname, under })
+  }
+
   /** Runs a program in the host's namespace and gives what it writes. */
   async onHost(...command: readonly string[]): Promise<string> {
     const { stdout } = await run('ip', ['netns', 'exec', this.host, ...command], { maxBuffer: 2 ** 26 })

@@ -57,6 +57,19 @@ describe('EventLog', () => {
     await log.close()
   })
 
+  it('lets its writer answer before those who follow hear of a record', async () => {
+    const log = await EventLog.open(folder, agentId)
+    const heard: string[] = []
+    const following = collect(log, 0, 1).then(() => heard.push('follower'))
+    await log.append(draft(first))
+    // The steps of an answer.
+    for (let step = 0; step < 100; step++) await Promise.resolve()
+    heard.push('writer')
+    await following
+    expect(heard).toEqual(['writer', 'follower'])
+    await log.close()
+  })
+
   it('repairs a tail that is torn at any byte, and goes on from there', async () => {
     const log = await EventLog.open(folder, agentId)
     await log.append(draft(first, 'ein Wort, zwei Wörter'))

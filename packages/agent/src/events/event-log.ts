@@ -155,6 +155,8 @@ export class EventLog {
       }
       this.#commit(records)
       group.forEach(({ resolve }, index) => resolve(records[index] as AgentRecord))
+      // Who waits for an answer to what was written gets it before we make events of it for others.
+      setImmediate(() => this.#wakeFollowers())
     }
     this.#isWriting = false
   }
@@ -183,6 +185,9 @@ export class EventLog {
       this.#lastSeq = seq
     }
     this.#recent = [...this.#recent, ...records].slice(-RECENT)
+  }
+
+  #wakeFollowers(): void {
     this.#changed.resolve()
     this.#changed = Promise.withResolvers<void>()
   }

@@ -28,6 +28,8 @@ const MAX_EXEC_CONNECTIONS = 2_048
 const MAX_STREAM_CONNECTIONS = 16_384
 /** Bytes of an answer that we read as a whole. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+/** Bytes up to which an answer that says how long it is is taken at once, without the steps of a stream. */
+const SMALL_ANSWER_BYTES = 64 * 1024
 /** Milliseconds without a byte, heartbeats included (one each 15 s), after which the log's stream counts as dead. */
 export const EVENTS_SILENCE_MS = 45_000
 /** Milliseconds for an upgrade, in which a guest may have to be reached. */
@@ -159,8 +161,9 @@ export class AgentClient {
 
   /** Sends one call and reads its answer whole. @throws AgentUnreachable, AgentRefused */
   async ask(call: Call): Promise<unknown> {
-    const { statusCode, body } = await this.#send(this.#calls, call)
-    const text = await readBounded(body).catch((error: unknown) => {
+    const { statusCode, headers, body } = await this.#send(this.#calls, call)
+    const isSmall = Number(headers['content-length']) <= SMALL_ANSWER_BYTES
+    const text = await (isSmall ? body.text() : readBounded(body)).catch((error: unknown) => {
       throw new AgentUnreachable(call, error)
     })
     if (statusCode >= 300) throw new AgentRefused(call, statusCode, text)

@@ -6,9 +6,10 @@ import { refuse } from '../agents/agent-failure.ts'
 import { applyStatus } from '../agents/record-statements.ts'
 import { move, type Transition } from '../agents/sandbox-calls.ts'
 import type { Control } from '../control.ts'
-import { sandboxOf } from '../http/admission.ts'
+import { placeOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
 import { liveAgent, subjectOf } from '../sandboxes/live-agent.ts'
+import type { SandboxPlace } from '../sandboxes/sandbox-places.ts'
 import { presentSandbox, type SandboxRow } from '../sandboxes/sandbox-row.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 
@@ -30,7 +31,7 @@ export function transitionRoutes(app: FastifyInstance, control: Control): void {
     app.post(`/v1/sandboxes/:id/${transition}`, {
       config: {
         credential: 'key-or-jwt',
-        loads: 'sandbox',
+        loads: 'place',
         docs: {
           summary,
           tag: 'Lifecycle',
@@ -41,27 +42,27 @@ export function transitionRoutes(app: FastifyInstance, control: Control): void {
         },
       },
       handler: async (request) => {
-        const row = sandboxOf(request)
+        const place = placeOf(request)
         parseBody(request, noFields)
-        return presentSandbox(await moveSandbox(control, row, transition, request.id))
+        return presentSandbox(await moveSandbox(control, place, transition, request.id))
       },
     })
   }
 }
 
-/** @returns the row with the agent's answer in it, or with what the log has said since */
+/** @returns the row, which nobody asks for before, with the agent's answer in it, or with what the log has said since */
 async function moveSandbox(
   control: Control,
-  row: SandboxRow,
+  place: SandboxPlace,
   transition: Transition,
   requestId: string,
 ): Promise<SandboxRow> {
-  const moved = await move(liveAgent(control, row), subjectOf(row, requestId), transition).catch(refuse)
+  const moved = await move(liveAgent(control, place), subjectOf(place, requestId), transition).catch(refuse)
   const { pool } = control.database
   const [applied] = await applyStatus(
     pool,
-    row.id,
-    row.agent_id,
+    place.id,
+    place.agent_id,
     moved.last_seq,
     moved.status,
     moved.boot_ms,
@@ -69,7 +70,7 @@ async function moveSandbox(
     moved.guest_ip,
   )
   if (applied !== undefined) return applied
-  const [current] = await sandboxById(pool, row.id)
+  const [current] = await sandboxById(pool, place.id)
   if (current === undefined) throw new ApiError('sandboxNotFound')
   return current
 }

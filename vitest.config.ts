@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import LongestFirst from './tests/setup/longest-first.ts'
 
 /**
  * Three layers, cheapest first. `unit` needs no VM; `vm` restores real ones through the agent's own modules;
@@ -19,6 +20,11 @@ export default defineConfig({
           globalSetup: ['packages/control/src/test/postgres-folder.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          // Loading control takes a second of a core. No file changes what another one loads.
+          isolate: false,
+          // They wait for each other's clocks more than they compute: with two of them a third of the processors was idle.
+          maxWorkers: 3,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -30,6 +36,8 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 120_000,
           hookTimeout: 180_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -42,9 +50,11 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 240_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
-    maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
   },
 })

@@ -1,0 +1,27 @@
+# What bin/test checks beside the tests. Needs no image, so that it runs while they are built; run in the repository, with its programs in PATH.
+set -eu
+
+step() {
+  echo "== $1"
+  shift
+  "$@"
+}
+
+# A cruise that followed no import would find nothing to forbid.
+imports() {
+  depcruise --config .dependency-cruiser.mjs packages tests bench >.offshoot/imports.log || {
+    cat .offshoot/imports.log
+    exit 1
+  }
+  grep -Eq '\([0-9]{3,} modules' .offshoot/imports.log || {
+    echo 'The import check saw fewer than 100 modules: it does not work.'
+    exit 1
+  }
+}
+
+step types tsc --noEmit
+step lint oxlint --type-aware --deny-warnings
+step format oxfmt --check
+step 'import direction' imports
+step 'dead code' knip
+step 'guest, under sanitizers' make -s -C guest check fuzz SECONDS=20

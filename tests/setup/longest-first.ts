@@ -1,0 +1,43 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/**
+ * Seconds of the test files that take longest. Where nothing is known of earlier runs Vitest goes by the size of files, and the last
+ * one may be long: one core then waits for it.
+ */
+const SECONDS: Readonly<Record<string, number>> = {
+  'tests/apps.test.ts': 130,
+  'tests/lsp.test.ts': 80,
+  'tests/suites/kill-everywhere.test.ts': 65,
+  'tests/databases-restore.test.ts': 55,
+  'tests/crash.test.ts': 55,
+  'packages/agent/src/sandboxes/recover.vm.test.ts': 50,
+  'packages/agent/src/pool/pool.vm.test.ts': 45,
+  'tests/databases-kills.test.ts': 40,
+  'packages/agent/src/sandboxes/interrupted.vm.test.ts': 40,
+  'packages/agent/src/builds/builds.vm.test.ts': 30,
+  'tests/up.test.ts': 30,
+  'packages/control/src/billing/credit.test.ts': 27,
+  'packages/agent/src/builds/build-kills.vm.test.ts': 26,
+  'packages/control/src/scaling/scaling.test.ts': 24,
+  'tests/databases-clients.test.ts': 24,
+  'tests/suites/integrity.test.ts': 23,
+  'packages/control/src/trees/trees.test.ts': 22,
+  'packages/control/src/reaping/reaper.test.ts': 19,
+  'packages/control/src/deploying/deploy-faults.test.ts': 18,
+}
+
+/** Begins with what takes longest, within what may run at the same time. */
+export default class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    return sorted.toSorted((a, b) => groupOf(a) - groupOf(b) || secondsOf(b) - secondsOf(a))
+  }
+}
+
+function groupOf({ project }: TestSpecification): number {
+  return project.config.sequence.groupOrder
+}
+
+function secondsOf({ project, moduleId }: TestSpecification): number {
+  return SECONDS[moduleId.slice(project.vitest.config.root.length + 1)] ?? 0
+}

@@ -21,7 +21,10 @@ export async function layOutFromSeed(
   imagesDir: string,
   templates: readonly string[] | null,
 ): Promise<void> {
-  const seed = await seedOf(imagesDir, seededWith(templates))
+  await copySeed(await seedOf(imagesDir, seededWith(templates)), dataDir)
+}
+
+async function copySeed(seed: string, dataDir: string): Promise<void> {
   const agent = join(dataDir, 'agent')
   await mkdir(agent, { recursive: true, mode: 0o711 })
   await copy(
@@ -36,8 +39,17 @@ export async function layOutFromSeed(
   )
 }
 
+/** Of each seed, the one that it is made of. */
+const MADE_OF: Readonly<Record<string, string | null>> = {
+  minimal: null,
+  'minimal,base': 'minimal',
+  'minimal,base,app': 'minimal,base',
+  'minimal,postgres-16': 'minimal',
+}
+
 function seededWith(templates: readonly string[] | null): string {
   if (templates?.includes('postgres-16') === true) return 'minimal,postgres-16'
+  if (templates?.includes('app') === true) return 'minimal,base,app'
   return templates?.includes('base') === false ? 'minimal' : 'minimal,base'
 }
 
@@ -55,6 +67,8 @@ async function seedOf(imagesDir: string, templates: string): Promise<string> {
   if (lock === null) throw new Error(`${seed} is not made after ${MAKE_S} s`)
   try {
     if (await exists(isMade)) return seed
+    const from = MADE_OF[templates]
+    if (from !== null && from !== undefined) await copySeed(await seedOf(imagesDir, from), seed)
     const env = { ...process.env, OFFSHOOT_TEMPLATES: templates }
     await run(up, ['--prepare', '--data-dir', seed, '--images-dir', imagesDir, '--yes'], { env })
     await mkdir(isMade)

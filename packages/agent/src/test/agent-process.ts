@@ -11,6 +11,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../host/find-vm-processes.ts'
+import { pauseAfter } from './pause.ts'
 import { shareBakes } from './shared-bakes.ts'
 
 const SOURCE = join(import.meta.dirname, '..')
@@ -34,7 +35,7 @@ export async function eventually<T>(
     const value = await condition()
     if (value !== false && value !== null && value !== undefined) return value
     deadline.throwIfOver()
-    await wait(20)
+    await wait(pauseAfter(withinMs - deadline.remainingMs))
   }
 }
 

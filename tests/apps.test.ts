@@ -3,6 +3,7 @@ import { FakeGitProvider } from '@offshoot/control/test/fake-git-provider'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { appDependencyCases } from './setup/app-dependency-cases.ts'
 import { appFaultCases, type Deployed } from './setup/app-fault-cases.ts'
+import { appSiteCases } from './setup/app-site-cases.ts'
 import { appPreviewCases, providerSettings } from './setup/app-preview-cases.ts'
 import { GitHost } from './setup/git-host.ts'
 import { type Answer, call } from './setup/http.ts'
@@ -207,6 +208,8 @@ describe('apps', () => {
   })
 
   appDependencyCases(() => ({ git, offshoot, deploy, over, visit, version }))
+
+  appSiteCases(() => ({ git, offshoot, deploy, over, visit, version }))
 
   appPreviewCases(() => ({ git, provider, offshoot, over, visit }))
 

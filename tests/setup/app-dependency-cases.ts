@@ -65,26 +65,6 @@ export function appDependencyCases(served: () => Omit<ServedApp, 'app'>): void {
     expect(await page('two')).toEqual({ version: 'two', own, secret: SECRET })
   })
 
-  it('that are sites are served by the server that waits in the template, and by another when that ends', async () => {
-    const { git, offshoot } = served()
-    await git.commit('site', { 'index.html': '<h1>a site</h1>', 'about.html': 'about' })
-    const { body: site } = await offshoot.request('POST', '/v1/apps', {
-      body: { name: 'site', git_url: git.urlOf('site') },
-    })
-    await deploy(site.id)
-    const visit = (path: string) => served().visit(path, site.url)
-    await until('the site', async () => (await visit('/')).text === '<h1>a site</h1>')
-    expect([(await visit('/about')).text, (await visit('/none')).status]).toEqual(['about', 404])
-    const { body: sandboxes } = await offshoot.request('GET', `/v1/sandboxes?metadata.app_id=${site.id}`)
-    const { id } = sandboxes[0]
-    const server = `ss -Hltnp 'sport = :3000' | grep -o 'pid=[0-9]*' | cut -d= -f2`
-    const waiting = await offshoot.exec(id, `tr '\\0' ' ' < /proc/$(${server})/cmdline`)
-    expect(waiting.stdout).toContain('/run/offshoot-site')
-    await offshoot.exec(id, `kill -9 $(${server})`)
-    await until('another server', async () => (await visit('/')).text === '<h1>a site</h1>')
-    expect((await offshoot.request('DELETE', `/v1/apps/${site.id}`)).status).toBe(204)
-  })
-
   it('install anew when the lock file is another, and what they keep goes with them', async () => {
     const { git, offshoot } = served()
     await git.commit('installs', files('three', '2'))

@@ -14,6 +14,12 @@ const FORKS_FOR_EVER = 'b() { b | b & }; b; sleep 3600'
 /** Takes all blocks without writing them, so that nothing else can be written. */
 const FILLS_THE_DISK = 'fallocate -l "$(stat -f -c "%f * %S" / | xargs expr)" /fill && head -c 64M /dev/zero > /more'
 
+/** A repository whose site is in a folder of it. */
+const siteIn = (folder: string) => ({
+  'offshoot.json': JSON.stringify({ framework: 'static', output_directory: folder }),
+})
+const linksOut = { before: (folder: string) => symlink('/etc', join(folder, 'out')) }
+
 export interface Deployed {
   readonly id: string
   readonly status: string
@@ -64,7 +70,9 @@ export function appFaultCases(served: () => ServedApp): void {
 
   it('of hostile repositories, and with builds that go wrong, fail with the reason and leave nothing', async () => {
     const { git, offshoot, app, deploy, visit, version } = served()
-    await git.commit('linked', { 'index.html': '' }, { before: (folder) => symlink('/etc', join(folder, 'out')) })
+    await git.commit('linked', { 'index.html': '' }, linksOut)
+    await git.commit('elsewhere', siteIn('out'), linksOut)
+    await git.commit('nowhere', siteIn('nowhere'))
     await git.commit('bare', { 'README.md': '' })
     await git.commit('page', { 'index.html': 'page' })
     const moved = new Map([
@@ -89,7 +97,24 @@ export function appFaultCases(served: () => ServedApp): void {
       ['a link out', { git_url: git.urlOf('linked'), root_directory: 'out' }, {}, /^root_directory out leads out/],
       ['no framework', { git_url: git.urlOf('bare') }, {}, /^no framework was detected/],
       ['a full disk', { ...page, build_command: FILLS_THE_DISK }, {}, /^build failed with code 1: .*No space left/],
-      ['an app that ends', { ...page, start_command: 'exit 7' }, {}, /^the app ended with code 7 before it answered/],
+      [
+        'an app that ends',
+        { ...page, start_command: 'echo why >&2; exit 7' },
+        {},
+        /^the app ended with code 7 .*: why$/,
+      ],
+      [
+        'a site that is not there',
+        { git_url: git.urlOf('nowhere') },
+        {},
+        /^the app ended with code 1 .*: offshoot: there is no folder/,
+      ],
+      [
+        'a site elsewhere',
+        { git_url: git.urlOf('elsewhere') },
+        {},
+        /^the app ended with code 1 .*: offshoot: .* leads out of the repository$/,
+      ],
     ] as const
     const ended = await Promise.all(
       faults.map(async ([name, body, ref, error]) => {

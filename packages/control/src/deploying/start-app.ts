@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { BuildPlan } from './build-plan.ts'
 import type { GuestCommand } from './guest-shell.ts'
 import type { Project } from './read-project.ts'
+import { SERVE_SITE, siteConfiguration } from './site-server.ts'
 
-const STATIC_SERVER = readFileSync(join(import.meta.dirname, 'static-server.cjs'), 'utf8')
 /** Is there once the version has answered. */
 export const LIVE_MARK = '/run/offshoot-app-live'
 
@@ -20,16 +18,6 @@ while :; do
   echo "offshoot: the app ended with code $code; it is started again in $times s" >&2
   sleep $times
 done`
-
-/**
- * The template of apps has a Node.js in its memory that has begun and waits for a site (`templates/app/recipe.json`): what it is to
- * serve is written to a FIFO, and its end is the end of another. Where it has been used, or has ended, a new one is begun.
- */
-const SERVE_SITE = `site=/run/offshoot-site
-if pid=$(cat $site.pid 2>/dev/null) && rm $site.pid && kill -0 "$pid" 2>/dev/null; then
-  printf %s "$OFFSHOOT_SITE" > $site && echo "serving the files of the site on port $PORT" && read -r _ < $site.end
-fi
-exec node -e "$OFFSHOOT_SERVER"`
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
@@ -53,13 +41,7 @@ export function startBody(
   project: Project,
 ): GuestCommand {
   const { CI: _ci, ...common } = buildEnvironment(env, port, project)
-  const folders = { OFFSHOOT_FOLDERS: plan.folders.join('\n'), OFFSHOOT_SINGLE_PAGE: plan.isSinglePage ? '1' : '0' }
-  const siteEnv = { PORT: String(port), ...folders }
-  const site = {
-    ...folders,
-    OFFSHOOT_SERVER: STATIC_SERVER,
-    OFFSHOOT_SITE: JSON.stringify({ cwd: project.folder, env: siteEnv, script: STATIC_SERVER }),
-  }
+  const site = { OFFSHOOT_FOLDERS: plan.folders.join('\n'), OFFSHOOT_SITE: siteConfiguration(port, plan.isSinglePage) }
   return {
     cmd: KEEP_RUNNING,
     cwd: project.folder,

@@ -5,6 +5,7 @@ import type { BuildPlan } from './build-plan.ts'
 import { DeployFailure } from './deploy-failure.ts'
 import type { GuestShell } from './guest-shell.ts'
 import { untilHealthy } from './health.ts'
+import { lastWords } from './last-words.ts'
 import type { Project } from './read-project.ts'
 import type { Deploying } from './deploying.ts'
 import { LIVE_MARK, startBody } from './start-app.ts'
@@ -24,9 +25,11 @@ export async function startVersion(
   log.say(`==> start: ${plan.start ?? 'files of the site'}`)
   const patience = deadline.within(control.config.deploys.start_seconds * 1000, 'start of the app')
   const execId = await shell.begin(startBody(plan, env, row.port, project), patience)
+  let hasEnded = false
   const look = async () => {
     const { status, exit_code: code } = await shell.look(execId, deadline)
-    if (status === 'exited') throw new DeployFailure(`the app ended with code ${code} before it answered`)
+    hasEnded = status === 'exited'
+    if (hasEnded) throw new DeployFailure(`the app ended with code ${code} before it answered`)
   }
   const firstPassed = async () => {
     await shell.run({ cmd: `: > ${LIVE_MARK}` }, patience)
@@ -37,7 +40,8 @@ export async function startVersion(
     const listing = await whatItSays(shell).catch(() => '')
     log.write(listing)
     if (!(error instanceof DeployFailure)) throw error
-    throw new DeployFailure(`${error.message}${await otherPorts(shell, row.port)}`)
+    const why = hasEnded ? lastWordsOf(listing) : await otherPorts(shell, row.port)
+    throw new DeployFailure(`${error.message}${why}`)
   }
   log.say(`healthy on port ${row.port}`)
 }
@@ -56,6 +60,11 @@ async function whatItSays({ client, sandboxId, workspaceId, requestId }: GuestSh
   })
   const lines = z.array(logLine).parse(await answer.body.json())
   return lines.flatMap(({ source, line }) => (source.startsWith('exec:') ? [`${line}\n`] : [])).join('')
+}
+
+function lastWordsOf(listing: string): string {
+  const words = lastWords(listing)
+  return words === undefined ? '' : `: ${words}`
 }
 
 /** What it listens on instead: the usual mistake. */

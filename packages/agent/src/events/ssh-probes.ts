@@ -15,8 +15,8 @@ const MAX_WAITING = 10_000
 /**
  * Finds out when the SSH server of a sandbox first answers: `sandbox.ssh_ready`.
  *
- * Of the lowest rank: begins after the create was answered, one guest at a time, and never while a sandbox is being
- * started. Said once in the life of a sandbox, over restarts of its agent too.
+ * Of the lowest rank: begins after the create was answered, one guest at a time, never while a sandbox is being started, and
+ * first not while it is asked something. Said once in the life of a sandbox, over restarts of its agent too.
  */
 export class SshProbes {
   readonly #host: Host
@@ -54,7 +54,10 @@ export class SshProbes {
       return
     }
     const next = WAITS_MS[at + 1]
-    if (await this.#answers(sandbox)) await this.#say(sandbox)
+    // What is asked of a new guest waits for nothing else: an emulated processor has yet to learn all that this takes.
+    const isAsked = at === 0 && sandbox.activity.idleMs === 0
+    if (isAsked && next !== undefined) this.#after(next, sandbox, at + 1)
+    else if (await this.#answers(sandbox)) await this.#say(sandbox)
     else if (next !== undefined) this.#after(next, sandbox, at + 1)
   }
 

@@ -148,7 +148,7 @@ export class GuestNetwork {
 
   /** After the guest of a slot has gone for good: nothing of it is left for the next. */
   async clean(slots: readonly number[]): Promise<void> {
-    for (const slot of slots) await forgetConnections(this.addressOf(slot).ip)
+    await forgetConnections(this.#options.range.base, slots)
     for (const [block, table] of this.#tables) {
       const taps = slots.filter((slot) => blockOf(slot) === block).map((slot) => this.addressOf(slot).tap)
       if (taps.length > 0) await table.renew(taps)
@@ -184,7 +184,7 @@ export class GuestNetwork {
   }
 
   async #sweep(slots: readonly number[]): Promise<void> {
-    for (const slot of slots) await forgetConnections(this.addressOf(slot).ip)
+    await forgetConnections(this.#options.range.base, slots)
     await removeTaps(slots.map((slot) => this.addressOf(slot).tap))
   }
 }
@@ -192,7 +192,7 @@ export class GuestNetwork {
 /** Everything that a block's guests can have on this machine; no process may use its TAPs any more. */
 export async function clearBlock(base: string, block: number): Promise<void> {
   const slots = (await slotsWithTap()).filter((slot) => blockOf(slot) === block)
-  for (const slot of slots) await forgetConnections(addressOfSlot(base, slot).ip)
+  await forgetConnections(base, slots)
   await removeTaps(slots.map((slot) => addressOfSlot(base, slot).tap))
   await removeTable(block)
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { addressOfSlot, networkOfSlots, slotOfGuest, slotOfTap } from './slot-address.ts'
+import { addressOfSlot, networkOfSlots, runsOfSlots, slotOfGuest, slotOfTap } from './slot-address.ts'
 
 const BASE = '10.213.0.0'
 
@@ -23,4 +23,27 @@ it('finds a slot by the name of its TAP and by its guest', () => {
 
 it('names the network of a block', () => {
   expect([networkOfSlots(BASE, 0, 256), networkOfSlots(BASE, 256, 256)]).toEqual(['10.213.0.0/22', '10.213.4.0/22'])
+})
+
+it.each([
+  [[], []],
+  [[7], ['10.213.0.28/30']],
+  [Array.from({ length: 16 }, (_unused, slot) => slot), ['10.213.0.0/26']],
+  [
+    [6, 7, 8, 9, 10, 11],
+    ['10.213.0.24/29', '10.213.0.32/28'],
+  ],
+  [
+    [3, 1, 2, 2],
+    ['10.213.0.4/30', '10.213.0.8/29'],
+  ],
+  [
+    [0, 2, 256, 257],
+    ['10.213.0.0/30', '10.213.0.8/30', '10.213.4.0/29'],
+  ],
+])('gathers %j into networks, with no slot beside them', (slots, networks) => {
+  const runs = runsOfSlots(slots)
+  expect(runs.map(({ first, count }) => networkOfSlots(BASE, first, count))).toEqual(networks)
+  const covered = runs.flatMap(({ first, count }) => Array.from({ length: count }, (_unused, index) => first + index))
+  expect(covered).toEqual([...new Set(slots)].toSorted((a, b) => a - b))
 })

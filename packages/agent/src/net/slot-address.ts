@@ -53,6 +53,21 @@ export function networkOfSlots(base: string, first: number, count: number): stri
   return `${toText(toNumber(base) + first * SLOT_ADDRESSES)}/${SLOT_PREFIX_BITS - Math.log2(count)}`
 }
 
+/** The fewest runs that these slots are, and no other, each of them one network. */
+export function runsOfSlots(slots: readonly number[]): { readonly first: number; readonly count: number }[] {
+  const sorted = [...new Set(slots)].toSorted((a, b) => a - b)
+  const runs: { first: number; count: number }[] = []
+  let covered = 0
+  for (const [at, first] of sorted.entries()) {
+    if (at < covered) continue
+    let count = 1
+    while (first % (2 * count) === 0 && sorted[at + 2 * count - 1] === first + 2 * count - 1) count *= 2
+    runs.push({ first, count })
+    covered = at + count
+  }
+  return runs
+}
+
 function toNumber(ip: string): number {
   return ip.split('.').reduce((number, byte) => number * 256 + Number(byte), 0)
 }

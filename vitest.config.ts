@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config'
 import LongestFirst from './tests/setup/longest-first.ts'
 
+/** Of tests with VMs. With two workers a fifth of two processors was idle: they wait for what they kill to come back. */
+const SHARED_WORKERS = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 3)
+
 /**
  * Three layers, cheapest first. `unit` needs no VM; `vm` restores real ones through the agent's own modules;
  * `system` runs everything as `bin/up` starts it, each file a server of its own.
@@ -36,7 +39,7 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 120_000,
           hookTimeout: 180_000,
-          maxWorkers: 2,
+          maxWorkers: SHARED_WORKERS,
           sequence: { groupOrder: 1 },
         },
       },
@@ -50,7 +53,7 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 180_000,
           hookTimeout: 240_000,
-          maxWorkers: 2,
+          maxWorkers: SHARED_WORKERS,
           sequence: { groupOrder: 1 },
         },
       },

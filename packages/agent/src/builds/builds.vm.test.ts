@@ -14,7 +14,6 @@ beforeAll(async () => {
   busybox = await busyboxRoot()
   agent = await AgentProcess.create()
   builder = new TemplateBuilder(agent)
-  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
   await agent.start()
 })
 afterAll(async () => agent.destroy())

@@ -12,7 +12,6 @@ let builder: TemplateBuilder
 beforeAll(async () => {
   agent = await AgentProcess.create()
   builder = new TemplateBuilder(agent)
-  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
   await agent.start()
 })
 afterAll(async () => agent.destroy())

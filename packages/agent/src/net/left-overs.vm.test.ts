@@ -12,7 +12,6 @@ const BESIDE = 5
 let world: TestWorld
 beforeAll(async () => {
   world = await TestWorld.create()
-  expect(await world.agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
 })
 afterAll(() => world.close())
 

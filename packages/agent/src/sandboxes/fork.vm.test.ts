@@ -12,7 +12,6 @@ const GENERATIONS = Number(process.env['OFFSHOOT_FORK_CHAIN'] ?? 20)
 let agent: AgentProcess
 beforeAll(async () => {
   agent = await AgentProcess.create()
-  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
   await agent.start()
 })
 afterAll(() => agent.destroy())

@@ -13,7 +13,6 @@ const some = (moments: readonly number[]) => moments.filter((_ms, n) => isAll ||
 let agent: AgentProcess
 beforeAll(async () => {
   agent = await AgentProcess.create()
-  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
   await agent.start()
 })
 // Each leaves a running agent with nothing; one that fails does not pull down the next.

@@ -8,8 +8,6 @@ import { AgentProcess, eventually, OTHER_WORKSPACE } from '../test/agent-process
 let agent: AgentProcess
 beforeAll(async () => {
   agent = await AgentProcess.create()
-  const prepared = await agent.run('prepare.ts')
-  expect(prepared).toMatchObject({ exitCode: 0 })
   await agent.start()
 })
 afterAll(() => agent.destroy())

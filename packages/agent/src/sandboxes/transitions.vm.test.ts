@@ -11,7 +11,6 @@ import { clockError } from '../test/clock-error.ts'
 let agent: AgentProcess
 beforeAll(async () => {
   agent = await AgentProcess.create()
-  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
   await agent.start()
 })
 afterAll(() => agent.destroy())

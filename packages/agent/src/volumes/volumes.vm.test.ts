@@ -18,7 +18,6 @@ let agent: AgentProcess
 
 beforeAll(async () => {
   agent = await AgentProcess.create()
-  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
   await agent.start()
 })
 afterAll(async () => agent.destroy())

@@ -10,11 +10,14 @@ import type { Seed } from '../sandboxes/seed.ts'
 import { networkIdentity } from '../sandboxes/slot-network.ts'
 import { guestIdentity } from '../vm/guest-identity.ts'
 import { stopHeld } from '../vm/hold.ts'
+import { giveWayUntil } from '../vm/priority.ts'
 import type { Vm } from '../vm/vm.ts'
 import type { Spare } from './spare.ts'
 
 const RESTORE_MS = 30_000
 const KILL_MS = 10_000
+/** Milliseconds for which one that is made leaves the CPUs to whatever somebody waits for, a create from the pool above all. */
+const GIVE_WAY_MS = 2000
 
 /** A spare guest, made in its turn; `null` when the host has no memory for one. */
 export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
@@ -39,6 +42,9 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
   const folder = join(host.dir.spares, id)
   const deadline = Deadline.after(RESTORE_MS, 'restore of a spare guest', cancelled)
   let vm: Vm | null = null
+  // Its threads are all there and stand still when it is made: who gets it has nothing left to do.
+  const hurry = new AbortController()
+  const timer = setTimeout(() => hurry.abort(), GIVE_WAY_MS)
   try {
     await mkdir(folder, { mode: 0o711 })
     vm = await bootVm(
@@ -48,6 +54,7 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
       {
         checkpoint: null,
         known: [],
+        onLaunch: (process) => giveWayUntil(hurry.signal, process),
         greet: async (restored) => {
           const link = await restored.link(deadline)
           await link.refresh(guestIdentity(id, {}, networkIdentity(host, slot)), deadline).settled
@@ -60,6 +67,9 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
   } catch (error) {
     await removeSpare(host, { slot, folder, vm })
     throw error
+  } finally {
+    clearTimeout(timer)
+    hurry.abort()
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AgentInfo, AgentSandbox } from '@offshoot/contract/agent-api'
@@ -39,7 +40,20 @@ async function fromPool(): Promise<AgentSandbox> {
   return sandbox
 }
 
+const hasOneSpare = async () => (await info()).spares === 1
 const spareFolders = () => readdir(join(agent.dataDir, 'spares'))
+const spareProcesses = async () =>
+  (await agent.vms()).flatMap(({ folder, process: vm }) => (folder.includes('/spares/') ? [vm] : []))
+
+/** Of each thread of a process: the 19th field of its stat, the 17th after its name (man 5 proc). None when it is gone. */
+async function nicenessOf(pid: number): Promise<number[]> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const stats = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8').catch(() => ''))
+  return (await Promise.all(stats)).flatMap((stat) => {
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields.length > 16 ? [Number(fields[16])] : []
+  })
+}
 
 describe('a sandbox from the pool', () => {
   it('is as new: an identity of its own, the time of now, variables, nothing of the guest that waited', async () => {
@@ -96,6 +110,21 @@ describe('a sandbox from the pool', () => {
 })
 
 describe('guests that wait', () => {
+  it('have given way to others only while they were made', async () => {
+    await agent.created()
+    await eventually('one that gives way', async () => {
+      const [spare] = await spareProcesses()
+      if (spare === undefined) return false
+      if ((await nicenessOf(spare.pid)).includes(constants.priority.PRIORITY_LOW)) return true
+      // Made before we looked: the next one.
+      if (await hasOneSpare()) process.kill(spare.pid, 'SIGKILL')
+      return false
+    })
+    await eventually('a spare', hasOneSpare)
+    const [spare] = await spareProcesses()
+    expect(new Set(await nicenessOf(spare?.pid ?? 0))).toEqual(new Set([0]))
+  })
+
   it('are ended with their agent, killed or not', async () => {
     await agent.created()
     await spares(1)

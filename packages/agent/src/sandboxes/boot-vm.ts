@@ -26,7 +26,7 @@ export interface VmPlace extends Pick<
   readonly folder: string
 }
 
-export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'>, Partial<Pick<Restore, 'boot'>> {
+export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'>, Partial<Pick<Restore, 'boot' | 'onLaunch'>> {
   /** Block devices for volumes that the guest has had. */
   readonly known: readonly MachineDevice[]
 }

@@ -2,6 +2,7 @@ import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
@@ -33,6 +34,8 @@ export interface Restore extends Inheritance {
   readonly tap: TapGiver | null
   /** `null`: the guest is loaded and stands still. */
   readonly greet: Greet | null
+  /** Hears of QEMU's process as soon as there is one. */
+  readonly onLaunch?: (process: ProcessIdentity) => void
 }
 
 /** What a guest boots, wherever its disk is. */
@@ -68,6 +71,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     files,
     preload: { path: options.preload, env: { ...env, ...imaging(options) } },
   })
+  options.onLaunch?.(launched.process)
   const vm = new Vm(folder, launched, disk)
   try {
     // The monitor answers when QEMU has made its sockets, so that nothing polls for them.

@@ -2,7 +2,6 @@ import { readFile, type FileHandle } from 'node:fs/promises'
 import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { addActiveLayer } from '../disks/active-layer.ts'
 import type { DiskChain } from '../disks/disk-chain.ts'
 import { fileNodeOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../disks/layer-id.ts'
@@ -10,7 +9,7 @@ import { bakeFiles } from './bake-files.ts'
 import { inheritance } from './inheritance.ts'
 import { launch } from './launch.ts'
 import { BAKE_NODE, descriptorArguments, descriptorPath, FIRST_FILE_FD, restoreArguments } from './machine.ts'
-import { giveWay, stopGivingWay } from './priority.ts'
+import { giveWayUntil, stopGivingWay } from './priority.ts'
 import { endedWith, type Greet, type Restore } from './restore.ts'
 import { Vm } from './vm.ts'
 
@@ -132,10 +131,4 @@ export class VmAhead {
       throw cause
     }
   }
-}
-
-function giveWayUntil(captured: AbortSignal, process: ProcessIdentity): void {
-  if (captured.aborted) return
-  giveWay(process)
-  captured.addEventListener('abort', () => stopGivingWay(process), { once: true })
 }

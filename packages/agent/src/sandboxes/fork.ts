@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { AgentFork, ForkOnAgentBody } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, SnapshotId } from '@offshoot/contract/ids'
@@ -10,6 +11,12 @@ import type { Sandbox } from './sandbox.ts'
 import { seedOfSnapshot } from './seed.ts'
 import { stageSnapshot } from './stage-snapshot.ts'
 import { sealSnapshot, snapshotOf } from './take-snapshot.ts'
+
+/**
+ * Milliseconds that the children of a durable sandbox have for themselves: a database takes its identity in them, and what it commits would
+ * wait for the same disk as a gigabyte of its parent's memory.
+ */
+const SEAL_AFTER_MS = 3_000
 
 type Child = ForkOnAgentBody['children'][number]
 type ChildError = AgentFork['errors'][number]
@@ -85,6 +92,7 @@ async function stageFork(
       draft.shown = record
       staged.resolve({ captured, record, ahead: await starting })
       await childrenDone.promise
+      if (parent.manifest.durable) await wait(SEAL_AFTER_MS)
       return sealSnapshot(host, parent, captured, record)
     })
     .catch((error: unknown) => {

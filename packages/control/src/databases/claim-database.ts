@@ -15,6 +15,8 @@ const RETRY_MS = 50
 export const ADMIN = 'postgres'
 export const UNCLAIMED = { user: 'unclaimed', adminToken: 'unclaimed' } as const
 const WRONG_PASSWORD = '28P01'
+/** No such role, or one already: it has its name from an earlier try. */
+const NAMED_ALREADY: ReadonlySet<string | undefined> = new Set(['42704', '42710'])
 
 export interface Claim {
   readonly secrets: Secrets
@@ -29,17 +31,14 @@ export interface Claim {
  */
 export async function claimDatabase(fleet: Fleet, row: DatabaseRow, { secrets, formerly }: Claim): Promise<void> {
   const deadline = Deadline.after(CLAIM_MS, `identity of database ${row.id}`)
-  const sql = await claimStatements(databaseUser(row.id), secrets, formerly.user)
+  const statements = await claimStatements(databaseUser(row.id), secrets, formerly.user)
   // The new one where an earlier try has come through without anybody hearing of it.
   let password = formerly.adminToken
   const other = secrets.adminToken
   for (;;) {
     try {
-      return await withClient(
-        clientConfig(fleet, row, { user: ADMIN, password, database: 'postgres' }),
-        async (client) => {
-          for (const statement of sql) await client.query(statement)
-        },
+      return await withClient(clientConfig(fleet, row, { user: ADMIN, password, database: 'postgres' }), (client) =>
+        claimBy(client, statements),
       )
     } catch (error) {
       const isOther = error instanceof pg.DatabaseError && error.code === WRONG_PASSWORD && password !== other
@@ -50,20 +49,42 @@ export async function claimDatabase(fleet: Fleet, row: DatabaseRow, { secrets, f
   }
 }
 
+interface ClaimStatements {
+  readonly prepare: string
+  /** `null`: it has its name. */
+  readonly rename: string | null
+  readonly identify: string
+  readonly endOthers: string
+}
+
+/**
+ * What a server does for the first time costs more than what it does: emulated, each new path through it is translated first. So no language
+ * is loaded for a condition, no question asked whose answer is known but after an interruption, and a function is read rather than a view.
+ */
+async function claimBy(client: pg.Client, { prepare, rename, identify, endOthers }: ClaimStatements): Promise<void> {
+  await client.query(prepare)
+  try {
+    await client.query(`begin; ${rename === null ? '' : `${rename}; `}${identify}; commit`)
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || !NAMED_ALREADY.has(error.code)) throw error
+    await client.query(`rollback; begin; ${identify}; commit`)
+  }
+  await client.query(endOthers)
+}
+
 /** Nobody but the server hears of the verifiers: neither its log nor its statistics of statements. */
-async function claimStatements(user: string, secrets: Secrets, formerUser: string): Promise<readonly string[]> {
+async function claimStatements(user: string, secrets: Secrets, formerUser: string): Promise<ClaimStatements> {
   const { escapeIdentifier: name, escapeLiteral: text } = pg
   const [ofOwner, ofAdmin] = await Promise.all([scramVerifier(secrets.password), scramVerifier(secrets.adminToken)])
-  const rename = `do $$ begin if not exists (select from pg_roles where rolname = ${text(user)}) then
-    alter role ${name(formerUser)} rename to ${name(user)}; end if; end $$`
-  return [
+  return {
     // One whose disk is full takes its identity all the same.
-    `set default_transaction_read_only = off; set log_statement = 'none'; set log_min_error_statement = 'panic'; set pg_stat_statements.track = 'none'`,
-    `begin; ${rename}; alter role ${name(user)} superuser login password ${text(ofOwner)};
-     alter role ${ADMIN} password ${text(ofAdmin)}; commit`,
-    `select pg_terminate_backend(pid) from pg_stat_activity
+    prepare: `set default_transaction_read_only = off; set log_statement = 'none'; set log_min_error_statement = 'panic'; set pg_stat_statements.track = 'none'`,
+    rename: formerUser === user ? null : `alter role ${name(formerUser)} rename to ${name(user)}`,
+    identify: `alter role ${name(user)} superuser login password ${text(ofOwner)};
+     alter role ${ADMIN} password ${text(ofAdmin)}`,
+    endOthers: `select pg_terminate_backend(pid) from pg_stat_get_activity(null)
      where backend_type = 'client backend' and pid <> pg_backend_pid()`,
-  ]
+  }
 }
 
 /** A server that is just being started again, after a crash of its own. */

@@ -2,7 +2,6 @@ import { constants } from 'node:fs'
 import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { addActiveLayer } from '../disks/active-layer.ts'
 import { readDiskChain } from '../disks/disk-chain.ts'
 import { flatten, stopFlattening } from '../disks/flatten.ts'
@@ -12,10 +11,10 @@ import { bakeFiles } from '../vm/bake-files.ts'
 import { continueReleased, stopHeld } from '../vm/hold.ts'
 import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from './checkpoint-files.ts'
+import { bothEnded, copyImage, copyMemory, ImageLost, type MemoryCopy } from './memory-copy.ts'
 import { PAGE_BYTES } from './page-runs.ts'
 import { MemoryImage } from './memory-image.ts'
 import type { SavedMemory } from './save-memory.ts'
-import type { Thread } from './thread.ts'
 
 /** Frozen layers below a disk; with more of them the disk is flattened first. Each is a descriptor of QEMU's. */
 const MAX_LAYERS = 64
@@ -24,16 +23,10 @@ const MAX_STATE_BYTES = 16 * 1024 * 1024
 /** Milliseconds to undo what was begun, whatever deadline has passed. */
 const UNDO_MS = 10_000
 
-export interface Capture {
-  /** Becomes the checkpoint; not there yet, or with nothing but empty `pages` and `runs` for who opened them ahead. */
-  readonly folder: string
-  /** Folder of the bake that the VM was restored from, at whatever remove. */
-  readonly bake: string
-  readonly memoryMib: number
+export interface Capture extends MemoryCopy {
   /** The VM's user; `null` where it has none. */
   readonly uid: number | null
   readonly layers: Layers
-  readonly saving: Pick<Thread, 'ask'>
   /** `as-before`: a running VM runs on, a stopped one stays so. `stopped`: for who is going to end it. */
   readonly leave: 'as-before' | 'stopped'
 }
@@ -114,11 +107,6 @@ export async function captureDisk(
   }
 }
 
-/** For want of memory, say. */
-class ImageLost extends Error {
-  override readonly name = 'ImageLost'
-}
-
 /** Large guests: an image of the memory is made while the guest stands still, and copied while it runs on. */
 const captureRunning: Way = async (vm, next, options, deadline) => {
   // One that is to end waits for nothing afterwards.
@@ -128,7 +116,7 @@ const captureRunning: Way = async (vm, next, options, deadline) => {
     const save = async () => {
       const [taken] = await bothEnded(MemoryImage.take(vm, deadline), saveState(vm, options, next, deadline))
       image = taken
-      return taken === null ? saveMemory(vm.process, options, deadline) : null
+      return taken === null ? copyMemory(vm.process, options, deadline) : null
     }
     const { saved, pausedMs } = await pausing(vm, next, options, save, deadline)
     return { memory: saved ?? (await copyImage(image, options, deadline)), pausedMs }
@@ -180,36 +168,9 @@ async function pausing<T>(
   }
 }
 
-/** @throws ImageLost */
-async function copyImage(image: MemoryImage | null, options: Capture, deadline: Deadline): Promise<SavedMemory> {
-  if (image === null) throw new Error('there is no image')
-  const memory = await saveMemory(image.process, options, deadline).catch((cause: unknown) => {
-    deadline.throwIfOver()
-    // One that is ending looks alive for a while. Whatever else it was is met again, and told, at rest.
-    throw new ImageLost('the image of a memory could not be copied', { cause })
-  })
-  if (await isAlive(image.process)) return memory
-  throw new ImageLost('the image of a memory ended before it was copied')
-}
-
 async function saveAll(vm: Vm, next: LayerId, options: Capture, deadline: Deadline): Promise<SavedMemory> {
-  const [saved] = await bothEnded(saveMemory(vm.process, options, deadline), saveState(vm, options, next, deadline))
+  const [saved] = await bothEnded(copyMemory(vm.process, options, deadline), saveState(vm, options, next, deadline))
   return saved
-}
-
-/** Both end before either's failure is told: nobody must continue a VM while its memory is being read. */
-async function bothEnded<T>(first: Promise<T>, second: Promise<void>): Promise<[T]> {
-  const [one, other] = await Promise.allSettled([first, second])
-  if (one.status === 'rejected') throw one.reason
-  if (other.status === 'rejected') throw other.reason
-  return [one.value]
-}
-
-/** @param process that has the memory */
-function saveMemory({ pid }: ProcessIdentity, options: Capture, deadline: Deadline): Promise<SavedMemory> {
-  const { pages, runs } = checkpointFiles(options.folder)
-  const place = { bakeMemory: bakeFiles(options.bake).memory, memoryBytes: options.memoryMib * 1024 * 1024 }
-  return options.saving.ask('save', { pid, ...place, pages, runs }, deadline)
 }
 
 /** Changes the chain at once, in QEMU and here; the frozen layer is still in the VM's folder then. */

@@ -39,6 +39,8 @@ export type MachineOf = (size: Pick<Checkpoint, 'cpu' | 'memory_mb'>) => Machine
 export class Checkpoints {
   /** Memory is copied here, while a guest stands still. */
   readonly saving = new Thread()
+  /** And here, of large guests: it is started by the first of them. */
+  readonly savingBeside = new Thread()
   readonly #options: CheckpointsOptions
   readonly #files = new VerifiedFiles(new Thread())
 

@@ -68,6 +68,18 @@ describe('an image of the memory', () => {
     next.close()
   })
 
+  it('is saved by several as by one, whoever comes first', async () => {
+    const { mapper, take } = await imaged('shared')
+    for (let page = 0; page < 40; page += 1) await mapper.ask(`w ${page * 3} 2 1 ${page}`)
+    const image = await take()
+    const { files, counted } = mappers.save(image.process)
+    const [of, together] = [3, mappers.newFiles()]
+    for (const index of [2, 0, 1]) expect(mappers.save(image.process, together, { index, of }).counted).toEqual(counted)
+    for (const name of ['pages', 'runs'] as const)
+      expect(await readFile(together[name])).toEqual(await readFile(files[name]))
+    image.close()
+  })
+
   it('has nothing of its process but the memory, may do nothing, and ends with who asked for it or with its process', async () => {
     const { mapper, take } = await imaged('confined')
     const image = await take()

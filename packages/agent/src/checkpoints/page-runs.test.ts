@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as fc from 'fast-check'
-import { encodeRuns, mergeRuns } from './page-runs.ts'
+import { cutRuns, encodeRuns, mergeRuns } from './page-runs.ts'
 
 const own = (text: string) => Uint8Array.from(text, (letter) => (letter === 'x' ? 1 : 0))
 
@@ -40,6 +40,21 @@ describe('runs', () => {
     const sparse = own('x.....'.repeat(100))
     expect(mergeRuns(sparse)).toHaveLength(100)
     expect(mergeRuns(sparse, 99)).toEqual([{ firstPage: 0, pages: 595 }])
+  })
+
+  it('are cut into shares that are together what they were, wherever', () => {
+    const pages = fc.uint8Array({ max: 1, maxLength: 200 })
+    fc.assert(
+      fc.property(pages, fc.nat(200), (bytes, at) => {
+        const runs = mergeRuns(bytes)
+        const count = runs.reduce((sum, run) => sum + run.pages, 0)
+        const shares = [cutRuns(runs, 0, Math.min(at, count)), cutRuns(runs, Math.min(at, count), count)]
+        const pagesOf = (some: typeof runs) =>
+          some.flatMap((run) => Array.from({ length: run.pages }, (_unused, index) => run.firstPage + index))
+        expect(shares.map((share) => pagesOf(share).length)).toEqual([Math.min(at, count), count - Math.min(at, count)])
+        expect(shares.flatMap(pagesOf)).toEqual(pagesOf(runs))
+      }),
+    )
   })
 
   it('hold every page of the guest, in order, apart from one another, as few as they may be', () => {

@@ -67,6 +67,18 @@ function gapBetween(before: PageRun, after: PageRun): number {
   return after.firstPage - before.firstPage - before.pages
 }
 
+/** Those of the pages `from` to `to`, not included, counted through all runs. */
+export function cutRuns(runs: readonly PageRun[], from: number, to: number): PageRun[] {
+  const cut: PageRun[] = []
+  let first = 0
+  for (const { firstPage, pages } of runs) {
+    const [start, end] = [Math.max(from - first, 0), Math.min(to - first, pages)]
+    if (start < end) cut.push({ firstPage: firstPage + start, pages: end - start })
+    first += pages
+  }
+  return cut
+}
+
 /** As native/guest-memory.c reads it: a head of 8 characters and the number of runs, then two 32-bit numbers each. */
 export function encodeRuns(runs: readonly PageRun[]): Buffer {
   const bytes = Buffer.alloc(HEAD_BYTES + runs.length * 8)

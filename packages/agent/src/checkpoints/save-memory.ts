@@ -1,6 +1,6 @@
-import { closeSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs'
 import { findGuestMemory, parseMaps, type GuestMemory } from './memory-map.ts'
-import { encodeRuns, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
+import { cutRuns, encodeRuns, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 
 /** Bytes of one entry of /proc/PID/pagemap, and of how much of it is read at once: 1 GiB of guest memory. */
 const ENTRY_BYTES = 8
@@ -13,6 +13,10 @@ const BUFFER_BYTES = 4 * 1024 * 1024
 const PRESENT_OR_SWAPPED = 0xc000_0000
 const OF_FILE = 0x2000_0000
 
+export const FINAL_MODE = 0o400
+/** Of pages that another is still to open: whoever asked for them gives them {@link FINAL_MODE}. */
+const SHARED_MODE = 0o600
+
 export interface SaveMemory {
   /** Of a QEMU whose CPUs stand still. */
   readonly pid: number
@@ -22,10 +26,12 @@ export interface SaveMemory {
   /** Files to make, or to fill. */
   readonly pages: string
   readonly runs: string
+  /** Which part of the pages to write, of as many; others write the rest. `null`: all of them. */
+  readonly share: { readonly index: number; readonly of: number } | null
 }
 
 export interface SavedMemory {
-  /** Pages that were written: the guest's own, and some between them. */
+  /** Pages of the whole: the guest's own, and some between them. */
   readonly pages: number
   readonly runs: number
 }
@@ -37,16 +43,16 @@ const buffer = Buffer.alloc(BUFFER_BYTES, 1)
  * Writes what a guest has of its own. For a thread of its own: it never yields.
  * All is read through QEMU's mapping, so it does not matter what the guest was restored from, or by whom.
  */
-export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs }: SaveMemory): SavedMemory {
+export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, share }: SaveMemory): SavedMemory {
   const { ino } = statSync(bakeMemory)
   const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes)
   const merged = mergeRuns(ownPages(pid, memory))
-  writeFile(runs, (fd) => writeWhole(fd, encodeRuns(merged)))
-  writeFile(pages, (fd) => copyRuns(pid, memory.start, merged, fd))
-  return {
-    pages: merged.reduce((sum, run) => sum + run.pages, 0),
-    runs: merged.length,
-  }
+  const { index, of } = share ?? { index: 0, of: 1 }
+  const count = merged.reduce((sum, run) => sum + run.pages, 0)
+  const [from, to] = [Math.floor((count * index) / of), Math.floor((count * (index + 1)) / of)]
+  if (index === 0) writeFile(runs, null, (fd) => writeWhole(fd, encodeRuns(merged), 0))
+  writeFile(pages, share, (fd) => copyRuns(pid, memory.start, cutRuns(merged, from, to), fd, from * PAGE_BYTES))
+  return { pages: count, runs: merged.length }
 }
 
 /** One byte a page: 1 where it is the guest's own. */
@@ -89,9 +95,11 @@ function isAnonymous(upper: number): boolean {
   return (upper & PRESENT_OR_SWAPPED) !== 0 && (upper & OF_FILE) === 0
 }
 
-function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: number): void {
+/** @param offset in the output, bytes */
+function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: number, offset: number): void {
   const memory = openSync(`/proc/${pid}/mem`, 'r')
   let filled = 0
+  let written = offset
   try {
     for (const { firstPage, pages } of runs) {
       const end = start + (firstPage + pages) * PAGE_BYTES
@@ -101,18 +109,22 @@ function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: 
         at += got
         filled += got
         if (filled < BUFFER_BYTES) continue
-        writeWhole(output, buffer)
+        writeWhole(output, buffer, written)
+        written += filled
         filled = 0
       }
     }
-    writeWhole(output, buffer.subarray(0, filled))
+    writeWhole(output, buffer.subarray(0, filled), written)
   } finally {
     closeSync(memory)
   }
 }
 
-function writeFile(path: string, write: (fd: number) => void): void {
-  const fd = openSync(path, 'w', 0o400)
+/** One that is shared is new or empty, and not cut: another may have written already. */
+function writeFile(path: string, share: SaveMemory['share'], write: (fd: number) => void): void {
+  const { O_WRONLY, O_CREAT, O_TRUNC } = constants
+  const isShared = share !== null
+  const fd = openSync(path, O_WRONLY | O_CREAT | (isShared ? 0 : O_TRUNC), isShared ? SHARED_MODE : FINAL_MODE)
   try {
     write(fd)
   } finally {
@@ -120,6 +132,6 @@ function writeFile(path: string, write: (fd: number) => void): void {
   }
 }
 
-function writeWhole(fd: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at)
+function writeWhole(fd: number, bytes: Buffer, offset: number): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(fd, bytes, at, bytes.length - at, offset + at)
 }

@@ -16,6 +16,7 @@ export function captureOptions(
     uid: uidOfSlot(manifest.slot),
     layers,
     saving: checkpoints.saving,
+    savingBeside: checkpoints.savingBeside,
   }
 }
 

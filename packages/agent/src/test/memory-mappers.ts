@@ -8,7 +8,7 @@ import type { Writable } from 'node:stream'
 import { Deadline } from '@offshoot/kit/deadline'
 import { expect } from 'vitest'
 import { PAGE_BYTES } from '../checkpoints/page-runs.ts'
-import { saveMemory } from '../checkpoints/save-memory.ts'
+import { saveMemory, type SaveMemory } from '../checkpoints/save-memory.ts'
 import { runProgram } from '../host/run-program.ts'
 import { IMAGE_SOCKET } from '../vm/machine.ts'
 
@@ -122,9 +122,9 @@ export class Mappers {
   }
 
   /** What a process has of its own. */
-  save({ pid }: { readonly pid: number }, files = this.newFiles()) {
+  save({ pid }: { readonly pid: number }, files = this.newFiles(), share: SaveMemory['share'] = null) {
     const place = { bakeMemory: join(this.folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
-    return { files, counted: saveMemory({ pid, ...place, ...files }) }
+    return { files, counted: saveMemory({ pid, ...place, ...files, share }) }
   }
 
   async end(): Promise<void> {

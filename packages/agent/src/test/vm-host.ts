@@ -122,6 +122,7 @@ export class VmHost {
       uid: this.uid,
       layers: this.layers,
       saving: this.checkpoints.saving,
+      savingBeside: this.checkpoints.savingBeside,
       leave: 'as-before',
       ...change,
     }

@@ -56,10 +56,9 @@ export async function startChildAhead(
 ): Promise<ChildAhead | null> {
   const { manifest } = parent
   // Where something else is being restored, two QEMUs more would take the time of one that stands still. What has devices
-  // for volumes has another state than its parent's, a durable disk other layers. And only root opens a file that it may not write.
+  // for volumes has another state than its parent's. And only root opens a file that it may not write.
   const { restores, admission } = host.gates
-  const isOther = manifest.devices.length > 0 || manifest.durable
-  if (restores.isBusy || isOther || uidOfSlot(0) === null) return null
+  if (restores.isBusy || manifest.devices.length > 0 || uidOfSlot(0) === null) return null
   try {
     const release = await admission.admit(manifest.memory_mb)
     return await restores

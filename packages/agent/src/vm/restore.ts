@@ -88,7 +88,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
 }
 
 /** One with much in its memory is copied while it runs on (`checkpoints/memory-image.ts`): those whose disk outlives them are the large ones. */
-function imaging({ isDurable, qemu }: Restore): Record<string, string> {
+export function imaging({ isDurable, qemu }: Pick<Restore, 'isDurable' | 'qemu'>): Record<string, string> {
   return isDurable ? { GUEST_IMAGE_SOCKET: IMAGE_SOCKET, GUEST_IMAGE_OF: basename(qemu) } : {}
 }
 

@@ -10,13 +10,13 @@ import { inheritance } from './inheritance.ts'
 import { launch } from './launch.ts'
 import { BAKE_NODE, descriptorArguments, descriptorPath, FIRST_FILE_FD, restoreArguments } from './machine.ts'
 import { giveWayUntil, stopGivingWay } from './priority.ts'
-import { endedWith, type Greet, type Restore } from './restore.ts'
+import { endedWith, type Greet, imaging, type Restore } from './restore.ts'
 import { Vm } from './vm.ts'
 
 const KILL_MS = 5000
 
 /** As with a restore, but that the newest layer, the pages and the state of the checkpoint are still to come. */
-export interface StartAhead extends Omit<Restore, 'greet' | 'volumes' | 'boot' | 'isDurable'> {
+export interface StartAhead extends Omit<Restore, 'greet' | 'volumes' | 'boot'> {
   /** Its `pages` and `runs` are there, and empty; `layers` are those below the one that is going to be frozen. */
   readonly checkpoint: NonNullable<Restore['checkpoint']>
   /** The layer that is going to be frozen, which another QEMU still writes, and its file, open for reading. */
@@ -55,7 +55,7 @@ export class VmAhead {
     const { folder, logPath, confinement, checkpoint, frozen } = options
     const disk: DiskChain = { active: newLayerId(), layers: checkpoint.layers }
     await addActiveLayer(folder, disk.active, bakeFiles(options.bake).overlay, confinement.uid)
-    const { args, files, env } = inheritance({ ...options, volumes: [], isDurable: false }, disk, { socket: true })
+    const { args, files, env } = inheritance({ ...options, volumes: [] }, disk, { socket: true })
     const fdset = FIRST_FILE_FD + files.push({ open: frozen.file }) - 1
     const launched = await launch({
       qemu: options.qemu,
@@ -65,7 +65,7 @@ export class VmAhead {
       confinement,
       tap: options.tap,
       files,
-      preload: { path: options.preload, env: { ...env, GUEST_STATE_FD: String(FIRST_FILE_FD) } },
+      preload: { path: options.preload, env: { ...env, ...imaging(options), GUEST_STATE_FD: String(FIRST_FILE_FD) } },
     })
     const vm = new Vm(folder, launched, disk)
     giveWayUntil(options.captured, launched.process)
@@ -99,18 +99,22 @@ export class VmAhead {
   async #addLayer(deadline: Deadline): Promise<void> {
     const { vm } = this
     const { active, layers } = this.#disk
-    const { id } = this.#options.frozen
+    const {
+      frozen: { id },
+      isDurable,
+    } = this.#options
     const below = layers.at(-1)
-    const shared = { driver: 'qcow2', cache: { 'no-flush': true } } as const
     const frozen = {
-      ...shared,
+      driver: 'qcow2',
+      cache: { 'no-flush': true },
       'node-name': nodeOfLayer(id),
       file: { driver: 'file', filename: descriptorPath(this.#fdset) },
       'read-only': true,
       backing: below === undefined ? BAKE_NODE : nodeOfLayer(below),
     } as const
     const own = {
-      ...shared,
+      driver: 'qcow2',
+      cache: { 'no-flush': !isDurable },
       'node-name': nodeOfLayer(active),
       file: fileNodeOfLayer(active),
       backing: nodeOfLayer(id),

@@ -52,6 +52,12 @@ class Upstream {
     })
   }
 
+  /** Says now what it was asked last. */
+  answerLast(): void {
+    const [asked, port] = [this.asked.at(-1), this.sources.at(-1)]
+    if (asked !== undefined && port !== undefined) this.#udp.send(answerTo(asked), port, '127.0.0.1')
+  }
+
   async start(): Promise<Resolver> {
     this.#tcp.listen(0, '127.0.0.1')
     await once(this.#tcp, 'listening')
@@ -72,11 +78,13 @@ let resolvers: Resolver[]
 let server: NameServer
 let guests: (ip: string) => boolean
 
+const start = () => NameServer.start({ resolvers: async () => resolvers, isGuest: (ip) => guests(ip) })
+
 beforeEach(async () => {
   upstream = new Upstream()
   resolvers = [await upstream.start()]
   guests = (ip) => ip === '127.0.0.1'
-  server = await NameServer.start({ resolvers: async () => resolvers, isGuest: (ip) => guests(ip) })
+  server = await start()
 })
 
 afterEach(async () => {
@@ -168,6 +176,20 @@ describe('a name server', () => {
     await askByTcp(self(), question('example.org'), deadline())
     asking.close()
     expect(upstream.asked).toHaveLength(1)
+  })
+
+  it('says nothing more once it is closed, whatever it hears', async () => {
+    upstream.reply = () => []
+    const asking = createSocket('udp4')
+    asking.send(question('late.example'), server.port, '127.0.0.1')
+    await expect.poll(() => upstream.asked.length, { timeout: 20_000 }).toBe(1)
+    await server.close()
+    upstream.answerLast()
+    // A failure that nobody handles fails the run.
+    server = await start()
+    upstream.reply = (asked) => [answerTo(asked)]
+    expect(idOf(await askByUdp(self(), question('next.example', 9), deadline()))).toBe(9)
+    asking.close()
   })
 
   it('keeps one guest’s questions under way bounded, and its connections', async () => {

@@ -72,6 +72,7 @@ export class NameServer {
   readonly #questions = new Bound(MAX_QUESTIONS, MAX_QUESTIONS_OF_GUEST)
   readonly #connections = new Bound(MAX_CONNECTIONS, MAX_CONNECTIONS_OF_GUEST)
   readonly #open = new Set<Socket>()
+  #isClosed = false
 
   private constructor(options: NameServerOptions, udp: UdpSocket, tcp: Server) {
     this.#options = options
@@ -105,6 +106,7 @@ export class NameServer {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     for (const socket of this.#open) socket.destroy()
     this.#udp.close()
     this.#tcp.close()
@@ -114,7 +116,7 @@ export class NameServer {
   async #answerByUdp(question: Buffer, { address, port }: RemoteInfo): Promise<void> {
     if (!this.#options.isGuest(address)) return
     const answer = await this.#answer(question, address, askByUdp)
-    if (answer === null) return
+    if (answer === null || this.#isClosed) return
     const sent = answer.length > MAX_UDP_BYTES ? truncatedAnswerTo(question) : answer
     this.#udp.send(sent, port, address, () => undefined)
   }

@@ -3,13 +3,14 @@ import { appendFile, chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFil
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newLayerId } from '../disks/layer-id.ts'
 import { Layers } from '../disks/layers.ts'
 import type { Machine } from '../vm/machine.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { loadSigningKey } from './signing-key.ts'
+import { Thread } from './thread.ts'
 
 const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' }
 const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
@@ -111,6 +112,34 @@ describe('a sealed checkpoint', () => {
     const opened = (await fresh(qemu)).open(folder, () => other, deadline)
     await expect(opened).rejects.toThrow(CheckpointIncompatible)
     await expect(opened).rejects.toThrow('another version of QEMU')
+  })
+
+  it('can have its files in common with another, which are not read again for that', async () => {
+    const checkpoints = await fresh()
+    await sealed(checkpoints)
+    const other = join(root, 'snapshots/two')
+    await checkpoints.link(folder, other)
+    const twice = { folder: other, layers: [layer], memoryBytes: 0, pausedMs: 0 }
+    const { bytes } = await checkpoints.seal(twice, origin, machine, deadline)
+    const names = ['pages', 'runs', 'state'].map((name) => join(other, name))
+    for (const name of names) expect((await stat(name)).nlink).toBe(2)
+    const read = vi.spyOn(Thread.prototype, 'ask')
+    await expect(checkpoints.open(folder, machineOf, deadline)).resolves.toMatchObject({ bytes })
+    await checkpoints.remove(folder)
+    await expect(checkpoints.open(other, machineOf, deadline)).resolves.toMatchObject({ bytes })
+    expect(read).not.toHaveBeenCalled()
+    await appendFile(names[0] ?? '', 'more')
+    await expect(checkpoints.open(other, machineOf, deadline)).rejects.toThrow('pages was changed on disk')
+    expect(read).toHaveBeenCalledOnce()
+    read.mockRestore()
+  })
+
+  it('keeps nothing for known of files that are changed while they are linked', async () => {
+    const checkpoints = await fresh()
+    await sealed(checkpoints)
+    await replace(join(folder, 'pages'))
+    await checkpoints.link(folder, join(root, 'snapshots/two'))
+    await expect(checkpoints.open(folder, machineOf, deadline)).rejects.toThrow('pages was changed on disk')
   })
 
   it('is gone when it was removed', async () => {

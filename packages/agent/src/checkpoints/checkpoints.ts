@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { readFile, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
@@ -27,6 +27,9 @@ export interface CheckpointsOptions {
 
 /** The guest that a checkpoint wants, as this host would make it. */
 export type MachineOf = (size: Pick<Checkpoint, 'cpu' | 'memory_mb'>) => Machine
+
+/** Files that several checkpoints may have in common. */
+const LINKED = ['pages', 'runs', 'state'] as const
 
 /**
  * Signs checkpoints and answers for them.
@@ -120,9 +123,17 @@ export class Checkpoints {
     return content
   }
 
+  /** The same files in a second folder, which it makes: none is ever written again, so that a second name serves a second checkpoint. */
+  async link(from: string, to: string): Promise<void> {
+    await mkdir(to, { mode: 0o700 })
+    for (const name of LINKED) await this.#files.link(checkpointFiles(from)[name], checkpointFiles(to)[name])
+  }
+
   /** The manifest goes first: a removal that is interrupted leaves no checkpoint. Its layers go with the next sweep. */
   async remove(folder: string): Promise<void> {
-    await rm(checkpointFiles(folder).manifest, { force: true })
+    const files = checkpointFiles(folder)
+    await rm(files.manifest, { force: true })
+    for (const name of LINKED) await this.#files.unlink(files[name])
     await rm(folder, { recursive: true, force: true })
   }
 

@@ -12,9 +12,11 @@ import { seedOfSnapshot } from './seed.ts'
 import { stageSnapshot } from './stage-snapshot.ts'
 import { sealSnapshot, snapshotOf } from './take-snapshot.ts'
 
+/** Bytes of a parent's own memory that take a while to be hashed and written. */
+const LARGE_BYTES = 64 * 1024 * 1024
 /**
- * Milliseconds that the children of a durable sandbox have for themselves: a database takes its identity in them, and what it commits would
- * wait for the same disk as a gigabyte of its parent's memory.
+ * Milliseconds that the children of such a parent have for themselves: a database takes its identity in them, and what it commits would wait
+ * for the same disk; an app gives its first answer.
  */
 const SEAL_AFTER_MS = 3_000
 
@@ -92,7 +94,7 @@ async function stageFork(
       draft.shown = record
       staged.resolve({ captured, record, ahead: await starting })
       await childrenDone.promise
-      if (parent.manifest.durable) await wait(SEAL_AFTER_MS)
+      if (captured.memoryBytes > LARGE_BYTES) await wait(SEAL_AFTER_MS)
       return sealSnapshot(host, parent, captured, record)
     })
     .catch((error: unknown) => {

@@ -1,8 +1,6 @@
-import { link, mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { capture, type Captured } from '../checkpoints/capture.ts'
 import type { Vm } from '../vm/vm.ts'
-import { checkpointFiles } from '../checkpoints/checkpoint-files.ts'
 import { captureOptions } from './capture-options.ts'
 import type { Host } from './host.ts'
 import { refusal } from './refusal.ts'
@@ -51,12 +49,9 @@ export async function stageSnapshot(
   })
 }
 
-/** Files of a checkpoint are never written again, so that a second name for each serves a second one. */
 async function linkHibernation(host: Host, sandbox: Sandbox, folder: string, deadline: Deadline): Promise<Captured> {
   const source = host.dir.hibernation(sandbox.id)
   const { layers, pages } = await host.checkpoints.open(source, host.machines.of, deadline)
-  const [from, to] = [checkpointFiles(source), checkpointFiles(folder)]
-  await mkdir(folder, { mode: 0o700 })
-  for (const name of ['pages', 'runs', 'state'] as const) await link(from[name], to[name])
+  await host.checkpoints.link(source, folder)
   return { folder, layers: layers.map(({ id }) => id), memoryBytes: pages.bytes, pausedMs: 0 }
 }

@@ -99,7 +99,7 @@ async function restoreHibernated(
   watchVm(host, sandbox, vm)
   if (isWriting) await continueCommitted(vm, greet, deadline)
   // Only now: until here it could have been tried again. What is mapped of it stays until the VM ends.
-  await rm(folder, { recursive: true, force: true })
+  await host.checkpoints.remove(folder)
 }
 
 async function restoreFrom(

@@ -11,6 +11,9 @@ const DEFAULT_MTU = 1500
 /** Where it is noted which interfaces did not forward before us; gone after a boot, as the setting is. */
 const FOLDER = '/run/offshoot/forwarding'
 
+/** What ip(8) calls an interface that went while its routes were listed. */
+const GONE = /^if\d+$/
+
 const routes = z.array(z.object({ dst: z.string().optional(), dev: z.string().optional() }))
 
 const links = z.array(z.object({ ifname: z.string(), mtu: z.int() }))
@@ -65,7 +68,13 @@ function forwardingOf(name: string): string {
   return `/proc/sys/net/ipv4/conf/${name}/forwarding`
 }
 
+/** Those that routes lead to. @param answer of ip(8), which says nothing at all where there are none */
+export function interfacesOf(answer: string): string[] {
+  const found = routes.parse(JSON.parse(answer === '' ? '[]' : answer)).flatMap(({ dev }) => dev ?? [])
+  return found.filter((name) => !GONE.test(name))
+}
+
 async function ask(question: readonly string[]): Promise<string[]> {
   const answer = await runProgram('ip', ['-4', '-json', ...question], Deadline.after(ASK_MS, 'routes of the host'))
-  return routes.parse(JSON.parse(answer === '' ? '[]' : answer)).flatMap(({ dev }) => dev ?? [])
+  return interfacesOf(answer)
 }

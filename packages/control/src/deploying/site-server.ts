@@ -38,7 +38,9 @@ export function siteConfiguration(port: number, isSinglePage: boolean): string {
   return `daemon off;
 master_process off;
 pid ${SITE}/nginx.pid;
-events {}
+events {
+  worker_connections 1024;
+}
 http {
   include /etc/nginx/mime.types;
   types {

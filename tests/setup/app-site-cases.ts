@@ -125,6 +125,7 @@ export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
       [404, 'first'],
     ])
   })
+
   it('are served again by another server when theirs ends', async () => {
     const { offshoot } = served()
     await offshoot.exec(site.sandbox, 'pkill -9 nginx')

@@ -3,6 +3,9 @@
 const SITE = '/run/offshoot-site'
 /** Leads to the folder that is served. */
 const FILES = `${SITE}/files`
+/** Besides HTML, which nginx takes for text by itself. */
+const TEXT_TYPES =
+  'text/plain text/css text/javascript text/markdown text/xml application/javascript application/json application/manifest+json image/svg+xml'
 
 /**
  * The first of `$OFFSHOOT_FOLDERS` that has a first page, as `$OFFSHOOT_SITE` says. Links that lead out of it are taken away: what is
@@ -51,10 +54,10 @@ http {
   }
   default_type application/octet-stream;
   charset utf-8;
-  charset_types text/plain text/css text/javascript text/markdown text/xml application/javascript application/json application/manifest+json image/svg+xml;
+  charset_types ${TEXT_TYPES};
   gzip on;
   gzip_proxied any;
-  gzip_types text/plain text/css text/javascript text/markdown text/xml application/javascript application/json application/manifest+json image/svg+xml;
+  gzip_types ${TEXT_TYPES};
   access_log off;
   sendfile on;
   map $uri $cache_control {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { closeSync, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { findGuestMemory, parseMaps } from '@offshoot/agent/checkpoints/memory-map'
+import { findGuestMemory, parseMaps } from '@offshoot/agent/machine/capture/memory-map'
 
 const run = promisify(execFile)
 

@@ -1,6 +1,6 @@
 /*
  * Prints the speed of the host's time-stamp counter in kHz: a tenth of a second of rdtsc against the raw monotonic clock.
- * A guest under software emulation is told it on its kernel command line; see vm/machine.ts.
+ * A guest under software emulation is told it on its kernel command line; see machine/vm/machine.ts.
  */
 #include <stdint.h>
 #include <stdio.h>

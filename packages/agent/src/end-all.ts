@@ -3,10 +3,10 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { openHost } from './agent.ts'
-import { DataDirLock } from './host/data-dir-lock.ts'
+import { DataDirLock } from './store/data-dir/data-dir-lock.ts'
 import { loadConfig } from './load-config.ts'
-import { forwardNoMore } from './net/uplinks.ts'
-import { recover } from './sandboxes/recover.ts'
+import { forwardNoMore } from './machine/network/uplinks.ts'
+import { recover } from './sandbox/recovery/recover.ts'
 
 /** Ends every VM of a data directory whose agent does not run; what was running is `failed` then. Safe to repeat. */
 const LOCK_MS = 15_000

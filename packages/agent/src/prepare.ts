@@ -2,10 +2,10 @@ import { mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { pino } from 'pino'
 import { openHost, prepareTemplates } from './agent.ts'
-import { DataDirLock } from './host/data-dir-lock.ts'
+import { DataDirLock } from './store/data-dir/data-dir-lock.ts'
 import { loadConfig } from './load-config.ts'
-import { readManifests } from './sandboxes/read-manifests.ts'
-import { Sandbox } from './sandboxes/sandbox.ts'
+import { readManifests } from './store/sandboxes/read-manifests.ts'
+import { Sandbox } from './sandbox/model/sandbox.ts'
 
 /**
  * Does what takes long before the agent is started: accelerator probe and bakes, with a line of progress each.

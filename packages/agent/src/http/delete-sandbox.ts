@@ -2,8 +2,8 @@ import { ApiError } from '@offshoot/contract/errors'
 import { parseSandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { deleteSandbox } from '../sandboxes/delete.ts'
-import { ownSandbox } from './credential.ts'
+import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
+import { ownSandbox } from './request/require-credential.ts'
 
 /** `DELETE /v1/sandboxes/{id}`: 204 also for one that is already gone; 404 for another workspace's. */
 export function deleteRoute(server: FastifyInstance, { host }: Agent): void {

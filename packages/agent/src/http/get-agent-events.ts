@@ -1,9 +1,9 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import type { EventLog } from '../events/event-log.ts'
-import { requireControl } from './credential.ts'
-import { formatFrame, sendEventStream } from './event-stream.ts'
+import type { EventLog } from '../store/events/event-log.ts'
+import { requireControl } from './request/require-credential.ts'
+import { formatFrame, sendEventStream } from './streams/send-event-stream.ts'
 
 /** `GET /v1/agent/events?after=N`: the log from the record after N, then live. */
 export function getAgentEvents(server: FastifyInstance, { host, stopping }: Agent): void {

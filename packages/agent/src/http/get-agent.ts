@@ -3,10 +3,10 @@ import type { AgentInfo } from '@offshoot/contract/agent-api'
 import type { Template } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { readHostMemory } from '../host/memory.ts'
+import { readHostMemory } from '../machine/host/host-memory.ts'
 import type { TemplateImage } from '@offshoot/contract/template-image'
-import { requireControl } from './credential.ts'
-import { describeNetwork } from './healthz.ts'
+import { requireControl } from './request/require-credential.ts'
+import { describeNetwork } from './get-health.ts'
 
 /** `GET /v1/agent`: what control needs to place a sandbox here. */
 export function getAgent(server: FastifyInstance, agent: Agent): void {

@@ -1,8 +1,8 @@
 import type { AgentDisk } from '@offshoot/contract/agent-disk'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { readDiskUsage } from '../host/disk-usage.ts'
-import { requireControl } from './credential.ts'
+import { readDiskUsage } from '../store/data-dir/disk-usage.ts'
+import { requireControl } from './request/require-credential.ts'
 
 /** `GET /v1/disk`: looks at every file, so it is for people who ask and for nothing that asks every second. */
 export function getDisk(server: FastifyInstance, { host }: Agent): void {

@@ -12,7 +12,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Agent } from '../agent.ts'
-import { SandboxEvents } from '../events/sandbox-events.ts'
+import { SandboxEvents } from '../store/events/sandbox-events.ts'
 import { getEvents } from './get-events.ts'
 
 const id = randomUUID() as SandboxId

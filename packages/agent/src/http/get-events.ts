@@ -10,11 +10,11 @@ import {
 } from '@offshoot/contract/event'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import type { SandboxEvents } from '../events/sandbox-events.ts'
-import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { ownSandbox } from './credential.ts'
-import { formatFrame, sendEventStream } from './event-stream.ts'
-import { lastEventId, parseQuery } from './parse-query.ts'
+import type { SandboxEvents } from '../store/events/sandbox-events.ts'
+import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import { ownSandbox } from './request/require-credential.ts'
+import { formatFrame, sendEventStream } from './streams/send-event-stream.ts'
+import { lastEventId, parseQuery } from './request/parse-query.ts'
 
 /** `GET /v1/sandboxes/{id}/events`: the last ones, or those after `since`, as an array or going on as a stream. */
 export function getEvents(server: FastifyInstance, { id: agentId, host, stopping }: Agent): void {

@@ -2,11 +2,11 @@ import { ApiError } from '@offshoot/contract/errors'
 import { terminalQuery } from '@offshoot/contract/terminal'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { openTerminal } from '../sandboxes/terminal.ts'
-import { serveTerminal } from '../sandboxes/terminal-socket.ts'
-import { ownSandbox } from './credential.ts'
-import { parseBody } from './parse-body.ts'
-import { AcceptedSocket, requireUpgrade, RESTARTING } from './web-socket.ts'
+import { openTerminal } from '../sandbox/terminals/terminal.ts'
+import { serveTerminal } from './streams/serve-terminal-socket.ts'
+import { ownSandbox } from './request/require-credential.ts'
+import { parseBody } from './request/parse-body.ts'
+import { AcceptedSocket, requireUpgrade, RESTARTING } from './streams/accept-web-socket.ts'
 
 /** `GET /v1/sandboxes/{id}/exec/pty`: a terminal on a WebSocket. What cannot start is refused before the upgrade. */
 export function getExecPty(server: FastifyInstance, { host, stopping }: Agent): void {

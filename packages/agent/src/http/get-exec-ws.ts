@@ -1,10 +1,10 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { ExecSocket } from '../sandboxes/exec-socket.ts'
-import { runningVm } from '../sandboxes/guest-access.ts'
-import { ownSandbox } from './credential.ts'
-import { AcceptedSocket, requireUpgrade, RESTARTING } from './web-socket.ts'
+import { ExecSocket } from './streams/serve-exec-socket.ts'
+import { runningVm } from '../sandbox/model/guest-access.ts'
+import { ownSandbox } from './request/require-credential.ts'
+import { AcceptedSocket, requireUpgrade, RESTARTING } from './streams/accept-web-socket.ts'
 
 /** `GET /v1/sandboxes/{id}/exec/ws`: many commands on one WebSocket. */
 export function getExecWs(server: FastifyInstance, { host, stopping }: Agent): void {

@@ -2,8 +2,8 @@ import type { AgentListeners } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { detectedPorts } from '../ports/detected-ports.ts'
-import { ownSandbox } from './credential.ts'
+import { detectedPorts } from '../sandbox/ports/detected-ports.ts'
+import { ownSandbox } from './request/require-credential.ts'
 
 /** `GET /v1/sandboxes/{id}/listeners`: asks the guest now; none where no guest runs. */
 export function getListeners(server: FastifyInstance, { host }: Agent): void {

@@ -3,11 +3,11 @@ import { ApiError } from '@offshoot/contract/errors'
 import { logsQuery, type LogsQuery } from '@offshoot/contract/log'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { formatLogLine, type LogRecord } from '../logs/log-record.ts'
-import type { SandboxLog } from '../logs/sandbox-log.ts'
-import { ownSandbox } from './credential.ts'
-import { formatFrame, sendEventStream } from './event-stream.ts'
-import { lastEventId, parseQuery } from './parse-query.ts'
+import { formatLogLine, type LogRecord } from '../store/logs/log-record.ts'
+import type { SandboxLog } from '../store/logs/sandbox-log.ts'
+import { ownSandbox } from './request/require-credential.ts'
+import { formatFrame, sendEventStream } from './streams/send-event-stream.ts'
+import { lastEventId, parseQuery } from './request/parse-query.ts'
 
 /** `GET /v1/sandboxes/{id}/logs`: the kept lines as text or JSON, or going on as a stream. */
 export function getLogs(server: FastifyInstance, { host, stopping }: Agent): void {

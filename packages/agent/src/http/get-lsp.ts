@@ -2,11 +2,11 @@ import { ApiError } from '@offshoot/contract/errors'
 import { LANGUAGES, lspPath, lspQuery } from '@offshoot/contract/lsp'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { startLanguageServer } from '../lsp/language-server.ts'
-import { LspSocket } from '../lsp/lsp-socket.ts'
-import { ownSandbox } from './credential.ts'
-import { parseQuery } from './parse-query.ts'
-import { AcceptedSocket, requireUpgrade, RESTARTING } from './web-socket.ts'
+import { startLanguageServer } from '../sandbox/lsp/language-server.ts'
+import { LspSocket } from './streams/serve-lsp-socket.ts'
+import { ownSandbox } from './request/require-credential.ts'
+import { parseQuery } from './request/parse-query.ts'
+import { AcceptedSocket, requireUpgrade, RESTARTING } from './streams/accept-web-socket.ts'
 
 /** `GET /v1/sandboxes/{id}/lsp/{lang}`: a language server on a WebSocket. What cannot start is refused before the upgrade. */
 export function getLsp(server: FastifyInstance, { host, stopping }: Agent): void {

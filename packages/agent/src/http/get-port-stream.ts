@@ -4,9 +4,9 @@ import { parsePort } from '@offshoot/contract/port'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { dialPort } from '../ports/dial-port.ts'
-import { joinConnection } from '../ports/join-connection.ts'
-import { ownSandbox } from './credential.ts'
+import { dialPort } from '../sandbox/ports/dial-port.ts'
+import { joinConnection } from '../sandbox/ports/join-connection.ts'
+import { ownSandbox } from './request/require-credential.ts'
 
 const AGREED = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PORT_STREAM_PROTOCOL}\r\n\r\n`
 

@@ -2,7 +2,7 @@ import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { ownSandbox } from './credential.ts'
+import { ownSandbox } from './request/require-credential.ts'
 
 /** `GET /v1/sandboxes/{id}` */
 export function getSandbox(server: FastifyInstance, { host }: Agent): void {

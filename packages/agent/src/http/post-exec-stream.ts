@@ -2,11 +2,11 @@ import { ApiError } from '@offshoot/contract/errors'
 import { execBody } from '@offshoot/contract/exec'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { type CommandOutcome, failureOf, StreamedCommand } from '../sandboxes/streamed-command.ts'
-import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { ownSandbox } from './credential.ts'
-import { PushedEvents } from './pushed-events.ts'
-import { parseBody } from './parse-body.ts'
+import { type CommandOutcome, failureOf, StreamedCommand } from '../sandbox/commands/streamed-command.ts'
+import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import { ownSandbox } from './request/require-credential.ts'
+import { PushedEvents } from './streams/push-events.ts'
+import { parseBody } from './request/parse-body.ts'
 
 /**
  * `POST /v1/sandboxes/{id}/exec/stream`: output as it is written. What cannot start is refused before the stream begins;

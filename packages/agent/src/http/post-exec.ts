@@ -3,10 +3,10 @@ import { ApiError } from '@offshoot/contract/errors'
 import { execBody, type ExecResult } from '@offshoot/contract/exec'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { startBackground } from '../sandboxes/background.ts'
-import { execInSandbox } from '../sandboxes/exec.ts'
-import { ownSandbox } from './credential.ts'
-import { parseBody } from './parse-body.ts'
+import { startBackground } from '../sandbox/commands/background.ts'
+import { execInSandbox } from '../sandbox/commands/exec.ts'
+import { ownSandbox } from './request/require-credential.ts'
+import { parseBody } from './request/parse-body.ts'
 
 /** `POST /v1/sandboxes/{id}/exec`; a caller that hangs up kills its command. */
 export function postExec(server: FastifyInstance, { host, stopping }: Agent): void {

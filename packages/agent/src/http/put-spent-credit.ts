@@ -1,8 +1,8 @@
 import { spentCreditBody } from '@offshoot/contract/agent-api'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../agent.ts'
-import { requireControl } from './credential.ts'
-import { parseBody } from './parse-body.ts'
+import { requireControl } from './request/require-credential.ts'
+import { parseBody } from './request/parse-body.ts'
 
 /** `PUT /v1/agent/spent-credit`: which workspaces may start nothing from now on. */
 export function putSpentCredit(server: FastifyInstance, { host }: Agent): void {

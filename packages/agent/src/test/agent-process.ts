@@ -10,7 +10,7 @@ import type { AgentConfigFile } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { SignJWT } from 'jose'
-import { findVmProcesses } from '../host/find-vm-processes.ts'
+import { findVmProcesses } from '../machine/host/find-vm-processes.ts'
 import { pauseAfter } from './pause.ts'
 import { shareBakes } from './shared-bakes.ts'
 

@@ -7,10 +7,10 @@ import { createInterface } from 'node:readline'
 import type { Writable } from 'node:stream'
 import { Deadline } from '@offshoot/kit/deadline'
 import { expect } from 'vitest'
-import { PAGE_BYTES } from '../checkpoints/page-runs.ts'
-import { saveMemory, type SaveMemory } from '../checkpoints/save-memory.ts'
-import { runProgram } from '../host/run-program.ts'
-import { IMAGE_SOCKET } from '../vm/machine.ts'
+import { PAGE_BYTES } from '../machine/capture/page-runs.ts'
+import { saveMemory, type SaveMemory } from '../machine/capture/save-memory.ts'
+import { runProgram } from '../machine/host/run-program.ts'
+import { IMAGE_SOCKET } from '../machine/vm/machine.ts'
 
 /** Pages that each of them maps. */
 export const PAGES = 1024

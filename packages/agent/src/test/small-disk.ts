@@ -3,7 +3,7 @@ import { open, rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { runProgram } from '../host/run-program.ts'
+import { runProgram } from '../machine/host/run-program.ts'
 
 /** A file system of its own takes a loop device, which only root can have, and not in every container. */
 export const canMountDisk = process.getuid?.() === 0 && existsSync('/dev/loop-control')

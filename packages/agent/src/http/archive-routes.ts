@@ -1,0 +1,80 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type AgentArchive, feedArchiveBody, pruneArchiveBody, takeArchiveBody } from '@offshoot/contract/agent-archive'
+import { ApiError } from '@offshoot/contract/errors'
+import type { SandboxId } from '@offshoot/contract/ids'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Agent } from '../agent.ts'
+import { feedArchive } from '../sandbox/archives/feed-archive.ts'
+import { takeFiles } from '../sandbox/archives/take-files.ts'
+import { runningVm } from '../sandbox/model/guest-access.ts'
+import type { Host } from '../sandbox/model/host.ts'
+import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import { ownSandbox } from './request/require-credential.ts'
+import { parseBody } from './request/parse-body.ts'
+
+const PATH = '/v1/sandboxes/:id/archive'
+const status = { config: { isStatus: true } }
+/** Milliseconds for a guest to bring a file that it has finished, and between two looks. */
+const TAKE_MS = 60_000
+const LOOK_MS = 100
+
+/** `GET /v1/sandboxes/{id}/archive`, `POST …/archive/take`, `prune` and `feed`. */
+export function archives(server: FastifyInstance, { host, stopping }: Agent): void {
+  const find = (request: FastifyRequest): Sandbox => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    return sandbox
+  }
+  server.get(PATH, status, async (request): Promise<AgentArchive> => show(host, find(request)))
+  server.post(`${PATH}/take`, async (request): Promise<AgentArchive> => {
+    const sandbox = find(request)
+    await untilTaken(host, sandbox, parseBody(takeArchiveBody, request.body).name)
+    return show(host, sandbox)
+  })
+  server.post(`${PATH}/prune`, status, async (request, reply) => {
+    const sandbox = find(request)
+    const { before } = parseBody(pruneArchiveBody, request.body)
+    const archive = await host.archives.of(sandbox)
+    await host.archives.alone(sandbox, () => archive.prune(Date.parse(before)))
+    return reply.code(204).send()
+  })
+  server.post(`${PATH}/feed`, async (request, reply) => {
+    const sandbox = find(request)
+    const { from } = parseBody(feedArchiveBody, request.body)
+    const source = host.sandboxes.get(from as SandboxId)
+    if (source === undefined || source.workspaceId !== sandbox.workspaceId) throw new ApiError('sandboxNotFound')
+    const over = new AbortController()
+    reply.raw.once('close', () => over.abort())
+    if (request.raw.socket.destroyed) over.abort()
+    await feedArchive(sandbox, await host.archives.of(source), AbortSignal.any([over.signal, stopping]))
+    return reply.code(204).send()
+  })
+}
+
+async function show({ archives: all }: Host, sandbox: Sandbox): Promise<AgentArchive> {
+  const { names, bytes, lastAtMs, gapAtMs } = await all.of(sandbox)
+  return {
+    files: names.length,
+    bytes,
+    last_at: timeOf(lastAtMs),
+    gap_at: timeOf(gapAtMs),
+    error: sandbox.archiveError,
+  }
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}
+
+/** @throws ApiError 409 when it lasts too long */
+async function untilTaken({ archives: all }: Host, sandbox: Sandbox, name: string): Promise<void> {
+  const archive = await all.of(sandbox)
+  const endsAtMs = performance.now() + TAKE_MS
+  while (!archive.has(name)) {
+    await runningVm(sandbox)
+    await takeFiles(all, sandbox)
+    if (archive.has(name)) return
+    if (performance.now() > endsAtMs) throw new ApiError('conflict', { detail: `${name} was not archived in time` })
+    await wait(LOOK_MS)
+  }
+}

@@ -1,0 +1,98 @@
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { isUpgradeTo, routeUpgrades } from '@offshoot/kit/http-upgrades'
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { Agent } from '../agent.ts'
+import { answerErrors } from './request/answer-errors.ts'
+import { countActivity } from './request/count-activity.ts'
+import { postSandbox } from './create-sandbox.ts'
+import { type CallerSecrets, requireCredential } from './request/require-credential.ts'
+import { deleteRoute } from './delete-sandbox.ts'
+import { getAgent } from './get-agent.ts'
+import { getDisk } from './get-disk.ts'
+import { getAgentEvents } from './get-agent-events.ts'
+import { getEvents } from './get-events.ts'
+import { getLogs } from './get-logs.ts'
+import { getListeners } from './get-listeners.ts'
+import { getLsp } from './get-lsp.ts'
+import { getPortStream } from './get-port-stream.ts'
+import { getSandbox } from './get-sandbox.ts'
+import { execs } from './exec-routes.ts'
+import { followExec } from './follow-exec.ts'
+import { getExecPty } from './get-exec-pty.ts'
+import { getExecWs } from './get-exec-ws.ts'
+import { fileRoutes } from './files/file-routes.ts'
+import { healthz } from './get-health.ts'
+import { lifecycle } from './lifecycle-routes.ts'
+import { listSandboxes } from './list-sandboxes.ts'
+import { metrics } from './metrics/get-metrics.ts'
+import { postExec } from './post-exec.ts'
+import { postExecStream } from './post-exec-stream.ts'
+import { snapshots } from './snapshot-routes.ts'
+import { volumes } from './volume-routes.ts'
+import { builds } from './build-routes.ts'
+import { archives } from './archive-routes.ts'
+import { putSpentCredit } from './put-spent-credit.ts'
+import { requestId } from './request/read-request-id.ts'
+import { logRequests } from './request/log-requests.ts'
+
+/** Bytes; above what `stdin` and `cmd` of one exec can take in JSON. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024
+/** Bytes: a move names two paths, each of up to 4095 bytes, each byte escaped. More than control takes. */
+const MAX_HEADER_BYTES = 48 * 1024
+/** Milliseconds an idle connection of control is kept. Longer than control keeps its own. */
+const KEEP_ALIVE_MS = 75_000
+
+/** The agent's HTTP API (ARCHITECTURE.md, "Between control and agent"). */
+export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstance {
+  const loggerInstance: FastifyBaseLogger = agent.host.log
+  const server = Fastify({
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestId,
+    requestIdHeader: false,
+    bodyLimit: MAX_BODY_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    http: { shouldUpgradeCallback: isUpgradeTo('websocket', PORT_STREAM_PROTOCOL), maxHeaderSize: MAX_HEADER_BYTES },
+  })
+  server.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id)
+  })
+  requireCredential(server, secrets)
+  countActivity(server, agent)
+  answerErrors(server)
+  logRequests(server)
+  for (const route of [
+    healthz,
+    metrics,
+    getAgent,
+    getAgentEvents,
+    putSpentCredit,
+    listSandboxes,
+    postSandbox,
+    getSandbox,
+    deleteRoute,
+    lifecycle,
+    snapshots,
+    volumes,
+    builds,
+    archives,
+    getDisk,
+    postExec,
+    getEvents,
+    getLogs,
+    postExecStream,
+    getExecWs,
+    getExecPty,
+    getLsp,
+    getListeners,
+    getPortStream,
+    execs,
+    followExec,
+    fileRoutes,
+  ]) {
+    route(server, agent)
+  }
+  routeUpgrades(server.server, (request, response) => server.routing(request, response))
+  return server
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
+import { request as httpRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { GuestLink } from '@offshoot/guest-link/link'
+import { HostGuest } from '@offshoot/guest-link/testing/host-guest'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Agent } from '../../agent.ts'
+import { answerErrors } from '../request/answer-errors.ts'
+import { fileRoutes } from './file-routes.ts'
+
+const MIB = 1024 ** 2
+const LIMIT_BYTES = 4 * MIB
+const id = randomUUID()
+
+let guest: HostGuest
+let link: GuestLink
+let server: FastifyInstance
+let base: string
+let folder: string
+
+beforeAll(async () => {
+  guest = await HostGuest.start()
+  link = await guest.connect()
+  folder = join(guest.root, 'files')
+  await mkdir(folder)
+  const vm = { hasEnded: false, link: async () => link }
+  const sandbox = { id, workspaceId: id, manifest: { status: 'running' }, stopping: undefined, vm }
+  const host = { sandboxes: new Map([[id, sandbox]]) }
+  // The routes with a real guest program, but without a VM: what is left out here they do not touch.
+  const agent = { host, maxUploadBytes: LIMIT_BYTES, stopping: new AbortController().signal } as unknown as Agent
+  server = Fastify()
+  server.decorateRequest('caller')
+  server.addHook('onRequest', async (request) => {
+    request.caller = { workspaceId: null }
+  })
+  answerErrors(server)
+  fileRoutes(server, agent)
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  base = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}/v1/sandboxes/${id}/`
+})
+
+afterAll(async () => {
+  await server?.close()
+  link?.close()
+  await guest?.stop()
+})
+
+const escaped = (path: string | Uint8Array) =>
+  [...Buffer.from(path)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+const at = (name: string | Uint8Array) => escaped(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name)]))
+
+async function ask(method: string, route: string, init: RequestInit = {}) {
+  const response = await fetch(base + route, { method, ...init })
+  const bytes = Buffer.from(await response.arrayBuffer())
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  return { status: response.status, headers: response.headers, bytes, body: isJson ? JSON.parse(String(bytes)) : null }
+}
+
+describe('file routes', () => {
+  it('write and read any bytes, under any type', async () => {
+    const all = Buffer.from(Array.from({ length: 300_000 }, (_, i) => i % 256))
+    for (const body of [Buffer.alloc(0), all, Buffer.from('{"broken')]) {
+      const headers = { 'content-type': 'application/json' }
+      const written = await ask('PUT', `fs?path=${at('deep/er/file')}`, { body, headers })
+      expect([written.status, written.body]).toEqual([200, { path: join(folder, 'deep/er/file'), bytes: body.length }])
+      const { status, headers: answered, bytes } = await ask('GET', `fs?path=${at('deep/er/file')}`)
+      expect([status, answered.get('content-type')]).toEqual([200, 'application/octet-stream'])
+      expect(answered.get('content-length')).toBe(String(body.length))
+      expect(bytes.equals(body)).toBe(true)
+    }
+  })
+
+  it('list what they wrote, whatever its name, so that it can be asked for again', async () => {
+    const names = ['B', 'a b', 'a+b', '100%', '%2F', 'a\nb', '"\\', '...', 'ñ 日本 😀', 'n'.repeat(255)].map((name) =>
+      Buffer.from(name),
+    )
+    names.push(Buffer.from([0x61, 0xff, 0xfe, 0x80]))
+    for (const name of names) {
+      const path = Buffer.concat([Buffer.from('names/'), name])
+      expect((await ask('PUT', `fs?path=${at(path)}`, { body: name })).status).toBe(200)
+    }
+    const { body } = await ask('GET', `fs/dir?path=${at('names')}`)
+    const sorted = names.toSorted((a, b) => Buffer.compare(a, b))
+    expect(body.entries.map(({ name }: { name: string }) => name)).toEqual(sorted.map(String))
+    for (const [i, entry] of body.entries.entries()) {
+      const again = entry.path_encoded ?? encodeURIComponent(entry.path)
+      expect((await ask('GET', `fs?path=${again}`)).bytes).toEqual(sorted[i])
+      expect((await ask('GET', `fs/stat?path=${again}`)).body).toEqual(entry)
+    }
+  })
+
+  it('list a large folder whole', async () => {
+    await mkdir(join(folder, 'many'))
+    await Promise.all(Array.from({ length: 1201 }, (_, i) => writeFile(join(folder, 'many', `${i}`), '')))
+    const { body } = await ask('GET', `fs/dir?path=${at('many')}`)
+    expect(body.entries).toHaveLength(1201)
+    await mkdir(join(folder, 'none'))
+    expect((await ask('GET', `fs/dir?path=${at('none')}`)).body).toEqual({ path: join(folder, 'none'), entries: [] })
+  })
+
+  it.each([
+    ['bytes=0-3', 206, '0123', 'bytes 0-3/10'],
+    ['bytes=4-', 206, '456789', 'bytes 4-9/10'],
+    ['bytes=-2', 206, '89', 'bytes 8-9/10'],
+    ['bytes=8-99', 206, '89', 'bytes 8-9/10'],
+    ['bytes=10-', 416, '{"error":"range not satisfiable"}', 'bytes */10'],
+    ['bytes=-0', 416, '{"error":"range not satisfiable"}', 'bytes */10'],
+    ['bytes=0-1,4-5', 200, '0123456789', null],
+    ['lines=0-1', 200, '0123456789', null],
+  ])('give parts: %s', async (range, status, content, contentRange) => {
+    await writeFile(join(folder, 'ten'), '0123456789')
+    const answer = await ask('GET', `fs?path=${at('ten')}`, { headers: { range } })
+    expect([answer.status, answer.bytes.toString()]).toEqual([status, content])
+    expect(answer.headers.get('content-range')).toBe(contentRange)
+    expect(answer.headers.get('content-length')).toBe(String(content.length))
+  })
+
+  it('know what a caller has by its tag', async () => {
+    await writeFile(join(folder, 'tagged'), '0123456789')
+    const head = await ask('HEAD', `fs?path=${at('tagged')}`)
+    expect([head.status, head.headers.get('content-length'), head.bytes.length]).toEqual([200, '10', 0])
+    const etag = head.headers.get('etag') ?? ''
+    const get = (headers: Record<string, string>) => ask('GET', `fs?path=${at('tagged')}`, { headers })
+    expect((await get({ 'if-none-match': `"x", ${etag}` })).status).toBe(304)
+    expect((await get({ range: 'bytes=1-2', 'if-range': etag })).bytes.toString()).toBe('12')
+    expect((await get({ range: 'bytes=1-2', 'if-range': '"x"' })).bytes).toHaveLength(10)
+  })
+
+  it('reach the end of a sparse file of 5 GiB', async () => {
+    await writeFile(join(folder, 'sparse'), '')
+    await truncate(join(folder, 'sparse'), 5 * 1024 * MIB)
+    const tail = await ask('GET', `fs?path=${at('sparse')}`, { headers: { range: 'bytes=-4' } })
+    expect([tail.status, tail.bytes.toString('hex')]).toEqual([206, '00000000'])
+    expect(tail.headers.get('content-range')).toBe('bytes 5368709116-5368709119/5368709120')
+  })
+
+  it('give what has no size whole', async () => {
+    const answer = await ask('GET', 'fs?path=/proc/version', { headers: { range: 'bytes=0-3' } })
+    expect([answer.status, answer.headers.get('content-length')]).toEqual([200, null])
+    expect(answer.bytes).toEqual(await readFile('/proc/version'))
+  })
+
+  it('take a mode, and keep the one there is', async () => {
+    for (const [query, mode] of [
+      ['', '0644'],
+      ['&mode=750', '0750'],
+      ['', '0750'],
+    ]) {
+      await ask('PUT', `fs?path=${at('moded')}${query}`, { body: 'x' })
+      expect((await ask('GET', `fs/stat?path=${at('moded')}`)).body.mode).toBe(mode)
+    }
+  })
+
+  it('make, move and remove folders', async () => {
+    const made = await ask('POST', `fs/mkdir?path=${at('new/a')}&parents=1&mode=0700`)
+    expect([made.status, made.body]).toMatchObject([201, { name: 'a', type: 'dir', mode: '0700' }])
+    const moved = await ask('POST', `fs/move?path=${at('new/a')}&to=${at('moved/here')}&parents=1`)
+    expect([moved.status, moved.body]).toMatchObject([200, { path: join(folder, 'moved/here'), is_dir: true }])
+    expect((await ask('DELETE', `fs?path=${at('moved')}`)).body).toEqual({ error: 'is a directory' })
+    expect((await ask('DELETE', `fs?path=${at('moved')}&recursive=yes`)).status).toBe(204)
+    expect((await ask('DELETE', `fs?path=${at('moved')}&recursive=yes`)).status).toBe(404)
+  })
+
+  it('carry folders as tar streams', async () => {
+    await mkdir(join(folder, 'tree/sub'), { recursive: true })
+    await writeFile(join(folder, 'tree/sub/a'), 'content')
+    await symlink('sub/a', join(folder, 'tree/link'))
+    const tar = await ask('GET', `fs/archive?path=${at('tree')}`)
+    expect([tar.status, tar.headers.get('content-type')]).toEqual([200, 'application/x-tar'])
+    await mkdir(join(folder, 'copy'))
+    const unpacked = await ask('PUT', `fs/archive?path=${at('copy')}`, { body: tar.bytes })
+    expect([unpacked.status, unpacked.body]).toEqual([200, { path: join(folder, 'copy'), entries: 3, bytes: 7 }])
+    expect(await readFile(join(folder, 'copy/link'), 'utf8')).toBe('content')
+  })
+
+  it('refuse what is too large, announced or not, and keep the old file', async () => {
+    await writeFile(join(folder, 'limited'), 'old')
+    const tooLarge = [413, { error: 'request body too large', max_bytes: LIMIT_BYTES }]
+    const announced = await ask('PUT', `fs?path=${at('limited')}`, { body: Buffer.alloc(LIMIT_BYTES + 1) })
+    expect([announced.status, announced.body]).toEqual(tooLarge)
+    const chunks = Array.from({ length: LIMIT_BYTES / MIB + 1 }, () => Buffer.alloc(MIB))
+    const stream = Readable.toWeb(Readable.from(chunks)) as ReadableStream
+    const counted = await ask('PUT', `fs?path=${at('limited')}`, { body: stream, duplex: 'half' })
+    expect([counted.status, counted.body]).toEqual(tooLarge)
+    expect(await readFile(join(folder, 'limited'), 'utf8')).toBe('old')
+  })
+
+  it('leave everything as it was when a caller hangs up in the middle', async () => {
+    await mkdir(join(folder, 'left'))
+    await writeFile(join(folder, 'left/file'), 'old')
+    const request = httpRequest(`${base}fs?path=${at('left/file')}`, { method: 'PUT', agent: false })
+    request.on('error', () => undefined).setHeader('content-length', 2 * MIB)
+    const logged = once(server.server, 'request')
+    request.write(Buffer.alloc(MIB))
+    const [, response] = (await logged) as [unknown, NodeJS.EventEmitter]
+    const over = once(response, 'close')
+    request.destroy()
+    await over
+    // An operation that came later has been answered: that of the caller who left is over, too.
+    await ask('GET', `fs/stat?path=${at('left')}`)
+    expect(await readdir(join(folder, 'left'))).toEqual(['file'])
+    expect(await readFile(join(folder, 'left/file'), 'utf8')).toBe('old')
+  })
+})

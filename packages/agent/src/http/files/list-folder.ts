@@ -1,0 +1,50 @@
+import { Readable } from 'node:stream'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FileEntry } from '@offshoot/guest-link/file-entry'
+import type { GuestFiles } from '@offshoot/guest-link/guest-files'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../../agent.ts'
+import { childPath, presentEntry } from '../../sandbox/files/present-entry.ts'
+import { shownName } from '../../sandbox/files/shown-name.ts'
+import { withGuest } from '../../sandbox/model/guest-access.ts'
+import { requestTarget } from './find-target.ts'
+
+/** They are held in memory to be sorted. */
+const MAX_ENTRIES = 100_000
+const LIST_MS = 60_000
+/** Entries written as JSON at a time, so that a large folder does not keep others waiting. */
+const BATCH = 500
+
+/** `GET /v1/sandboxes/{id}/fs/dir`: what a folder holds, sorted by the bytes of the names. */
+export function listFolder(server: FastifyInstance, agent: Agent): void {
+  server.get('/v1/sandboxes/:id/fs/dir', async (request, reply) => {
+    const { sandbox, path } = requestTarget(agent, request)
+    const deadline = Deadline.after(LIST_MS, `a folder of ${sandbox.id}`)
+    const entries = await withGuest(sandbox, ({ files }) => deadline.race(collect(files, path, deadline)))
+    entries.sort((a, b) => Buffer.compare(a.name, b.name))
+    return reply.type('application/json; charset=utf-8').send(Readable.from(listing(path, entries)))
+  })
+}
+
+async function collect(files: GuestFiles, path: Buffer, deadline: Deadline): Promise<FileEntry[]> {
+  const entries: FileEntry[] = []
+  for await (const entry of files.list(path, { deadline })) {
+    if (entries.length === MAX_ENTRIES) {
+      throw new ApiError('invalidField', { error: `directory has more than ${MAX_ENTRIES} entries` })
+    }
+    entries.push(entry)
+    deadline.throwIfOver()
+  }
+  return entries
+}
+
+function* listing(path: Buffer, entries: readonly FileEntry[]): Generator<string> {
+  yield `${JSON.stringify(shownName('path', path)).slice(0, -1)},"entries":[`
+  for (let at = 0; at < entries.length; at += BATCH) {
+    const batch = entries.slice(at, at + BATCH)
+    const json = batch.map((entry) => JSON.stringify(presentEntry(childPath(path, entry.name), entry))).join(',')
+    yield at === 0 ? json : `,${json}`
+  }
+  yield ']}'
+}

@@ -1,0 +1,100 @@
+import { addAbortSignal, type Readable } from 'node:stream'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FileEntry } from '@offshoot/guest-link/file-entry'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Agent } from '../../agent.ts'
+import { byteRange } from './parse-byte-range.ts'
+import { entityTag, listsTag } from './format-entity-tag.ts'
+import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
+import type { Sandbox } from '../../sandbox/model/sandbox.ts'
+import { requestTarget } from './find-target.ts'
+
+interface Part {
+  readonly offset?: number
+  /** Bytes; the rest when absent. */
+  readonly length?: number
+}
+
+/** `GET` and `HEAD /v1/sandboxes/{id}/fs`: a file, or a range of it. */
+export function readFile(server: FastifyInstance, agent: Agent): void {
+  server.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/sandboxes/:id/fs',
+    handler: async (request, reply) => {
+      const { sandbox, path } = requestTarget(agent, request)
+      const answer = new FileAnswer(sandbox, path, reply, agent.stopping)
+      return request.method === 'HEAD' ? answer.head() : answer.get(request)
+    },
+  })
+}
+
+class FileAnswer {
+  readonly #sandbox: Sandbox
+  readonly #path: Buffer
+  readonly #reply: FastifyReply
+  readonly #stopping: AbortSignal
+
+  constructor(sandbox: Sandbox, path: Buffer, reply: FastifyReply, stopping: AbortSignal) {
+    this.#sandbox = sandbox
+    this.#path = path
+    this.#reply = reply
+    this.#stopping = stopping
+  }
+
+  async head(): Promise<FastifyReply> {
+    const stat = await this.#examine()
+    return this.#describe(stat, stat.size).send()
+  }
+
+  async get({ headers }: FastifyRequest): Promise<FastifyReply> {
+    const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = headers
+    if (range === undefined && ifNoneMatch === undefined) return this.#whole()
+    const stat = await this.#examine()
+    const tag = entityTag(stat)
+    if (ifNoneMatch !== undefined && listsTag(ifNoneMatch, tag)) return this.#reply.header('etag', tag).code(304).send()
+    if (!stat.isSizeKnown || (ifRange !== undefined && ifRange !== tag)) return this.#whole()
+    const part = byteRange(range, stat.size)
+    if (part === null) return this.#whole()
+    if (part !== 'unsatisfiable') return this.#part(part, tag)
+    void this.#reply.header('content-range', `bytes */${stat.size}`)
+    throw new ApiError('rangeNotSatisfiable')
+  }
+
+  async #whole(): Promise<FastifyReply> {
+    const { stat, stream } = await this.#open({})
+    return this.#describe(stat, stat.size).send(stream)
+  }
+
+  /** A file that changed since its tag was looked at has no such part. */
+  async #part(part: { readonly offset: number; readonly length: number }, tag: string): Promise<FastifyReply> {
+    const { stat, stream } = await this.#open(part)
+    if (entityTag(stat) !== tag) {
+      stream.destroy()
+      return this.#whole()
+    }
+    const last = part.offset + part.length - 1
+    void this.#reply.code(206).header('content-range', `bytes ${part.offset}-${last}/${stat.size}`)
+    return this.#describe(stat, part.length).send(stream)
+  }
+
+  /** Links are followed, and what cannot be read is refused, as when it is read. */
+  async #examine(): Promise<FileEntry> {
+    const { stat, stream } = await this.#open({ length: 0 })
+    stream.destroy()
+    return stat
+  }
+
+  async #open(part: Part): Promise<{ readonly stat: FileEntry; readonly stream: Readable }> {
+    const { stat, stream } = await withGuest(this.#sandbox, ({ files }) =>
+      files.read(this.#path, { ...part, deadline: guestDeadline(`a file of ${this.#sandbox.id}`) }),
+    )
+    return { stat, stream: addAbortSignal(this.#stopping, stream) }
+  }
+
+  #describe(stat: FileEntry, length: number): FastifyReply {
+    const { mtimeMs, isSizeKnown } = stat
+    void this.#reply.type('application/octet-stream').header('last-modified', new Date(mtimeMs).toUTCString())
+    if (!isSizeKnown) return this.#reply
+    return this.#reply.header('content-length', length).header('accept-ranges', 'bytes').header('etag', entityTag(stat))
+  }
+}

@@ -1,0 +1,44 @@
+import { addAbortSignal } from 'node:stream'
+import type { ArchiveUnpacked } from '@offshoot/contract/file'
+import { GuestFileError } from '@offshoot/guest-link/guest-file-error'
+import type { GuestFiles, GuestPath } from '@offshoot/guest-link/guest-files'
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../../agent.ts'
+import { shownName } from '../../sandbox/files/shown-name.ts'
+import { UploadBody } from './receive-upload.ts'
+import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
+import { requestTarget } from './find-target.ts'
+
+/** `GET` and `PUT /v1/sandboxes/{id}/fs/archive`: the content of a folder as a tar stream, and back. */
+export function archive(server: FastifyInstance, agent: Agent): void {
+  const { maxUploadBytes, stopping } = agent
+  server.get('/v1/sandboxes/:id/fs/archive', { exposeHeadRoute: false }, async (request, reply) => {
+    const { sandbox, path } = requestTarget(agent, request)
+    const tar = await withGuest(sandbox, ({ files }) =>
+      files.archive(path, { deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
+    )
+    return reply.type('application/x-tar').send(addAbortSignal(stopping, tar))
+  })
+  server.put('/v1/sandboxes/:id/fs/archive', async (request): Promise<ArchiveUnpacked> => {
+    const { sandbox, path } = requestTarget(agent, request)
+    const body = UploadBody.of(request, maxUploadBytes, stopping)
+    try {
+      const { deadline } = body
+      const unpacked = await withGuest(sandbox, async ({ files }) => {
+        await makeUnlessThere(files, path, deadline)
+        return files.unpack(path, body, { deadline })
+      })
+      return { ...shownName('path', path), ...unpacked }
+    } finally {
+      body.close()
+    }
+  })
+}
+
+/** As a PUT of a file makes the folders that it lies in. What is there and is no folder, the unpacking refuses. */
+async function makeUnlessThere(files: GuestFiles, path: GuestPath, deadline: Deadline): Promise<void> {
+  await files.mkdir(path, { parents: true, deadline }).catch((error: unknown) => {
+    if (!(error instanceof GuestFileError) || error.code !== 'EEXIST') throw error
+  })
+}

@@ -1,0 +1,18 @@
+import type { GuestNetworkInfo } from '@offshoot/contract/agent-api'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../agent.ts'
+import type { Host } from '../sandbox/model/host.ts'
+
+/** `GET /healthz`, without a credential: that the agent is up, and at which tiers it runs. */
+export function healthz(server: FastifyInstance, agent: Agent): void {
+  const { kind, reason } = describeNetwork(agent.host)
+  const network = reason === null ? kind : `${kind}: ${reason}`
+  server.get('/healthz', { config: { isPublic: true } }, async () => ({
+    status: 'ok',
+    checks: { accelerator: agent.accelerator, isolation: agent.isolation, network },
+  }))
+}
+
+export function describeNetwork({ network, networkReason }: Host): GuestNetworkInfo {
+  return { kind: network === null ? 'none' : 'tap', reason: networkReason }
+}

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { requestId } from './read-request-id.ts'
+
+const given = (id: string) => requestId({ headers: { 'x-request-id': id } })
+
+it('takes over what is fit to be logged', () => {
+  expect(given('abc-123')).toBe('abc-123')
+  expect(given('x'.repeat(64))).toBe('x'.repeat(64))
+})
+
+it.each(['', 'x'.repeat(65), 'a\nb', 'ü'])('replaces %j', (id) => {
+  expect(given(id)).toMatch(/^[0-9a-f-]{36}$/)
+})

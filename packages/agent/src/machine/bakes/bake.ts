@@ -1,0 +1,179 @@
+import { chmod, chown, copyFile, lstat, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { TemplateImage } from '@offshoot/contract/template-image'
+import { Deadline } from '@offshoot/kit/deadline'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { linkOrCopy } from '../../store/disks/link-or-copy.ts'
+import { judgeLayer } from '../disks/validate-layer.ts'
+import { createLayer, type Backing } from '../disks/qcow2.ts'
+import { explainByDisk } from '../../store/data-dir/full-disk.ts'
+import { runProgram } from '../host/run-program.ts'
+import { bakeFiles, LOWER, ROOTFS, type BakeFiles } from '../../store/bakes/bake-files.ts'
+import { formatBakeManifest } from '../../store/bakes/bake-manifest.ts'
+import type { Confinement, TapGiver } from '../vm/confinement.ts'
+import { stopHeld } from '../guest/hold.ts'
+import type { BakeImages } from '../../store/bakes/images.ts'
+import { describeEnd, launch } from '../vm/launch.ts'
+import {
+  BOOT_DISK,
+  bootArguments,
+  CONSOLE,
+  GUEST_SOCKET,
+  machineArguments,
+  QMP_SOCKET,
+  type Machine,
+} from '../vm/machine.ts'
+import type { PrepareGuest } from './prepare-guest.ts'
+import { Vm } from '../vm/vm.ts'
+import { cutVolumes, EMPTY_DEVICES } from '../vm/volume-devices.ts'
+import { warmGuest } from './warm-guest.ts'
+
+export interface Bake {
+  readonly qemu: string
+  readonly machine: Machine
+  readonly image: TemplateImage
+  readonly images: BakeImages
+  /** `bakes/NAME/FINGERPRINT`, which is not there yet. */
+  readonly folder: string
+  readonly fingerprint: string
+  readonly confinement: Confinement
+  /** One that leads nowhere: what a template is made of does not depend on the world. */
+  readonly tap: TapGiver | null
+  readonly limit?: (pid: number) => Promise<void>
+  readonly prepare: PrepareGuest
+}
+
+const KERNEL = 'vmlinuz'
+const INITRAMFS = 'initramfs.cpio.gz'
+const KILL_MS = 5000
+
+/**
+ * Boots a template once and freezes it: made beside and renamed, so that a folder with this name is always whole.
+ * @throws with the cause; nothing is left then
+ */
+export async function bake(options: Bake, deadline: Deadline): Promise<void> {
+  const beside = join(dirname(options.folder), `.new-${options.fingerprint}`)
+  const logPath = `${beside}.log`
+  await rm(beside, { recursive: true, force: true })
+  await mkdir(beside, { recursive: true, mode: 0o711 })
+  try {
+    const files = bakeFiles(beside)
+    await layOut(options, beside, files, deadline)
+    const guestIp = await bootAndSave(options, beside, logPath, deadline)
+    await freeze(options, files, deadline)
+    await writeFileDurably(files.manifest, formatBakeManifest(options.image, options.fingerprint, guestIp))
+    await rename(beside, options.folder)
+  } catch (error) {
+    const cause = await explainByDisk(error, dirname(beside))
+    await rm(beside, { recursive: true, force: true })
+    throw cause
+  } finally {
+    await rm(logPath, { force: true })
+  }
+}
+
+async function layOut(
+  { image, images, machine, confinement }: Bake,
+  folder: string,
+  files: BakeFiles,
+  deadline: Deadline,
+) {
+  await linkOrCopy(images.rootfs(image.name), files.rootfs)
+  await copyFile(images.kernel, join(folder, KERNEL))
+  await copyFile(images.initramfs, join(folder, INITRAMFS))
+  const { size } = await stat(files.rootfs)
+  if (images.lower != null) await linkOrCopy(images.lower, files.lower)
+  await createLayer(files.disk, { ...below(images), bytes: size }, deadline)
+  const memory = await open(files.memory, 'wx', 0o600)
+  await memory.truncate(machine.memoryMib * 1024 * 1024)
+  await memory.close()
+  for (const name of [KERNEL, INITRAMFS]) await chmod(join(folder, name), 0o444)
+  if (confinement.uid === null) return
+  for (const path of [folder, files.disk, files.memory]) await chown(path, confinement.uid, confinement.uid)
+}
+
+/** What the disk of a bake lies over. */
+function below({ lower }: BakeImages): Pick<Backing, 'path' | 'format'> {
+  return lower == null ? { path: ROOTFS, format: 'raw' } : { path: LOWER, format: 'qcow2' }
+}
+
+/** Gives the guest's address, or `null` when it has no network. */
+async function bootAndSave(options: Bake, folder: string, logPath: string, deadline: Deadline): Promise<string | null> {
+  const { machine, confinement } = options
+  const launched = await launch({
+    qemu: options.qemu,
+    args: [
+      ...machineArguments(machine, { path: 'memory', isShared: true }, BOOT_DISK, EMPTY_DEVICES),
+      ...bootArguments(machine, KERNEL, INITRAMFS),
+    ],
+    folder,
+    logPath,
+    confinement,
+    tap: options.tap,
+    files: [],
+    preload: null,
+  })
+  const vm = new Vm(folder, launched, null)
+  try {
+    const died = vm.ended.then(async (end) => {
+      throw await describeEnd(logPath, end)
+    })
+    died.catch(() => undefined)
+    return await Promise.race([died, save(vm, options, deadline)])
+  } finally {
+    await vm.kill(Deadline.after(KILL_MS, 'end of a baked VM'))
+  }
+}
+
+async function save(vm: Vm, { image, machine, limit, prepare }: Bake, deadline: Deadline): Promise<string | null> {
+  await vm.qmp.ready(deadline)
+  await limit?.(vm.process.pid)
+  const link = await vm.link(deadline)
+  const guestIp = await prepare(link, image, deadline)
+  await link.quiesce(deadline)
+  await warmGuest(link, machine.network, deadline)
+  // What the template has started goes on when the sandbox has its identity, not before.
+  await stopHeld(vm, deadline)
+  await vm.qmp.execute('xen-save-devices-state', { filename: 'state', live: false }, deadline)
+  // A clean end flushes the disk's layer.
+  await vm.qmp.execute('quit', {}, deadline)
+  await deadline.race(vm.ended)
+  return guestIp
+}
+
+/** Ours again, read-only for ever, without what only the boot needed. */
+async function freeze(options: Bake, files: BakeFiles, deadline: Deadline): Promise<void> {
+  const folder = dirname(files.memory)
+  // QEMU could write here: what it made must be what we think it is, not a link to something else.
+  for (const path of [files.disk, files.memory, files.state]) {
+    if (!(await lstat(path)).isFile()) throw new Error(`${path} is no file`)
+  }
+  await judgeLayer(files.disk, below(options.images))
+  for (const name of [KERNEL, INITRAMFS, CONSOLE, QMP_SOCKET, GUEST_SOCKET]) {
+    await rm(join(folder, name), { force: true })
+  }
+  const { state, volumes } = cutVolumes(await readFile(files.state))
+  await writeFile(files.state, state)
+  await writeFile(files.volumesState, volumes, { flag: 'wx', mode: 0o400 })
+  // Pages of zeros become holes: less page cache for every guest that maps the file. Not every file system can.
+  await runProgram('fallocate', ['--dig-holes', files.memory], deadline).catch(() => undefined)
+  const { size } = await stat(files.rootfs)
+  const place = `../../../bakes/${options.image.name}/${options.fingerprint}`
+  await createLayer(files.overlay, { path: `${place}/disk.qcow2`, format: 'qcow2', bytes: size }, deadline)
+  await chmod(files.overlay, 0o600)
+  if (options.confinement.uid !== null) {
+    for (const path of [folder, files.disk, files.memory, files.state]) await chown(path, 0, 0)
+  }
+  for (const path of [files.disk, files.memory]) await chmod(path, 0o444)
+  await chmod(files.state, 0o400)
+  for (const path of [files.disk, files.memory, files.state, files.volumesState, files.overlay]) await sync(path)
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

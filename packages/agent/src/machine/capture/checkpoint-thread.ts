@@ -1,0 +1,35 @@
+/** Entry of the threads in which memory is copied and files are read through: {@link CheckpointThread} starts them. */
+import { parentPort } from 'node:worker_threads'
+import { saveMemory, type SavedMemory, type SaveMemory } from './save-memory.ts'
+import type { FileSeal } from '../../store/checkpoints/checkpoint.ts'
+import { sealFile, type SealFile } from '../../store/checkpoints/seal-file.ts'
+
+/** What can be asked of such a thread. */
+export interface Work {
+  readonly save: { readonly asked: SaveMemory; readonly answer: SavedMemory }
+  readonly seal: { readonly asked: SealFile; readonly answer: FileSeal }
+}
+
+export type Question = {
+  [Kind in keyof Work]: { readonly id: number; readonly kind: Kind; readonly asked: Work[Kind]['asked'] }
+}[keyof Work]
+
+export type Reply =
+  | { readonly id: number; readonly answer: Work[keyof Work]['answer'] }
+  | { readonly id: number; readonly error: { readonly message: string; readonly code: string | undefined } }
+
+parentPort?.on('message', (question: Question) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port, not a window's
+  parentPort?.postMessage(reply(question))
+})
+
+function reply(question: Question): Reply {
+  const { id } = question
+  try {
+    return { id, answer: question.kind === 'save' ? saveMemory(question.asked) : sealFile(question.asked) }
+  } catch (error) {
+    // A copied error would lose its code.
+    const { message, code } = error as NodeJS.ErrnoException
+    return { id, error: { message, code } }
+  }
+}

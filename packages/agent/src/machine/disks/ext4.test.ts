@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, open, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runProgram } from '../host/run-program.ts'
+import { checkExt4, growExt4, makeExt4 } from './ext4.ts'
+import { admitVolume } from '../../store/volumes/headroom.ts'
+import { readCondition } from './superblock.ts'
+
+const MIB = 1024 * 1024
+/** Nobody's, where we can give a process another user. */
+const UID = process.getuid?.() === 0 ? 299_999 : null
+/** Offsets in the file of what the superblock says of the whole. */
+const [STATE, INCOMPAT] = [1024 + 58, 1024 + 96]
+let folder: string
+let path: string
+const deadline = () => Deadline.after(50_000, 'test')
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'offshoot-ext4-'))
+  path = join(folder, 'data')
+  // As a volume's own is.
+  await chmod(folder, 0o711)
+})
+afterAll(async () => rm(folder, { recursive: true }))
+beforeEach(async () => {
+  await rm(path, { force: true })
+  await writeFile(path, '')
+  await truncate(path, 64 * MIB)
+  await makeExt4(path, deadline())
+})
+
+async function write(at: number, bytes: readonly number[]): Promise<void> {
+  const file = await open(path, 'r+')
+  await file.write(Buffer.from(bytes), 0, bytes.length, at)
+  await file.close()
+}
+
+const isWhole = async () => runProgram('e2fsck', ['-fn', path], deadline())
+
+describe('a file system', () => {
+  it('is made sparse, of any size, and is clean', async () => {
+    expect(await readCondition(path)).toBe('clean')
+    expect((await stat(path)).blocks * 512).toBeLessThan(8 * MIB)
+    await truncate(path, 0)
+    await truncate(path, MIB)
+    await makeExt4(path, deadline())
+    expect(await readCondition(path)).toBe('clean')
+  })
+
+  it('is mended when it says that it was left in the middle, as nobody, and is ours again', async () => {
+    await write(STATE, [2, 0])
+    expect(await readCondition(path)).toBe('unclean')
+    await checkExt4(path, UID, deadline())
+    expect(await readCondition(path)).toBe('clean')
+    await write(INCOMPAT, [0xc6])
+    expect(await readCondition(path)).toBe('unclean')
+    await checkExt4(path, UID, deadline())
+    expect(await readCondition(path)).toBe('clean')
+    await isWhole()
+    expect((await stat(path)).uid).toBe(process.getuid?.())
+  })
+
+  it('is mended when a part of it is noise', async () => {
+    await write(STATE, [2, 0])
+    await write(2 * 4096, [...randomBytes(4096)])
+    await checkExt4(path, UID, deadline())
+    expect(await readCondition(path)).toBe('clean')
+    await isWhole()
+  })
+
+  it('grows with its file, and is left alone when it is none of ours', async () => {
+    await truncate(path, 256 * MIB)
+    await growExt4(path, UID, deadline())
+    await isWhole()
+    const about = await runProgram('dumpe2fs', ['-h', path], deadline())
+    expect(about).toMatch(/Block count:\s+(65536|262144)/)
+    const noise = randomBytes(4096)
+    await writeFile(path, noise)
+    expect(await readCondition(path)).toBe('not-ext4')
+    await checkExt4(path, UID, deadline())
+    await growExt4(path, UID, deadline())
+    expect((await stat(path)).size).toBe(noise.length)
+  })
+})
+
+describe('the room for volumes', () => {
+  it('is refused with 507 before the host has none', async () => {
+    await admitVolume(folder, 0, 1)
+    for (const [promised, more] of [
+      [Number.MAX_SAFE_INTEGER, 1],
+      [0, Number.MAX_SAFE_INTEGER],
+    ] as const) {
+      await expect(admitVolume(folder, promised, more)).rejects.toMatchObject({
+        status: 507,
+        body: { error: 'insufficient host storage for volume' },
+      })
+    }
+  })
+})

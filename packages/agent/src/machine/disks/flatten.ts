@@ -1,0 +1,106 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { BAKE_NODE } from '../vm/machine.ts'
+import type { Vm } from '../vm/vm.ts'
+import type { DiskChain } from '../../store/disks/disk-chain.ts'
+import { type LayerId, nodeOfLayer } from '../../store/disks/layer-id.ts'
+
+const JOB = 'flatten'
+const POLL_MS = 20
+const CANCEL_MS = 10_000
+/** Bytes a second: the guest and its neighbours use the same disk. */
+const SPEED = 128 * 1024 * 1024
+
+/** A flattening was stopped before its end: what was copied stays, and nothing is lost. */
+export class FlattenStopped extends Error {
+  override readonly name = 'FlattenStopped'
+}
+
+/**
+ * Copies what a disk's frozen layers hold into its active one, so that the VM needs none of them any more. The guest runs
+ * on meanwhile, and {@link stopFlattening} ends it early.
+ *
+ * @param onProgress hears a share from 0 to 1 now and then
+ * @throws FlattenStopped, QmpError, DeadlineExceeded: the chain is as it was
+ */
+export function flatten(vm: Vm, deadline: Deadline, onProgress?: (share: number) => void): Promise<void> {
+  vm.flattening ??= stream(vm, deadline, onProgress).finally(() => {
+    vm.flattening = null
+  })
+  return vm.flattening
+}
+
+/** Also one that another agent process began. Resolves when no job is left. */
+export async function stopFlattening(vm: Vm, deadline: Deadline): Promise<void> {
+  const job = await findJob(vm, deadline)
+  // It may have ended by itself since; then there is nothing to cancel.
+  if (job) await vm.qmp.execute('block-job-cancel', { device: JOB, force: true }, deadline).catch(() => undefined)
+  await untilGone(vm, deadline)
+  if (vm.flattening !== null) await deadline.race(vm.flattening.catch(() => undefined))
+}
+
+async function stream(vm: Vm, deadline: Deadline, onProgress?: (share: number) => void): Promise<void> {
+  const { disk } = vm
+  if (disk === null || disk.layers.length === 0) return
+  let outcome = new Error('QEMU did not say how the flattening of a disk ended')
+  let isComplete = false
+  const stopListening = vm.qmp.onEvent(({ name, data }) => {
+    if (data['device'] !== JOB) return
+    isComplete = name === 'BLOCK_JOB_COMPLETED' && data['error'] === undefined
+    if (name === 'BLOCK_JOB_CANCELLED') outcome = new FlattenStopped('flattening was stopped')
+    if (typeof data['error'] === 'string') outcome = new Error(`QEMU could not flatten a disk: ${data['error']}`)
+  })
+  try {
+    const job = { 'job-id': JOB, device: nodeOfLayer(disk.active), 'base-node': BAKE_NODE, speed: SPEED }
+    await vm.qmp.execute('block-stream', job, deadline)
+    await untilGone(vm, deadline, onProgress).catch(async (error: unknown) => {
+      void vm.qmp
+        .execute('block-job-cancel', { device: JOB, force: true }, Deadline.after(CANCEL_MS, 'a job'))
+        .catch(() => undefined)
+      throw error
+    })
+  } finally {
+    stopListening()
+  }
+  if (!isComplete) throw outcome
+  const flat = { active: disk.active, layers: [] }
+  await noteFlat(vm, flat, deadline)
+  vm.disk = flat
+  // QEMU keeps what was named on its command line; from the top down, each is then used by nobody.
+  for (const id of disk.layers.toReversed()) {
+    await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(id) }, deadline)
+  }
+  await closeInherited(vm, disk.layers, deadline)
+}
+
+/** The node of an inherited file is gone before the file is: as long as QEMU has it open, its space is not free. */
+async function closeInherited({ qmp }: Vm, layers: readonly LayerId[], deadline: Deadline): Promise<void> {
+  const names = new Set(layers.map(nodeOfLayer))
+  const sets = await qmp.execute('query-fdsets', {}, deadline)
+  for (const { 'fdset-id': id, fds } of sets) {
+    if (fds.some(({ opaque }) => opaque !== undefined && names.has(opaque)))
+      await qmp.execute('remove-fd', { 'fdset-id': id }, deadline)
+  }
+}
+
+/** A stop of the CPUs is what flushes a disk: until it has, a durable one still needs the layers that were copied. */
+async function noteFlat(vm: Vm, flat: DiskChain, deadline: Deadline): Promise<void> {
+  if (vm.noteDisk === null) return
+  const { running } = await vm.qmp.execute('query-status', {}, deadline)
+  await vm.qmp.execute('stop', {}, deadline)
+  if (running) await vm.qmp.execute('cont', {}, deadline)
+  await vm.noteDisk(flat)
+}
+
+async function untilGone(vm: Vm, deadline: Deadline, onProgress?: (share: number) => void): Promise<void> {
+  for (;;) {
+    const job = await findJob(vm, deadline)
+    if (!job) return
+    onProgress?.(job.len === 0 ? 0 : job.offset / job.len)
+    await wait(POLL_MS)
+  }
+}
+
+async function findJob({ qmp }: Vm, deadline: Deadline) {
+  return (await qmp.execute('query-block-jobs', {}, deadline)).find(({ device }) => device === JOB)
+}

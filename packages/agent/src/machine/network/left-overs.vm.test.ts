@@ -1,0 +1,116 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { identifyProcess } from '@offshoot/kit/process-identity'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { eventually } from '../../test/agent-process.ts'
+import { connected, get, PUBLIC, TestWorld } from '../../test/test-world.ts'
+
+/** Sandboxes made and deleted; a kill -9 falls into each tenth. */
+const ROUNDS = Number(process.env['OFFSHOOT_NETWORK_ROUNDS'] ?? '10')
+/** Made at the same time. */
+const BESIDE = 5
+
+let world: TestWorld
+beforeAll(async () => {
+  world = await TestWorld.create()
+})
+afterAll(() => world.close())
+
+const taps = async () => (await world.onHost('ip', '-br', 'link')).split('\n').filter((line) => line.startsWith('ofs'))
+const known = async () =>
+  (await world.onHost('conntrack', '-L')).split('\n').filter((line) => line.includes('src=10.213.'))
+const forwards = async () => (await world.onHost('cat', '/proc/sys/net/ipv4/conf/up0/forwarding')).trim()
+
+describe('creates and deletes, with kills among them', () => {
+  it('leave no TAP, rule, address or tracked connection', async () => {
+    for (let round = 0; round < ROUNDS; round += BESIDE) {
+      await world.agent.start()
+      const made = await Promise.all(Array.from({ length: BESIDE }, () => world.agent.created()))
+      expect(new Set(made.map(({ guest_ip: ip }) => ip)).size).toBe(BESIDE)
+      await Promise.all(made.map(({ id }) => world.agent.sh(id, get(PUBLIC, '/'))))
+      expect((await known()).length).toBeGreaterThan(0)
+      const [first, ...others] = made.map(({ id }) => world.agent.delete(id).catch(() => undefined))
+      await first
+      if (round % 10 === 0) await world.agent.stop('SIGKILL')
+      await Promise.all(others)
+      if (round % 10 === 0) await world.agent.start()
+      for (const { id } of (await world.agent.list()).sandboxes) await world.agent.delete(id)
+      await eventually('no tracked connection', async () => (await known()).length === 0)
+      await world.agent.stop(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM')
+    }
+    expect(await forwards()).toBe('1')
+    expect(await world.agent.run('end-all.ts')).toMatchObject({ exitCode: 0 })
+    expect(await taps()).toEqual([])
+    expect((await world.onHost('nft', 'list', 'ruleset')).trim()).toBe('')
+    expect(await world.onHost('ip', '-4', 'route')).not.toContain('10.213.')
+    expect(await known()).toEqual([])
+  })
+})
+
+describe('a hibernated sandbox', () => {
+  it('wakes at another address when another agent got its slot meanwhile', async () => {
+    await world.agent.start()
+    const { id, guest_ip: ip } = await world.agent.created()
+    await world.agent.sh(id, connected())
+    expect((await world.agent.act(id, 'hibernate')).status).toBe(200)
+    await world.agent.stop('SIGTERM')
+    const [claim = ''] = (
+      await world.onHost('sh', '-c', `grep -l '${world.agent.dataDir}"' /run/offshoot/slots/*`)
+    ).split('\n')
+    const content = JSON.parse(await readFile(claim, 'utf8')) as object
+    await writeFile(
+      claim,
+      JSON.stringify({ ...content, data_dir: '/proc/self', process: await identifyProcess(process.pid) }),
+    )
+    try {
+      await world.agent.start()
+      const { body } = await world.agent.act(id, 'wake')
+      expect(body.guest_ip).not.toBe(ip)
+      expect(await world.agent.sh(id, 'ip -o -4 addr show eth0')).toContain(`inet ${body.guest_ip}/30`)
+      expect(await world.agent.sh(id, get(PUBLIC, '/moved'))).toContain('/moved')
+      await eventually('the end of a connection', async () => (await world.agent.sh(id, 'cat /tmp/out')) === 'ended')
+      await world.agent.delete(id)
+    } finally {
+      await writeFile(claim, JSON.stringify(content))
+    }
+  })
+})
+
+describe('a host that gives TAPs no more', () => {
+  it('has its agent end rather than go on without, for who starts it again', async () => {
+    await world.agent.stop()
+    await world.agent.start()
+    const { id, guest_ip: ip } = await world.agent.created()
+    expect((await world.agent.act(id, 'hibernate')).status).toBe(200)
+    await world.agent.stop('SIGTERM')
+    const bare = await world.beside(['setpriv', '--bounding-set=-net_admin'])
+    const { exitCode, output } = await bare.run('main.ts')
+    expect(exitCode).toBe(1)
+    expect(output).toMatch(/the sandboxes here had a network, and there is none now: [^]*not permitted/)
+    await world.agent.start()
+    expect((await world.agent.act(id, 'wake')).body).toMatchObject({ status: 'running', guest_ip: ip })
+    expect(await world.agent.sh(id, get(PUBLIC, '/again'))).toContain('/again')
+    await world.agent.delete(id)
+  })
+})
+
+describe('a host that gives no TAPs', () => {
+  it('runs guests without a way out, and says so', async () => {
+    const bare = await TestWorld.create({}, ['setpriv', '--bounding-set=-net_admin'])
+    try {
+      await bare.agent.start()
+      const { id } = await bare.agent.created()
+      expect(await bare.agent.sh(id, `nc -w 2 ${PUBLIC} 80 </dev/null 2>/dev/null && echo through; true`)).toBe('')
+      expect(await bare.packets()).toEqual(new Map())
+      const { body } = await bare.agent.call<{ checks: { network: string } }>('GET', '/healthz')
+      expect(body.checks.network).toMatch(/^none: /)
+      expect(bare.agent.log).toContain('guests have no network')
+      expect(bare.agent.log).not.toContain('trying again')
+      // What never had one does not miss it.
+      await bare.agent.stop('SIGKILL')
+      await bare.agent.start()
+      expect((await bare.agent.list()).sandboxes).toMatchObject([{ id, status: 'running' }])
+    } finally {
+      await bare.close()
+    }
+  })
+})

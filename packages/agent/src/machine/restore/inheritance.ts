@@ -1,0 +1,73 @@
+import { relative } from 'node:path'
+import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import type { DiskChain } from '../../store/disks/disk-chain.ts'
+import { fileNodeOfLayer, fileOfLayer, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
+import type { Layers } from '../../store/disks/layers.ts'
+import { bakeFiles } from '../../store/bakes/bake-files.ts'
+import type { InheritedFile } from '../vm/launch.ts'
+import {
+  BAKE_NODE,
+  descriptorArguments,
+  descriptorPath,
+  FIRST_FILE_FD,
+  INHERITED_MEMORY,
+  machineArguments,
+  type DiskNode,
+  type Machine,
+} from '../vm/machine.ts'
+import type { VolumeDevice } from '../vm/volume-devices.ts'
+
+/** What a QEMU starts from. */
+export interface Inheritance {
+  readonly machine: Machine
+  /** Folder of the bake. */
+  readonly bake: string
+  /** What to lay over the bake; `null`: nothing, it starts as the template does. */
+  readonly checkpoint: { readonly folder: string | null; readonly layers: readonly LayerId[] } | null
+  readonly layers: Pick<Layers, 'path'>
+  /** See `DiskNode.isFlushed`. */
+  readonly isDurable: boolean
+  /** Those that the guest gets, and those that it had where the checkpoint was made. Paths are ours. */
+  readonly volumes: readonly VolumeDevice[]
+  /** QEMU's working directory; it belongs to the VM's user already. */
+  readonly folder: string
+}
+
+/** The files that QEMU inherits, and the command line and variables that name their descriptors. */
+export function inheritance(
+  { machine, folder, checkpoint, layers, volumes, bake, isDurable: isFlushed }: Inheritance,
+  disk: DiskChain,
+  state: InheritedFile,
+) {
+  const { memory, disk: bakeDisk } = bakeFiles(bake)
+  const own = checkpoint?.folder == null ? null : checkpointFiles(checkpoint.folder)
+  const files: InheritedFile[] = [state, memory, ...(own === null ? [] : [own.pages, own.runs])]
+  const env = {
+    GUEST_MEMORY_PATH: INHERITED_MEMORY,
+    GUEST_MEMORY_FD: String(FIRST_FILE_FD + 1),
+    ...(own === null ? {} : { GUEST_PAGES_FD: String(FIRST_FILE_FD + 2), GUEST_RUNS_FD: String(FIRST_FILE_FD + 3) }),
+  }
+  const nodes: DiskNode[] = [{ name: BAKE_NODE, path: relative(folder, bakeDisk), isReadOnly: true, backing: null }]
+  const descriptors: string[] = []
+  const inherit = (file: InheritedFile, what?: string): string => {
+    const fd = FIRST_FILE_FD + files.push(file) - 1
+    descriptors.push(...descriptorArguments(fd, what))
+    return descriptorPath(fd)
+  }
+  for (const id of disk.layers) {
+    nodes.push(layerNode(id, { path: inherit(layers.path(id), nodeOfLayer(id)), isReadOnly: true }, nodes))
+  }
+  const fileNode = fileNodeOfLayer(disk.active)
+  const active = { path: fileOfLayer(disk.active), isReadOnly: false, isFlushed, fileNode }
+  nodes.push(layerNode(disk.active, active, nodes))
+  const devices = volumes.map(({ path, ...device }) => {
+    if (path === null) return { ...device, path }
+    return { ...device, path: inherit(device.isReadOnly ? path : { writable: path }) }
+  })
+  const memoryFile = { path: INHERITED_MEMORY, isShared: false }
+  return { args: [...machineArguments(machine, memoryFile, nodes, devices), ...descriptors], files, env }
+}
+
+function layerNode(id: LayerId, file: Omit<DiskNode, 'name' | 'backing'>, below: readonly DiskNode[]): DiskNode {
+  return { name: nodeOfLayer(id), ...file, backing: below.at(-1)?.name ?? null }
+}

@@ -1,0 +1,133 @@
+import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
+import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
+import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { addActiveLayer } from '../disks/active-layer.ts'
+import type { DiskChain } from '../../store/disks/disk-chain.ts'
+import { newLayerId } from '../../store/disks/layer-id.ts'
+import { bakeFiles } from '../../store/bakes/bake-files.ts'
+import type { Confinement, TapGiver } from '../vm/confinement.ts'
+import { inheritance, type Inheritance } from './inheritance.ts'
+import { describeEnd, launch } from '../vm/launch.ts'
+import { bootArguments, IMAGE_SOCKET, restoreArguments } from '../vm/machine.ts'
+import { Vm } from '../vm/vm.ts'
+import { addVolumes } from '../vm/volume-devices.ts'
+
+const KILL_MS = 5000
+/** Milliseconds between the loss of a socket and the end of QEMU, where that is the reason. */
+const END_MS = 1000
+/** Milliseconds between questions whether a state has been loaded. */
+const LOAD_POLL_MS = 2
+
+export interface Restore extends Inheritance {
+  readonly qemu: string
+  /** native/guest-memory.c, compiled. */
+  readonly preload: string
+  /** The guest is booted from its disk, with nothing in memory; `null`: it is restored. */
+  readonly boot: BootFiles | null
+  readonly logPath: string
+  readonly confinement: Confinement
+  readonly tap: TapGiver | null
+  /** `null`: the guest is loaded and stands still. */
+  readonly greet: Greet | null
+  /** Hears of QEMU's process as soon as there is one. */
+  readonly onLaunch?: (process: ProcessIdentity) => void
+}
+
+/** What a guest boots, wherever its disk is. */
+export interface BootFiles {
+  readonly kernel: string
+  readonly initramfs: string
+}
+
+/** Their names in the VM's folder: the folders they are in may be closed to its user. */
+const KERNEL = 'vmlinuz'
+const INITRAMFS = 'initramfs.cpio.gz'
+
+/** Says to the guest what must be said before anything else is let through: its new identity, or that it may go on. */
+export type Greet = (vm: Vm, deadline: Deadline) => Promise<void>
+
+/**
+ * The hot path: from a folder to a guest that answers as itself.
+ * Whatever fails, no process is left.
+ */
+export async function restore(options: Restore, deadline: Deadline): Promise<Vm> {
+  const { folder, logPath, confinement, greet } = options
+  const bake = bakeFiles(options.bake)
+  const disk: DiskChain = { active: newLayerId(), layers: options.checkpoint?.layers ?? [] }
+  await addActiveLayer(folder, disk.active, bake.overlay, confinement.uid)
+  const { args, files, env } = inheritance(options, disk, await stateFile(options))
+  const launched = await launch({
+    qemu: options.qemu,
+    args: [...args, ...(await beginning(options)), ...(greet === null ? ['-S'] : [])],
+    folder,
+    logPath,
+    confinement,
+    tap: options.tap,
+    files,
+    preload: { path: options.preload, env: { ...env, ...imaging(options) } },
+  })
+  options.onLaunch?.(launched.process)
+  const vm = new Vm(folder, launched, disk)
+  try {
+    // The monitor answers when QEMU has made its sockets, so that nothing polls for them.
+    await vm.qmp.ready(deadline)
+    if (greet === null) await untilLoaded(vm, deadline)
+    else await greet(vm, deadline)
+    return vm
+  } catch (error) {
+    const cause = await endedWith(vm, logPath, error)
+    // A deadline of its own: the restore's may be what has passed.
+    await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
+    throw cause
+  }
+}
+
+/** One with much in its memory is copied while it runs on (`machine/capture/memory-image.ts`): those whose disk outlives them are the large ones. */
+export function imaging({ isDurable, qemu }: Pick<Restore, 'isDurable' | 'qemu'>): Record<string, string> {
+  return isDurable ? { GUEST_IMAGE_SOCKET: IMAGE_SOCKET, GUEST_IMAGE_OF: basename(qemu) } : {}
+}
+
+/** Of a guest: what is in its memory, or what it boots. */
+async function beginning({ boot, folder, machine }: Restore): Promise<string[]> {
+  if (boot === null) return restoreArguments()
+  await copyFile(boot.kernel, join(folder, KERNEL))
+  await copyFile(boot.initramfs, join(folder, INITRAMFS))
+  for (const name of [KERNEL, INITRAMFS]) await chmod(join(folder, name), 0o444)
+  return bootArguments(machine, KERNEL, INITRAMFS)
+}
+
+/** The device state to load: as it was saved, but for devices that it does not know. */
+async function stateFile({ checkpoint, volumes, bake, folder }: Restore): Promise<string> {
+  const { state, volumesState } = bakeFiles(bake)
+  const saved = checkpoint?.folder == null ? state : checkpointFiles(checkpoint.folder).state
+  if (!volumes.some(({ isNew }) => isNew)) return saved
+  const path = join(folder, 'state')
+  await writeFile(path, addVolumes(await readFile(saved), await readFile(volumesState), volumes), { flag: 'wx' })
+  return path
+}
+
+/** QEMU loads by itself and does not say when it has. */
+async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void> {
+  const died = ended.then(() => Promise.reject(new QmpConnectionError('QEMU ended')))
+  died.catch(() => undefined)
+  for (;;) {
+    const { status } = await Promise.race([died, qmp.execute('query-status', {}, deadline)])
+    if (status !== 'inmigrate') return
+    await wait(LOAD_POLL_MS)
+  }
+}
+
+/** A QEMU that dies takes its sockets with it; why it died is the better cause. */
+export async function endedWith(vm: Vm, logPath: string, error: unknown): Promise<unknown> {
+  if (![QmpConnectionError, GuestLinkLost, GuestNotAsked].some((kind) => error instanceof kind)) return error
+  const ended = Deadline.after(END_MS, 'end of QEMU').race(vm.ended)
+  return ended.then(
+    (end) => describeEnd(logPath, end),
+    () => error,
+  )
+}

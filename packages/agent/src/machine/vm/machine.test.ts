@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { fingerprint } from './machine-fingerprint.ts'
+import { BOOT_DISK, bootArguments, machineArguments, restoreArguments, type Machine } from './machine.ts'
+
+const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
+
+describe('the command line', () => {
+  it('differs between bake and restore only in how memory is mapped and where the guest starts', () => {
+    const bake = machineArguments(machine, { path: 'memory', isShared: true }, BOOT_DISK)
+    const restored = machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK)
+    expect(bake.length).toBe(restored.length)
+    expect(bake.filter((argument, index) => argument !== restored[index])).toEqual([
+      'memory-backend-file,id=ram,size=512M,mem-path=memory,share=on',
+    ])
+    expect(restoreArguments()).not.toContain('-kernel')
+  })
+
+  it('keeps a comma in a path from ending the option', () => {
+    const path = 'a,b/memory'
+    expect(machineArguments(machine, { path, isShared: false }, BOOT_DISK).join(' ')).toContain(
+      'mem-path=a,,b/memory,share=off',
+    )
+  })
+
+  it('flushes only the disk of which that is asked', () => {
+    const [layer] = BOOT_DISK
+    const memory = { path: 'memory', isShared: false }
+    const nodes = (isFlushed: boolean) =>
+      machineArguments(machine, memory, layer === undefined ? [] : [{ ...layer, isFlushed }]).filter((argument) =>
+        argument.startsWith('driver=qcow2'),
+      )
+    expect([nodes(false), nodes(true)]).toEqual([
+      [expect.stringContaining('cache.no-flush=on')],
+      [expect.not.stringContaining('no-flush')],
+    ])
+  })
+
+  it('tells a guest under TCG the speed of the counter, and one under KVM nothing', () => {
+    expect(bootArguments(machine, 'k', 'i').at(-1)).toContain('tsc_early_khz=2600000 tsc=reliable')
+    expect(bootArguments({ ...machine, accelerator: 'kvm' }, 'k', 'i').at(-1)).not.toContain('tsc')
+  })
+})
+
+describe('the fingerprint', () => {
+  const inputs = {
+    qemu: { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' },
+    machine,
+    imageVersion: 'a',
+    bootHash: 'b',
+  }
+
+  it('stays the same for the same inputs', async () => {
+    expect(await fingerprint({ ...inputs })).toBe(await fingerprint(inputs))
+  })
+
+  it.each([
+    ['QEMU', { qemu: { ...inputs.qemu, version: '8.0.0' } }],
+    ['the build of QEMU', { qemu: { ...inputs.qemu, build: '2' } }],
+    ['memory', { machine: { ...machine, memoryMib: 256 } }],
+    ['vCPUs', { machine: { ...machine, vcpus: 2 } }],
+    ['the accelerator', { machine: { ...machine, accelerator: 'kvm' as const } }],
+    ['the kind of its network', { machine: { ...machine, network: 'user' as const } }],
+    ['the counter', { machine: { ...machine, tscKhz: 1 } }],
+    ['the image', { imageVersion: 'c' }],
+    ['the kernel', { bootHash: 'c' }],
+  ])('changes with %s', async (_what, change) => {
+    expect(await fingerprint({ ...inputs, ...change })).not.toBe(await fingerprint(inputs))
+  })
+})

@@ -1,0 +1,55 @@
+import type { Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { SandboxRounds } from '../model/sandbox-rounds.ts'
+import { takeFiles } from './take-files.ts'
+
+const TICK_MS = 1000
+/** Ticks from one look to the next: soon while something was under way a moment ago, seldom otherwise. */
+const BUSY_TICKS = 2
+const IDLE_TICKS = 20
+/** Milliseconds after the last activity during which a guest may still finish something. */
+const BUSY_MS = 120_000
+/** Ticks until one is looked at again that has nothing to be kept, and one of which nothing could be taken. */
+const NONE_TICKS = 600
+const FAILED_TICKS = 10
+
+/** Takes what durable guests that run want to have kept. A look is no activity, and wakes nobody. */
+export class ArchiveWatch {
+  readonly #host: Host
+  readonly #rounds: SandboxRounds
+
+  constructor(host: Host) {
+    this.#host = host
+    this.#rounds = new SandboxRounds(host, { tickMs: TICK_MS, isWanted, look: (sandbox) => this.#take(sandbox) })
+  }
+
+  stop(): void {
+    this.#rounds.stop()
+  }
+
+  async #take(sandbox: Sandbox): Promise<number> {
+    const isBusy = sandbox.activity.idleMs < BUSY_MS
+    try {
+      const taken = await takeFiles(this.#host.archives, sandbox)
+      sandbox.archiveError = null
+      if (taken === null) return NONE_TICKS
+      return taken > 0 ? 1 : isBusy ? BUSY_TICKS : IDLE_TICKS
+    } catch (error) {
+      if (isWanted(sandbox)) this.#note(sandbox, error)
+      return FAILED_TICKS
+    }
+  }
+
+  /** Once for each reason: it may last for days. */
+  #note(sandbox: Sandbox, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error)
+    if (sandbox.archiveError === reason) return
+    sandbox.archiveError = reason
+    this.#host.log.warn({ err: error, sandbox_id: sandbox.id }, 'nothing taken into the archive')
+  }
+}
+
+function isWanted({ manifest, stopping, vm, leaving }: Sandbox): boolean {
+  const runs = manifest.durable && manifest.status === 'running' && vm !== null
+  return runs && stopping === undefined && !leaving.signal.aborted
+}

@@ -1,0 +1,59 @@
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { GuestFileError } from '@offshoot/guest-link/guest-file-error'
+import type { GuestFiles } from '@offshoot/guest-link/guest-files'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Sandbox } from '../model/sandbox.ts'
+import type { Archive } from '../../store/archives/archive.ts'
+import { GIVEN, namesIn, WANTED } from '../../store/archives/spool.ts'
+
+/** Milliseconds for one round; and between two. */
+const ROUND_MS = 60_000
+const PAUSE_MS = 30
+/** Files given before they are asked for: the guest reads one after the other. */
+const AHEAD = 3
+
+/**
+ * Gives a guest that recovers what it asks for, out of the archive of another, until `over` aborts. It asks by a file of that name;
+ * what is not there is answered with an empty file `NAME.none`.
+ * @throws GuestFileError, GuestLinkLost, DeadlineExceeded
+ */
+export async function feedArchive(sandbox: Sandbox, archive: Archive, over: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([over, sandbox.leaving.signal])
+  while (!signal.aborted) {
+    const deadline = Deadline.after(ROUND_MS, `recovery of ${sandbox.id}`, sandbox.leaving.signal)
+    const { vm } = sandbox
+    if (vm === null) return
+    await feedRound((await vm.link(deadline)).files, archive, deadline)
+    await wait(PAUSE_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+async function feedRound(files: GuestFiles, archive: Archive, deadline: Deadline): Promise<void> {
+  const wanted = await namesIn(files.list(WANTED, { deadline })).catch(noneYet)
+  if (wanted.length === 0) return
+  const given = new Set(await namesIn(files.list(GIVEN, { deadline })).catch(noneYet))
+  for (const name of wanted) if (!given.has(name)) await give(files, archive, name, deadline)
+  const last = wanted.at(-1) ?? ''
+  const { names } = archive
+  const next = names.slice(names.findIndex((name) => name > last)).filter((name) => isSegmentAfter(last, name))
+  for (const name of next.slice(0, AHEAD)) if (!given.has(name)) await give(files, archive, name, deadline)
+}
+
+/** Of the same timeline. */
+function isSegmentAfter(last: string, name: string): boolean {
+  return name.length === last.length && name > last && name.slice(0, 8) === last.slice(0, 8)
+}
+
+async function give(files: GuestFiles, archive: Archive, name: string, deadline: Deadline): Promise<void> {
+  const content = await archive.read(name)
+  const path = content === null ? `${GIVEN}/${name}.none` : `${GIVEN}/${name}`
+  // Readable by the server's own user, which also takes it away.
+  await files.write(path, Readable.from([content ?? Buffer.alloc(0)]), { mode: 0o644, deadline })
+}
+
+/** Before it begins, and after its end. */
+function noneYet(error: unknown): readonly string[] {
+  if (error instanceof GuestFileError && error.code === 'ENOENT') return []
+  throw error
+}

@@ -1,0 +1,251 @@
+/**
+ * The builds of one agent: `builds/ID`.
+ *
+ *     (upload) ──begin──► queued ──► running ──► baking ──► done
+ *                           └──────────┴───────────┴─────► failed
+ *
+ * Invariants: every change of status is on disk before anything of the next is done; a folder without a record is an upload
+ * that nobody has begun to build, and goes with the agent that took it. What an agent that died was at is begun once more by
+ * the next, from the upload; interrupted twice it has failed. A template is kept before its build is `done`.
+ */
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ApiError } from '@offshoot/contract/errors'
+import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
+import type { Host } from '../model/host.ts'
+import { isDiskFull } from '../model/refusal.ts'
+import { Turns } from '@offshoot/kit/semaphore'
+import { deleteTemplate } from '../templates/delete-template.ts'
+import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
+import type { BakeImages } from '../../store/bakes/images.ts'
+import { Build } from './build.ts'
+import { BuildFailure, failureSentence } from '../../store/builds/build-failure.ts'
+import { buildFiles } from '../../store/builds/build-files.ts'
+import { BuildLog } from '../../store/builds/build-log.ts'
+import { isEnded, readBuildRecord, writeBuildRecord, type BuildRecord } from '../../store/builds/build-record.ts'
+import { runBuild } from './run-build.ts'
+
+/** Builds that run at the same time on one agent: one unpacks while another boots. */
+const AT_ONCE = 2
+const MAX_WAITING = 256
+/** Builds of one workspace that have not ended. */
+const MAX_PER_WORKSPACE = 8
+/** Ended builds that are remembered, with their logs. */
+const MAX_ENDED = 256
+/** Of one that has ended. */
+const KEPT_FILES: ReadonlySet<string> = new Set(['build.json', 'log.jsonl'])
+/** A build that is begun so often and never comes to an end has something in it that kills agents. */
+const MAX_ATTEMPTS = 2
+
+export interface BuildsOptions {
+  readonly host: Host
+  readonly images: Pick<BakeImages, 'kernel' | 'initramfs' | 'bootHash'>
+  /** `null` while this agent has no template that could be restored to unpack. */
+  readonly worker: () => BakedTemplate | null
+  readonly stopping: AbortSignal
+}
+
+export class Builds {
+  readonly #options: BuildsOptions
+  readonly #builds = new Map<BuildId, Build>()
+  /** Uploads that are being taken, or wait to be begun. */
+  readonly #uploads = new Set<BuildId>()
+  readonly #turns = new Turns(AT_ONCE, MAX_WAITING)
+
+  constructor(options: BuildsOptions) {
+    this.#options = options
+  }
+
+  get all(): Build[] {
+    return [...this.#builds.values()]
+  }
+
+  /** `null` also for another workspace's. */
+  find(id: BuildId | null, workspaceId: WorkspaceId | null): Build | null {
+    const build = id === null ? undefined : this.#builds.get(id)
+    if (build === undefined || (workspaceId !== null && build.record.workspace_id !== workspaceId)) return null
+    return build
+  }
+
+  folder(id: BuildId): string {
+    return join(this.#options.host.dir.builds, id)
+  }
+
+  /** At the start of an agent, before anything is asked of it: goes on with what its predecessor was at. */
+  async recover(): Promise<void> {
+    const { host } = this.#options
+    for (const name of await readdir(host.dir.builds)) {
+      const id = parseBuildId(name)
+      const record = id === null ? null : await readBuildRecord(join(host.dir.builds, name))
+      if (record === null) await rm(join(host.dir.builds, name), { recursive: true, force: true })
+      else await this.#take(record)
+    }
+    await this.#forgetOld()
+  }
+
+  /** A folder for an upload. @throws ApiError 409 id taken */
+  async openUpload(id: BuildId): Promise<string> {
+    if (this.#builds.has(id) || this.#uploads.has(id)) {
+      throw new ApiError('conflict', { detail: 'a build with this id is already here' })
+    }
+    this.#uploads.add(id)
+    await mkdir(this.folder(id), { mode: 0o711 })
+    return this.folder(id)
+  }
+
+  /** An upload that came to nothing. */
+  async dropUpload(id: BuildId): Promise<void> {
+    if (!this.#uploads.has(id)) return
+    await rm(this.folder(id), { recursive: true, force: true })
+    this.#uploads.delete(id)
+  }
+
+  /** @throws ApiError 429 */
+  refuseMore(workspaceId: string): void {
+    const active = this.all.filter(({ record }) => record.workspace_id === workspaceId && !isEnded(record)).length
+    if (active >= MAX_PER_WORKSPACE) throw new ApiError('tooManyBuilds', { max: MAX_PER_WORKSPACE, active })
+  }
+
+  /** Puts a build in the queue, on disk when it returns. @throws ApiError 404 nothing was uploaded, 429 */
+  async begin(record: BuildRecord): Promise<Build> {
+    if (!this.#uploads.has(record.id)) throw new ApiError('notFound', { detail: 'nothing was uploaded for this build' })
+    this.refuseMore(record.workspace_id)
+    const build = await this.#add(record)
+    this.#uploads.delete(record.id)
+    try {
+      await writeBuildRecord(this.folder(record.id), record)
+    } catch (error) {
+      this.#builds.delete(record.id)
+      await rm(this.folder(record.id), { recursive: true, force: true })
+      throw isDiskFull(error) ? new ApiError('templateStorage', {}, { cause: error }) : error
+    }
+    this.#enqueue(build)
+    return build
+  }
+
+  /** One that has ended stays as it is. Returns when nothing of it runs any more. */
+  async cancel(build: Build): Promise<void> {
+    build.cancelled.abort(new BuildFailure('cancelled'))
+    await build.running
+  }
+
+  /** Forgets a build that has ended. */
+  async #forget({ record: { id } }: Build): Promise<void> {
+    this.#builds.delete(id)
+    await rm(this.folder(id), { recursive: true, force: true })
+  }
+
+  async #add(record: BuildRecord): Promise<Build> {
+    const log = await BuildLog.open(buildFiles(this.folder(record.id)).log, this.#options.host.log, isEnded(record))
+    const build = new Build(record, log)
+    log.stage = record.stage
+    log.percent = record.percent
+    this.#builds.set(record.id, build)
+    return build
+  }
+
+  async #take(record: BuildRecord): Promise<void> {
+    const build = await this.#add(record)
+    if (isEnded(record)) return
+    if (this.#options.host.templates.find(record.id, null) !== null) {
+      await this.#finish(build)
+    } else if (record.attempts >= MAX_ATTEMPTS) {
+      await this.#fail(build, new BuildFailure('the service was interrupted twice'))
+    } else {
+      if (record.attempts > 0) build.log.say('the service was interrupted: the build begins again', 'waiting', 0)
+      this.#enqueue(build)
+    }
+  }
+
+  #enqueue(build: Build): void {
+    const { signal } = build.cancelled
+    const { host, stopping } = this.#options
+    build.running = this.#turns
+      .run(() => this.#run(build), signal)
+      .catch((error: unknown) => this.#fail(build, error))
+      .catch((error: unknown) => {
+        if (!stopping.aborted) host.log.error({ err: error, build_id: build.record.id }, 'build lost')
+      })
+  }
+
+  async #run(build: Build): Promise<void> {
+    const { host, images, worker, stopping } = this.#options
+    // What an agent that ends was at is the next one's to begin again; its machines are ended by that one's start.
+    stopping.throwIfAborted()
+    // What is made of a sandbox's memory is whole when it is begun.
+    if (host.templates.find(build.record.id, null) !== null) return this.#finish(build)
+    const attempts = build.record.attempts + 1
+    await this.#change(build, { status: 'running', attempts, started_at: new Date().toISOString() })
+    const onBaking = () => this.#change(build, { status: 'baking' })
+    const place = { host, images, worker: worker(), folder: this.folder(build.record.id), log: build.log, onBaking }
+    const { id, workspace_id } = build.record
+    await host.templates.whileBuilding(id, async () => {
+      const { image, baked, digest, disk } = await runBuild(place, build.record, build.cancelled.signal)
+      build.cancelled.signal.throwIfAborted()
+      const record = { id, workspace_id, image, digest, created_at: new Date().toISOString(), memory: null }
+      await host.templates.keep(record, disk)
+      host.templates.setBaked(record, baked)
+    })
+    await this.#finish(build)
+  }
+
+  async #finish(build: Build): Promise<void> {
+    build.log.say(`template ${build.record.name} is done`, 'done', 100)
+    await this.#end(build, { status: 'done', stage: 'done', percent: 100, error: null })
+  }
+
+  async #fail(build: Build, error: unknown): Promise<void> {
+    const { host, stopping } = this.#options
+    if (stopping.aborted && !build.cancelled.signal.aborted) return
+    const cause = build.cancelled.signal.aborted ? build.cancelled.signal.reason : explainHost(error)
+    const { stage, percent } = build.log
+    const sentence = failureSentence(stage, cause)
+    if (!(cause instanceof BuildFailure)) host.log.error({ err: cause, build_id: build.record.id }, 'build failed')
+    build.log.say(sentence)
+    await deleteTemplate(host, build.record.id)
+    await this.#end(build, { status: 'failed', stage, percent, error: sentence })
+  }
+
+  /** What is large goes; the record and the log stay. */
+  async #end(build: Build, last: Pick<BuildRecord, 'status' | 'stage' | 'percent' | 'error'>): Promise<void> {
+    await build.log.settle()
+    const change = { ...last, ended_at: new Date().toISOString() }
+    try {
+      await this.#change(build, change).catch(async (error: unknown) => {
+        if (!isDiskFull(error)) throw error
+        // What it leaves makes room for what is to be said of it.
+        await this.#removeFiles(build)
+        await this.#change(build, change)
+      })
+    } finally {
+      // Also where that cannot be written: those who follow it are told.
+      build.log.end()
+    }
+    await this.#removeFiles(build)
+    await this.#forgetOld()
+  }
+
+  async #removeFiles({ record: { id } }: Build): Promise<void> {
+    for (const name of await readdir(this.folder(id))) {
+      if (!KEPT_FILES.has(name)) await rm(join(this.folder(id), name), { recursive: true, force: true })
+    }
+  }
+
+  async #change(build: Build, change: Partial<BuildRecord>): Promise<void> {
+    const { stage, percent } = build.log
+    build.record = { ...build.record, stage, percent, ...change }
+    await writeBuildRecord(this.folder(build.record.id), build.record)
+  }
+
+  async #forgetOld(): Promise<void> {
+    const ended = this.all
+      .filter(({ record }) => isEnded(record))
+      .toSorted((a, b) => (a.record.created_at < b.record.created_at ? -1 : 1))
+    for (const build of ended.slice(0, Math.max(0, ended.length - MAX_ENDED))) await this.#forget(build)
+  }
+}
+
+function explainHost(error: unknown): unknown {
+  if (error instanceof ApiError) return new BuildFailure(error.message, { cause: error })
+  return isDiskFull(error) ? new BuildFailure('the host has no room left for it', { cause: error }) : error
+}

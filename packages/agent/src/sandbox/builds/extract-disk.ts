@@ -1,0 +1,125 @@
+import { chmod, chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { judgeLayer } from '../../machine/disks/validate-layer.ts'
+import { createLayer } from '../../machine/disks/qcow2.ts'
+import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
+import { BakingSlot } from '../start/baking-slot.ts'
+import { QEMU_LOG } from '../start/boot-vm.ts'
+import type { Host } from '../model/host.ts'
+import { LOWER, ROOTFS } from '../../store/bakes/bake-files.ts'
+import type { BakePlace } from '../../machine/bakes/bakes.ts'
+import { describeEnd, launch } from '../../machine/vm/launch.ts'
+import { copierArguments, FIRST_FILE_FD } from '../../machine/vm/machine.ts'
+import { Vm } from '../../machine/vm/vm.ts'
+
+/** MiB for a QEMU that has no guest. */
+const MEMORY_MIB = 128
+const KILL_MS = 10_000
+const JOB = 'extract'
+const POLL_MS = 100
+/** Bytes a second: others use the same disk. */
+const SPEED = 512 * 1024 * 1024
+
+export interface ExtractDisk {
+  /** The build's; the QEMU gets a folder in it. */
+  readonly folder: string
+  /** `rootfs.ext4` and the layers over it, whose names are in their order. */
+  readonly source: string
+  /** Becomes one layer with what all of them hold. */
+  readonly lower: string
+  /** Hears a share from 0 to 1 now and then. */
+  readonly onProgress: (share: number) => void
+}
+
+/**
+ * Puts the layers of a disk into one. By a QEMU without a guest, under the user and the limits of a VM: what layers hold is
+ * their guest's doing, and QEMU's own reading of it is the one that has always been trusted with it.
+ */
+export async function extractDisk(host: Host, options: ExtractDisk, deadline: Deadline): Promise<void> {
+  const { folder, source, lower } = options
+  const release = await host.gates.admission.admit(MEMORY_MIB)
+  const slot = new BakingSlot(host, MEMORY_MIB)
+  const vmFolder = join(folder, VM_FOLDER)
+  const made = join(vmFolder, LOWER)
+  const below = { path: ROOTFS, format: 'raw' } as const
+  try {
+    const place = await slot.open()
+    const { uid } = place.confinement
+    await rm(vmFolder, { recursive: true, force: true })
+    await mkdir(vmFolder, { mode: 0o700 })
+    await createLayer(made, { ...below, bytes: (await stat(join(source, ROOTFS))).size }, deadline)
+    if (uid !== null) for (const path of [vmFolder, made]) await chown(path, uid, uid)
+    await copy(host.qemu.path, options, vmFolder, place, deadline)
+    await judgeLayer(made, below)
+    if (uid !== null) await chown(made, 0, 0)
+    await chmod(made, 0o444)
+    await rename(made, lower)
+  } finally {
+    await rm(vmFolder, { recursive: true, force: true })
+    await slot.release()
+    release()
+  }
+}
+
+async function copy(
+  qemu: string,
+  { folder, source, onProgress }: ExtractDisk,
+  vmFolder: string,
+  { confinement, limit }: BakePlace,
+  deadline: Deadline,
+): Promise<void> {
+  const layers = (await readdir(source)).filter((name) => name !== ROOTFS).toSorted()
+  const files = [ROOTFS, ...layers].map((name) => join(source, name))
+  const logPath = join(folder, QEMU_LOG)
+  const launched = await launch({
+    qemu,
+    args: copierArguments(
+      files.map((_path, index) => FIRST_FILE_FD + index),
+      LOWER,
+    ),
+    folder: vmFolder,
+    logPath,
+    confinement,
+    tap: null,
+    files,
+    preload: null,
+  })
+  const vm = new Vm(vmFolder, launched, null)
+  try {
+    const died = vm.ended.then(async (end) => {
+      throw await describeEnd(logPath, end)
+    })
+    died.catch(() => undefined)
+    await vm.qmp.ready(deadline)
+    await limit?.(vm.process.pid)
+    await Promise.race([died, stream(vm, onProgress, deadline)])
+    await vm.qmp.execute('quit', {}, deadline)
+    await deadline.race(vm.ended)
+  } finally {
+    await vm.kill(Deadline.after(KILL_MS, 'end of a QEMU that copied a disk'))
+  }
+}
+
+async function stream({ qmp }: Vm, onProgress: (share: number) => void, deadline: Deadline): Promise<void> {
+  const over = Promise.withResolvers<void>()
+  over.promise.catch(() => undefined)
+  const stopListening = qmp.onEvent(({ name, data }) => {
+    if (data['device'] !== JOB) return
+    if (name === 'BLOCK_JOB_COMPLETED' && data['error'] === undefined) over.resolve()
+    else if (typeof data['error'] === 'string') over.reject(new Error(`QEMU could not copy a disk: ${data['error']}`))
+  })
+  try {
+    const names = { device: 'made', 'base-node': 'rootfs', 'backing-file': ROOTFS }
+    await qmp.execute('block-stream', { 'job-id': JOB, ...names, speed: SPEED }, deadline)
+    const ended = over.promise.then(() => true)
+    ended.catch(() => undefined)
+    while (!(await deadline.race(Promise.race([ended, wait(POLL_MS, false)])))) {
+      const [job] = await qmp.execute('query-block-jobs', {}, deadline)
+      if (job !== undefined && job.len > 0) onProgress(job.offset / job.len)
+    }
+  } finally {
+    stopListening()
+  }
+}

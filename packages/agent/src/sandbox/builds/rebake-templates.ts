@@ -1,0 +1,39 @@
+import { bakeImage } from './run-build.ts'
+import { BuildLog } from '../../store/builds/build-log.ts'
+import type { Host } from '../model/host.ts'
+import { Bakes } from '../../machine/bakes/bakes.ts'
+import type { Images } from '../../store/bakes/images.ts'
+
+/** At the start of an agent: learns which built templates can be restored. @returns where their bakes lie, or are to lie */
+export async function findBakes(host: Host, images: Images): Promise<string[]> {
+  const bakes = new Bakes({
+    folder: host.dir.bakes,
+    images,
+    qemu: host.qemu,
+    slot: () => Promise.reject(new Error('nothing is baked here')),
+    machineOf: host.machines.of,
+  })
+  const places: string[] = []
+  for (const record of host.templates.all.filter(({ memory }) => memory === null)) {
+    const { baked, fingerprint } = await bakes.find(record.image)
+    if (baked !== null) host.templates.setBaked(record, baked)
+    places.push(`${record.id}/${fingerprint}`)
+  }
+  return places
+}
+
+/** Bakes those anew whose bake is stale, one after the other; until then no sandbox is made from them. */
+export async function rebakeStale(host: Host, images: Images, stopping: AbortSignal): Promise<void> {
+  const stale = host.templates.all.filter((each) => each.memory === null && host.templates.bakedOf(each) === null)
+  for (const record of stale) {
+    if (stopping.aborted) return
+    const log = BuildLog.unkept(host.log)
+    const place = { host, images, log }
+    await bakeImage(place, record.image, await host.templates.disk(record.id), stopping).then(
+      (baked) => host.templates.setBaked(record, baked),
+      (error: unknown) => {
+        if (!stopping.aborted) host.log.error({ err: error, template: record.id }, 'template cannot be baked anew')
+      },
+    )
+  }
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import { basename, dirname, join } from 'node:path'
+import type { TemplateOfSandboxBody } from '@offshoot/contract/agent-build'
+import { type BuildId, parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
+import type { TemplateImage } from '@offshoot/contract/template-image'
+import type { Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { takeSnapshot } from '../snapshots/take-snapshot.ts'
+import { runningVm } from '../model/guest-access.ts'
+import { deleteTemplate } from '../templates/delete-template.ts'
+import { bakeFiles } from '../../store/bakes/bake-files.ts'
+import { readBakeManifest } from '../../store/bakes/bake-manifest.ts'
+import type { Build } from './build.ts'
+import { buildFiles } from '../../store/builds/build-files.ts'
+import { newBuildRecord } from '../../store/builds/build-record.ts'
+import type { Builds } from './builds.ts'
+import { takeDisk } from './source-disk.ts'
+
+/**
+ * A build whose source is a sandbox. What is wanted of it has been taken when this returns, so the sandbox may go on or go:
+ * of its disk second names, to be booted by the build; or a snapshot, which is the template at once, and its build has nothing
+ * left to do. Killed anywhere before that, what was taken is nobody's and goes at the next start.
+ * @throws ApiError 402, 404, 409 paused or id taken, 429, 507: then nothing is left
+ */
+export async function beginFromSandbox(
+  host: Host,
+  builds: Builds,
+  sandbox: Sandbox,
+  id: BuildId,
+  body: TemplateOfSandboxBody,
+): Promise<Build> {
+  host.credit.refuseIfSpent(sandbox.workspaceId)
+  builds.refuseMore(sandbox.workspaceId)
+  await runningVm(sandbox)
+  const folder = await builds.openUpload(id)
+  try {
+    const image = await imageOf(host, sandbox, id, body)
+    const source = body.memory
+      ? await takeMemory(host, sandbox, id, image)
+      : await takeFiles(host, sandbox, buildFiles(folder).source)
+    const { cpu, memory_mb, disk_mb: size_mb } = image
+    const whole = { ...image, version: source.sha256 }
+    const fields = { name: body.name, size_mb, cpu, memory_mb, image: whole }
+    return await builds.begin(newBuildRecord(id, sandbox.workspaceId, fields, source))
+  } catch (error) {
+    await builds.dropUpload(id)
+    if (body.memory) await deleteTemplate(host, id)
+    throw error
+  }
+}
+
+interface Source {
+  readonly bytes: number
+  /** Names what was taken, and nothing else ever. */
+  readonly sha256: string
+}
+
+async function takeFiles(host: Host, sandbox: Sandbox, folder: string): Promise<Source> {
+  const { layers, bytes } = await takeDisk(host, sandbox, folder)
+  return { bytes, sha256: nameOf(sandbox.manifest.bake, layers) }
+}
+
+async function takeMemory(host: Host, sandbox: Sandbox, id: BuildId, image: TemplateImage): Promise<Source> {
+  const snapshotId = parseSnapshotId(id) as SnapshotId
+  const { bake, size_bytes: bytes, layers, created_at } = await takeSnapshot(host, sandbox, snapshotId, 'template')
+  const source = { bytes, sha256: nameOf(bake, layers, id) }
+  const digest = `sha256:${source.sha256}`
+  const memory = { bytes, fingerprint: basename(bake) }
+  await host.templates.keep({ id, workspace_id: sandbox.workspaceId, image, digest, created_at, memory }, null)
+  return source
+}
+
+/** A bake and the layers over it are each named for their content, which never changes. */
+function nameOf(...parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}
+
+/** As the sandbox's own template has it, but for what the caller says. */
+async function imageOf(
+  host: Host,
+  { manifest }: Sandbox,
+  id: BuildId,
+  { name, start_cmd: start, ready_cmd: ready }: TemplateOfSandboxBody,
+): Promise<TemplateImage> {
+  const bake = await readBakeManifest(bakeFiles(join(host.dir.bakes, manifest.bake)).manifest)
+  if (bake === null) throw new Error(`bake ${dirname(manifest.bake)} of a sandbox has no manifest`)
+  const { start_argv, ...from } = bake.image
+  const { user, cwd } = manifest.run_as
+  return {
+    ...from,
+    name: id,
+    title: name,
+    description: '',
+    start_cmd: start === undefined ? from.start_cmd : orNull(start),
+    // A global template's proves that the image is whole, which is not what its owner has left of it.
+    ready_cmd: ready === undefined ? inherited(from) : orNull(ready),
+    ...(start === undefined && start_argv !== undefined && { start_argv }),
+    ...(user !== undefined && { user }),
+    ...(cwd !== undefined && { cwd }),
+  }
+}
+
+function inherited({ title, ready_cmd }: TemplateImage): string | null {
+  return title === undefined ? null : ready_cmd
+}
+
+function orNull(command: string): string | null {
+  return command === '' ? null : command
+}

@@ -1,0 +1,109 @@
+import { chown, mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BuildId, SandboxId } from '@offshoot/contract/ids'
+import type { GuestLink } from '@offshoot/guest-link/link'
+import { Deadline } from '@offshoot/kit/deadline'
+import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
+import { MAX_PROCESSES, QEMU_LOG } from '../start/boot-vm.ts'
+import type { Host } from '../model/host.ts'
+import { networkIdentity, tapOf } from '../start/slot-network.ts'
+import { uidOfSlot } from '../../machine/slots/slots.ts'
+import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
+import { guestIdentity } from '../../machine/guest/guest-identity.ts'
+import { restore } from '../../machine/restore/restore.ts'
+import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
+import type { Vm } from '../../machine/vm/vm.ts'
+
+/** Milliseconds to restore the machine, and to end it. */
+const RESTORE_MS = 30_000
+const KILL_MS = 10_000
+/** The disk that is filled and the archive, in the places of volumes. */
+const DISK_PLACE = 0
+const ARCHIVE_PLACE = 1
+export const DISK_DEVICE = '/dev/vdb'
+export const ARCHIVE_DEVICE = '/dev/vdc'
+
+export interface UnpackVm {
+  readonly id: BuildId
+  /** The build's; the machine gets a folder in it. */
+  readonly folder: string
+  /** The template that the machine is restored from; what it does there is our own program's. */
+  readonly worker: BakedTemplate
+  /** Paths of ours, of whole sectors. */
+  readonly disk: string
+  readonly archive: string
+}
+
+/**
+ * Restores a machine of its own that has an archive and an empty disk and nothing else, lets `work` ask its guest, and ends it.
+ * Without a network, under the user and the limits of a VM: what is wrong with the archive happens in there.
+ * @throws ApiError 507, and whatever `work` does
+ */
+export async function withUnpackVm<T>(
+  host: Host,
+  options: UnpackVm,
+  deadline: Deadline,
+  work: (link: GuestLink) => Promise<T>,
+): Promise<T> {
+  const { image } = options.worker
+  const release = await host.gates.admission.admit(image.memory_mb)
+  const slot = host.slots.take()
+  if (slot === null) {
+    release()
+    throw new Error('this agent has no free slot')
+  }
+  const folder = join(options.folder, VM_FOLDER)
+  let vm: Vm | undefined
+  try {
+    await rm(folder, { recursive: true, force: true })
+    vm = await start(host, options, { slot, folder }, deadline)
+    return await work(await vm.link(deadline))
+  } finally {
+    await vm?.kill(Deadline.after(KILL_MS, 'end of a machine that unpacked'))
+    await rm(folder, { recursive: true, force: true })
+    await host.cgroups?.remove(slot)
+    host.slots.release(slot)
+    release()
+  }
+}
+
+async function start(
+  host: Host,
+  { id, folder: buildFolder, worker, disk, archive }: UnpackVm,
+  { slot, folder }: { readonly slot: number; readonly folder: string },
+  deadline: Deadline,
+): Promise<Vm> {
+  const uid = uidOfSlot(slot)
+  await mkdir(folder, { mode: 0o700 })
+  if (uid !== null) await chown(folder, uid, uid)
+  await host.cgroups?.create(slot, { memoryMib: vmLimitMib(worker.image.memory_mb), processes: MAX_PROCESSES })
+  await host.network?.open(slot, 'none')
+  const vm = await restore(
+    {
+      qemu: host.qemu.path,
+      preload: host.dir.preload,
+      machine: worker.machine,
+      bake: worker.folder,
+      boot: null,
+      isDurable: false,
+      checkpoint: null,
+      layers: host.layers,
+      volumes: [
+        { place: DISK_PLACE, isReadOnly: false, path: disk, isNew: true },
+        { place: ARCHIVE_PLACE, isReadOnly: true, path: archive, isNew: true },
+      ],
+      folder,
+      logPath: join(buildFolder, QEMU_LOG),
+      confinement: { uid },
+      tap: tapOf(host, slot),
+      greet: async (restored, greeting) => {
+        const link = await restored.link(greeting)
+        const identity = guestIdentity(id as string as SandboxId, {}, networkIdentity(host, slot))
+        await link.refresh({ ...identity, volumes: (1 << DISK_PLACE) | (1 << ARCHIVE_PLACE) }, greeting).settled
+      },
+    },
+    deadline.within(RESTORE_MS, 'restore of a machine that unpacks'),
+  )
+  await host.cgroups?.attach(slot, vm.process.pid)
+  return vm
+}

@@ -1,0 +1,23 @@
+import type { LayerId } from '../../store/disks/layer-id.ts'
+import type { Host } from '../model/host.ts'
+
+/**
+ * Removes every frozen layer of a disk that no VM, no sandbox and no snapshot needs any more. Only once all of them are
+ * known: not before the recovery is over.
+ */
+export async function sweepLayers(host: Host): Promise<void> {
+  await host.layers.removeAllBut(() => neededLayers(host))
+}
+
+/** After something was removed; what cannot be swept now is swept by the reconciliation. */
+export function sweepLayersSoon(host: Host): void {
+  sweepLayers(host).catch((error: unknown) => host.log.warn({ err: error }, 'layers not swept'))
+}
+
+function* neededLayers({ sandboxes, snapshots }: Host): Generator<LayerId> {
+  yield* snapshots.layers()
+  for (const { manifest, vm } of sandboxes.values()) {
+    yield* manifest.layers
+    if (vm?.disk) yield* vm.disk.layers
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * What the agent does beside for the background commands of a sandbox: their output goes into its log, and what has a
+ * time limit is killed when it is over.
+ *
+ *     (started, or taken up) ──► watched ──► ended or deleted
+ *                                   └──link lost──► nobody's, until it is taken up
+ *
+ * Invariants: each command is watched once; all that is needed to take one up is in the guest and in the log, so that an
+ * agent that starts anew repeats nothing and misses nothing of what the guest still has.
+ */
+import { ApiError } from '@offshoot/contract/errors'
+import type { GuestAttachment } from '@offshoot/guest-link/guest-attachment'
+import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
+import type { KeptCommand } from '@offshoot/guest-link/kept-command'
+import type { LogChunk } from '@offshoot/guest-link/log-output'
+import type { Logger } from 'pino'
+import { NOTHING_LOGGED, type LoggedOutput } from '../../store/logs/command-log.ts'
+import { parseLabel } from './background-label.ts'
+import { guestDeadline, withAwakeGuest } from '../model/guest-access.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+
+/** What the ids of background commands begin with in the guest; terminals have another (`terminal.ts`). */
+export const BACKGROUND_PREFIX = 'exec:'
+/** Milliseconds until the next try, where a guest cannot be reached: its sandbox is paused, say. */
+const RETRY_MS = 1000
+
+/** A command that has just been started. @throws ApiError when the guest does not answer; it runs nevertheless */
+export async function watchStarted(
+  sandbox: Sandbox,
+  execId: string,
+  timeoutAt: Date | null,
+  stdin: string | undefined,
+): Promise<void> {
+  if (timeoutAt !== null) limit(sandbox, execId, timeoutAt)
+  const attachment = await attach(sandbox, execId, 0)
+  void record(sandbox, execId, attachment, NOTHING_LOGGED)
+  if (stdin !== undefined) attachment.stdin.on('error', () => undefined).end(stdin)
+}
+
+/**
+ * Takes up what nobody watches: for a guest whose agent is new, and one that comes back or is the copy of another.
+ * @throws ApiError when the guest does not answer
+ */
+export async function takeUpBackground(sandbox: Sandbox): Promise<void> {
+  const kept = await withAwakeGuest(sandbox, (link) => link.kept(guestDeadline('list of background commands')))
+  const unwatched = kept.filter(
+    ({ id }) => id.startsWith(BACKGROUND_PREFIX) && !sandbox.background.watched.has(execIdOf(id)),
+  )
+  if (unwatched.length === 0) return
+  for (const { id } of unwatched) sandbox.background.watched.add(execIdOf(id))
+  const logged = sandbox.log.keptOutput()
+  await Promise.all(unwatched.map((command) => takeUp(sandbox, command, logged)))
+}
+
+/** One guest after the other, beside what else an agent does at its start. */
+export async function takeUpAllBackground(sandboxes: readonly Sandbox[], log: Logger): Promise<void> {
+  for (const sandbox of sandboxes) {
+    if (sandbox.manifest.status !== 'running') continue
+    await takeUpBackground(sandbox).catch((error: unknown) => {
+      log.warn({ err: error, sandbox_id: sandbox.id }, 'background commands not taken up')
+    })
+  }
+}
+
+async function takeUp(
+  sandbox: Sandbox,
+  { id, label, exit, nextOffset }: KeptCommand,
+  loggedOutput: Promise<ReadonlyMap<string, LoggedOutput>>,
+): Promise<void> {
+  const execId = execIdOf(id)
+  const { watched } = sandbox.background
+  try {
+    const logged = (await loggedOutput).get(execId) ?? NOTHING_LOGGED
+    const isLogged = Math.max(logged.stdout, logged.stderr) >= nextOffset
+    if (exit !== null && isLogged) {
+      watched.delete(execId)
+      return
+    }
+    const { timeoutAt } = parseLabel(label)
+    if (exit === null && timeoutAt !== null) limit(sandbox, execId, timeoutAt)
+    const attachment = await attach(sandbox, execId, Math.min(logged.stdout, logged.stderr))
+    void record(sandbox, execId, attachment, logged)
+  } catch (error) {
+    watched.delete(execId)
+    // Deleted meanwhile.
+    if (!(error instanceof ApiError && error.status === 404)) throw error
+  }
+}
+
+function execIdOf(id: string): string {
+  return id.slice(BACKGROUND_PREFIX.length)
+}
+
+function attach(sandbox: Sandbox, execId: string, fromOffset: number): Promise<GuestAttachment> {
+  return withAwakeGuest(sandbox, (link) =>
+    link.attach(BACKGROUND_PREFIX + execId, { fromOffset }, guestDeadline('look at a background command')),
+  )
+}
+
+/** @param logged what the log has already: the streams share one count, and one may be behind the other */
+async function record(
+  sandbox: Sandbox,
+  execId: string,
+  { output, exited }: GuestAttachment,
+  logged: LoggedOutput,
+): Promise<void> {
+  const log = sandbox.log.command(execId)
+  output.on('data', ({ stream, offset, bytes }: LogChunk) => {
+    const fresh = bytes.subarray(Math.max(0, logged[stream] - offset))
+    if (fresh.length > 0) log.write(stream, fresh, offset + bytes.length)
+  })
+  const read = new Promise((resolve) => output.once('close', resolve))
+  const end = await exited.catch((error: unknown) => error)
+  await read
+  const { watched, limits } = sandbox.background
+  clearTimeout(limits.get(execId))
+  limits.delete(execId)
+  watched.delete(execId)
+  if (!(end instanceof GuestLinkLost)) return log.end()
+  // The rest of a line is read again by who takes it up. When it is not the guest that is gone, that is we.
+  if (watched.size === 0) setTimeout(() => void takeUpBackground(sandbox).catch(() => undefined), RETRY_MS).unref()
+}
+
+function limit(sandbox: Sandbox, execId: string, timeoutAt: Date): void {
+  const leftMs = Math.max(0, timeoutAt.getTime() - Date.now())
+  const timer = setTimeout(() => void endOverdue(sandbox, execId), leftMs).unref()
+  sandbox.background.limits.set(execId, timer)
+}
+
+/** A sandbox that stands still is not woken for this. */
+async function endOverdue(sandbox: Sandbox, execId: string): Promise<void> {
+  const { status } = sandbox.manifest
+  if (status === 'failed' || status === 'deleting') return
+  try {
+    if (status === 'running') {
+      const deadline = guestDeadline('end of a background command')
+      await withAwakeGuest(sandbox, (link) => link.signalKept(BACKGROUND_PREFIX + execId, 'SIGKILL', deadline))
+      return
+    }
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return
+  }
+  limit(sandbox, execId, new Date(Date.now() + RETRY_MS))
+}

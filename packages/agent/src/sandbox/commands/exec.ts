@@ -1,0 +1,57 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { MAX_OUTPUT_BYTES, type ExecBody, type ExecResult } from '@offshoot/contract/exec'
+import type { GuestLink } from '@offshoot/guest-link/link'
+import { runCommand, type CommandEnd } from '../../machine/guest/command.ts'
+import { shellCommand, withGuest } from '../model/guest-access.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+
+/**
+ * Runs a shell command in a sandbox to its end.
+ * @param hangUp aborts when the caller has left; its process group is then killed
+ * @throws ApiError 400, 404 not running, 409 paused before it began, or hibernated under it, 504 timeout with the output so far
+ */
+export function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: AbortSignal): Promise<ExecResult> {
+  return withGuest(sandbox, (link) => exec(link, sandbox, body, hangUp))
+}
+
+async function exec(link: GuestLink, sandbox: Sandbox, body: ExecBody, hangUp: AbortSignal): Promise<ExecResult> {
+  const startedAt = performance.now()
+  const seconds = body.timeout_seconds ?? body.timeout
+  const stop = new AbortController()
+  const onHangUp = () => stop.abort()
+  hangUp.addEventListener('abort', onHangUp, { once: true })
+  if (hangUp.aborted) stop.abort()
+  const log = sandbox.log.command()
+  const timer = seconds === undefined ? undefined : setTimeout(() => stop.abort(), seconds * 1000)
+  try {
+    const options = { stdin: body.stdin, maxBytes: MAX_OUTPUT_BYTES, stop: stop.signal, log }
+    const end = await runCommand(link, shellCommand(sandbox, body), options)
+    if (hangUp.aborted) throw new ApiError('shuttingDown', { error: 'the command was stopped' })
+    return answer(end, Math.round(performance.now() - startedAt), seconds)
+  } finally {
+    log.end()
+    clearTimeout(timer)
+    hangUp.removeEventListener('abort', onHangUp)
+  }
+}
+
+function answer(end: CommandEnd, durationMs: number, seconds: number | undefined): ExecResult {
+  const stdout = decode(end.stdout.bytes)
+  const stderr = decode(end.stderr.bytes)
+  const truncated = end.stdout.isTruncated || end.stderr.isTruncated ? ({ truncated: true } as const) : {}
+  if (end.exitCode === null) {
+    throw new ApiError('commandTimeout', {
+      error: `command timeout after ${seconds}s`,
+      stdout,
+      stderr,
+      duration_ms: durationMs,
+      ...truncated,
+    })
+  }
+  return { stdout, stderr, exit_code: end.exitCode, duration_ms: durationMs, ...truncated }
+}
+
+/** Not fatal: what is no UTF-8 becomes U+FFFD. A byte order mark is output like any other. */
+function decode(bytes: Buffer): string {
+  return new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes)
+}

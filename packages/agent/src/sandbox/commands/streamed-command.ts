@@ -1,0 +1,143 @@
+/**
+ * One command whose output goes to a caller as it is written.
+ *
+ *     running ──EXIT──► over          (its output delivered before)
+ *        ├──deadline──► over          (process group killed)
+ *        └──lost link─► over
+ *
+ * Invariants: while the caller is told to wait, at most the channel's windows of output wait here, and the command is
+ * held back; after `over` nothing is written any more.
+ */
+import type { Readable, Writable } from 'node:stream'
+import type { ExecBody } from '@offshoot/contract/exec'
+import type { GuestExit, GuestProcess } from '@offshoot/guest-link/guest-process'
+import type { CommandLog } from '../../store/logs/command-log.ts'
+import { startDeadline } from '../../machine/guest/command.ts'
+import { shellCommand, whyGone, withGuest } from '../model/guest-access.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { Utf8Chunks } from './utf8-chunks.ts'
+
+export type CommandOutcome =
+  | { readonly kind: 'exit'; readonly exitCode: number; readonly durationMs: number }
+  | { readonly kind: 'timeout'; readonly seconds: number }
+  | { readonly kind: 'lost'; readonly error: Error }
+
+type WriteOutput = (stream: 'stdout' | 'stderr', text: string) => void
+
+export class StreamedCommand {
+  readonly ended: Promise<CommandOutcome>
+  readonly #process: GuestProcess
+  readonly #log: CommandLog
+  readonly #startedAt: number
+  readonly #ended = Promise.withResolvers<CommandOutcome>()
+  #timer: NodeJS.Timeout | undefined
+  #isOver = false
+
+  private constructor(process: GuestProcess, log: CommandLog, startedAt: number) {
+    this.#process = process
+    this.#startedAt = startedAt
+    this.#log = log
+    this.ended = this.#ended.promise
+  }
+
+  /** @throws ApiError when it cannot start; nothing ran */
+  static async start(sandbox: Sandbox, body: ExecBody, keepsStdin: boolean): Promise<StreamedCommand> {
+    const startedAt = performance.now()
+    const hasStdin = keepsStdin || body.stdin !== undefined
+    const process = await withGuest(sandbox, (link) =>
+      link.run({ ...shellCommand(sandbox, body), stdin: hasStdin ? 'pipe' : 'none' }, startDeadline()),
+    )
+    const command = new StreamedCommand(process, sandbox.log.command(), startedAt)
+    if (body.stdin !== undefined) process.stdin.write(body.stdin)
+    if (!keepsStdin) process.stdin.end()
+    const seconds = body.timeout_seconds ?? body.timeout
+    if (seconds !== undefined) {
+      const leftMs = seconds * 1000 - (performance.now() - startedAt)
+      command.#timer = setTimeout(() => command.#end({ kind: 'timeout', seconds }), leftMs)
+    }
+    return command
+  }
+
+  /** A command may end without having read all of it: what is written then is lost, as on a pipe. */
+  get stdin(): Writable {
+    return this.#process.stdin
+  }
+
+  pause(): void {
+    this.#process.stdout.pause()
+    this.#process.stderr.pause()
+  }
+
+  resume(): void {
+    if (this.#isOver) return
+    this.#process.stdout.resume()
+    this.#process.stderr.resume()
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#process.kill(signal)
+  }
+
+  /** Nobody reads it any more: its process group is killed. */
+  abandon(): void {
+    this.#end({ kind: 'lost', error: new Error('the caller hung up') })
+  }
+
+  /** Begins to hand over the output; until then it waits, and the command with it. To be called once. */
+  deliver(write: WriteOutput): void {
+    const stdout = this.#deliver(this.#process.stdout, 'stdout', write)
+    const stderr = this.#deliver(this.#process.stderr, 'stderr', write)
+    Promise.all([this.#process.exited, stdout, stderr]).then(
+      ([exit]) =>
+        this.#end({
+          kind: 'exit',
+          exitCode: exitCodeOf(exit),
+          durationMs: Math.round(performance.now() - this.#startedAt),
+        }),
+      (error: unknown) => this.#end({ kind: 'lost', error: error as Error }),
+    )
+  }
+
+  #deliver(output: Readable, stream: 'stdout' | 'stderr', write: WriteOutput): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const text = new Utf8Chunks()
+    const pass = (part: string) => {
+      if (part !== '' && !this.#isOver) write(stream, part)
+    }
+    output.on('data', (chunk: Buffer) => {
+      this.#log.write(stream, chunk)
+      pass(text.push(chunk))
+    })
+    output.once('end', () => {
+      pass(text.end())
+      resolve()
+    })
+    output.once('error', reject)
+    return promise
+  }
+
+  #end(outcome: CommandOutcome): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    if (outcome.kind !== 'exit') {
+      this.#process.kill('SIGKILL')
+      // Read to nowhere, so that the killed group's last writes hold nothing up.
+      this.#process.stdout.destroy()
+      this.#process.stderr.destroy()
+      this.#process.stdin.destroy()
+    }
+    this.#log.end()
+    this.#ended.resolve(outcome)
+  }
+}
+
+/** 128 + signal when a signal ended it. */
+export function exitCodeOf({ exitCode, signal }: GuestExit): number {
+  return exitCode ?? 128 + (signal ?? 0)
+}
+
+/** Why a command has no exit code, as callers are told. */
+export function failureOf(outcome: Exclude<CommandOutcome, { kind: 'exit' }>, sandbox: Sandbox): string {
+  return outcome.kind === 'timeout' ? `command timeout after ${outcome.seconds}s` : whyGone(sandbox)
+}

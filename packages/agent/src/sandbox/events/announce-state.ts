@@ -1,0 +1,63 @@
+import type { EventType } from '@offshoot/contract/event'
+import { announce, type Host } from '../model/host.ts'
+import type { Manifest } from '../../store/sandboxes/manifest.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+
+type Draft = Parameters<typeof announce>[2]
+
+/** What each event that announces a state says the sandbox is since. */
+const STATES = new Map<EventType, Manifest['status']>([
+  ['sandbox.running', 'running'],
+  ['sandbox.resumed', 'running'],
+  ['sandbox.woken', 'running'],
+  ['sandbox.paused', 'paused'],
+  ['sandbox.hibernated', 'hibernated'],
+])
+const TYPES = new Set(STATES.keys())
+
+/** What is said of a sandbox that has come to be. */
+export async function announceBirth(host: Host, sandbox: Sandbox, manifest: Manifest): Promise<void> {
+  const { boot_ms, boot_mode, guest_ip, from_snapshot, parent_id, template, cpu, memory_mb } = manifest
+  const running: Draft = {
+    type: 'sandbox.running',
+    message: `sandbox is running after ${boot_ms} ms`,
+    // Its size is what it costs, also when control has forgotten it by the time it reads this.
+    metadata: { boot_ms, boot_mode, from_snapshot, warm: false, guest_ip, template, cpu, memory_mb },
+  }
+  const forked: Draft = { type: 'sandbox.forked', message: 'sandbox was forked', metadata: { parent_id } }
+  const drafts = parent_id === null ? [running] : [running, forked]
+  await Promise.all(drafts.map((draft) => announce(host, sandbox, draft)))
+}
+
+export const pausedDraft: Draft = { type: 'sandbox.paused', message: 'sandbox is paused', metadata: {} }
+export const resumedDraft: Draft = { type: 'sandbox.resumed', message: 'sandbox is running again', metadata: {} }
+
+/** @param figures `null` when the agent that measured them is gone */
+export function hibernatedDraft(figures: { readonly snapMs: number; readonly memMib: number } | null): Draft {
+  const { snapMs = null, memMib = null } = figures ?? {}
+  return { type: 'sandbox.hibernated', message: 'sandbox is on disk', metadata: { snap_ms: snapMs, mem_mib: memMib } }
+}
+
+/** @param wakeMs `null` when the agent that measured it is gone */
+export function wokenDraft(wakeMs: number | null, guestIp: string | null): Draft {
+  const metadata = { wake_ms: wakeMs, guest_ip: guestIp }
+  return { type: 'sandbox.woken', message: 'sandbox runs again from disk', metadata }
+}
+
+/** Says what a sandbox is, where the last that was said of it is something else: its agent was killed in between. */
+export async function announceState(host: Host, sandbox: Sandbox): Promise<void> {
+  const last = sandbox.events.lastOf(TYPES)
+  const { status } = sandbox.manifest
+  // Many others may have been written since: what is no longer in memory was true then.
+  if (last === undefined ? sandbox.events.last > 0 : STATES.get(last) === status) return
+  if (last === undefined && status === 'running') return announceBirth(host, sandbox, sandbox.manifest)
+  const draft = missingDraft(sandbox.manifest, last)
+  if (draft !== null) await announce(host, sandbox, draft)
+}
+
+function missingDraft({ status, guest_ip }: Manifest, last: EventType | undefined): Draft | null {
+  if (status === 'paused') return pausedDraft
+  if (status === 'hibernated') return hibernatedDraft(null)
+  if (status !== 'running') return null
+  return last === 'sandbox.hibernated' ? wokenDraft(null, guest_ip) : resumedDraft
+}

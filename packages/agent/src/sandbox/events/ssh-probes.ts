@@ -1,0 +1,91 @@
+import { Deadline } from '@offshoot/kit/deadline'
+import { announce, type Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { Turns } from '@offshoot/kit/semaphore'
+import { answersSsh } from './probe-ssh.ts'
+
+/** Milliseconds to wait before each try; after the last the sandbox counts as one without an SSH server. */
+const WAITS_MS = [400, 1000, 2000, 4000, 8000, 15_000, 30_000]
+/** Milliseconds to stand back for sandboxes that are being started. */
+const STAND_BACK_MS = 250
+/** Milliseconds of one try. */
+const PROBE_MS = 8000
+const MAX_WAITING = 10_000
+
+/**
+ * Finds out when the SSH server of a sandbox first answers: `sandbox.ssh_ready`.
+ *
+ * Of the lowest rank: begins after the create was answered, one guest at a time, never while a sandbox is being started, and
+ * first not while it is asked something. Said once in the life of a sandbox, over restarts of its agent too.
+ */
+export class SshProbes {
+  readonly #host: Host
+  readonly #stopping: AbortSignal
+  readonly #turns = new Turns(1, MAX_WAITING)
+
+  constructor(host: Host, stopping: AbortSignal) {
+    this.#host = host
+    this.#stopping = stopping
+  }
+
+  /** Begins to look, unless it is known or too late. */
+  watch(sandbox: Sandbox): void {
+    const ageMs = Date.now() - Date.parse(sandbox.manifest.created_at)
+    let dueMs = 0
+    const at = WAITS_MS.findIndex((waitMs) => (dueMs += waitMs) >= ageMs)
+    if (at >= 0) this.#after(WAITS_MS[at] ?? 0, sandbox, at)
+  }
+
+  #after(waitMs: number, sandbox: Sandbox, at: number): void {
+    // An agent that is to end does not wait for this.
+    setTimeout(() => {
+      this.#turns
+        .run(() => this.#try(sandbox, at))
+        .catch((error: unknown) => {
+          this.#host.log.debug({ err: error, sandbox_id: sandbox.id }, 'SSH server not probed')
+        })
+    }, waitMs).unref()
+  }
+
+  async #try(sandbox: Sandbox, at: number): Promise<void> {
+    if (!this.#isWanted(sandbox)) return
+    if (this.#host.gates.restores.isBusy) {
+      this.#after(STAND_BACK_MS, sandbox, at)
+      return
+    }
+    const next = WAITS_MS[at + 1]
+    // What is asked of a new guest waits for nothing else: an emulated processor has yet to learn all that this takes.
+    const isAsked = at === 0 && sandbox.activity.idleMs === 0
+    if (isAsked && next !== undefined) this.#after(next, sandbox, at + 1)
+    else if (await this.#answers(sandbox)) await this.#say(sandbox)
+    else if (next !== undefined) this.#after(next, sandbox, at + 1)
+  }
+
+  async #answers({ id, vm }: Sandbox): Promise<boolean> {
+    if (vm === null) return false
+    const deadline = Deadline.after(PROBE_MS, `SSH server of ${id}`, this.#stopping)
+    try {
+      return await answersSsh(await vm.link(deadline), deadline)
+    } catch {
+      return false
+    }
+  }
+
+  /** In turn with what else happens to the sandbox, so that nothing follows its end. */
+  async #say(sandbox: Sandbox): Promise<void> {
+    await sandbox.transitions.run(async () => {
+      if (!this.#isWanted(sandbox)) return
+      const readyMs = Math.max(0, Date.now() - Date.parse(sandbox.manifest.created_at))
+      await announce(this.#host, sandbox, {
+        type: 'sandbox.ssh_ready',
+        message: `SSH server answers after ${readyMs} ms`,
+        metadata: { ssh_ready_ms: readyMs },
+      })
+    })
+  }
+
+  #isWanted(sandbox: Sandbox): boolean {
+    const isHere = this.#host.sandboxes.get(sandbox.id) === sandbox && sandbox.manifest.status === 'running'
+    return isHere && !this.#stopping.aborted && !sandbox.events.has('sandbox.ssh_ready')
+  }
+}

@@ -1,0 +1,78 @@
+import type { FileEntry } from '@offshoot/guest-link/file-entry'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { childPath, presentEntry } from './present-entry.ts'
+import { queryPath } from '../../http/files/parse-query-path.ts'
+
+const file: FileEntry = {
+  name: Buffer.alloc(0),
+  type: 'file',
+  mode: 0o644,
+  uid: 0,
+  gid: 0,
+  size: 3,
+  isSizeKnown: true,
+  mtimeMs: 1_700_000_000_999.5,
+  target: null,
+}
+const present = (path: string | Buffer, entry: Partial<FileEntry> = {}) =>
+  presentEntry(Buffer.from(path), { ...file, ...entry })
+
+describe('presentEntry', () => {
+  it('has what the interface says, and no more for a plain file', () => {
+    expect(present('/tmp/a')).toEqual({
+      name: 'a',
+      path: '/tmp/a',
+      type: 'file',
+      is_dir: false,
+      size: 3,
+      mode: '0644',
+      mtime: 1_700_000_000,
+    })
+  })
+
+  it('knows folders, links, and permission bits of every length', () => {
+    expect(present('/d', { type: 'dir', mode: 0o1777 })).toMatchObject({ type: 'dir', is_dir: true, mode: '1777' })
+    expect(present('/l', { type: 'symlink', target: Buffer.from('../x'), mode: 0 })).toMatchObject({
+      type: 'symlink',
+      is_dir: false,
+      target: '../x',
+      mode: '0000',
+    })
+  })
+
+  it.each([
+    ['/', '/'],
+    ['//', '/'],
+    ['/a/', 'a'],
+    ['/a//b', 'b'],
+  ])('%s is called %s', (path, name) => {
+    expect(present(path).name).toBe(name)
+  })
+
+  it('gives, for what is no UTF-8, the form that names it in a query', () => {
+    const path = Buffer.from([0x2f, 0xff, 0x25, 0x2b, 0x61])
+    expect(present(path)).toMatchObject({ name: '\uFFFD%+a', path: '/\uFFFD%+a', path_encoded: '/%FF%25%2Ba' })
+    const link = present('/l', { type: 'symlink', target: Buffer.from([0xfe]) })
+    expect(link).toMatchObject({ target: '\uFFFD', target_encoded: '%FE' })
+  })
+
+  it('names every path so that it can be asked for again', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 255 })), (tail) => {
+        const path = Buffer.from([0x2f, ...tail])
+        const shown = present(path)
+        const query = shown.path_encoded ?? encodeURIComponent(shown.path)
+        expect(queryPath(`/?path=${query}`)).toEqual(path)
+      }),
+    )
+  })
+})
+
+it.each([
+  ['/', 'a', '/a'],
+  ['/d', 'a', '/d/a'],
+  ['/d//', 'a', '/d/a'],
+])('in %s, %s is %s', (folder, name, path) => {
+  expect(childPath(Buffer.from(folder), Buffer.from(name)).toString()).toBe(path)
+})

@@ -1,0 +1,67 @@
+import { rm } from 'node:fs/promises'
+import { ApiError } from '@offshoot/contract/errors'
+import { parseBuildId } from '@offshoot/contract/ids'
+import { Deadline } from '@offshoot/kit/deadline'
+import { sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
+import { announce, type Host } from '../model/host.ts'
+import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
+import { isDiskFull } from '../model/refusal.ts'
+import { removeTraces } from './remove-traces.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { syncVolumes } from '../volumes/sandbox-volumes.ts'
+import { sweepLayersSoon } from '../cleanup/sweep-layers.ts'
+
+/** Milliseconds for a killed QEMU to be gone. */
+const KILL_MS = 10_000
+
+/**
+ * Removes a sandbox for good, before whatever else waits to be done with it; what is being done is given up. Callers at
+ * the same time share one removal; one that failed can be tried again.
+ */
+export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
+  sandbox.leaving.abort(new ApiError('sandboxNotFound'))
+  // Whatever is being done with a guest, even one that hangs, has an end when its VM has.
+  if (sandbox.transitions.isBusy)
+    void sandbox.vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`)).catch(() => undefined)
+  sandbox.removal ??= sandbox.transitions
+    .runNext(() => remove(host, sandbox))
+    .catch((error: unknown) => {
+      sandbox.removal = undefined
+      throw error
+    })
+  return sandbox.removal
+}
+
+async function remove(host: Host, sandbox: Sandbox): Promise<void> {
+  // A create that was given up while this waited has removed everything.
+  if (host.sandboxes.get(sandbox.id) !== sandbox) return
+  const { vm } = sandbox
+  if (vm !== null) await syncVolumes(host, sandbox, vm)
+  sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
+  await writeManifestQuickly(host.dir.sandbox(sandbox.id), sandbox.manifest).catch((error: unknown) => {
+    // What makes room must not need any.
+    if (!isDiskFull(error)) throw error
+  })
+  sandbox.vm = null
+  await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
+  await finishRemoval(host, sandbox)
+  sweepLayersSoon(host)
+  if (parseBuildId(sandbox.manifest.bake.split('/', 1)[0] ?? '') !== null) sweepBakesSoon(host)
+}
+
+/** What is left to do once the VM is gone; also after a restart in the middle of it. */
+export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void> {
+  // First what is large: on a full disk the log's record needs the room.
+  const { dir } = host
+  for (const folder of [dir.vm(sandbox.id), dir.hibernation(sandbox.id)])
+    await rm(folder, { recursive: true, force: true })
+  if (host.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
+    const lifetimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(sandbox.manifest.created_at)) / 1000))
+    await announce(host, sandbox, {
+      type: 'sandbox.deleted',
+      message: 'sandbox deleted',
+      metadata: { lifetime_seconds: lifetimeSeconds },
+    })
+  }
+  await removeTraces(host, sandbox)
+}

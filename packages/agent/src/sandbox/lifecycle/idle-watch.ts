@@ -1,0 +1,64 @@
+import { writeActivity } from '../../store/sandboxes/activity-file.ts'
+import { hibernateSandbox } from './hibernate.ts'
+import type { Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+
+const LOOK_MS = 1000
+/** Milliseconds until the next try where a hibernation has failed: on a full disk, say. */
+const RETRY_MS = 60_000
+
+/**
+ * Hibernates each persistent sandbox in which nothing has been under way for as long as it says, and notes of all, for
+ * the agent's next start, when something last was.
+ */
+export class IdleWatch {
+  readonly #host: Host
+  readonly #timer: NodeJS.Timeout
+  /** Of each sandbox, when it had last been active by the last look. */
+  readonly #noted = new WeakMap<Sandbox, number>()
+  readonly #retryAt = new WeakMap<Sandbox, number>()
+  readonly #underWay = new Set<Sandbox>()
+
+  constructor(host: Host) {
+    this.#host = host
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #look(): void {
+    for (const sandbox of this.#host.sandboxes.values()) {
+      if (sandbox.manifest.status !== 'running') continue
+      void this.#note(sandbox)
+      if (isIdle(sandbox) && !this.#underWay.has(sandbox)) void this.#hibernate(sandbox)
+    }
+  }
+
+  async #note(sandbox: Sandbox): Promise<void> {
+    const { idleMs } = sandbox.activity
+    const lastAt = performance.now() - idleMs
+    if (lastAt - (this.#noted.get(sandbox) ?? 0) < LOOK_MS / 2) return
+    this.#noted.set(sandbox, lastAt)
+    // Lost with the folder when it is deleted just now.
+    await writeActivity(this.#host.dir.sandbox(sandbox.id), idleMs).catch(() => undefined)
+  }
+
+  async #hibernate(sandbox: Sandbox): Promise<void> {
+    if (performance.now() < (this.#retryAt.get(sandbox) ?? 0)) return
+    this.#underWay.add(sandbox)
+    try {
+      await hibernateSandbox(this.#host, sandbox, () => isIdle(sandbox))
+    } catch (error) {
+      this.#retryAt.set(sandbox, performance.now() + RETRY_MS)
+      this.#host.log.warn({ err: error, sandbox_id: sandbox.id }, 'idle sandbox not hibernated')
+    } finally {
+      this.#underWay.delete(sandbox)
+    }
+  }
+}
+
+function isIdle({ manifest, activity }: Sandbox): boolean {
+  return manifest.persistent && activity.idleMs >= manifest.idle_timeout_seconds * 1000
+}

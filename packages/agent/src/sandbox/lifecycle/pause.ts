@@ -1,0 +1,49 @@
+import { Deadline } from '@offshoot/kit/deadline'
+import { continueReleased, stopHeld } from '../../machine/guest/hold.ts'
+import type { Vm } from '../../machine/vm/vm.ts'
+import { pausedDraft } from '../events/announce-state.ts'
+import { commitBeside } from '../model/commit-change.ts'
+import type { Host } from '../model/host.ts'
+import { refusal } from '../model/refusal.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { syncVolumes } from '../volumes/sandbox-volumes.ts'
+import { vmIn, whileStopping } from '../model/stopping.ts'
+
+/** Milliseconds for a guest to hold its processes; one that does not is stopped all the same. */
+const HOLD_MS = 2000
+const STOP_MS = 5000
+
+/** Stops a sandbox's CPUs; its memory stays. Nothing happens to one that is paused. @throws ApiError 404, 409 hibernated */
+export async function pauseSandbox(host: Host, sandbox: Sandbox): Promise<void> {
+  await sandbox.change(async (cancelled) => {
+    if (sandbox.manifest.status === 'paused') return
+    const vm = vmIn(sandbox, 'running')
+    try {
+      await whileStopping(sandbox, () => pause(host, sandbox, vm, cancelled))
+    } catch (error) {
+      throw await refusal(host, sandbox, 'sandbox could not be paused', error)
+    }
+  })
+}
+
+async function pause(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSignal): Promise<void> {
+  await syncVolumes(host, sandbox, vm)
+  const stop = () => stopVm(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id}`, cancelled))
+  try {
+    await commitBeside(host, sandbox, { ...sandbox.manifest, status: 'paused' }, pausedDraft, stop)
+  } catch (error) {
+    if (!vm.hasEnded)
+      await continueReleased(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id} taken back`, cancelled))
+    throw error
+  }
+}
+
+/** Whatever runs in a guest, and however little it works with us: its CPUs stand still. */
+export async function stopVm(vm: Vm, deadline: Deadline): Promise<void> {
+  try {
+    await stopHeld(vm, deadline.within(HOLD_MS, 'hold of a guest'))
+  } catch {
+    await vm.qmp.execute('stop', {}, deadline)
+  }
+  vm.refuse()
+}

@@ -1,0 +1,17 @@
+import { rm } from 'node:fs/promises'
+import type { Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { releaseVolumes } from '../volumes/sandbox-volumes.ts'
+
+/** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
+export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
+  await host.cgroups?.remove(sandbox.manifest.slot)
+  // Whoever still writes into the folder keeps it from being removed.
+  await sandbox.log.close()
+  await sandbox.events.close()
+  await rm(host.dir.sandbox(sandbox.id), { recursive: true, force: true })
+  releaseVolumes(host, sandbox)
+  host.slots.release(sandbox.manifest.slot)
+  host.events.forget(sandbox.id)
+  host.sandboxes.delete(sandbox.id)
+}

@@ -1,0 +1,32 @@
+import { constants } from 'node:os'
+import { ApiError } from '@offshoot/contract/errors'
+import type { Language, LspQuery } from '@offshoot/contract/lsp'
+import { GuestRunError } from '@offshoot/guest-link/guest-link-error'
+import type { GuestProcess } from '@offshoot/guest-link/guest-process'
+import { accountOf, asTemplateHas, guestDeadline, withGuest } from '../model/guest-access.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+
+/** Where a template has its language servers: one program for each, called as the language, that speaks on its standard streams. */
+const FOLDER = '/usr/local/lib/language-servers'
+
+/** @throws ApiError 404 when the template has no such server, and whatever may be wrong with the sandbox, folder or user */
+export function startLanguageServer(sandbox: Sandbox, language: Language, query: LspQuery): Promise<GuestProcess> {
+  const program = `${FOLDER}/${language}`
+  return withGuest(sandbox, async (link) => {
+    const deadline = guestDeadline(`start of the ${language} server`)
+    try {
+      return await link.run({ argv: [program], ...accountOf(asTemplateHas(sandbox, query)) }, deadline)
+    } catch (error) {
+      if (isMissing(error, program)) {
+        const detail = `the template ${sandbox.manifest.template} has no language server for ${language}`
+        throw new ApiError('notFound', { detail }, { cause: error })
+      }
+      throw error
+    }
+  })
+}
+
+/** Not the folder it should run in, which is another's mistake. */
+function isMissing(error: unknown, program: string): boolean {
+  return error instanceof GuestRunError && error.errno === constants.errno.ENOENT && error.message.includes(program)
+}

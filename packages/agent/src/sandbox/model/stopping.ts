@@ -1,0 +1,26 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { Vm } from '../../machine/vm/vm.ts'
+import type { Sandbox } from './sandbox.ts'
+
+/** Guest operations that come meanwhile wait for what becomes of it (`guest-access.ts`). */
+export async function whileStopping<T>(sandbox: Sandbox, stop: () => Promise<T>): Promise<T> {
+  const over = Promise.withResolvers<void>()
+  sandbox.stopping = over.promise
+  try {
+    return await stop()
+  } finally {
+    sandbox.stopping = undefined
+    over.resolve()
+  }
+}
+
+/**
+ * The VM of a sandbox that is in one of these states.
+ * @throws ApiError 409 when it is paused or hibernated instead, 404 when it has no VM any more
+ */
+export function vmIn({ manifest: { status }, vm }: Sandbox, ...states: ('running' | 'paused')[]): Vm {
+  const isHere = states.some((state) => state === status)
+  if (!isHere && (status === 'paused' || status === 'hibernated')) throw new ApiError('sandboxStopped')
+  if (!isHere || vm === null || vm.hasEnded) throw new ApiError('sandboxNotRunning')
+  return vm
+}

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest'
+import type { Seed } from './seed.ts'
+import { Demand } from './demand.ts'
+
+const seed = (bake: string) => ({ manifest: { bake } }) as Seed
+const MINUTE_MS = 60_000
+
+it('wants one of what was asked for within ten minutes, and forgets it then', () => {
+  const demand = new Demand()
+  expect(demand.neediest(() => 0, 0)).toBeNull()
+  const once = seed('a')
+  demand.note(once, 0)
+  expect(demand.forgetOld(9 * MINUTE_MS)).toEqual([])
+  expect(demand.neediest(() => 0, 9 * MINUTE_MS)).toBe(once)
+  expect(demand.neediest(() => 1, 9 * MINUTE_MS)).toBeNull()
+  expect(demand.forgetOld(10 * MINUTE_MS)).toEqual(['a'])
+  expect(demand.neediest(() => 0, 10 * MINUTE_MS)).toBeNull()
+})
+
+it('wants as many as were asked for within ten seconds, and at most eight', () => {
+  const demand = new Demand()
+  for (let i = 0; i < 3; i++) demand.note(seed('a'), i)
+  expect(demand.neediest(() => 2, 10)).not.toBeNull()
+  expect(demand.neediest(() => 3, 10)).toBeNull()
+  expect(demand.neediest(() => 1, MINUTE_MS)).toBeNull()
+  for (let i = 0; i < 100; i++) demand.note(seed('a'), i)
+  expect(demand.neediest(() => 7, 100)).not.toBeNull()
+  expect(demand.neediest(() => 8, 100)).toBeNull()
+})
+
+it('names what lacks most', () => {
+  const demand = new Demand()
+  const [rare, usual] = [seed('rare'), seed('usual')]
+  demand.note(rare, 0)
+  for (let i = 0; i < 4; i++) demand.note(usual, 0)
+  expect(demand.neediest(() => 0, 1)).toBe(usual)
+  expect(demand.neediest((bake) => (bake === 'usual' ? 4 : 0), 1)).toBe(rare)
+})

@@ -1,0 +1,164 @@
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Seed } from './seed.ts'
+import { Pool, type PoolOptions } from './pool.ts'
+import type { Spare } from './spare.ts'
+
+const seed = { manifest: { bake: 'minimal/1', template: 'minimal' }, checkpoint: null } as unknown as Seed
+const SPARE_MIB = 40
+let made: (Spare & { end: () => void })[]
+let removed: Spare[]
+let host: { isBusy: boolean; isShort: boolean; hasMemory: boolean; refusesRemoval: boolean }
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  made = []
+  removed = []
+  host = { isBusy: false, isShort: false, hasMemory: true, refusesRemoval: false }
+})
+afterEach(() => vi.useRealTimers())
+
+function poolOf(change: Partial<PoolOptions> = {}): Pool {
+  const pool = new Pool({
+    memoryMib: 512,
+    make: async (wanted) => {
+      if (!host.hasMemory) return null
+      const { promise, resolve } = Promise.withResolvers<unknown>()
+      const spare = { seed: wanted, memoryMib: SPARE_MIB, vm: { ended: promise }, end: () => resolve(null) }
+      made.push(spare as unknown as (typeof made)[number])
+      return spare as unknown as Spare
+    },
+    remove: async (spare) => {
+      if (host.refusesRemoval) throw new Error('busy')
+      removed.push(spare)
+    },
+    isBusy: () => host.isBusy,
+    isShort: async () => host.isShort,
+    log: pino({ level: 'silent' }),
+    ...change,
+  })
+  pool.start()
+  return pool
+}
+
+async function ask(pool: Pool, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) pool.take(seed)
+  await vi.advanceTimersByTimeAsync(3000)
+}
+
+it('has none until somebody asked, then as many as were asked for lately; each is taken once, the oldest first', async () => {
+  const pool = poolOf()
+  await vi.advanceTimersByTimeAsync(3000)
+  expect(made).toHaveLength(0)
+  expect(pool.take(seed)).toBeNull()
+  await ask(pool, 2)
+  expect(made).toHaveLength(3)
+  const [first, second] = made
+  expect([pool.take(seed), pool.take(seed)]).toEqual([first, second])
+  expect(pool.spares).not.toContain(first)
+  expect(pool.taken).toEqual({ hits: 2, misses: 3 })
+  expect(pool.take({ ...seed, manifest: { ...seed.manifest, bake: 'minimal/2' } })).toBeNull()
+  expect(pool.take({ ...seed, checkpoint: { folder: '', layers: [] } })).toBeNull()
+})
+
+it('has none at all where it may have no memory', async () => {
+  const pool = poolOf({ memoryMib: 0 })
+  await ask(pool, 8)
+  expect(made).toHaveLength(0)
+})
+
+it('stays within its memory', async () => {
+  const pool = poolOf({ memoryMib: 2.5 * SPARE_MIB })
+  await ask(pool, 8)
+  expect(pool.spares).toHaveLength(2)
+})
+
+it('makes none while sandboxes are being restored', async () => {
+  const pool = poolOf()
+  host.isBusy = true
+  await ask(pool, 1)
+  expect(made).toHaveLength(0)
+  host.isBusy = false
+  await vi.advanceTimersByTimeAsync(500)
+  expect(made).toHaveLength(1)
+})
+
+it('gives all up while the host is short of memory', async () => {
+  const pool = poolOf()
+  await ask(pool, 4)
+  host.isShort = true
+  host.hasMemory = false
+  await vi.advanceTimersByTimeAsync(500)
+  expect(pool.spares).toEqual([])
+  expect(removed).toHaveLength(4)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(made).toHaveLength(4)
+})
+
+it('gives one up for who needs its memory, and says when there is none', async () => {
+  const pool = poolOf()
+  await ask(pool, 1)
+  expect(await pool.giveUp()).toBe(true)
+  expect(removed).toEqual(made)
+  expect(await pool.giveUp()).toBe(false)
+})
+
+it('gives up the one that is being made, and the memory of those that are being removed', async () => {
+  const pool = poolOf({
+    make: (_seed, cancelled) =>
+      new Promise((_resolve, reject) => cancelled.addEventListener('abort', () => reject(cancelled.reason as Error))),
+  })
+  await ask(pool, 1)
+  expect(await pool.giveUp()).toBe(true)
+  expect(await pool.giveUp()).toBe(false)
+
+  const removal = Promise.withResolvers<void>()
+  const other = poolOf({ remove: async () => removal.promise })
+  await ask(other, 1)
+  const [first, second] = [other.giveUp(), other.giveUp()]
+  removal.resolve()
+  expect([await first, await second]).toEqual([true, true])
+})
+
+it('ends those that nobody has asked for in ten minutes', async () => {
+  const pool = poolOf()
+  await ask(pool, 2)
+  await vi.advanceTimersByTimeAsync(601_000)
+  expect(pool.spares).toEqual([])
+  expect(removed).toHaveLength(2)
+})
+
+it('makes another for one whose VM ended, and removes what that has left', async () => {
+  const pool = poolOf()
+  await ask(pool, 1)
+  made[0]?.end()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(removed).toEqual(made.slice(0, 1))
+  expect(pool.spares).toEqual(made.slice(1))
+})
+
+it('goes on after a failure, and tries a removal again', async () => {
+  const pool = poolOf()
+  await ask(pool, 1)
+  host.refusesRemoval = true
+  await pool.giveUp()
+  expect(pool.spares).toEqual([])
+  host.refusesRemoval = false
+  await vi.advanceTimersByTimeAsync(11_000)
+  expect(removed).toEqual(made.slice(0, 1))
+  expect(made).toHaveLength(2)
+})
+
+it('leaves none when it is closed, also one that is being made', async () => {
+  const { promise, resolve } = Promise.withResolvers<Spare>()
+  const pool = poolOf({ make: async () => promise })
+  pool.take(seed)
+  await vi.advanceTimersByTimeAsync(500)
+  const closed = pool.close()
+  const late = { seed, memoryMib: SPARE_MIB, vm: { ended: new Promise(() => undefined) } } as unknown as Spare
+  resolve(late)
+  await closed
+  expect(removed).toEqual([late])
+  await vi.advanceTimersByTimeAsync(5000)
+  expect(pool.spares).toEqual([])
+})

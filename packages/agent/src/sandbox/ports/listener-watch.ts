@@ -1,0 +1,88 @@
+import { Deadline } from '@offshoot/kit/deadline'
+import { announce, type Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { SandboxRounds } from '../model/sandbox-rounds.ts'
+import { listenersOf } from './listeners-of.ts'
+
+const TICK_MS = 500
+/** Ticks from one look to the next: soon while something was under way a moment ago, seldom otherwise. */
+const BUSY_TICKS = 2
+const IDLE_TICKS = 20
+/** Milliseconds after the last activity during which a sandbox is looked at soon. */
+const BUSY_MS = 15_000
+const ANSWER_MS = 5_000
+/** Events of one look: a guest that opens and closes ports without end must not fill the log. The rest is told by later looks. */
+const TOLD_AT_ONCE = 16
+
+/**
+ * Says when a port of a sandbox opens or closes: `sandbox.port_opened`, `sandbox.port_closed`.
+ *
+ * Nothing in a guest tells of a new listener, so it is asked: a question of no activity, which starts nothing there. What was
+ * told survives a restart of the agent in the events themselves.
+ */
+export class ListenerWatch {
+  readonly #host: Host
+  readonly #rounds: SandboxRounds
+  readonly #known = new WeakMap<Sandbox, Set<number>>()
+
+  constructor(host: Host) {
+    this.#host = host
+    this.#rounds = new SandboxRounds(host, {
+      tickMs: TICK_MS,
+      // Sandboxes that are being started come first.
+      isWanted: (sandbox) => this.#isWanted(sandbox) && (isActive(sandbox) || !host.gates.restores.isBusy),
+      look: (sandbox) => this.#look(sandbox),
+    })
+  }
+
+  stop(): void {
+    this.#rounds.stop()
+  }
+
+  async #look(sandbox: Sandbox): Promise<number> {
+    const ticks = isActive(sandbox) ? BUSY_TICKS : IDLE_TICKS
+    await this.#compare(sandbox).catch((error: unknown) =>
+      this.#host.log.debug({ err: error, sandbox_id: sandbox.id }, 'listeners not asked for'),
+    )
+    return ticks
+  }
+
+  async #compare(sandbox: Sandbox): Promise<void> {
+    if (sandbox.vm === null) return
+    const deadline = Deadline.after(ANSWER_MS, `listeners of ${sandbox.id}`)
+    const ports = await listenersOf(await sandbox.vm.link(deadline), deadline)
+    await this.#tell(sandbox, new Set(ports))
+  }
+
+  async #tell(sandbox: Sandbox, ports: ReadonlySet<number>): Promise<void> {
+    let known = this.#known.get(sandbox)
+    if (known === undefined) this.#known.set(sandbox, (known = sandbox.events.openPorts()))
+    const changes = [
+      ...[...known].filter((port) => !ports.has(port)).map((port) => ({ port, isOpen: false })),
+      ...[...ports].filter((port) => !known.has(port)).map((port) => ({ port, isOpen: true })),
+    ].slice(0, TOLD_AT_ONCE)
+    if (changes.length === 0) return
+    // In turn with what else happens to the sandbox, so that nothing follows its end.
+    await sandbox.transitions.run(async () => {
+      for (const { port, isOpen } of changes) {
+        if (!this.#isWanted(sandbox)) return
+        await announce(this.#host, sandbox, {
+          type: isOpen ? 'sandbox.port_opened' : 'sandbox.port_closed',
+          message: isOpen ? `port ${port} accepts connections` : `port ${port} accepts no more connections`,
+          metadata: { port },
+        })
+        if (isOpen) known.add(port)
+        else known.delete(port)
+      }
+    })
+  }
+
+  #isWanted(sandbox: Sandbox): boolean {
+    const isHere = this.#host.sandboxes.get(sandbox.id) === sandbox && sandbox.manifest.status === 'running'
+    return isHere && sandbox.stopping === undefined && sandbox.vm !== null && !sandbox.leaving.signal.aborted
+  }
+}
+
+function isActive({ activity }: Sandbox): boolean {
+  return activity.idleMs < BUSY_MS
+}

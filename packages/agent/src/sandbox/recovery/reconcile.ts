@@ -1,0 +1,115 @@
+import { readdir, rm } from 'node:fs/promises'
+import { pid as ownPid } from 'node:process'
+import { parseSandboxId } from '@offshoot/contract/ids'
+import { Deadline } from '@offshoot/kit/deadline'
+import { isAlive } from '@offshoot/kit/process-identity'
+import { flatten } from '../../machine/disks/flatten.ts'
+import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
+import { findVmProcesses, parentOf } from '../../machine/host/find-vm-processes.ts'
+import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
+import type { Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { sweepBakes } from '../cleanup/sweep-bakes.ts'
+import { sweepLayers } from '../cleanup/sweep-layers.ts'
+
+const LOOK_MS = 30_000
+/** Frozen layers below a disk from which on it is flattened. */
+const FLATTEN_FROM = 8
+/** Milliseconds for one flattening: gigabytes at a tame speed. */
+const FLATTEN_MS = 600_000
+
+/**
+ * Looks every 30 s for what nobody owns (QEMUs, folders, layers) and removes it, and keeps chains of layers short. What
+ * is changing just now is left for the next look.
+ */
+export class Reconciliation {
+  readonly #host: Host
+  readonly #timer: NodeJS.Timeout
+  #isLooking = false
+
+  constructor(host: Host) {
+    this.#host = host
+    this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      await reconcile(this.#host)
+    } catch (error) {
+      this.#host.log.error({ err: error }, 'reconciliation failed')
+    } finally {
+      this.#isLooking = false
+    }
+  }
+}
+
+/** One look. */
+export async function reconcile(host: Host): Promise<void> {
+  await endStrayProcesses(host)
+  await removeStrayFolders(host)
+  await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
+  await host.snapshots.removeUnfinished()
+  await flattenLongChains(host)
+  await sweepLayers(host)
+  await sweepBakes(host)
+  await host.network?.renewUplinks()
+}
+
+async function endStrayProcesses(host: Host): Promise<void> {
+  for (const { process, folder } of await findVmProcesses(host.dir.root)) {
+    const id = sandboxOf(host, folder)
+    if (id === null) {
+      // Of a bake or a build, whose agent died while it was being started: nobody knows of it.
+      const parentPid = await parentOf(process)
+      if (parentPid !== null && parentPid !== ownPid) await endUnmanaged(host, null, process)
+      continue
+    }
+    const sandbox = host.sandboxes.get(id)
+    if (sandbox === undefined) {
+      if (await isAlive(process)) await endUnmanaged(host, id, process)
+      continue
+    }
+    if (isChanging(sandbox) || sandbox.vm?.process.pid === process.pid) continue
+    host.log.warn({ sandbox_id: id, pid: process.pid }, 'second QEMU of a sandbox ended')
+    await endVmProcesses([{ process }])
+  }
+}
+
+async function removeStrayFolders(host: Host): Promise<void> {
+  for (const name of await readdir(host.dir.sandboxes)) {
+    const id = parseSandboxId(name)
+    if (id === null) continue
+    const sandbox = host.sandboxes.get(id)
+    if (sandbox === undefined) {
+      host.log.warn({ sandbox_id: id }, 'folder without a sandbox removed')
+      await rm(host.dir.sandbox(id), { recursive: true, force: true })
+      continue
+    }
+    if (isChanging(sandbox) || sandbox.manifest.status === 'hibernated') continue
+    await rm(host.dir.hibernation(id), { recursive: true, force: true })
+  }
+}
+
+async function flattenLongChains(host: Host): Promise<void> {
+  for (const sandbox of host.sandboxes.values()) {
+    const { vm, manifest } = sandbox
+    if (manifest.status !== 'running' || isChanging(sandbox) || (vm?.disk?.layers.length ?? 0) < FLATTEN_FROM) continue
+    const deadline = Deadline.after(FLATTEN_MS, `flattening of the disk of ${sandbox.id}`)
+    // A checkpoint or the end of the VM may be the reason: the next look tries again.
+    if (vm !== null) {
+      await flatten(vm, deadline).catch((error: unknown) =>
+        host.log.info({ err: error, sandbox_id: sandbox.id }, 'disk not flattened'),
+      )
+    }
+  }
+}
+
+function isChanging({ manifest, transitions }: Sandbox): boolean {
+  return transitions.isBusy || manifest.status === 'creating' || manifest.status === 'deleting'
+}

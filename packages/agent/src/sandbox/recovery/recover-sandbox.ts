@@ -1,0 +1,116 @@
+import { rm } from 'node:fs/promises'
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
+import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
+import { Vm } from '../../machine/vm/vm.ts'
+import { Activity } from '../model/activity.ts'
+import { readIdleMs } from '../../store/sandboxes/activity-file.ts'
+import { announceState } from '../events/announce-state.ts'
+import { finishRemoval } from '../lifecycle/delete.ts'
+import { announce, type Host } from '../model/host.ts'
+import { keepDisk } from '../lifecycle/keep-disk.ts'
+import { limitVm } from '../start/limit-vm.ts'
+import { writeManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { noteDisk } from '../lifecycle/note-disk.ts'
+import { removeTraces } from '../lifecycle/remove-traces.ts'
+import { NO_SLOT } from '../../machine/slots/slots.ts'
+import { Sandbox } from '../model/sandbox.ts'
+import { keepVolumes, releaseVolumes } from '../volumes/sandbox-volumes.ts'
+import { settleVm } from './settle-vm.ts'
+import { announceDeath, watchVm } from '../lifecycle/watch-vm.ts'
+
+/** `adopt`: running VMs are taken over. `end`: every VM is ended, for an agent that is to leave nothing running. */
+export type RecoverMode = 'adopt' | 'end'
+
+/** Milliseconds for a monitor to answer; generous, because a VM that does not is ended. */
+const ADOPT_MS = 60_000
+
+/** What there is of a sandbox at its agent's start. */
+export interface Found {
+  readonly manifest: Manifest
+  /** Records of the agent's log that the sandbox's own file lacks. */
+  readonly records: readonly AgentRecord[]
+  readonly processes: readonly VmProcess[]
+}
+
+/** See the table of `recover`. */
+export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
+  const { processes } = found
+  const hasSlot = host.slots.reserve(found.manifest.slot)
+  if (!hasSlot) host.log.warn({ sandbox_id: found.manifest.id }, 'slot lost while no agent ran')
+  const manifest = hasSlot ? found.manifest : { ...found.manifest, slot: NO_SLOT }
+  const sandbox = new Sandbox(manifest, host)
+  await sandbox.events.load(found.records)
+  host.sandboxes.set(sandbox.id, sandbox)
+  const logged = host.events.position(sandbox.id)?.type
+  if (manifest.status === 'deleting' || logged === 'sandbox.deleted') {
+    await endVmProcesses(processes)
+    return finishRemoval(host, sandbox)
+  }
+  // A log that has announced a sandbox outweighs a folder that a power cut left behind it.
+  if (manifest.status === 'creating' && logged === undefined) {
+    await endVmProcesses(processes)
+    return removeTraces(host, sandbox)
+  }
+  const folder = host.dir.sandbox(sandbox.id)
+  sandbox.activity = new Activity(await readIdleMs(folder))
+  if (manifest.status !== 'failed') keepVolumes(host, sandbox)
+  if (manifest.status === 'hibernated') return keepHibernated(host, sandbox, processes)
+  const own = processes.find(({ process }) => isSame(process, manifest.qemu))
+  await endVmProcesses(processes.filter((other) => other !== own))
+  if (manifest.status === 'failed') return endVmProcesses(processes)
+  if (own && mode === 'adopt' && hasSlot && (await adopt(host, sandbox, own))) {
+    // Of a hibernation that was begun and of one that is over.
+    return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true })
+  }
+  await endVmProcesses(processes)
+  await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')
+}
+
+/** A QEMU that is still there was to end, or belongs to a wake that nobody was answered for. */
+async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly VmProcess[]): Promise<void> {
+  await endVmProcesses(processes)
+  await host.cgroups?.remove(sandbox.manifest.slot)
+  await announceState(host, sandbox)
+}
+
+async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Promise<boolean> {
+  const { manifest } = sandbox
+  const deadline = Deadline.after(ADOPT_MS, `adoption of ${sandbox.id}`)
+  try {
+    const vm = await Vm.adopt(host.dir.vm(sandbox.id), process, deadline)
+    await settleVm(host, sandbox, vm, deadline)
+    await announceState(host, sandbox)
+    sandbox.vm = vm
+    await noteDisk(host, sandbox, vm)
+    limitVm(host, manifest.slot, vm) // its agent may not have come to it
+    watchVm(host, sandbox, vm)
+    host.log.info({ sandbox_id: sandbox.id, pid: process.pid }, 'VM adopted')
+    return true
+  } catch (error) {
+    host.log.error({ err: error, sandbox_id: sandbox.id }, 'VM cannot be adopted')
+    return false
+  }
+}
+
+async function fail(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
+  if (await keepDisk(host, sandbox, () => announceLoss(host, sandbox, why))) return
+  sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
+  releaseVolumes(host, sandbox)
+  await announceLoss(host, sandbox, why)
+  await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  await host.cgroups?.remove(sandbox.manifest.slot)
+}
+
+async function announceLoss(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
+  if (host.events.position(sandbox.id)?.type === 'vm.died') return
+  if (why === 'ended') return announceDeath(host, sandbox, null, 'SIGKILL')
+  const message = 'the VM was gone when its agent started'
+  await announce(host, sandbox, { type: 'recover.orphaned', message, metadata: {} })
+}
+
+function isSame(process: ProcessIdentity, noted: ProcessIdentity | null): boolean {
+  return noted !== null && process.pid === noted.pid && process.startTicks === noted.startTicks
+}

@@ -1,0 +1,79 @@
+import { readdir, rm } from 'node:fs/promises'
+import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
+import { missingRecords } from '../../store/events/missing-records.ts'
+import { SandboxEventFile } from '../../store/events/sandbox-event-file.ts'
+import { findVmProcesses, type VmProcess } from '../../machine/host/find-vm-processes.ts'
+import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
+import { endLeftSpares } from './end-left-spares.ts'
+import type { Host } from '../model/host.ts'
+import { readManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { recoverSandbox, type RecoverMode } from './recover-sandbox.ts'
+import { Turns } from '@offshoot/kit/semaphore'
+
+/** Sandboxes that are looked at at the same time. */
+const AT_ONCE = 16
+
+/**
+ * Brings folders, log and live QEMU processes into agreement, at the start of an agent; nobody else may work on them.
+ *
+ * | folder      | QEMU | becomes                                                            |
+ * |-------------|------|--------------------------------------------------------------------|
+ * | running     | yes  | adopted: runs, its user processes too (or ended: failed, `vm.died`) |
+ * | paused      | yes  | adopted: stands still (or ended: failed, `vm.died`)                |
+ * | both        | no   | failed, `recover.orphaned`; a durable one is then hibernated, cold |
+ * | hibernated  | any  | stays; its QEMU was ending, or belongs to a wake that was not answered for |
+ * | creating    | any  | removed: nobody was answered                                       |
+ * | deleting    | any  | removed: `sandbox.deleted` unless logged                           |
+ * | failed      | any  | stays until it is deleted                                          |
+ * | no manifest | yes  | removed, `recover.unmanaged`                                       |
+ * | no manifest | no   | removed                                                            |
+ *
+ * Guests that waited for a sandbox are ended: the demand they were made for is forgotten.
+ */
+export async function recover(host: Host, mode: RecoverMode): Promise<void> {
+  const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
+  const { known, lastNumbers } = await loadFolders(host)
+  host.events.forgetAllBut(new Set(known.keys()))
+  for (const { process, folder } of processes) {
+    const id = sandboxOf(host, folder)
+    if (id === null || !known.has(id)) await endUnmanaged(host, id, process)
+  }
+  const missing = await missingRecords(host.events, lastNumbers)
+  await beside([...known], async ([id, manifest]) => {
+    const own = processes.filter(({ folder }) => sandboxOf(host, folder) === id)
+    if (manifest === null) await removeUnfinished(host, id, own)
+    else await recoverSandbox(host, mode, { manifest, records: missing.get(id) ?? [], processes: own })
+  })
+  await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
+}
+
+/** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */
+async function beside<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const turns = new Turns(AT_ONCE, items.length)
+  await Promise.all(items.map((item) => turns.run(() => work(item))))
+}
+
+/** Also what number each sandbox's own file of events has come to. */
+async function loadFolders(host: Host) {
+  const known = new Map<SandboxId, Manifest | null>()
+  const lastNumbers = new Map<SandboxId, number>()
+  await beside(await readdir(host.dir.sandboxes), async (name) => {
+    const id = parseSandboxId(name)
+    if (id === null) {
+      host.log.warn({ name }, 'no sandbox: left alone')
+      return
+    }
+    known.set(id, await readManifest(host.dir.sandbox(id)))
+    const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
+    lastNumbers.set(id, last?.number ?? 0)
+    if (!last) return
+    const { seq, number, event } = last
+    host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
+  })
+  return { known, lastNumbers }
+}
+
+async function removeUnfinished(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
+  for (const { process } of processes) await endUnmanaged(host, id, process)
+  await rm(host.dir.sandbox(id), { recursive: true, force: true })
+}

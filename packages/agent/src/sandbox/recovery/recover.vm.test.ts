@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { runProgram } from '../../machine/host/run-program.ts'
+import { AgentProcess, eventually } from '../../test/agent-process.ts'
+
+/** Milliseconds between the moments of the kills; OFFSHOOT_KILL_MOMENTS=all: a quarter of that. */
+const STEP_MS = process.env['OFFSHOOT_KILL_MOMENTS'] === 'all' ? 14 : 60
+
+let agent: AgentProcess
+beforeAll(async () => {
+  agent = await AgentProcess.create()
+  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
+  await agent.start()
+})
+// Each leaves a running agent with nothing, or gets the next a new one.
+afterEach(async () => {
+  const list = await agent.list().catch(() => null)
+  if (list?.sandboxes.length === 0) return
+  await agent.reset()
+  await agent.start()
+})
+afterAll(() => agent.destroy())
+
+/** Folders, list and processes tell one story, and the log's numbers have no gap. */
+async function expectAgreement() {
+  const { sandboxes } = await agent.list()
+  const running = sandboxes.filter(({ status }) => status === 'running').map(({ id }) => id)
+  expect(sandboxes.filter(({ status }) => status === 'creating')).toEqual([])
+  expect(new Set(await agent.folders())).toEqual(new Set(sandboxes.map(({ id }) => id)))
+  const folders = (await agent.vms()).map(({ folder }) => folder.split('/').at(-2))
+  expect(folders).toHaveLength(running.length)
+  expect(new Set(folders)).toEqual(new Set(running))
+  const records = await agent.records()
+  expect(records.map(({ seq }) => seq)).toEqual(records.map((_record, index) => index + 1))
+  for (const id of running) {
+    expect((await agent.exec(id, { cmd: 'hostname' })).body.stdout).toBe(`sbx-${id.slice(0, 8)}\n`)
+    expect((await agent.events(id)).at(-1)).toBe('sandbox.running')
+  }
+}
+
+describe('an agent that was killed', () => {
+  it('finds its VMs running as if nothing had been', async () => {
+    const { id } = await agent.created({ KEPT: 'yes' })
+    const counting = 'i=0; while :; do i=$((i+1)); echo $i > /tmp/count; sleep 0.05; done'
+    await agent.exec(id, { cmd: `(${counting}) > /dev/null 2>&1 &` })
+    const count = async () => Number((await agent.exec(id, { cmd: 'cat /tmp/count' })).body.stdout)
+    const before = await eventually('the counter', async () => (await count()) || null)
+    const [vm] = await agent.vms()
+    await agent.stop('SIGKILL')
+    await agent.start()
+    expect(await agent.vms()).toEqual([vm])
+    const after = await eventually('a higher count', async () => {
+      const now = await count()
+      return now > before && now
+    })
+    // Had the loop been started anew, it would stand near the beginning.
+    expect(after).toBeGreaterThan(before)
+    expect((await agent.exec(id, { cmd: 'echo $KEPT' })).body.stdout).toBe('yes\n')
+    await expectAgreement()
+    expect((await agent.delete(id)).status).toBe(204)
+    await expectAgreement()
+  })
+
+  it('finds them as well when it was asked to end', async () => {
+    const { id } = await agent.created()
+    await agent.stop('SIGTERM')
+    expect(await agent.vms()).toHaveLength(1)
+    await agent.start()
+    await expectAgreement()
+    expect(await agent.events(id)).toEqual(['sandbox.running'])
+  })
+
+  it('kills what its predecessor left in the guest of a command whose caller is gone', async () => {
+    const { id } = await agent.created()
+    const answer = agent.exec(id, { cmd: 'echo $$ > /tmp/pid; sleep 600' }).catch(() => 'cut off')
+    const pid = await eventually(
+      'the command',
+      async () => (await agent.exec(id, { cmd: 'cat /tmp/pid' })).body.stdout.trim() || null,
+    )
+    await agent.stop('SIGKILL')
+    expect(await answer).toBe('cut off')
+    await agent.start()
+    await eventually(
+      'its end',
+      async () => (await agent.exec(id, { cmd: `test -d /proc/${pid}` })).body.exit_code !== 0,
+    )
+  })
+
+  it.each(Array.from({ length: 182 / STEP_MS + 1 }, (_unused, index) => index * STEP_MS))(
+    'agrees with itself after it was killed %i ms into two creates and a delete',
+    async (ms) => {
+      const { id } = await agent.created()
+      const calls = [agent.create(), agent.create(), agent.delete(id)].map((call) => call.catch(() => 'cut off'))
+      await wait(ms)
+      await agent.stop('SIGKILL')
+      await Promise.all(calls)
+      await agent.start()
+      await expectAgreement()
+      for (const sandbox of (await agent.list()).sandboxes) expect((await agent.delete(sandbox.id)).status).toBe(204)
+      await expectAgreement()
+      expect(await agent.vms()).toEqual([])
+    },
+  )
+})
+
+describe('what an agent finds at its start', () => {
+  it('fails a sandbox whose VM is gone', async () => {
+    const { id } = await agent.created()
+    await agent.stop('SIGKILL')
+    for (const { process: vm } of await agent.vms()) process.kill(vm.pid, 'SIGKILL')
+    await eventually('no QEMU', async () => (await agent.vms()).length === 0)
+    await agent.start()
+    expect(await agent.events(id)).toEqual(['sandbox.running', 'recover.orphaned'])
+    expect((await agent.list()).sandboxes).toMatchObject([{ id, status: 'failed' }])
+    await agent.stop('SIGKILL')
+    await agent.start()
+    expect(await agent.events(id)).toEqual(['sandbox.running', 'recover.orphaned'])
+    await expectAgreement()
+  })
+
+  it('ends a VM of which it has no manifest', async () => {
+    const { id } = await agent.created()
+    await agent.stop('SIGKILL')
+    await rm(join(agent.dataDir, 'sandboxes', id, 'manifest.json'))
+    await agent.start()
+    expect(await agent.events(id)).toEqual(['sandbox.running', 'recover.unmanaged'])
+    await expectAgreement()
+    expect(await agent.vms()).toEqual([])
+  })
+
+  it('ends a VM whose folder is gone', async () => {
+    const { id } = await agent.created()
+    await agent.stop('SIGKILL')
+    await rm(join(agent.dataDir, 'sandboxes', id), { recursive: true })
+    await agent.start()
+    expect(await agent.vms()).toEqual([])
+    await expectAgreement()
+  })
+
+  it('removes folders that were never finished and leaves alone what is none of its own', async () => {
+    await agent.stop('SIGKILL')
+    const sandboxes = join(agent.dataDir, 'sandboxes')
+    await mkdir(join(sandboxes, randomUUID()))
+    const half = join(sandboxes, randomUUID())
+    await mkdir(half)
+    await writeFile(join(half, 'manifest.json'), '{"id":')
+    await mkdir(join(sandboxes, 'notes'))
+    await agent.start()
+    expect(await agent.folders()).toEqual(['notes'])
+    await rm(join(sandboxes, 'notes'), { recursive: true })
+  })
+
+  it('makes a bake anew whose files are damaged', async () => {
+    const bakes = join(agent.dataDir, 'bakes', 'minimal')
+    const [fingerprint = ''] = await readdir(bakes)
+    await agent.stop()
+    await rm(join(bakes, fingerprint, 'bake.json'))
+    await agent.start()
+    const { id } = await agent.created()
+    expect((await agent.delete(id)).status).toBe(204)
+  })
+})
+
+describe('two agents on one data directory', () => {
+  it('exclude one another', async () => {
+    const second = await AgentProcess.create(agent.folder)
+    const { exitCode, output } = await second.run('main.ts')
+    expect(exitCode).toBe(1)
+    expect(output).toContain('another agent uses')
+    expect((await agent.call('GET', '/v1/agent', { workspace: null })).status).toBe(200)
+  })
+})
+
+describe('end-all', () => {
+  it('ends every VM, says so, and can be repeated', async () => {
+    const first = await agent.created()
+    const second = await agent.created()
+    await agent.stop()
+    await mkdir(join(agent.dataDir, 'sandboxes', randomUUID()))
+    expect(await agent.run('end-all.ts')).toMatchObject({ exitCode: 0 })
+    expect(await agent.vms()).toEqual([])
+    expect(await agent.run('end-all.ts')).toMatchObject({ exitCode: 0 })
+    await agent.start()
+    expect((await agent.list()).sandboxes.map(({ status }) => status)).toEqual(['failed', 'failed'])
+    for (const { id } of [first, second]) expect(await agent.events(id)).toEqual(['sandbox.running', 'vm.died'])
+    await expectAgreement()
+  })
+})
+
+/** What a create that is refused leaves behind. */
+async function expectNothing(refused: () => Promise<void>) {
+  const records = await agent.records()
+  await refused()
+  expect(await agent.folders()).toEqual([])
+  expect(await agent.vms()).toEqual([])
+  expect(await agent.records()).toEqual(records)
+}
+
+describe('a create that cannot succeed', () => {
+  it('leaves nothing and says why in the log', async () => {
+    const bakes = join(agent.dataDir, 'bakes', 'minimal')
+    const [fingerprint = ''] = await readdir(bakes)
+    const state = join(bakes, fingerprint, 'state')
+    const good = await readFile(state)
+    await rm(state)
+    await writeFile(state, 'not a device state')
+    try {
+      await expectNothing(async () => {
+        const { status, body } = await agent.create()
+        expect(status).toBe(500)
+        expect(body).toMatchObject({ error: 'sandbox could not be started' })
+        await eventually('the reason in the log', async () => agent.log.includes('QEMU ended with'))
+      })
+    } finally {
+      await rm(state)
+      await writeFile(state, good, { mode: 0o400 })
+    }
+  })
+
+  it.skipIf(process.getuid?.() !== 0)('answers 507 on a full disk', async () => {
+    const sandboxes = join(agent.dataDir, 'sandboxes')
+    // Room for the folders and not for a disk layer.
+    await runProgram(
+      'mount',
+      ['-t', 'tmpfs', '-o', 'size=64k', 'offshoot-test', sandboxes],
+      Deadline.after(10_000, 'mount'),
+    )
+    try {
+      await expectNothing(async () => {
+        const { status, body } = await agent.create()
+        expect({ status, body }).toEqual({ status: 507, body: { error: 'insufficient host storage for sandbox' } })
+      })
+    } finally {
+      await agent.stop('SIGKILL')
+      await runProgram('umount', [sandboxes], Deadline.after(10_000, 'mount'))
+    }
+  })
+})

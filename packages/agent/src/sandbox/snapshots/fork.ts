@@ -1,0 +1,146 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { AgentFork, ForkOnAgentBody } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
+import type { SandboxId, SnapshotId } from '@offshoot/contract/ids'
+import type { Captured } from '../../machine/capture/capture.ts'
+import { showSnapshot, type SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
+import { type ChildAhead, endChildAhead, startChildAhead } from '../start/prestarted-child.ts'
+import { createSandbox } from '../lifecycle/create.ts'
+import { announce, type Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { seedOfSnapshot } from '../pool/seed.ts'
+import { stageSnapshot } from './stage-snapshot.ts'
+import { sealSnapshot, snapshotOf } from './take-snapshot.ts'
+
+/** Bytes of a parent's own memory that take a while to be hashed and written. */
+const LARGE_BYTES = 64 * 1024 * 1024
+/**
+ * Milliseconds that the children of such a parent have for themselves: a database takes its identity in them, and what it commits would wait
+ * for the same disk; an app gives its first answer.
+ */
+const SEAL_AFTER_MS = 3_000
+
+type Child = ForkOnAgentBody['children'][number]
+type ChildError = AgentFork['errors'][number]
+
+interface Staged {
+  readonly captured: Captured
+  /** For the first child; taken by it, or ended. */
+  readonly ahead: ChildAhead | null
+  readonly record: SnapshotRecord
+}
+
+/**
+ * Makes children of a sandbox, which goes on as what it is: running, paused or hibernated. They share its memory and disk
+ * until they write, are started beside one another, and one that fails is no matter of the others.
+ *
+ * The first child's QEMU starts beside the capture; the others' would slow it down for a parent that stands still.
+ * The checkpoint is made durable after the children run: a host that loses power loses them too.
+ * @throws ApiError 402 credit spent, 404, 409 id taken, 507 no room on the disk: there is neither snapshot nor child then
+ */
+export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgentBody): Promise<AgentFork> {
+  host.credit.refuseIfSpent(parent.workspaceId)
+  const { staged, seal } = await stageFork(host, parent, body)
+  const outcomes = await Promise.all(
+    body.children.map((child, at) =>
+      forkChild(host, parent, { ...staged, ahead: at === 0 ? staged.ahead : null }, body, child),
+    ),
+  ).finally(seal)
+  const children = outcomes.flatMap((outcome) => ('sandbox' in outcome ? [outcome.sandbox] : []))
+  const errors = outcomes.flatMap((outcome) => ('sandbox' in outcome ? [] : [outcome]))
+  if (body.tree_id !== undefined) {
+    await tell(host, parent, {
+      type: 'fork_tree.completed',
+      message: `${children.length} of ${outcomes.length} children are running`,
+      metadata: { tree_id: body.tree_id, completed: children.length, failed: errors.length },
+    })
+  }
+  return {
+    snapshot: showSnapshot(staged.record),
+    children: children.map((child) => child.show(host.events.position(child.id)?.seq ?? 0)),
+    errors,
+  }
+}
+
+/** What children can be restored from, and what makes it a whole snapshot, which is not waited for. */
+async function stageFork(
+  host: Host,
+  parent: Sandbox,
+  { snapshot_id, children }: ForkOnAgentBody,
+): Promise<{ staged: Staged; seal: () => void }> {
+  const staged = Promise.withResolvers<Staged>()
+  const childrenDone = Promise.withResolvers<void>()
+  const id = snapshot_id as SnapshotId
+  host.snapshots
+    .make(id, async (folder, draft) => {
+      const isCaptured = new AbortController()
+      let starting: Promise<ChildAhead | null> = Promise.resolve(null)
+      const captured = await stageSnapshot(host, parent, folder, {
+        onBegin: (vm) => {
+          starting = startChildAhead(host, parent, { vm, checkpoint: folder, captured: isCaptured.signal })
+        },
+        onStaged: ({ layers, pausedMs }) => {
+          isCaptured.abort()
+          draft.layers = layers
+          const message = `captured for ${children.length} ${children.length === 1 ? 'child' : 'children'}`
+          const metadata = { snapshot_id, pause_ms: Math.round(pausedMs), count: children.length }
+          void tell(host, parent, { type: 'fork.staged', message, metadata })
+        },
+      }).catch(async (error: unknown) => {
+        await endChildAhead(host, await starting)
+        throw error
+      })
+      const record = snapshotOf(parent, captured, id, 'fork')
+      draft.shown = record
+      staged.resolve({ captured, record, ahead: await starting })
+      await childrenDone.promise
+      if (captured.memoryBytes > LARGE_BYTES) await wait(SEAL_AFTER_MS)
+      return sealSnapshot(host, parent, captured, record)
+    })
+    .catch((error: unknown) => {
+      staged.reject(error)
+      host.log.warn({ err: error, sandbox_id: parent.id, snapshot_id }, 'snapshot of a fork not kept')
+    })
+  return { staged: await staged.promise, seal: childrenDone.resolve }
+}
+
+async function forkChild(
+  host: Host,
+  parent: Sandbox,
+  { captured, record, ahead }: Staged,
+  { tree_id }: ForkOnAgentBody,
+  { id, index }: Child,
+): Promise<{ sandbox: Sandbox } | ChildError> {
+  const { persistent, idle_timeout_seconds, egress } = parent.manifest
+  try {
+    const sandbox = await createSandbox(host, {
+      id: id as SandboxId,
+      workspaceId: parent.workspaceId,
+      seed: seedOfSnapshot(record, captured.folder, 'fork'),
+      env: 'keep',
+      settings: { persistent, idle_timeout_seconds, egress },
+      lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },
+      ahead,
+    })
+    await Promise.all([
+      tell(host, parent, { type: 'sandbox.forked', message: 'sandbox has a child', metadata: { child_id: id } }),
+      tell(host, parent, { type: 'fork.completed', message: 'child is running', metadata: { child_id: id } }),
+    ])
+    return { sandbox }
+  } catch (cause) {
+    const { status, body } = cause instanceof ApiError ? cause : new ApiError('internal', {}, { cause })
+    const { error } = body
+    await tell(host, parent, { type: 'fork.child_failed', message: error, metadata: { index, error } })
+    return { index, id, error, status }
+  } finally {
+    await endChildAhead(host, ahead)
+  }
+}
+
+/** An event of the parent, unless it is being deleted: nothing follows its end. What cannot be said undoes no fork. */
+async function tell(host: Host, parent: Sandbox, draft: Parameters<typeof announce>[2]): Promise<void> {
+  if (parent.leaving.signal.aborted || host.sandboxes.get(parent.id) !== parent) return
+  await announce(host, parent, draft).catch((error: unknown) =>
+    host.log.error({ err: error, sandbox_id: parent.id, type: draft.type }, 'event not logged'),
+  )
+}

@@ -1,0 +1,30 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Host } from '../model/host.ts'
+import { type Seed, seedOfSnapshot } from '../pool/seed.ts'
+import { refusalOfCheckpoint } from '../model/refusal.ts'
+
+/** Milliseconds to check every byte of a snapshot of gigabytes. */
+const OPEN_MS = 120_000
+
+/**
+ * A snapshot to make a sandbox from, whose files stay while that is done.
+ * @throws ApiError 404; 409 made for another machine; 500 changed on disk
+ */
+export async function withSnapshot<T>(
+  host: Host,
+  id: SnapshotId | null,
+  workspaceId: WorkspaceId,
+  use: (seed: Seed) => Promise<T>,
+): Promise<T> {
+  const record = id === null ? null : await host.snapshots.find(id, workspaceId)
+  if (record === null) throw new ApiError('notFound', { detail: 'no such snapshot on this agent' })
+  return host.snapshots.reading(record, async (folder) => {
+    const deadline = Deadline.after(OPEN_MS, `check of snapshot ${record.id}`)
+    await host.checkpoints.open(folder, host.machines.of, deadline).catch((error: unknown) => {
+      throw refusalOfCheckpoint('snapshot cannot be restored', error)
+    })
+    return use(seedOfSnapshot(record, folder, 'snapshot'))
+  })
+}

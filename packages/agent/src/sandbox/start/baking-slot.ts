@@ -1,0 +1,43 @@
+import type { BakePlace } from '../../machine/bakes/bakes.ts'
+import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
+import { MAX_PROCESSES } from './boot-vm.ts'
+import type { Host } from '../model/host.ts'
+import { tapOf } from './slot-network.ts'
+import { uidOfSlot } from '../../machine/slots/slots.ts'
+
+/**
+ * The slot that templates are baked in, one after the other: like a sandbox's, a template's own commands are not trusted.
+ * Taken when the first is.
+ */
+export class BakingSlot {
+  readonly #host: Host
+  /** MiB of the largest guest. */
+  readonly #memoryMib: number
+  #slot: number | null = null
+
+  constructor(host: Host, memoryMib: number) {
+    this.#host = host
+    this.#memoryMib = memoryMib
+  }
+
+  /** @throws Error when there is no free slot */
+  async open(): Promise<BakePlace> {
+    const { slots, network, cgroups } = this.#host
+    this.#slot ??= slots.take()
+    const slot = this.#slot
+    if (slot === null) throw new Error('this agent has no free slot')
+    await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
+    await network?.open(slot, 'none')
+    const limit = async (pid: number) => cgroups?.attach(slot, pid)
+    return { confinement: { uid: uidOfSlot(slot) }, tap: tapOf(this.#host, slot), limit }
+  }
+
+  /** Once its last VM has ended. */
+  async release(): Promise<void> {
+    const slot = this.#slot
+    this.#slot = null
+    if (slot === null) return
+    await this.#host.cgroups?.remove(slot)
+    this.#host.slots.release(slot)
+  }
+}

@@ -1,0 +1,75 @@
+import { chown, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
+import { restore, type Restore } from '../../machine/restore/restore.ts'
+import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
+import type { Vm } from '../../machine/vm/vm.ts'
+import { volumeDevices, type MachineDevice } from '../../store/volumes/machine-device.ts'
+import type { Host } from '../model/host.ts'
+import { limitVm } from './limit-vm.ts'
+import type { Manifest } from '../../store/sandboxes/manifest.ts'
+import { uidOfSlot } from '../../machine/slots/slots.ts'
+import { tapOf } from './slot-network.ts'
+
+/** QEMU's own threads: main, vCPUs, worker threads of block devices (at most 64). */
+export const MAX_PROCESSES = 128
+/** QEMU's messages, in the sandbox's folder. */
+export const QEMU_LOG = 'qemu.log'
+
+/** What a VM is to be, and where. */
+export interface VmPlace extends Pick<
+  Manifest,
+  'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'devices' | 'durable'
+> {
+  /** Holds QEMU's log, and its working directory, which must not be there yet. */
+  readonly folder: string
+}
+
+export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'>, Partial<Pick<Restore, 'boot' | 'onLaunch'>> {
+  /** Block devices for volumes that the guest has had. */
+  readonly known: readonly MachineDevice[]
+}
+
+/**
+ * Restores a VM in a folder of its own, under its limits and its own user. Whatever fails, no process is left; folder and
+ * limits are for the caller to remove.
+ */
+export async function bootVm(
+  host: Host,
+  place: VmPlace,
+  { known, boot = null, ...from }: BootFrom,
+  deadline: Deadline,
+): Promise<Vm> {
+  const volumes = volumeDevices(place.devices, known, (id) => host.volumes.path(id))
+  const vm = await restore({ ...(await prepareVm(host, place)), volumes, boot, ...from }, deadline)
+  limitVm(host, place.slot, vm)
+  return vm
+}
+
+/** Makes its own folder, its group and its network, and says what QEMU is to be started with. */
+export async function prepareVm(
+  host: Host,
+  place: VmPlace,
+): Promise<Omit<Restore, 'checkpoint' | 'greet' | 'volumes' | 'boot'>> {
+  const folder = join(place.folder, VM_FOLDER)
+  const uid = uidOfSlot(place.slot)
+  await mkdir(folder, { mode: 0o700 })
+  if (uid !== null) await chown(folder, uid, uid)
+  await Promise.all([
+    host.cgroups?.create(place.slot, { memoryMib: vmLimitMib(place.memory_mb), processes: MAX_PROCESSES }),
+    host.network?.open(place.slot, place.egress),
+  ])
+  return {
+    qemu: host.qemu.path,
+    preload: host.dir.preload,
+    machine: host.machines.of(place),
+    bake: join(host.dir.bakes, place.bake),
+    layers: host.layers,
+    folder,
+    logPath: join(place.folder, QEMU_LOG),
+    confinement: { uid },
+    tap: tapOf(host, place.slot),
+    isDurable: place.durable,
+  }
+}

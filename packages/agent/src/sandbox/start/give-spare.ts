@@ -1,0 +1,26 @@
+import { rename } from 'node:fs/promises'
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { Host } from '../model/host.ts'
+import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import type { Greet } from '../../machine/restore/restore.ts'
+import type { Spare } from '../pool/spare.ts'
+
+/**
+ * Makes a spare guest that of a sandbox, whose slot it has. Its folder is the sandbox's from the moment on in which it has
+ * the name, and is there with a manifest from the first: an agent killed before that ends a spare, one killed after it
+ * removes a sandbox that is still `creating`.
+ */
+export async function giveSpare(
+  host: Host,
+  { id, manifest }: Sandbox,
+  { folder, vm }: Spare,
+  greet: Greet,
+  deadline: Deadline,
+): Promise<void> {
+  await writeManifestQuickly(folder, manifest)
+  await rename(folder, host.dir.sandbox(id))
+  vm.moved(host.dir.vm(id))
+  // At once: what the guest is told waits in its queue until its CPUs run.
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { lstat, mkdir, open, rename, writeFile, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { fileOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
+import { removeSpare } from './make-spare.ts'
+import type { Greet } from '../../machine/restore/restore.ts'
+import type { Vm } from '../../machine/vm/vm.ts'
+import { VmAhead } from '../../machine/restore/prestarted-vm.ts'
+import { prepareVm } from './boot-vm.ts'
+import type { Host } from '../model/host.ts'
+import { limitVm } from './limit-vm.ts'
+import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import type { Seed } from '../pool/seed.ts'
+import { uidOfSlot } from '../../machine/slots/slots.ts'
+
+const START_MS = 30_000
+
+/**
+ * A QEMU for a child that does not exist yet, started while its parent is captured. It lies where spare guests lie, so
+ * that an agent that is killed finds and ends it as one of those; it becomes its child's as they do.
+ */
+export interface ChildAhead {
+  readonly slot: number
+  readonly folder: string
+  readonly starting: VmAhead
+  /** All layers that the child will have, the lowest first; the last is the one that is being frozen. */
+  readonly layers: readonly LayerId[]
+  /** Of the last layer's file. */
+  readonly inode: number
+  /** Tells admission that its memory is counted elsewhere from now on, or not needed. */
+  readonly release: () => void
+  /** It is a sandbox's from then on, which ends it. */
+  isTaken: boolean
+}
+
+interface Parent {
+  readonly vm: Vm
+  /** Folder that it is captured into. */
+  readonly checkpoint: string
+  /** Aborts when it has been. */
+  readonly captured: AbortSignal
+}
+
+/**
+ * Starts one beside the capture of `parent`; `null` where that would only
+ * be in the way, or fails: the child is then restored after the capture. Never rejects.
+ */
+export async function startChildAhead(
+  host: Host,
+  parent: Sandbox,
+  { vm, checkpoint, captured }: Parent,
+): Promise<ChildAhead | null> {
+  const { manifest } = parent
+  // Where something else is being restored, two QEMUs more would take the time of one that stands still. What has devices
+  // for volumes has another state than its parent's. And only root opens a file that it may not write.
+  const { restores, admission } = host.gates
+  if (restores.isBusy || manifest.devices.length > 0 || uidOfSlot(0) === null) return null
+  try {
+    const release = await admission.admit(manifest.memory_mb)
+    return await restores
+      .run(() => start(host, parent, { vm, checkpoint, captured, release }), parent.leaving.signal)
+      .catch((error: unknown) => {
+        release()
+        throw error
+      })
+  } catch (error) {
+    host.log.info({ err: error, sandbox_id: parent.id }, 'no child ahead of the capture')
+    return null
+  }
+}
+
+async function start(
+  host: Host,
+  { manifest, leaving }: Sandbox,
+  { vm, checkpoint, captured, release }: Parent & Pick<ChildAhead, 'release'>,
+): Promise<ChildAhead> {
+  const slot = host.slots.take()
+  if (slot === null) throw new Error('no slot is free')
+  const folder = join(host.dir.spares, randomUUID())
+  let frozen: FileHandle | null = null
+  try {
+    const { active, layers } = vm.disk ?? unknownDisk()
+    await makeEmpty(checkpoint)
+    frozen = await open(
+      join(vm.folder, fileOfLayer(active)),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    )
+    const { ino } = await frozen.stat()
+    await mkdir(folder, { mode: 0o711 })
+    const options = await prepareVm(host, { ...manifest, slot, folder })
+    const starting = await VmAhead.start(
+      { ...options, checkpoint: { folder: checkpoint, layers }, frozen: { id: active, file: frozen }, captured },
+      Deadline.after(START_MS, 'start of a QEMU ahead of a capture', leaving.signal),
+    )
+    return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
+  } catch (error) {
+    await removeSpare(host, { slot, folder, vm: null })
+    throw error
+  } finally {
+    await frozen?.close()
+  }
+}
+
+/** What the capture will fill: opened before, and found by QEMU when it is whole. */
+async function makeEmpty(checkpoint: string): Promise<void> {
+  await mkdir(checkpoint, { recursive: true, mode: 0o700 })
+  const { pages, runs } = checkpointFiles(checkpoint)
+  for (const path of [pages, runs]) await writeFile(path, '', { flag: 'wx', mode: 0o400 })
+}
+
+/** Whether it waits for what a sandbox is to begin as; the parent may have gone another way since. */
+export async function isMeantFor(host: Host, ahead: ChildAhead, { checkpoint }: Seed): Promise<boolean> {
+  const layers = checkpoint?.layers ?? []
+  if (layers.join() !== ahead.layers.join()) return false
+  const newest = layers.at(-1)
+  return newest !== undefined && (await lstat(host.layers.path(newest))).ino === ahead.inode
+}
+
+/** Makes it the VM of a sandbox, whose slot it has, in the order in which a spare guest is given away. */
+export async function giveChildAhead(
+  host: Host,
+  { id, manifest }: Sandbox,
+  { folder, starting }: ChildAhead,
+  { statePath, greet }: { readonly statePath: string; readonly greet: Greet },
+  deadline: Deadline,
+): Promise<void> {
+  await writeManifestQuickly(folder, manifest)
+  await rename(folder, host.dir.sandbox(id))
+  starting.vm.moved(host.dir.vm(id))
+  await starting.load(statePath, greet, deadline)
+  limitVm(host, manifest.slot, starting.vm)
+}
+
+/** Ends one that nobody has taken. */
+export async function endChildAhead(host: Host, ahead: ChildAhead | null): Promise<void> {
+  if (ahead === null) return
+  ahead.release()
+  if (ahead.isTaken) return
+  ahead.isTaken = true
+  await removeSpare(host, { slot: ahead.slot, folder: ahead.folder, vm: ahead.starting.vm })
+}
+
+function unknownDisk(): never {
+  throw new Error('a VM without layers cannot be captured')
+}

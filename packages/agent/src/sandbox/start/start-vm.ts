@@ -1,0 +1,137 @@
+import { mkdir, rm } from 'node:fs/promises'
+import type { BootMode } from '@offshoot/contract/sandbox'
+import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
+import { Deadline } from '@offshoot/kit/deadline'
+import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { giveSpare } from './give-spare.ts'
+import { endSpare } from './make-spare.ts'
+import { guestIdentity, type GuestIdentity } from '../../machine/guest/guest-identity.ts'
+import type { Greet } from '../../machine/restore/restore.ts'
+import type { Vm } from '../../machine/vm/vm.ts'
+import { deviceBits } from '../../store/volumes/machine-device.ts'
+import { bootFromDisk } from './boot-from-disk.ts'
+import { bootVm } from './boot-vm.ts'
+import { type ChildAhead, giveChildAhead, isMeantFor } from './prestarted-child.ts'
+import type { Host } from '../model/host.ts'
+import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
+import { openAfter } from './open-after.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import type { Seed } from '../pool/seed.ts'
+import { networkIdentity } from './slot-network.ts'
+
+/** Milliseconds from a restore's turn to a guest that answers; a hundred times the usual. */
+const RESTORE_MS = 30_000
+/** Milliseconds for a guest that waits to take its identity; another is restored in its place after that. */
+const GIVE_MS = 3000
+/** Milliseconds for a boot, and for what the template starts. */
+const BOOT_MS = 90_000
+
+export interface StartedVm {
+  readonly vm: Vm
+  readonly bootMode: BootMode
+}
+
+interface Start {
+  readonly seed: Seed
+  readonly env: GuestIdentity['env']
+  readonly ahead?: ChildAhead | null
+  readonly isCold?: boolean
+}
+
+/** A VM that was there before its sandbox. */
+interface Waiting {
+  readonly slot: number
+  readonly folder: string
+  readonly vm: Vm
+  /** Makes it the sandbox's, from its folder on. */
+  readonly give: (greet: Greet, deadline: Deadline) => Promise<void>
+}
+
+/**
+ * A VM for a sandbox that has none, with the sandbox's identity: one that waits for just this, a spare guest where one is at
+ * hand, else a restored one, which waits for memory and its turn. Its folder is there then, with a manifest `creating`.
+ * @throws ApiError 507
+ */
+export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<StartedVm> {
+  if (start.isCold) return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: 'cold' }
+  const ahead = await takeAhead(host, sandbox, start)
+  if (ahead !== null) return { vm: ahead, bootMode: start.seed.bootMode }
+  // A spare guest has no devices for volumes.
+  const spare = sandbox.manifest.devices.length === 0 ? host.pool.take(start.seed) : null
+  if (spare !== null) {
+    const give: Waiting['give'] = (greet, deadline) => giveSpare(host, sandbox, spare, greet, deadline)
+    if (await takeWaiting(host, sandbox, { ...spare, give }, start)) return { vm: spare.vm, bootMode: 'pool' }
+  }
+  return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: start.seed.bootMode }
+}
+
+async function restoreInTurn(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<Vm> {
+  const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
+  try {
+    return await host.gates.restores.run(() => restoreVm(host, sandbox, start), cancelled)
+  } finally {
+    release()
+  }
+}
+
+/** `null` where none was started, or not for this. */
+async function takeAhead(host: Host, sandbox: Sandbox, start: Start): Promise<Vm | null> {
+  const { ahead, seed } = start
+  const checkpoint = seed.checkpoint?.folder ?? null
+  if (!ahead || checkpoint === null || !(await isMeantFor(host, ahead, seed))) return null
+  ahead.isTaken = true
+  const { slot, folder, starting } = ahead
+  const statePath = checkpointFiles(checkpoint).state
+  const give: Waiting['give'] = (greet, deadline) =>
+    giveChildAhead(host, sandbox, ahead, { statePath, greet }, deadline)
+  return (await takeWaiting(host, sandbox, { slot, folder, vm: starting.vm, give }, start)) ? starting.vm : null
+}
+
+/** False when it failed: nothing is left of it but its slot, which is the sandbox's. */
+async function takeWaiting(host: Host, sandbox: Sandbox, waiting: Waiting, { env }: Start): Promise<boolean> {
+  const { id, manifest, leaving } = sandbox
+  host.slots.release(manifest.slot)
+  sandbox.manifest = { ...manifest, slot: waiting.slot }
+  try {
+    const deadline = Deadline.after(GIVE_MS, `identity of ${id}`, leaving.signal)
+    await host.network?.open(waiting.slot, manifest.egress)
+    await waiting.give(giveIdentity(host, sandbox, env), deadline)
+    return true
+  } catch (error) {
+    await endSpare(host, waiting)
+    await rm(host.dir.sandbox(id), { recursive: true, force: true })
+    leaving.signal.throwIfAborted()
+    host.log.warn({ err: error, sandbox_id: id }, 'a guest that waited could not be used')
+    return false
+  }
+}
+
+async function restoreVm(host: Host, sandbox: Sandbox, { seed, env, isCold = false }: Start): Promise<Vm> {
+  const { id, manifest, leaving } = sandbox
+  const folder = host.dir.sandbox(id)
+  await mkdir(folder, { mode: 0o711 })
+  await writeManifestQuickly(folder, manifest)
+  if (isCold) {
+    const from = { ...(await bootFromDisk(host, sandbox, env)), known: [] }
+    return bootVm(host, { ...manifest, folder }, from, Deadline.after(BOOT_MS, `boot of ${id}`, leaving.signal))
+  }
+  const from = { checkpoint: seed.checkpoint, known: seed.devices, greet: giveIdentity(host, sandbox, env) }
+  return bootVm(host, { ...manifest, folder }, from, Deadline.after(RESTORE_MS, `restore of ${id}`, leaving.signal))
+}
+
+/** The guest settles while we make it known; nobody is let through to it before. */
+function giveIdentity(host: Host, { id, manifest }: Sandbox, env: GuestIdentity['env']): Greet {
+  return async (vm, deadline) => {
+    const link = await vm.link(deadline)
+    const volumes = deviceBits(manifest.devices)
+    const identity = guestIdentity(id, env, networkIdentity(host, manifest.slot))
+    const { begun, settled } = link.refresh({ ...identity, volumes }, deadline)
+    await begun
+    openAfter(host, vm, settled.catch(unlessLost), 'guest did not settle')
+  }
+}
+
+/** A guest settles without us too: its next link is served when it has, and one that failed at it runs nothing. */
+function unlessLost(error: unknown): void {
+  if (!(error instanceof GuestLinkLost)) throw error
+}

@@ -1,0 +1,63 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { TemplateImage } from '@offshoot/contract/template-image'
+import { expect, it } from 'vitest'
+import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
+import { LaterTemplates } from './on-demand-templates.ts'
+
+const imageOf = (name: string): TemplateImage => ({
+  name,
+  version: '0123456789abcdef',
+  cpu: 1,
+  memory_mb: 4096,
+  disk_mb: 64,
+  start_cmd: null,
+  ready_cmd: null,
+  description: '',
+  packages: {},
+})
+
+function opened(bake: (image: TemplateImage) => Promise<void>, admit = () => Promise.resolve(() => undefined as void)) {
+  const templates = new Map<string, BakedTemplate>()
+  const later = new LaterTemplates({
+    images: [imageOf('a'), imageOf('b')],
+    templates,
+    admission: { admit },
+    bake: async (image) => {
+      await bake(image)
+      return { image } as BakedTemplate
+    },
+  })
+  return { later, templates }
+}
+
+it('bakes each once, however many want it, and one at a time', async () => {
+  const begun: string[] = []
+  let atOnce = 0
+  const { later, templates } = opened(async ({ name }) => {
+    begun.push(name)
+    expect((atOnce += 1)).toBe(1)
+    await new Promise((resolve) => setImmediate(resolve))
+    atOnce -= 1
+  })
+  expect(later.images.map(({ name }) => name)).toEqual(['a', 'b'])
+  const baked = await Promise.all(['a', 'a', 'b', 'c'].map((name) => later.bake(name)))
+  expect(baked.map((each) => each?.image.name)).toEqual(['a', 'a', 'b', undefined])
+  await later.bake('a')
+  expect([begun, later.images, [...templates.keys()]]).toEqual([['a', 'b'], [], ['a', 'b']])
+})
+
+it('tries again what failed, and tells who asked', async () => {
+  let fails = true
+  const { later } = opened(() => (fails ? Promise.reject(new Error('no disk')) : Promise.resolve()))
+  await expect(later.bake('a')).rejects.toThrow('no disk')
+  fails = false
+  expect(await later.bake('a')).toMatchObject({ image: { name: 'a' } })
+})
+
+it('bakes nothing where there is no memory for it', async () => {
+  const { later } = opened(
+    () => Promise.reject(new Error('baked')),
+    () => Promise.reject(new ApiError('insufficientMemory')),
+  )
+  await expect(later.bake('a')).rejects.toMatchObject({ status: 507 })
+})

@@ -1,0 +1,34 @@
+import type { Template } from '@offshoot/contract/template'
+import type { BuiltTemplates } from '../../store/templates/built-templates.ts'
+import type { TemplateRecord } from '../../store/templates/template-record.ts'
+
+/** As control keeps it, and callers see it. */
+export async function showTemplate(templates: BuiltTemplates, record: TemplateRecord): Promise<Template> {
+  const { id, image, digest, created_at, memory } = record
+  const { cpu, memory_mb, disk_mb, start_cmd, ready_cmd, version, description, env = {}, cwd, user } = image
+  return {
+    name: image.title ?? image.name,
+    rootfs_path: memory === null ? `templates/${id}/rootfs.ext4` : `snapshots/${id}`,
+    size_bytes: await templates.occupiedBytes(record),
+    cpu,
+    memory_mb,
+    meta: {
+      description,
+      version,
+      disk_mb,
+      cpu,
+      memory_mb,
+      start_cmd,
+      ready_cmd,
+      env: Object.keys(env),
+      working_dir: cwd ?? null,
+      user: user ?? null,
+      image_digest: digest,
+      fingerprint: memory?.fingerprint ?? templates.bakedOf(record)?.manifest.fingerprint ?? null,
+      /** Its sandboxes go on where the one stood that it was made from. */
+      has_memory: memory !== null,
+      created_at,
+    },
+    is_global: false,
+  }
+}

@@ -1,0 +1,75 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { uidOfSlot } from '../../machine/slots/slots.ts'
+import { vmIn } from '../model/stopping.ts'
+import { nodeOfPlace } from '../../machine/vm/volume-devices.ts'
+import { growExt4 } from '../../machine/disks/ext4.ts'
+import { admitVolume } from '../../store/volumes/headroom.ts'
+import type { Holder } from '../../store/volumes/holders.ts'
+import type { VolumeRecord } from '../../store/volumes/volume-record.ts'
+
+const MIB = 1024 * 1024
+/** Milliseconds for a file system to become 64 GiB. */
+const GROW_MS = 120_000
+
+/**
+ * Makes a volume larger, the file system with it, also under the sandbox that writes it. The record goes first: a
+ * growth that is interrupted is finished before the next sandbox gets it.
+ * @throws ApiError 400 smaller than it is; 409 sandboxes read it, or the one that has it is paused or hibernated; 507
+ */
+export async function growVolume(host: Host, record: VolumeRecord, sizeMb: number): Promise<VolumeRecord> {
+  if (sizeMb < record.size_mb) {
+    throw new ApiError('invalidField', { error: `size_mb must be >= ${record.size_mb}: a volume does not shrink` })
+  }
+  if (sizeMb === record.size_mb && !record.is_growing) return record
+  const { volumes } = host
+  await admitVolume(volumes.folder, await volumes.promisedMib(), sizeMb - record.size_mb)
+  const deadline = Deadline.after(GROW_MS, `growth of volume ${record.id}`)
+  const [hold] = volumes.holders.of(record.id)
+  const writer =
+    hold && 'sandboxId' in hold.holder && !hold.isReadOnly ? host.sandboxes.get(hold.holder.sandboxId) : null
+  return writer ? growUnder(host, writer, record, sizeMb, deadline) : growAlone(host, record, sizeMb, deadline)
+}
+
+async function growAlone(host: Host, record: VolumeRecord, sizeMb: number, deadline: Deadline): Promise<VolumeRecord> {
+  const { volumes, slots } = host
+  const holder: Holder = { work: 'changed' }
+  volumes.holders.claim([{ volume: record, isReadOnly: false }], holder)
+  // The tools read what a guest has written: they are nobody else's user meanwhile.
+  const slot = slots.take()
+  try {
+    if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
+    const growing = await volumes.change(record.id, { size_mb: sizeMb, is_growing: true })
+    await volumes.stretch(growing)
+    await growExt4(volumes.path(record.id), uidOfSlot(slot), deadline)
+    return await volumes.change(record.id, { is_growing: false })
+  } finally {
+    if (slot !== null) slots.release(slot)
+    volumes.holders.release(holder)
+  }
+}
+
+/** The guest's kernel grows the file system where it is mounted; where it is not, that is done before the next sandbox. */
+async function growUnder(
+  host: Host,
+  sandbox: Sandbox,
+  { id }: VolumeRecord,
+  sizeMb: number,
+  deadline: Deadline,
+): Promise<VolumeRecord> {
+  return sandbox.change(async () => {
+    const vm = vmIn(sandbox, 'running')
+    const device = sandbox.manifest.devices.find(({ volume }) => volume?.id === id)
+    if (device === undefined) throw new ApiError('conflict', { detail: 'the volume has just been given back' })
+    await host.volumes.change(id, { size_mb: sizeMb, is_growing: true })
+    await vm.qmp.execute('block_resize', { 'node-name': nodeOfPlace(device.place), size: sizeMb * MIB }, deadline)
+    const link = await vm.link(deadline)
+    const isGrown = await link.files.growVolume(device.place, sizeMb * MIB, { deadline }).catch((error: unknown) => {
+      host.log.warn({ err: error, sandbox_id: sandbox.id, volume_id: id }, 'file system not grown in the guest')
+      return false
+    })
+    return host.volumes.change(id, { is_growing: !isGrown })
+  })
+}

@@ -1,0 +1,63 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { Deadline } from '@offshoot/kit/deadline'
+import { runProgram } from '../../machine/host/run-program.ts'
+import { isDiskFull } from '../model/refusal.ts'
+import type { Host } from '../model/host.ts'
+import { standingStill } from './quiesced.ts'
+import { makeExt4 } from '../../machine/disks/ext4.ts'
+import { admitVolume } from '../../store/volumes/headroom.ts'
+import type { Holder } from '../../store/volumes/holders.ts'
+import type { VolumeRecord } from '../../store/volumes/volume-record.ts'
+
+/** Milliseconds for an empty file system of the greatest size. */
+const MAKE_MS = 60_000
+/** Milliseconds to copy one: gigabytes on a slow disk. */
+const COPY_MS = 300_000
+
+/** An empty volume, on the disk when it returns. @throws ApiError 409 id taken, 507 */
+export async function makeVolume(host: Host, record: VolumeRecord): Promise<VolumeRecord> {
+  const deadline = Deadline.after(MAKE_MS, `volume ${record.id}`)
+  return admitted(host, record, (path) => makeExt4(path, deadline))
+}
+
+/**
+ * A copy of another volume as it is at one instant. Of one that a sandbox writes to that includes what the guest has
+ * synced, and for a running one what it had in memory: it stands still meanwhile.
+ * @throws ApiError 409 id taken or the volume is being changed, 507
+ */
+export async function copyVolume(host: Host, source: VolumeRecord, record: VolumeRecord): Promise<VolumeRecord> {
+  const deadline = Deadline.after(COPY_MS, `copy of volume ${source.id}`)
+  const copy = (path: string) => runCopy(host.volumes.path(source.id), path, deadline)
+  return admitted(host, record, async (path) => {
+    const [hold] = host.volumes.holders.of(source.id)
+    const writer =
+      hold && 'sandboxId' in hold.holder && !hold.isReadOnly ? host.sandboxes.get(hold.holder.sandboxId) : null
+    if (writer) return standingStill(host, writer, async () => copy(path))
+    const holder: Holder = { work: 'copied' }
+    host.volumes.holders.claim([{ volume: source, isReadOnly: true }], holder)
+    try {
+      await copy(path)
+    } finally {
+      host.volumes.holders.release(holder)
+    }
+  })
+}
+
+async function admitted(
+  { volumes }: Host,
+  record: VolumeRecord,
+  fill: (path: string) => Promise<void>,
+): Promise<VolumeRecord> {
+  await admitVolume(volumes.folder, await volumes.promisedMib(), record.size_mb)
+  try {
+    return await volumes.make(record, fill)
+  } catch (error) {
+    if (isDiskFull(error)) throw new ApiError('insufficientStorage', {}, { cause: error })
+    throw error
+  }
+}
+
+/** Sparse as it was, and shared where the host's file system can; larger than its source it stays. */
+async function runCopy(from: string, to: string, deadline: Deadline): Promise<void> {
+  await runProgram('cp', ['--reflink=auto', '--sparse=always', '--no-preserve=all', from, to], deadline)
+}

@@ -1,0 +1,43 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { VolumeId } from '@offshoot/contract/ids'
+import { Deadline } from '@offshoot/kit/deadline'
+import { checkExt4, growExt4 } from '../../machine/disks/ext4.ts'
+import type { VolumeRecord } from '../../store/volumes/volume-record.ts'
+import type { Volumes } from '../../store/volumes/volumes.ts'
+
+/** Milliseconds to check the file system of a large volume. */
+const CHECK_MS = 60_000
+
+/** Who comes while a volume is being made fit waits for that: one that is read by several is checked once. */
+const underWay = new Map<VolumeId, Promise<void>>()
+
+/**
+ * Makes a volume fit for a guest that has claimed it: as large as it should be, its file system in order.
+ * @param uid of the guest's own VM
+ * @throws ApiError 500 it could not be mended
+ */
+export async function prepareVolume(volumes: Volumes, record: VolumeRecord, uid: number | null): Promise<void> {
+  const { id } = record
+  const other = underWay.get(id)
+  if (other !== undefined) return other
+  const isFirst = volumes.holders.of(id).length === 1
+  const preparing = prepare(volumes, record, uid, isFirst).finally(() => underWay.delete(id))
+  underWay.set(id, preparing)
+  return preparing
+}
+
+async function prepare(volumes: Volumes, record: VolumeRecord, uid: number | null, isFirst: boolean): Promise<void> {
+  const { id, name, is_growing } = record
+  try {
+    if (isFirst) {
+      await volumes.stretch(record)
+      const deadline = Deadline.after(CHECK_MS, `check of volume ${id}`)
+      await (is_growing ? growExt4 : checkExt4)(volumes.path(id), uid, deadline)
+    }
+    if (!record.was_attached || (isFirst && is_growing)) {
+      await volumes.change(id, { was_attached: true, ...(isFirst && { is_growing: false }) })
+    }
+  } catch (error) {
+    throw new ApiError('internal', { error: `volume ${name} could not be checked`, volume: name }, { cause: error })
+  }
+}

@@ -1,0 +1,66 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Vm } from '../../machine/vm/vm.ts'
+import type { MachineDevice, Wanted } from '../../store/volumes/machine-device.ts'
+import { prepareVolume } from './prepare-volume.ts'
+import type { Volumes } from '../../store/volumes/volumes.ts'
+import type { Host } from '../model/host.ts'
+import type { Manifest } from '../../store/sandboxes/manifest.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { uidOfSlot } from '../../machine/slots/slots.ts'
+
+/** Milliseconds for a guest that is to end to put on its volumes what it has in memory. */
+const SYNC_MS = 5000
+
+/** @throws ApiError 409 naming who has one of them, 404 one is gone: then it has none */
+export function claimVolumes(
+  { volumes }: Host,
+  { id, devices }: Pick<Manifest, 'devices'> & Pick<Sandbox, 'id'>,
+): void {
+  volumes.holders.claim(wantedOf(volumes, devices), { sandboxId: id })
+}
+
+/** Those of a sandbox that was there before us. */
+export function keepVolumes({ volumes }: Host, { id, manifest }: Sandbox): void {
+  for (const { volume, read_only: isReadOnly } of manifest.devices) {
+    if (volume !== null) volumes.holders.keep(volume.id, { holder: { sandboxId: id }, isReadOnly })
+  }
+}
+
+/** Only once its QEMU is gone. */
+export function releaseVolumes({ volumes }: Host, { id }: Pick<Sandbox, 'id'>): void {
+  volumes.holders.release({ sandboxId: id })
+}
+
+/** Checks what it has claimed, before its VM gets it. @throws ApiError 500 */
+export async function prepareVolumes({ volumes }: Host, { manifest }: Sandbox): Promise<void> {
+  for (const { volume } of wantedOf(volumes, manifest.devices)) {
+    await prepareVolume(volumes, volume, uidOfSlot(manifest.slot))
+  }
+}
+
+/** Whether its guest writes where another checkpoint than the newest must never be restored over. */
+export function writesVolumes({ devices }: Manifest): boolean {
+  return devices.some(({ volume, read_only }) => volume !== null && !read_only)
+}
+
+/** What a guest wrote and did not sync would be lost with its VM. A guest that does not answer is not waited for. */
+export async function syncVolumes(host: Host, { id, manifest }: Sandbox, vm: Vm): Promise<void> {
+  if (!writesVolumes(manifest) || manifest.status !== 'running' || vm.hasEnded) return
+  const deadline = Deadline.after(SYNC_MS, `sync of ${id}`)
+  try {
+    const link = await vm.link(deadline)
+    await link.files.sync({ deadline })
+  } catch (error) {
+    host.log.warn({ err: error, sandbox_id: id }, 'volumes not synced')
+  }
+}
+
+function wantedOf(volumes: Volumes, devices: readonly MachineDevice[]): Wanted[] {
+  return devices.flatMap(({ volume: held, read_only: isReadOnly }): Wanted[] => {
+    if (held === null) return []
+    const volume = volumes.find(held.id, null)
+    if (volume === null) throw new ApiError('notFound', { detail: `unknown volume: ${held.name}` })
+    return [{ volume, isReadOnly }]
+  })
+}

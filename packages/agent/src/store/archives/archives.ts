@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+import type { DataDir } from '../data-dir/data-dir.ts'
+import type { Sandbox } from '../../sandbox/model/sandbox.ts'
+import { Turns } from '@offshoot/kit/semaphore'
+import { Archive } from './archive.ts'
+
+/** Files taken at the same time, of all guests: each is in memory meanwhile. */
+const AT_ONCE = 2
+const MAX_WAITING = 4096
+const FOLDER = 'archive'
+
+type Of = Pick<Sandbox, 'id'>
+
+/** The archives of this agent's sandboxes. Each lies in its sandbox's folder, and goes with it. */
+export class Archives {
+  readonly transfers = new Turns(AT_ONCE, MAX_WAITING)
+  readonly #dir: Pick<DataDir, 'sandbox'>
+  readonly #opened = new WeakMap<Of, Promise<Archive>>()
+  readonly #turns = new WeakMap<Of, Turns>()
+
+  constructor(dir: Pick<DataDir, 'sandbox'>) {
+    this.#dir = dir
+  }
+
+  of(sandbox: Of): Promise<Archive> {
+    let opened = this.#opened.get(sandbox)
+    if (opened === undefined) {
+      opened = Archive.open(join(this.#dir.sandbox(sandbox.id), FOLDER))
+      this.#opened.set(sandbox, opened)
+      opened.catch(() => this.#opened.delete(sandbox))
+    }
+    return opened
+  }
+
+  /** One who takes or removes at a time. */
+  alone<T>(sandbox: Of, task: () => Promise<T>): Promise<T> {
+    let turns = this.#turns.get(sandbox)
+    if (turns === undefined) this.#turns.set(sandbox, (turns = new Turns(1, MAX_WAITING)))
+    return turns.run(task)
+  }
+}

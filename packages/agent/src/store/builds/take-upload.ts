@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { ApiError } from '@offshoot/contract/errors'
+import { isDiskFull } from '../../sandbox/model/refusal.ts'
+
+const MIB = 1024 * 1024
+/** MiB of the host's disk that templates never take. */
+const RESERVE_MIB = 2048
+/** Bytes between two looks at what is left. */
+const LOOK_BYTES = 64 * MIB
+
+export interface Upload {
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** Writes an upload to a new file, piece by piece. @throws ApiError 507 before the host's disk is full */
+export async function takeUpload(source: Readable, path: string): Promise<Upload> {
+  const meter = new Meter(path)
+  try {
+    await meter.look(0)
+    await pipeline(
+      source,
+      (chunks: AsyncIterable<Buffer>) => meter.pass(chunks),
+      createWriteStream(path, { flags: 'wx', mode: 0o600 }),
+    )
+  } catch (error) {
+    throw isDiskFull(error) ? new ApiError('templateStorage', {}, { cause: error }) : error
+  }
+  return { bytes: meter.bytes, sha256: meter.digest() }
+}
+
+/** @throws ApiError 507 when what is wanted would leave too little */
+export async function admitTemplate(folder: string, wantedMib: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  if ((bavail * bsize) / MIB - RESERVE_MIB < wantedMib) throw new ApiError('templateStorage')
+}
+
+/** Counts and hashes what passes, and looks at the disk now and then. */
+class Meter {
+  bytes = 0
+  readonly #hash = createHash('sha256')
+  readonly #folder: string
+  #lookedAt = 0
+
+  constructor(path: string) {
+    this.#folder = dirname(path)
+  }
+
+  digest(): string {
+    return this.#hash.digest('hex')
+  }
+
+  async look(wantedMib: number): Promise<void> {
+    await admitTemplate(this.#folder, wantedMib)
+  }
+
+  async *pass(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of source) {
+      this.#hash.update(chunk)
+      this.bytes += chunk.length
+      if (this.bytes - this.#lookedAt >= LOOK_BYTES) {
+        this.#lookedAt = this.bytes
+        await this.look(LOOK_BYTES / MIB)
+      }
+      yield chunk
+    }
+  }
+}

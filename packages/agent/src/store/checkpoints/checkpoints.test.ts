@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { appendFile, chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { newLayerId } from '../disks/layer-id.ts'
+import { Layers } from '../disks/layers.ts'
+import type { Machine } from '../../machine/vm/machine.ts'
+import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
+import { Checkpoints } from './checkpoints.ts'
+import { loadSigningKey } from './signing-key.ts'
+import { Thread } from '../../machine/capture/thread.ts'
+
+const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' }
+const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
+const machineOf = () => machine
+const deadline = Deadline.after(60_000, 'test')
+const origin = {
+  bake: 'base/0123',
+  template: 'base',
+  cpu: 1,
+  memory_mb: 512,
+  guest_ip: null,
+  created_at: '2026-11-21T00:00:00.000Z',
+}
+
+let root: string
+let layers: Layers
+let folder: string
+const layer = newLayerId()
+
+/** As an agent that has just started has them: nothing is known of any file. */
+async function fresh(qemu = QEMU): Promise<Checkpoints> {
+  return new Checkpoints({ root, key: await loadSigningKey(join(root, 'checkpoint.key')), layers, qemu })
+}
+
+async function sealed(checkpoints: Checkpoints) {
+  return checkpoints.seal({ folder, layers: [layer], memoryBytes: 0, pausedMs: 0 }, origin, machine, deadline)
+}
+
+/** Puts another file of the same size in its place. */
+const replace = async (path: string) => {
+  const content = await readFile(path)
+  content[content.length - 1] = 1
+  await writeFile(`${path}.new`, content)
+  await rename(`${path}.new`, path)
+}
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'offshoot-checkpoints-'))
+  layers = new Layers(join(root, 'layers'))
+  folder = join(root, 'snapshots/one')
+  for (const name of ['layers', 'snapshots/one']) await mkdir(join(root, name), { recursive: true })
+  await writeFile(layers.path(layer), 'layer')
+  for (const name of ['pages', 'runs', 'state']) await writeFile(join(folder, name), name.repeat(1000))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+describe('a sealed checkpoint', () => {
+  it('says what it is, now and to an agent that starts later', async () => {
+    const content = await sealed(await fresh())
+    expect(content).toMatchObject({ ...origin, bytes: 5000 + 4000 + 5000 + 5, pages: { bytes: 5000 } })
+    expect(content.layers.map(({ id, bytes }) => [id, bytes])).toEqual([[layer, 5]])
+    expect(await (await fresh()).open(folder, machineOf, deadline)).toEqual(content)
+    expect(await (await fresh()).read(folder)).toEqual(content)
+    expect((await stat(join(root, 'checkpoint.key'))).mode & 0o777).toBe(0o600)
+  })
+
+  it.each<readonly [string, () => Promise<void>]>([
+    ['pages changed in place', () => writeFile(join(folder, 'pages'), 'other')],
+    ['one byte changed in a file of the same size', () => replace(join(folder, 'pages'))],
+    ['runs appended to', () => appendFile(join(folder, 'runs'), 'x')],
+    ['the state removed', () => rm(join(folder, 'state'))],
+    ['a layer changed', () => writeFile(layers.path(layer), 'LAYER')],
+    ['a layer removed', () => rm(layers.path(layer))],
+    ['nothing written of it', () => rm(join(folder, 'checkpoint.json'))],
+    ['half of it written', () => writeFile(join(folder, 'checkpoint.json'), '{"checkpoint":')],
+    ['a key that is another', () => writeFile(join(root, 'checkpoint.key'), randomBytes(32))],
+  ])('is refused with %s, also where it was checked before', async (_what, change) => {
+    const checkpoints = await fresh()
+    await sealed(checkpoints)
+    await checkpoints.open(folder, machineOf, deadline)
+    for (const name of ['pages', 'runs', 'state', 'checkpoint.json']) await chmod(join(folder, name), 0o600)
+    await change()
+    await expect((await fresh()).open(folder, machineOf, deadline)).rejects.toThrow(CheckpointDamaged)
+    if (_what.startsWith('a key')) return
+    await expect(checkpoints.open(folder, machineOf, deadline)).rejects.toThrow(CheckpointDamaged)
+  })
+
+  it('cannot be put in the place of another', async () => {
+    const checkpoints = await fresh()
+    await sealed(checkpoints)
+    await rename(folder, join(root, 'snapshots/two'))
+    await expect(checkpoints.open(join(root, 'snapshots/two'), machineOf, deadline)).rejects.toThrow(CheckpointDamaged)
+  })
+
+  it('cannot be given another content', async () => {
+    await sealed(await fresh())
+    const path = join(folder, 'checkpoint.json')
+    await chmod(path, 0o600)
+    await writeFile(path, (await readFile(path, 'utf8')).replace('base/0123', 'base/0124'))
+    await expect((await fresh()).read(folder)).rejects.toThrow('changed on disk')
+  })
+
+  it.each([
+    ['QEMU', { ...QEMU, version: '8.0.0' }, machine],
+    ['machine', QEMU, { ...machine, memoryMib: 1024 }],
+    ['accelerator', QEMU, { ...machine, accelerator: 'kvm' as const }],
+  ])('is refused by a host with another %s, in words', async (_what, qemu, other) => {
+    await sealed(await fresh())
+    const opened = (await fresh(qemu)).open(folder, () => other, deadline)
+    await expect(opened).rejects.toThrow(CheckpointIncompatible)
+    await expect(opened).rejects.toThrow('another version of QEMU')
+  })
+
+  it('can have its files in common with another, which are not read again for that', async () => {
+    const checkpoints = await fresh()
+    await sealed(checkpoints)
+    const other = join(root, 'snapshots/two')
+    await checkpoints.link(folder, other)
+    const twice = { folder: other, layers: [layer], memoryBytes: 0, pausedMs: 0 }
+    const { bytes } = await checkpoints.seal(twice, origin, machine, deadline)
+    const names = ['pages', 'runs', 'state'].map((name) => join(other, name))
+    for (const name of names) expect((await stat(name)).nlink).toBe(2)
+    const read = vi.spyOn(Thread.prototype, 'ask')
+    await expect(checkpoints.open(folder, machineOf, deadline)).resolves.toMatchObject({ bytes })
+    await checkpoints.remove(folder)
+    await expect(checkpoints.open(other, machineOf, deadline)).resolves.toMatchObject({ bytes })
+    expect(read).not.toHaveBeenCalled()
+    await appendFile(names[0] ?? '', 'more')
+    await expect(checkpoints.open(other, machineOf, deadline)).rejects.toThrow('pages was changed on disk')
+    expect(read).toHaveBeenCalledOnce()
+    read.mockRestore()
+  })
+
+  it('keeps nothing for known of files that are changed while they are linked', async () => {
+    const checkpoints = await fresh()
+    await sealed(checkpoints)
+    await replace(join(folder, 'pages'))
+    await checkpoints.link(folder, join(root, 'snapshots/two'))
+    await expect(checkpoints.open(folder, machineOf, deadline)).rejects.toThrow('pages was changed on disk')
+  })
+
+  it('is gone when it was removed', async () => {
+    const checkpoints = await fresh()
+    await sealed(checkpoints)
+    await checkpoints.remove(folder)
+    await checkpoints.remove(folder)
+    await expect(stat(folder)).rejects.toThrow('ENOENT')
+  })
+})
+
+describe('the key', () => {
+  it('is made once, and nothing else is taken for it', async () => {
+    const path = join(root, 'key')
+    const key = await loadSigningKey(path)
+    expect(await loadSigningKey(path)).toEqual(key)
+    await writeFile(path, 'short')
+    await expect(loadSigningKey(path)).rejects.toThrow('no key')
+  })
+})

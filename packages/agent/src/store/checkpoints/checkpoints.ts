@@ -1,0 +1,150 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { mkdir, readFile, rm } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { z } from 'zod'
+import type { Layers } from '../disks/layers.ts'
+import type { Qemu } from '../../machine/host/qemu.ts'
+import { machineFingerprint } from '../../machine/vm/machine-fingerprint.ts'
+import type { Machine } from '../../machine/vm/machine.ts'
+import type { Captured } from '../../machine/capture/capture.ts'
+import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
+import { checkpointFiles } from './checkpoint-files.ts'
+import { checkpoint, type Checkpoint, type CheckpointOrigin } from './checkpoint.ts'
+import { Thread } from '../../machine/capture/thread.ts'
+import { VerifiedFiles } from './verified-files.ts'
+
+const signed = z.object({ checkpoint: z.unknown(), hmac: z.string() })
+
+export interface CheckpointsOptions {
+  /** The agent's data directory: signatures hold for a folder's place below it. */
+  readonly root: string
+  readonly key: Uint8Array
+  readonly layers: Layers
+  readonly qemu: Qemu
+}
+
+/** The guest that a checkpoint wants, as this host would make it. */
+export type MachineOf = (size: Pick<Checkpoint, 'cpu' | 'memory_mb'>) => Machine
+
+/** Files that several checkpoints may have in common. */
+const LINKED = ['pages', 'runs', 'state'] as const
+
+/**
+ * Signs checkpoints and answers for them.
+ *
+ *     captured ──seal──► whole ──remove──► gone
+ *
+ * A folder without `checkpoint.json` is none. What was sealed is never written again; before anything is restored from
+ * it, {@link open} has checked every byte, once in an agent's life unless a file was touched since.
+ */
+export class Checkpoints {
+  /** Memory is copied here, while a guest stands still. */
+  readonly saving = new Thread()
+  /** And here, of large guests: it is started by the first of them. */
+  readonly savingBeside = new Thread()
+  readonly #options: CheckpointsOptions
+  readonly #files = new VerifiedFiles(new Thread())
+
+  constructor(options: CheckpointsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Completes what was captured: on the disk when it resolves. Children may be restored from it before that.
+   * @throws as the file system does, with its `code`; the folder is then no checkpoint and can be removed
+   */
+  async seal(
+    { folder, layers }: Captured,
+    origin: CheckpointOrigin,
+    machine: Machine,
+    deadline: Deadline,
+  ): Promise<Checkpoint> {
+    const files = checkpointFiles(folder)
+    const { layers: disk, qemu } = this.#options
+    const sealOf = (path: string) => this.#files.seal(path, deadline)
+    const [pages, runs, state] = [await sealOf(files.pages), await sealOf(files.runs), await sealOf(files.state)]
+    const sealedLayers: Checkpoint['layers'] = []
+    for (const id of layers) sealedLayers.push({ id, ...(await sealOf(disk.path(id))) })
+    await disk.sync()
+    const ownLayer = sealedLayers.at(-1)?.bytes ?? 0
+    const content: Checkpoint = {
+      ...origin,
+      machine: await machineFingerprint({ qemu, machine }),
+      bytes: pages.bytes + runs.bytes + state.bytes + ownLayer,
+      layers: sealedLayers,
+      pages,
+      runs,
+      state,
+    }
+    const text = JSON.stringify({ checkpoint: content, hmac: this.#sign(folder, content) })
+    await writeFileDurably(files.manifest, `${text}\n`, 0o400)
+    return content
+  }
+
+  /** What a checkpoint says of itself, its signature checked but not its files: for lists. @throws CheckpointDamaged */
+  async read(folder: string): Promise<Checkpoint> {
+    const text = await readFile(checkpointFiles(folder).manifest, 'utf8').catch((error: unknown) => {
+      throw new CheckpointDamaged('there is no whole checkpoint', { cause: error })
+    })
+    try {
+      const { checkpoint: content, hmac } = signed.parse(JSON.parse(text))
+      if (!isEqual(hmac, this.#sign(folder, content))) throw new Error('signature does not match')
+      return checkpoint.parse(content)
+    } catch (error) {
+      throw new CheckpointDamaged('checkpoint.json was changed on disk', { cause: error })
+    }
+  }
+
+  /**
+   * A checkpoint that can be restored here and now.
+   * @throws CheckpointDamaged something is missing or was changed; CheckpointIncompatible
+   */
+  async open(folder: string, machineOf: MachineOf, deadline: Deadline): Promise<Checkpoint> {
+    const content = await this.read(folder)
+    const { layers, qemu } = this.#options
+    if (content.machine !== (await machineFingerprint({ qemu, machine: machineOf(content) }))) {
+      throw new CheckpointIncompatible(
+        'made with another version of QEMU, or for another machine or CPU than this host',
+      )
+    }
+    const files = checkpointFiles(folder)
+    const sealed = [
+      { name: 'pages', path: files.pages, seal: content.pages },
+      { name: 'runs', path: files.runs, seal: content.runs },
+      { name: 'state', path: files.state, seal: content.state },
+      ...content.layers.map((layer) => ({ name: `layer ${layer.id}`, path: layers.path(layer.id), seal: layer })),
+    ]
+    for (const { name, path, seal } of sealed) {
+      if (await this.#files.isUnchanged(path, seal, deadline)) continue
+      throw new CheckpointDamaged(`${name} was changed on disk or is missing`)
+    }
+    return content
+  }
+
+  /** The same files in a second folder, which it makes: none is ever written again, so that a second name serves a second checkpoint. */
+  async link(from: string, to: string): Promise<void> {
+    await mkdir(to, { mode: 0o700 })
+    for (const name of LINKED) await this.#files.link(checkpointFiles(from)[name], checkpointFiles(to)[name])
+  }
+
+  /** The manifest goes first: a removal that is interrupted leaves no checkpoint. Its layers go with the next sweep. */
+  async remove(folder: string): Promise<void> {
+    const files = checkpointFiles(folder)
+    await rm(files.manifest, { force: true })
+    for (const name of LINKED) await this.#files.unlink(files[name])
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  #sign(folder: string, content: unknown): string {
+    const { root, key } = this.#options
+    const hmac = createHmac('sha256', key).update(relative(root, join(folder, '.')))
+    return hmac.update('\0').update(JSON.stringify(content)).digest('hex')
+  }
+}
+
+function isEqual(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}

@@ -1,0 +1,101 @@
+import type { BigIntStats } from 'node:fs'
+import { link, open, rm, stat } from 'node:fs/promises'
+import type { Deadline } from '@offshoot/kit/deadline'
+import type { FileSeal } from './checkpoint.ts'
+import type { Thread } from '../../machine/capture/thread.ts'
+
+/** Files that are remembered; of more the oldest are read again. */
+const MAX_FILES = 65_536
+
+interface Seen {
+  /** The file, by whatever name. */
+  readonly file: string
+  readonly size: bigint
+  /** Of what it holds. */
+  readonly mtimeNs: bigint
+  /** The file system changes it with every change of a file, that of its names included. */
+  readonly ctimeNs: bigint
+}
+
+/** What files are, each read through once in an agent's life unless it was touched since by anybody but who links and unlinks it here. */
+export class VerifiedFiles {
+  readonly #thread: Thread
+  readonly #known = new Map<string, { readonly seen: Seen; readonly seal: FileSeal }>()
+
+  constructor(thread: Thread) {
+    this.#thread = thread
+  }
+
+  /** What a file is that was just written, and on the disk from now on. */
+  async seal(path: string, deadline: Deadline): Promise<FileSeal> {
+    return this.#seal(path, true, deadline)
+  }
+
+  /** @returns whether it is what it was when it was sealed; false when it is missing, too */
+  async isUnchanged(path: string, { bytes, sha256 }: FileSeal, deadline: Deadline): Promise<boolean> {
+    try {
+      const now = await this.#seal(path, false, deadline)
+      return now.bytes === bytes && now.sha256 === sha256
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+      throw error
+    }
+  }
+
+  /** A second name for a file, which is never written again. */
+  async link(from: string, to: string): Promise<void> {
+    await this.#changeNames(from, () => link(from, to))
+  }
+
+  /** One name less, if there is such a file. */
+  async unlink(path: string): Promise<void> {
+    await this.#changeNames(path, () => rm(path, { force: true })).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    })
+  }
+
+  /** What is known of a file stays known: its last change was ours. */
+  async #changeNames(path: string, change: () => Promise<void>): Promise<void> {
+    const file = await open(path)
+    try {
+      const before = seenOf(await file.stat({ bigint: true }))
+      await change()
+      const after = seenOf(await file.stat({ bigint: true }))
+      const known = this.#known.get(before.file)
+      if (known === undefined || !isSame(known.seen, before) || !isSame({ ...after, ctimeNs: before.ctimeNs }, before))
+        return
+      this.#remember(after, known.seal)
+    } finally {
+      await file.close()
+    }
+  }
+
+  async #seal(path: string, isDurable: boolean, deadline: Deadline): Promise<FileSeal> {
+    const seen = await look(path)
+    const known = this.#known.get(seen.file)
+    if (known && isSame(known.seen, seen)) return known.seal
+    const seal = await this.#thread.ask('seal', { path, isDurable }, deadline)
+    // Written to while it was read: what was read is then not what it is, and is not remembered.
+    if (isSame(seen, await look(path))) this.#remember(seen, seal)
+    return seal
+  }
+
+  #remember(seen: Seen, seal: FileSeal): void {
+    this.#known.delete(seen.file)
+    this.#known.set(seen.file, { seen, seal })
+    const oldest = this.#known.keys().next()
+    if (this.#known.size > MAX_FILES && !oldest.done) this.#known.delete(oldest.value)
+  }
+}
+
+async function look(path: string): Promise<Seen> {
+  return seenOf(await stat(path, { bigint: true }))
+}
+
+function seenOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Seen {
+  return { file: `${dev}:${ino}`, size, mtimeNs, ctimeNs }
+}
+
+function isSame(a: Seen, b: Seen): boolean {
+  return a.file === b.file && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
+}

@@ -1,0 +1,89 @@
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { bootMode, egress } from '@offshoot/contract/sandbox'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { z } from 'zod'
+import { layerId } from '../checkpoints/checkpoint.ts'
+import { runAs } from '../templates/run-as.ts'
+import { machineDevice } from '../volumes/machine-device.ts'
+
+/** The file in a sandbox's folder that says what the folder is; ours alone, QEMU's user cannot read it. */
+export const MANIFEST = 'manifest.json'
+
+/**
+ *                  ┌──► paused ────┐
+ *     creating ──► running ◄───────┤
+ *         │        └──► hibernated ┘
+ *         ▼
+ *     (removed)    any of them ──► failed; any ──► deleting ──► (removed)
+ *
+ * A folder that is `creating` when an agent starts was never answered for: it is removed. One that is `deleting` is
+ * finished. Only `running` and `paused` have a QEMU, whose CPUs stand still when `paused`.
+ */
+const manifestStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'failed', 'deleting'])
+
+const manifest = z.object({
+  id: z.uuid(),
+  workspace_id: z.string(),
+  template: z.string(),
+  /** The bake it was restored from, `NAME/FINGERPRINT`: its files are mapped as long as this sandbox is here. */
+  bake: z.string(),
+  /** Number of its user and of what else each VM has of its own. */
+  slot: z.int(),
+  status: manifestStatus,
+  created_at: z.iso.datetime(),
+  cpu: z.int(),
+  memory_mb: z.int(),
+  guest_ip: z.string().nullable(),
+  boot_ms: z.int().nullable(),
+  boot_mode: bootMode.nullable(),
+  /** The snapshot it was restored from; `null`: the template's own. */
+  from_snapshot: z.uuid().nullable(),
+  /** The sandbox it was forked from, until it is promoted. */
+  parent_id: z.uuid().nullable(),
+  fork_tree_id: z.uuid().nullable(),
+  /** Hibernates after so many seconds without activity. */
+  persistent: z.boolean(),
+  idle_timeout_seconds: z.int(),
+  /** What its template says of commands that say nothing themselves. */
+  run_as: runAs,
+  /** Where its packets may go, for all its life. */
+  egress,
+  /** Frozen layers of its disk, the lowest first, for a start that is still to come: while `creating` and `hibernated`. */
+  layers: z.array(layerId),
+  /** Its block devices for volumes; those it holds are nobody else's to write as long as it is not `failed`. */
+  devices: z.array(machineDevice).default([]),
+  /** Its disk outlives its VM: see `template-image.ts`. */
+  durable: z.boolean().default(false),
+  /** While `hibernated`: it has no memory, so that it is booted from its disk. */
+  cold: z.boolean().default(false),
+  qemu: z.object({ pid: z.int(), startTicks: z.int() }).nullable(),
+})
+export type Manifest = z.infer<typeof manifest>
+
+export async function writeManifest(folder: string, content: Manifest): Promise<void> {
+  await writeFileDurably(join(folder, MANIFEST), format(content))
+}
+
+/**
+ * Replaces the manifest without waiting for the disk: enough while a sandbox is `creating`, since a host that loses
+ * power loses the VM as well and what is left of the folder is removed.
+ */
+export async function writeManifestQuickly(folder: string, content: Manifest): Promise<void> {
+  const beside = join(folder, `${MANIFEST}.new`)
+  await writeFile(beside, format(content), { mode: 0o600 })
+  await rename(beside, join(folder, MANIFEST))
+}
+
+/** `null` when it is missing or damaged: the folder was never finished. */
+export async function readManifest(folder: string): Promise<Manifest | null> {
+  try {
+    return manifest.parse(JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+function format(content: Manifest): string {
+  return `${JSON.stringify(content)}\n`
+}

@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { agentSnapshot, type AgentSnapshot } from '@offshoot/contract/agent-api'
+import { parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { z } from 'zod'
+import { layerId } from '../checkpoints/checkpoint.ts'
+import { runAs } from '../templates/run-as.ts'
+import { machineDevice } from '../volumes/machine-device.ts'
+
+/** Beside the checkpoint's own files, written last: without it the folder is no snapshot. */
+const RECORD = 'snapshot.json'
+
+const snapshotRecord = agentSnapshot.extend({
+  id: z.string().transform((text, context): SnapshotId => {
+    const id = parseSnapshotId(text)
+    if (id !== null) return id
+    context.addIssue({ code: 'custom', message: 'no id of a snapshot' })
+    return z.NEVER
+  }),
+  /** `NAME/FINGERPRINT`: its memory lies under the checkpoint's. */
+  bake: z.string(),
+  guest_ip: z.string().nullable(),
+  /** Frozen layers of the disk, the lowest first. */
+  layers: z.array(layerId),
+  /** Block devices that its guest had for volumes. */
+  devices: z.array(machineDevice).default([]),
+  run_as: runAs,
+  durable: z.boolean().default(false),
+})
+export type SnapshotRecord = z.infer<typeof snapshotRecord>
+
+export async function writeSnapshotRecord(folder: string, record: SnapshotRecord): Promise<void> {
+  await writeFileDurably(join(folder, RECORD), `${JSON.stringify(record)}\n`)
+}
+
+/** `null` when it was never finished. */
+export async function readSnapshotRecord(folder: string): Promise<SnapshotRecord | null> {
+  try {
+    return snapshotRecord.parse(JSON.parse(await readFile(join(folder, RECORD), 'utf8')))
+  } catch {
+    return null
+  }
+}
+
+export function snapshotRecordPath(folder: string): string {
+  return join(folder, RECORD)
+}
+
+export function showSnapshot(record: SnapshotRecord): AgentSnapshot {
+  const {
+    bake: _bake,
+    guest_ip: _ip,
+    layers: _layers,
+    devices: _devices,
+    run_as: _runAs,
+    durable: _durable,
+    ...shown
+  } = record
+  return shown
+}

@@ -6,6 +6,7 @@ import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
 import { Archives } from './store/archives/archives.ts'
+import { CaptureThreads, Thread } from './machine/capture/thread.ts'
 import { Checkpoints } from './store/checkpoints/checkpoints.ts'
 import { loadSigningKey } from './store/checkpoints/signing-key.ts'
 import { SpentCredit } from './store/credit/spent-credit.ts'
@@ -40,6 +41,7 @@ import { LaterTemplates } from './sandbox/templates/on-demand-templates.ts'
 import { Builds } from './sandbox/builds/builds.ts'
 import { Bakes, type BakedTemplate } from './machine/bakes/bakes.ts'
 import { Images } from './store/bakes/images.ts'
+import { machineFingerprint } from './machine/vm/machine-fingerprint.ts'
 import { Machines } from './machine/vm/machines.ts'
 import { bootsUnderKvm } from './machine/bakes/probe-kvm.ts'
 import { withVcpus } from './machine/vm/vcpus.ts'
@@ -96,6 +98,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
   const layers = new Layers(dir.layers)
+  const sealing = new Thread()
   const manifests = [...(await readManifests(dir)).values()]
   const opened = await openNetwork({ config, dir, images, manifests, purpose, log })
   const { slots, network, names, reason, claims } = opened
@@ -105,7 +108,14 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
-    checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
+    checkpoints: new Checkpoints({
+      root: dir.root,
+      key: await loadSigningKey(dir.checkpointKey),
+      layers,
+      sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
+      fingerprintOf: (machine) => machineFingerprint({ qemu, machine }),
+    }),
+    captureThreads: new CaptureThreads(),
     snapshots: await Snapshots.open(dir.snapshots),
     archives: new Archives(dir),
     volumes: await Volumes.open(dir.volumes),
@@ -218,7 +228,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   await recoverVolumes(host)
   await host.templates.removeUnfinished()
   host.slots.supplySoon()
-  host.checkpoints.saving.start()
+  host.captureThreads.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, later, broken } = await prepareOrExplain(config, { host, images })
   host.pool.start()

@@ -6,6 +6,9 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { capture, type Capture, type Captured } from '../machine/capture/capture.ts'
 import type { Checkpoint } from '../store/checkpoints/checkpoint.ts'
 import { Checkpoints } from '../store/checkpoints/checkpoints.ts'
+import { CaptureThreads, Thread } from '../machine/capture/thread.ts'
+import type { Machine } from '../machine/vm/machine.ts'
+import { machineFingerprint } from '../machine/vm/machine-fingerprint.ts'
 import { loadSigningKey } from '../store/checkpoints/signing-key.ts'
 import { Layers } from '../store/disks/layers.ts'
 import { chooseAccelerator } from '../machine/host/accelerator.ts'
@@ -34,7 +37,8 @@ export class VmHost {
   readonly qemu: Qemu
   readonly baked: BakedTemplate
   readonly layers: Layers
-  readonly checkpoints: Checkpoints
+  readonly checkpoints: Checkpoints<Machine>
+  readonly captureThreads = new CaptureThreads()
   readonly #vms = new Set<Vm>()
   #lastNumber = 0
 
@@ -43,7 +47,14 @@ export class VmHost {
     this.qemu = qemu
     this.baked = baked
     this.layers = new Layers(dir.layers)
-    this.checkpoints = new Checkpoints({ root: dir.root, key, layers: this.layers, qemu })
+    const sealing = new Thread()
+    this.checkpoints = new Checkpoints({
+      root: dir.root,
+      key,
+      layers: this.layers,
+      sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
+      fingerprintOf: (machine) => machineFingerprint({ qemu, machine }),
+    })
   }
 
   /** @param memoryMib instead of the template's own */
@@ -121,8 +132,8 @@ export class VmHost {
       memoryMib: this.baked.machine.memoryMib,
       uid: this.uid,
       layers: this.layers,
-      saving: this.checkpoints.saving,
-      savingBeside: this.checkpoints.savingBeside,
+      saving: this.captureThreads.saving,
+      savingBeside: this.captureThreads.savingBeside,
       leave: 'as-before',
       ...change,
     }

@@ -147,7 +147,7 @@ describe('a checkpoint of a guest with a disk that outlives it', () => {
             imaged.push(asked.pid)
             await work()
           }
-          return host.checkpoints.saving.ask(kind, asked, deadline)
+          return host.captureThreads.saving.ask(kind, asked, deadline)
         },
       },
     })

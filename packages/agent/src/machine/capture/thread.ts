@@ -69,3 +69,11 @@ export class Thread {
     this.#waiting.clear()
   }
 }
+
+/** The threads that copy the memory of guests, for the whole life of an agent. */
+export class CaptureThreads {
+  /** Copies while a guest stands still. */
+  readonly saving = new Thread()
+  /** Helps with large guests; the first of them starts it. */
+  readonly savingBeside = new Thread()
+}

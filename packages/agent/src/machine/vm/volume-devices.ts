@@ -1,6 +1,8 @@
+import type { VolumeId } from '@offshoot/contract/ids'
+import { type MachineDevice, VOLUME_DEVICES } from '../../store/volumes/machine-device.ts'
 import { sectionsOf, stateOf } from './device-state.ts'
 
-/**
+/*
  * The block devices for volumes: `/dev/vdb` to `/dev/vdi` of a guest that has so many.
  *
  * A bake has them all, so that its guest knows where they are, and has them taken from their driver before it is frozen.
@@ -8,7 +10,6 @@ import { sectionsOf, stateOf } from './device-state.ts'
  * devices that it lacks cost nothing (eight idle ones would: 4 MiB and a millisecond each time). What is restored of a
  * guest that had some must find each of those in its place, empty or not.
  */
-export const VOLUME_DEVICES = 8
 
 /** One device that a machine has. */
 export interface VolumeDevice {
@@ -28,6 +29,21 @@ export const EMPTY_DEVICES: readonly VolumeDevice[] = Array.from({ length: VOLUM
   path: null,
   isNew: false,
 }))
+
+/** @param known devices of the state that is restored */
+export function volumeDevices(
+  devices: readonly MachineDevice[],
+  known: readonly MachineDevice[],
+  pathOf: (id: VolumeId) => string,
+): VolumeDevice[] {
+  const places = new Set(known.map(({ place }) => place))
+  return devices.map(({ place, read_only, volume }) => ({
+    place,
+    isReadOnly: read_only,
+    path: volume === null ? null : pathOf(volume.id),
+    isNew: !places.has(place),
+  }))
+}
 
 /** Below root disk, network and channel, which take the highest ones. */
 const FIRST_BUS = 20

@@ -7,7 +7,7 @@ import { uidOfSlot } from '../../machine/slots/slots.ts'
 
 /** What a capture must know of a sandbox. */
 export function captureOptions(
-  { dir, layers, checkpoints }: Host,
+  { dir, layers, captureThreads }: Host,
   { manifest }: Sandbox,
 ): Omit<Capture, 'folder' | 'leave'> {
   return {
@@ -15,8 +15,8 @@ export function captureOptions(
     memoryMib: manifest.memory_mb,
     uid: uidOfSlot(manifest.slot),
     layers,
-    saving: checkpoints.saving,
-    savingBeside: checkpoints.savingBeside,
+    saving: captureThreads.saving,
+    savingBeside: captureThreads.savingBeside,
   }
 }
 

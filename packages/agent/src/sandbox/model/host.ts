@@ -1,6 +1,7 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Logger } from 'pino'
 import type { Archives } from '../../store/archives/archives.ts'
+import type { CaptureThreads } from '../../machine/capture/thread.ts'
 import type { Checkpoints } from '../../store/checkpoints/checkpoints.ts'
 import type { SpentCredit } from '../../store/credit/spent-credit.ts'
 import type { Layers } from '../../store/disks/layers.ts'
@@ -11,9 +12,11 @@ import type { Qemu } from '../../machine/host/qemu.ts'
 import type { GuestNetwork } from '../../machine/network/guest-network.ts'
 import type { Snapshots } from '../../store/snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
+import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BuiltTemplates } from '../../store/templates/built-templates.ts'
 import type { Volumes } from '../../store/volumes/volumes.ts'
 import type { BootFiles } from '../../machine/restore/restore.ts'
+import type { Machine } from '../../machine/vm/machine.ts'
 import type { Machines } from '../../machine/vm/machines.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -28,12 +31,13 @@ export interface Host {
   readonly cgroups: Cgroups | null
   readonly machines: Machines
   readonly layers: Layers
-  readonly checkpoints: Checkpoints
+  readonly checkpoints: Checkpoints<Machine>
+  readonly captureThreads: CaptureThreads
   readonly snapshots: Snapshots
   readonly archives: Archives
   readonly volumes: Volumes
   /** Built here, by workspaces. */
-  readonly templates: BuiltTemplates
+  readonly templates: BuiltTemplates<BakedTemplate>
   /** Workspaces that may start nothing. */
   readonly credit: SpentCredit
   readonly events: EventLog

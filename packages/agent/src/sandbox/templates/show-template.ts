@@ -1,9 +1,13 @@
 import type { Template } from '@offshoot/contract/template'
+import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BuiltTemplates } from '../../store/templates/built-templates.ts'
 import type { TemplateRecord } from '../../store/templates/template-record.ts'
 
 /** As control keeps it, and callers see it. */
-export async function showTemplate(templates: BuiltTemplates, record: TemplateRecord): Promise<Template> {
+export async function showTemplate(
+  templates: BuiltTemplates<BakedTemplate>,
+  record: TemplateRecord,
+): Promise<Template> {
   const { id, image, digest, created_at, memory } = record
   const { cpu, memory_mb, disk_mb, start_cmd, ready_cmd, version, description, env = {}, cwd, user } = image
   return {

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newLayerId } from '../disks/layer-id.ts'
 import { Layers } from '../disks/layers.ts'
 import type { Machine } from '../../machine/vm/machine.ts'
+import { machineFingerprint } from '../../machine/vm/machine-fingerprint.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { loadSigningKey } from './signing-key.ts'
@@ -31,12 +32,19 @@ let folder: string
 const layer = newLayerId()
 
 /** As an agent that has just started has them: nothing is known of any file. */
-async function fresh(qemu = QEMU): Promise<Checkpoints> {
-  return new Checkpoints({ root, key: await loadSigningKey(join(root, 'checkpoint.key')), layers, qemu })
+async function fresh(qemu = QEMU): Promise<Checkpoints<Machine>> {
+  const thread = new Thread()
+  return new Checkpoints({
+    root,
+    key: await loadSigningKey(join(root, 'checkpoint.key')),
+    layers,
+    sealFile: (asked, within) => thread.ask('seal', asked, within),
+    fingerprintOf: (of) => machineFingerprint({ qemu, machine: of }),
+  })
 }
 
-async function sealed(checkpoints: Checkpoints) {
-  return checkpoints.seal({ folder, layers: [layer], memoryBytes: 0, pausedMs: 0 }, origin, machine, deadline)
+async function sealed(checkpoints: Checkpoints<Machine>) {
+  return checkpoints.seal({ folder, layers: [layer] }, origin, machine, deadline)
 }
 
 /** Puts another file of the same size in its place. */
@@ -119,7 +127,7 @@ describe('a sealed checkpoint', () => {
     await sealed(checkpoints)
     const other = join(root, 'snapshots/two')
     await checkpoints.link(folder, other)
-    const twice = { folder: other, layers: [layer], memoryBytes: 0, pausedMs: 0 }
+    const twice = { folder: other, layers: [layer] }
     const { bytes } = await checkpoints.seal(twice, origin, machine, deadline)
     const names = ['pages', 'runs', 'state'].map((name) => join(other, name))
     for (const name of names) expect((await stat(name)).nlink).toBe(2)

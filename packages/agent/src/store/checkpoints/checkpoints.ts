@@ -4,29 +4,34 @@ import { join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import type { LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
-import type { Qemu } from '../../machine/host/qemu.ts'
-import { machineFingerprint } from '../../machine/vm/machine-fingerprint.ts'
-import type { Machine } from '../../machine/vm/machine.ts'
-import type { Captured } from '../../machine/capture/capture.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { checkpointFiles } from './checkpoint-files.ts'
 import { checkpoint, type Checkpoint, type CheckpointOrigin } from './checkpoint.ts'
-import { Thread } from '../../machine/capture/thread.ts'
-import { VerifiedFiles } from './verified-files.ts'
+import { type SealOnThread, VerifiedFiles } from './verified-files.ts'
 
 const signed = z.object({ checkpoint: z.unknown(), hmac: z.string() })
 
-export interface CheckpointsOptions {
+export interface CheckpointsOptions<Machine> {
   /** The agent's data directory: signatures hold for a folder's place below it. */
   readonly root: string
   readonly key: Uint8Array
   readonly layers: Layers
-  readonly qemu: Qemu
+  readonly sealFile: SealOnThread
+  /** Of QEMU, a machine and its CPU: a checkpoint is restored only where it is the same. */
+  readonly fingerprintOf: (machine: Machine) => Promise<string>
 }
 
 /** The guest that a checkpoint wants, as this host would make it. */
-export type MachineOf = (size: Pick<Checkpoint, 'cpu' | 'memory_mb'>) => Machine
+export type MachineOf<Machine> = (size: Pick<Checkpoint, 'cpu' | 'memory_mb'>) => Machine
+
+/** What a capture has left behind, to be sealed. */
+export interface Unsealed {
+  readonly folder: string
+  /** Of the disk at that instant, the lowest first. */
+  readonly layers: readonly LayerId[]
+}
 
 /** Files that several checkpoints may have in common. */
 const LINKED = ['pages', 'runs', 'state'] as const
@@ -39,16 +44,13 @@ const LINKED = ['pages', 'runs', 'state'] as const
  * A folder without `checkpoint.json` is none. What was sealed is never written again; before anything is restored from
  * it, {@link open} has checked every byte, once in an agent's life unless a file was touched since.
  */
-export class Checkpoints {
-  /** Memory is copied here, while a guest stands still. */
-  readonly saving = new Thread()
-  /** And here, of large guests: it is started by the first of them. */
-  readonly savingBeside = new Thread()
-  readonly #options: CheckpointsOptions
-  readonly #files = new VerifiedFiles(new Thread())
+export class Checkpoints<Machine> {
+  readonly #options: CheckpointsOptions<Machine>
+  readonly #files: VerifiedFiles
 
-  constructor(options: CheckpointsOptions) {
+  constructor(options: CheckpointsOptions<Machine>) {
     this.#options = options
+    this.#files = new VerifiedFiles(options.sealFile)
   }
 
   /**
@@ -56,13 +58,13 @@ export class Checkpoints {
    * @throws as the file system does, with its `code`; the folder is then no checkpoint and can be removed
    */
   async seal(
-    { folder, layers }: Captured,
+    { folder, layers }: Unsealed,
     origin: CheckpointOrigin,
     machine: Machine,
     deadline: Deadline,
   ): Promise<Checkpoint> {
     const files = checkpointFiles(folder)
-    const { layers: disk, qemu } = this.#options
+    const { layers: disk, fingerprintOf } = this.#options
     const sealOf = (path: string) => this.#files.seal(path, deadline)
     const [pages, runs, state] = [await sealOf(files.pages), await sealOf(files.runs), await sealOf(files.state)]
     const sealedLayers: Checkpoint['layers'] = []
@@ -71,7 +73,7 @@ export class Checkpoints {
     const ownLayer = sealedLayers.at(-1)?.bytes ?? 0
     const content: Checkpoint = {
       ...origin,
-      machine: await machineFingerprint({ qemu, machine }),
+      machine: await fingerprintOf(machine),
       bytes: pages.bytes + runs.bytes + state.bytes + ownLayer,
       layers: sealedLayers,
       pages,
@@ -101,10 +103,10 @@ export class Checkpoints {
    * A checkpoint that can be restored here and now.
    * @throws CheckpointDamaged something is missing or was changed; CheckpointIncompatible
    */
-  async open(folder: string, machineOf: MachineOf, deadline: Deadline): Promise<Checkpoint> {
+  async open(folder: string, machineOf: MachineOf<Machine>, deadline: Deadline): Promise<Checkpoint> {
     const content = await this.read(folder)
-    const { layers, qemu } = this.#options
-    if (content.machine !== (await machineFingerprint({ qemu, machine: machineOf(content) }))) {
+    const { layers, fingerprintOf } = this.#options
+    if (content.machine !== (await fingerprintOf(machineOf(content)))) {
       throw new CheckpointIncompatible(
         'made with another version of QEMU, or for another machine or CPU than this host',
       )

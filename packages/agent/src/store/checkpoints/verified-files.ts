@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs'
 import { link, open, rm, stat } from 'node:fs/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { FileSeal } from './checkpoint.ts'
-import type { Thread } from '../../machine/capture/thread.ts'
+import type { SealFile } from './seal-file.ts'
 
 /** Files that are remembered; of more the oldest are read again. */
 const MAX_FILES = 65_536
@@ -17,13 +17,16 @@ interface Seen {
   readonly ctimeNs: bigint
 }
 
+/** Runs `sealFile` beside the event loop. @throws as `sealFile`; DeadlineExceeded */
+export type SealOnThread = (asked: SealFile, deadline: Deadline) => Promise<FileSeal>
+
 /** What files are, each read through once in an agent's life unless it was touched since by anybody but who links and unlinks it here. */
 export class VerifiedFiles {
-  readonly #thread: Thread
+  readonly #sealFile: SealOnThread
   readonly #known = new Map<string, { readonly seen: Seen; readonly seal: FileSeal }>()
 
-  constructor(thread: Thread) {
-    this.#thread = thread
+  constructor(sealFile: SealOnThread) {
+    this.#sealFile = sealFile
   }
 
   /** What a file is that was just written, and on the disk from now on. */
@@ -74,7 +77,7 @@ export class VerifiedFiles {
     const seen = await look(path)
     const known = this.#known.get(seen.file)
     if (known && isSame(known.seen, seen)) return known.seal
-    const seal = await this.#thread.ask('seal', { path, isDurable }, deadline)
+    const seal = await this.#sealFile({ path, isDurable }, deadline)
     // Written to while it was read: what was read is then not what it is, and is not remembered.
     if (isSame(seen, await look(path))) this.#remember(seen, seal)
     return seal

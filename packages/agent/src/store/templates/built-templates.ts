@@ -10,16 +10,16 @@ import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
 import { LOWER, ROOTFS } from '../bakes/bake-files.ts'
-import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { TemplateDisk } from './template-disk.ts'
 import { readTemplateRecord, templateRecordPath, writeTemplateRecord, type TemplateRecord } from './template-record.ts'
 
 const BLOCK_BYTES = 512
 
-export class BuiltTemplates {
+/** `Baked`: what a template was baked to, which is kept for whoever restores it. */
+export class BuiltTemplates<Baked> {
   readonly #folder: string
   readonly #kept = new Map<BuildId, TemplateRecord>()
-  readonly #baked = new Map<BuildId, BakedTemplate>()
+  readonly #baked = new Map<BuildId, Baked>()
   readonly #building = new Set<BuildId>()
 
   private constructor(folder: string) {
@@ -27,8 +27,8 @@ export class BuiltTemplates {
   }
 
   /** Learns what there is; removes nothing. */
-  static async open(folder: string): Promise<BuiltTemplates> {
-    const templates = new BuiltTemplates(folder)
+  static async open<Baked>(folder: string): Promise<BuiltTemplates<Baked>> {
+    const templates = new BuiltTemplates<Baked>(folder)
     for (const name of await readdir(folder)) {
       const id = parseBuildId(name)
       const record = id === null ? null : await readTemplateRecord(join(folder, name))
@@ -49,11 +49,11 @@ export class BuiltTemplates {
   }
 
   /** `null` while it cannot be restored: its bake is stale, and is being redone. */
-  bakedOf({ id }: TemplateRecord): BakedTemplate | null {
+  bakedOf({ id }: TemplateRecord): Baked | null {
     return this.#baked.get(id) ?? null
   }
 
-  setBaked({ id }: TemplateRecord, baked: BakedTemplate): void {
+  setBaked({ id }: TemplateRecord, baked: Baked): void {
     if (this.#kept.has(id)) this.#baked.set(id, baked)
   }
 

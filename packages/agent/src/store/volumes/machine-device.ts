@@ -1,8 +1,10 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { parseVolumeId, type VolumeId } from '@offshoot/contract/ids'
 import { z } from 'zod'
-import { VOLUME_DEVICES, type VolumeDevice } from '../../machine/vm/volume-devices.ts'
 import type { VolumeRecord } from './volume-record.ts'
+
+/** Block devices for volumes that a guest may have at most. */
+export const VOLUME_DEVICES = 8
 
 const volumeId = z.string().transform((text, context): VolumeId => {
   const id = parseVolumeId(text)
@@ -60,19 +62,4 @@ export function inherited(devices: readonly MachineDevice[]): MachineDevice[] {
 export function deviceBits(devices: readonly MachineDevice[]): number | undefined {
   if (devices.length === 0) return undefined
   return devices.reduce((bits, { place, volume }) => (volume === null ? bits : bits | (1 << place)), 0)
-}
-
-/** @param known devices of the state that is restored */
-export function volumeDevices(
-  devices: readonly MachineDevice[],
-  known: readonly MachineDevice[],
-  pathOf: (id: VolumeId) => string,
-): VolumeDevice[] {
-  const places = new Set(known.map(({ place }) => place))
-  return devices.map(({ place, read_only, volume }) => ({
-    place,
-    isReadOnly: read_only,
-    path: volume === null ? null : pathOf(volume.id),
-    isNew: !places.has(place),
-  }))
 }

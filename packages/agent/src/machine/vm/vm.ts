@@ -4,10 +4,11 @@ import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
-import { readDiskChain, type DiskChain } from '../../store/disks/disk-chain.ts'
+import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { socketPath } from '../../store/data-dir/data-dir.ts'
 import type { LaunchedQemu, VmEnd } from './launch.ts'
 import { GUEST_SOCKET, QMP_SOCKET } from './machine.ts'
+import { readDiskChain } from './read-disk-chain.ts'
 
 /** A process that is not our child tells nobody of its end; once its monitor has closed, the end is this near. */
 const END_POLL_MS = 2

@@ -2,6 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { CheckpointDamaged, CheckpointIncompatible } from '../../store/checkpoints/checkpoint-errors.ts'
+import { isDiskFull } from '../../store/data-dir/full-disk.ts'
 import { endsSoon } from './guest-access.ts'
 import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -23,13 +24,6 @@ export async function refusal(host: Host, { id, vm }: Sandbox, what: string, err
   host.log.error({ err: error, sandbox_id: id }, what)
   if (isDiskFull(error)) return new ApiError('insufficientMemory', { error: 'insufficient host storage for sandbox' })
   return new ApiError('internal', { error: what }, { cause: error })
-}
-
-/** Also where QEMU says so: it has no code for it. */
-export function isDiskFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const { code } = error as NodeJS.ErrnoException
-  return code === 'ENOSPC' || code === 'EDQUOT' || /No space left on device|Disk quota exceeded/.test(error.message)
 }
 
 /** Its words are for the caller: they say what differs. Any other error as it is. */

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import { runProgram } from '../../machine/host/run-program.ts'
-import { isDiskFull } from '../model/refusal.ts'
+import { isDiskFull } from '../../store/data-dir/full-disk.ts'
 import type { Host } from '../model/host.ts'
 import { standingStill } from './quiesced.ts'
 import { makeExt4 } from '../../machine/disks/ext4.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import type { SandboxId } from '@offshoot/contract/ids'
 import type { DataDir } from '../data-dir/data-dir.ts'
-import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 import { Turns } from '@offshoot/kit/semaphore'
 import { Archive } from './archive.ts'
 
@@ -9,7 +9,10 @@ const AT_ONCE = 2
 const MAX_WAITING = 4096
 const FOLDER = 'archive'
 
-type Of = Pick<Sandbox, 'id'>
+/** Whose archive it is: one object for as long as the sandbox is there. */
+interface Of {
+  readonly id: SandboxId
+}
 
 /** The archives of this agent's sandboxes. Each lies in its sandbox's folder, and goes with it. */
 export class Archives {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ApiError } from '@offshoot/contract/errors'
-import { isDiskFull } from '../../sandbox/model/refusal.ts'
+import { isDiskFull } from '../data-dir/full-disk.ts'
 
 const MIB = 1024 * 1024
 /** MiB of the host's disk that templates never take. */

@@ -13,3 +13,10 @@ export async function explainByDisk(error: unknown, folder: string): Promise<unk
   if (bavail * bsize >= FULL_BYTES) return error
   return Object.assign(new Error('the disk is full', { cause: error }), { code: 'ENOSPC' })
 }
+
+/** Whether a full disk is why something failed. QEMU has no code for it, so its words are read too. */
+export function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT' || /No space left on device|Disk quota exceeded/.test(error.message)
+}

@@ -17,7 +17,7 @@ import { chooseAccelerator } from './machine/host/accelerator.ts'
 import { loadAgentId } from './store/data-dir/agent-id.ts'
 import type { SlotClaims } from './machine/host/slot-claims.ts'
 import type { NameServer } from './machine/network/dns/name-server.ts'
-import { type HostPurpose, openNetwork } from './machine/slots/open-network.ts'
+import { type HostPurpose, type KnownGuest, openNetwork } from './machine/slots/open-network.ts'
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
 import { Cgroups } from './machine/host/cgroups.ts'
 import { DataDir } from './store/data-dir/data-dir.ts'
@@ -31,6 +31,7 @@ import { guestsWithVms } from './sandbox/model/guests-with-vms.ts'
 import type { Host } from './sandbox/model/host.ts'
 import { recover } from './sandbox/recovery/recover.ts'
 import { recoverSnapshots } from './sandbox/recovery/recover-snapshots.ts'
+import type { Manifest } from './store/sandboxes/manifest.ts'
 import { readManifests } from './store/sandboxes/read-manifests.ts'
 import { Turns } from '@offshoot/kit/semaphore'
 import { wakeSandbox } from './sandbox/lifecycle/wake.ts'
@@ -100,7 +101,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const layers = new Layers(dir.layers)
   const sealing = new Thread()
   const manifests = [...(await readManifests(dir)).values()]
-  const opened = await openNetwork({ config, dir, images, manifests, purpose, log })
+  const opened = await openNetwork({ config, dir, images, guests: manifests.map(knownGuest), purpose, log })
   const { slots, network, names, reason, claims } = opened
   const host: Host = {
     dir,
@@ -274,6 +275,11 @@ async function prepareOrExplain(config: AgentConfig, place: { host: Host; images
 function isolationOf({ cgroups }: Host): Isolation {
   if (process.getuid?.() !== 0) return 'process'
   return cgroups === null ? 'user-nolimits' : 'user'
+}
+
+function knownGuest({ slot, egress, status, guest_ip: ip }: Manifest): KnownGuest {
+  const canRun = status === 'running' || status === 'paused' || status === 'hibernated'
+  return { slot, egress, ip: canRun ? ip : null }
 }
 
 /** Renamed into place: a QEMU that is just starting reads the old file or the new. */

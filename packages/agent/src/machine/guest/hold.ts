@@ -4,6 +4,8 @@ import type { Vm } from '../vm/vm.ts'
 
 /** Milliseconds for a guest to hold its processes, and to let them go. */
 const ANSWER_MS = 30_000
+/** Milliseconds for a guest that is stopped in any case to hold its processes first. */
+const HOLD_MS = 2000
 
 /**
  * Stops a running guest so that none of its processes runs an instruction before {@link continueReleased}, in this VM
@@ -16,6 +18,16 @@ export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
   link.quiet()
   await link.hold(answer)
   await vm.qmp.execute('stop', {}, deadline)
+}
+
+/** Stops the CPUs of a VM, also of one whose guest does not hold its processes. Nobody can ask the guest anything afterwards. */
+export async function stopVm(vm: Vm, deadline: Deadline): Promise<void> {
+  try {
+    await stopHeld(vm, deadline.within(HOLD_MS, 'hold of a guest'))
+  } catch {
+    await vm.qmp.execute('stop', {}, deadline)
+  }
+  vm.refuse()
 }
 
 /**

@@ -2,10 +2,10 @@ import { access, constants } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseEgressException } from '@offshoot/contract/egress-exception'
 import type { AgentConfig } from '@offshoot/contract/process-config'
+import type { Egress } from '@offshoot/contract/sandbox'
 import type { Logger } from 'pino'
 import { BLOCK_SLOTS, SlotClaims } from '../host/slot-claims.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
-import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import type { Images } from '../../store/bakes/images.ts'
 import { BASE_UID, Slots } from './slots.ts'
 import { GUEST_IP } from '../vm/machine.ts'
@@ -27,12 +27,20 @@ const BYTES_PER_MBIT = 125_000
 /** What a program of the agent is there for. */
 export type HostPurpose = 'serve' | 'prepare' | 'end'
 
+/** A guest that an earlier agent process has left here. */
+export interface KnownGuest {
+  readonly slot: number
+  readonly egress: Egress
+  /** The guest's address, where it runs or can run again; `null` for one that never will. */
+  readonly ip: string | null
+}
+
 export interface OpenNetworkOptions {
   readonly config: AgentConfig
   readonly dir: Pick<DataDir, 'root'>
   readonly images: Pick<Images, 'withTap'>
-  /** Of the sandboxes there are: they keep the slots they have. */
-  readonly manifests: readonly Manifest[]
+  /** They keep the slots they have. */
+  readonly guests: readonly KnownGuest[]
   readonly purpose: HostPurpose
   readonly log: Logger
 }
@@ -55,9 +63,9 @@ export interface OpenedNetwork {
  * @throws NetworkLost
  */
 export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNetwork> {
-  const { config, dir, images, manifests, purpose, log } = options
+  const { config, dir, images, guests, purpose, log } = options
   const without = (claims: SlotClaims | null, cause: unknown): OpenedNetwork => {
-    if (purpose !== 'end' && manifests.some(hadNetwork)) throw new NetworkLost(cause)
+    if (purpose !== 'end' && guests.some(hadNetwork)) throw new NetworkLost(cause)
     log.error({ err: cause }, 'guests have no network: nothing they send leaves them')
     return {
       claims,
@@ -78,7 +86,7 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
     await refuseRangeInUse(cidr)
     await findTun()
     const network = new GuestNetwork({ range: { base, cidr }, exceptions, limits })
-    const inUse = manifests.filter(({ slot }) => claims.has(slot))
+    const inUse = guests.filter(({ slot }) => claims.has(slot))
     const names = purpose === 'serve' ? await startNameServer(network) : null
     try {
       await network.start(claims.blocks, inUse, names?.port ?? null)
@@ -108,10 +116,9 @@ class NetworkLost extends Error {
   }
 }
 
-/** Those that run or can be woken, at an address that is not QEMU's own network's. */
-function hadNetwork({ status, guest_ip: ip }: Manifest): boolean {
-  const isThere = status === 'running' || status === 'paused' || status === 'hibernated'
-  return isThere && ip !== null && ip !== GUEST_IP
+/** Whether its address is not QEMU's own network's. */
+function hadNetwork({ ip }: KnownGuest): boolean {
+  return ip !== null && ip !== GUEST_IP
 }
 
 function wordsOf(error: unknown): string {
@@ -145,7 +152,7 @@ function startNameServer(network: GuestNetwork): Promise<NameServer> {
   })
 }
 
-function trialSlot({ blocks }: SlotClaims, inUse: readonly Manifest[]): number {
+function trialSlot({ blocks }: SlotClaims, inUse: readonly KnownGuest[]): number {
   const used = new Set(inUse.map(({ slot }) => slot))
   const first = (blocks[0] ?? 0) * BLOCK_SLOTS
   for (let slot = first; slot < first + BLOCK_SLOTS; slot++) if (!used.has(slot)) return slot

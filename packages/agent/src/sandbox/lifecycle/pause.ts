@@ -1,5 +1,5 @@
 import { Deadline } from '@offshoot/kit/deadline'
-import { continueReleased, stopHeld } from '../../machine/guest/hold.ts'
+import { continueReleased, stopVm } from '../../machine/guest/hold.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { pausedDraft } from '../events/announce-state.ts'
 import { commitBeside } from '../model/commit-change.ts'
@@ -9,8 +9,6 @@ import type { Sandbox } from '../model/sandbox.ts'
 import { syncVolumes } from '../volumes/sandbox-volumes.ts'
 import { vmIn, whileStopping } from '../model/stopping.ts'
 
-/** Milliseconds for a guest to hold its processes; one that does not is stopped all the same. */
-const HOLD_MS = 2000
 const STOP_MS = 5000
 
 /** Stops a sandbox's CPUs; its memory stays. Nothing happens to one that is paused. @throws ApiError 404, 409 hibernated */
@@ -36,14 +34,4 @@ async function pause(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSigna
       await continueReleased(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id} taken back`, cancelled))
     throw error
   }
-}
-
-/** Whatever runs in a guest, and however little it works with us: its CPUs stand still. */
-export async function stopVm(vm: Vm, deadline: Deadline): Promise<void> {
-  try {
-    await stopHeld(vm, deadline.within(HOLD_MS, 'hold of a guest'))
-  } catch {
-    await vm.qmp.execute('stop', {}, deadline)
-  }
-  vm.refuse()
 }

@@ -1,8 +1,7 @@
 import type { Deadline } from '@offshoot/kit/deadline'
-import { continueReleased } from '../../machine/guest/hold.ts'
+import { continueReleased, stopVm } from '../../machine/guest/hold.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Host } from '../model/host.ts'
-import { stopVm } from '../lifecycle/pause.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 /**

@@ -1,16 +1,9 @@
 import { z } from 'zod'
-import { parseLayerId, type LayerId } from '../disks/layer-id.ts'
+import { layerId } from '../disks/layer-id.ts'
 
 const fileSeal = z.object({ bytes: z.int(), sha256: z.string() })
 /** What a file was when it was written. */
 export type FileSeal = z.infer<typeof fileSeal>
-
-export const layerId = z.string().transform((text, context): LayerId => {
-  const id = parseLayerId(text)
-  if (id !== null) return id
-  context.addIssue({ code: 'custom', message: 'no id of a layer' })
-  return z.NEVER
-})
 
 /** What `checkpoint.json` says of its folder. */
 export const checkpoint = z.object({

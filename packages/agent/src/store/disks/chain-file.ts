@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
-import { layerId } from '../checkpoints/checkpoint.ts'
 import type { DiskChain } from './disk-chain.ts'
+import { layerId } from './layer-id.ts'
 
 /** In a sandbox's folder. */
 const CHAIN = 'chain.json'

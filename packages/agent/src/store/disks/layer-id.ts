@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 
 declare const brand: unique symbol
 /** 24 hex digits: names one layer of a disk for ever, from before QEMU writes it until nothing needs it any more. */
@@ -14,6 +15,14 @@ export function newLayerId(): LayerId {
 export function parseLayerId(text: string): LayerId | null {
   return LAYER_ID.test(text) ? (text as LayerId) : null
 }
+
+/** The same in a record. */
+export const layerId = z.string().transform((text, context): LayerId => {
+  const id = parseLayerId(text)
+  if (id !== null) return id
+  context.addIssue({ code: 'custom', message: 'no id of a layer' })
+  return z.NEVER
+})
 
 /** QEMU's name of the layer's block node (at most 31 characters): whoever asks QEMU learns the layers from it. */
 export function nodeOfLayer(id: LayerId): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { bootMode, egress } from '@offshoot/contract/sandbox'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
-import { layerId } from '../checkpoints/checkpoint.ts'
+import { layerId } from '../disks/layer-id.ts'
 import { runAs } from '../templates/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 

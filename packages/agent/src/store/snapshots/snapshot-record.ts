@@ -4,7 +4,7 @@ import { agentSnapshot, type AgentSnapshot } from '@offshoot/contract/agent-api'
 import { parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
-import { layerId } from '../checkpoints/checkpoint.ts'
+import { layerId } from '../disks/layer-id.ts'
 import { runAs } from '../templates/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 

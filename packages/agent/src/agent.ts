@@ -48,6 +48,7 @@ import { bootsUnderKvm } from './machine/bakes/probe-kvm.ts'
 import { withVcpus } from './machine/vm/vcpus.ts'
 import { recoverVolumes } from './sandbox/recovery/recover-volumes.ts'
 import { Volumes } from './store/volumes/volumes.ts'
+import type { Agent } from './sandbox/agent.ts'
 
 /**
  * Restores at the same time; the others wait. One more than there are CPUs, because each waits for the disk now and then:
@@ -58,28 +59,6 @@ const RESTORES_AT_ONCE = availableParallelism() + 1
 const CAPTURES_AT_ONCE = 2
 const MAX_WAITING = 512
 const START_MS = 30_000
-
-/** One agent, ready to serve: the wiring of the process. */
-export interface Agent {
-  readonly id: AgentId
-  readonly version: string
-  readonly accelerator: Accelerator
-  readonly isolation: Isolation
-  readonly images: Images
-  readonly templates: ReadonlyMap<string, BakedTemplate>
-  readonly later: LaterTemplates | null
-  /** Templates that should be here and cannot be used, with the reason. */
-  readonly broken: ReadonlyMap<string, unknown>
-  readonly host: Host
-  readonly builds: Builds
-  /** Answers guests' questions for names; `null` where they have no network. */
-  readonly names: NameServer | null
-  readonly sshProbes: SshProbes
-  /** Bytes of one upload into a sandbox. */
-  readonly maxUploadBytes: number
-  /** Aborts when the agent is to end: streams end, commands are stopped, nothing new starts. */
-  readonly stopping: AbortSignal
-}
 
 export interface OpenedHost {
   readonly id: AgentId

@@ -3,7 +3,7 @@ import { type AgentArchive, feedArchiveBody, pruneArchiveBody, takeArchiveBody }
 import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { feedArchive } from '../sandbox/archives/feed-archive.ts'
 import { takeFiles } from '../sandbox/archives/take-files.ts'
 import { runningVm } from '../sandbox/model/guest-access.ts'

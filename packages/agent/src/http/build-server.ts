@@ -1,7 +1,7 @@
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import { isUpgradeTo, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { answerErrors } from './request/answer-errors.ts'
 import { countActivity } from './request/count-activity.ts'
 import { postSandbox } from './create-sandbox.ts'

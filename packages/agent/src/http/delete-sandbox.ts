@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
 import { ownSandbox } from './request/require-credential.ts'
 

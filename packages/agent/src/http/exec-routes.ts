@@ -1,7 +1,7 @@
 import { type BackgroundExec, signalBody } from '@offshoot/contract/background-exec'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { findBackground, listBackground, removeBackground, signalBackground } from '../sandbox/commands/background.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { ownSandbox } from './request/require-credential.ts'

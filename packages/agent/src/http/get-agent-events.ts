@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import type { EventLog } from '../store/events/event-log.ts'
 import { requireControl } from './request/require-credential.ts'
 import { formatFrame, sendEventStream } from './streams/send-event-stream.ts'

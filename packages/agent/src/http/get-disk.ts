@@ -1,6 +1,6 @@
 import type { AgentDisk } from '@offshoot/contract/agent-disk'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { readDiskUsage } from '../store/data-dir/disk-usage.ts'
 import { requireControl } from './request/require-credential.ts'
 

@@ -11,7 +11,7 @@ import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { SandboxEvents } from '../store/events/sandbox-events.ts'
 import { getEvents } from './get-events.ts'
 

@@ -9,7 +9,7 @@ import {
   type EventsSince,
 } from '@offshoot/contract/event'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import type { SandboxEvents } from '../store/events/sandbox-events.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { ownSandbox } from './request/require-credential.ts'

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { terminalQuery } from '@offshoot/contract/terminal'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { openTerminal } from '../sandbox/terminals/terminal.ts'
 import { serveTerminal } from './streams/serve-terminal-socket.ts'
 import { ownSandbox } from './request/require-credential.ts'

@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { ExecSocket } from './streams/serve-exec-socket.ts'
 import { runningVm } from '../sandbox/model/guest-access.ts'
 import { ownSandbox } from './request/require-credential.ts'

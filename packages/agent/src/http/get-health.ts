@@ -1,6 +1,6 @@
 import type { GuestNetworkInfo } from '@offshoot/contract/agent-api'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import type { Host } from '../sandbox/model/host.ts'
 
 /** `GET /healthz`, without a credential: that the agent is up, and at which tiers it runs. */

@@ -1,7 +1,7 @@
 import type { AgentListeners } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { detectedPorts } from '../sandbox/ports/detected-ports.ts'
 import { ownSandbox } from './request/require-credential.ts'
 

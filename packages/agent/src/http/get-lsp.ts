@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { LANGUAGES, lspPath, lspQuery } from '@offshoot/contract/lsp'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { startLanguageServer } from '../sandbox/lsp/language-server.ts'
 import { LspSocket } from './streams/serve-lsp-socket.ts'
 import { ownSandbox } from './request/require-credential.ts'

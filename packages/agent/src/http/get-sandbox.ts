@@ -1,7 +1,7 @@
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { ownSandbox } from './request/require-credential.ts'
 
 /** `GET /v1/sandboxes/{id}` */

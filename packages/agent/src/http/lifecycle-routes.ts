@@ -6,7 +6,7 @@ import {
 } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { changeLifecycle } from '../sandbox/lifecycle/change-lifecycle.ts'
 import { hibernateSandbox } from '../sandbox/lifecycle/hibernate.ts'
 import type { Host } from '../sandbox/model/host.ts'

@@ -1,6 +1,6 @@
 import type { AgentSandboxList } from '@offshoot/contract/agent-api'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { requireControl } from './request/require-credential.ts'
 
 /** `GET /v1/sandboxes`: every sandbox on this agent, true when the log stood at `last_seq`. */

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { execBody } from '@offshoot/contract/exec'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { type CommandOutcome, failureOf, StreamedCommand } from '../sandbox/commands/streamed-command.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { ownSandbox } from './request/require-credential.ts'

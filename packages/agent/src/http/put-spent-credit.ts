@@ -1,6 +1,6 @@
 import { spentCreditBody } from '@offshoot/contract/agent-api'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { requireControl } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 

@@ -8,7 +8,7 @@ import {
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSnapshotId, type SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { forkSandbox } from '../sandbox/snapshots/fork.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { sweepLayersSoon } from '../sandbox/cleanup/sweep-layers.ts'

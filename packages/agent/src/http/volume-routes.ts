@@ -7,7 +7,7 @@ import {
 import { ApiError } from '@offshoot/contract/errors'
 import { parseVolumeId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Agent } from '../agent.ts'
+import type { Agent } from '../sandbox/agent.ts'
 import { growVolume } from '../sandbox/volumes/grow-volume.ts'
 import { copyVolume, makeVolume } from '../sandbox/volumes/make-volume.ts'
 import type { VolumeRecord } from '../store/volumes/volume-record.ts'

@@ -9,7 +9,7 @@ import type { GuestLink } from '@offshoot/guest-link/link'
 import { HostGuest } from '@offshoot/guest-link/testing/host-guest'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { answerErrors } from '../request/answer-errors.ts'
 import { fileRoutes } from './file-routes.ts'
 

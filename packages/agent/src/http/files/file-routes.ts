@@ -1,6 +1,6 @@
 import { drainRequest } from '@offshoot/kit/drain-request'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { archive } from './transfer-archive.ts'
 import { listFolder } from './list-folder.ts'
 import { makeFolder } from './make-folder.ts'

@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { queryPath } from './parse-query-path.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 import { ownSandbox } from '../request/require-credential.ts'

@@ -1,6 +1,6 @@
 import { mkdirQuery, type FileEntry } from '@offshoot/contract/file'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { statEntry } from '../../sandbox/files/stat-entry.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import { parseQuery } from '../request/parse-query.ts'

@@ -1,6 +1,6 @@
 import { moveQuery, type FileEntry } from '@offshoot/contract/file'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { queryPath } from './parse-query-path.ts'
 import { statEntry } from '../../sandbox/files/stat-entry.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'

@@ -1,7 +1,7 @@
 import { recursiveQuery } from '@offshoot/contract/file'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { withGuest } from '../../sandbox/model/guest-access.ts'
 import { parseQuery } from '../request/parse-query.ts'
 import { requestTarget } from './find-target.ts'

@@ -1,6 +1,6 @@
 import type { FileEntry } from '@offshoot/contract/file'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { statEntry } from '../../sandbox/files/stat-entry.ts'
 import { requestTarget } from './find-target.ts'
 

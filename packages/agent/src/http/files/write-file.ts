@@ -1,6 +1,6 @@
 import { writeQuery, type FileWritten } from '@offshoot/contract/file'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { shownName } from '../../sandbox/files/shown-name.ts'
 import { UploadBody } from './receive-upload.ts'
 import { withGuest } from '../../sandbox/model/guest-access.ts'

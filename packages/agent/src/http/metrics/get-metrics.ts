@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { registerMemoryMetrics } from './register-memory-metrics.ts'
 import { registerNetworkMetrics } from './register-network-metrics.ts'
 

@@ -1,6 +1,6 @@
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { FastifyInstance } from 'fastify'
-import type { Agent } from '../../agent.ts'
+import type { Agent } from '../../sandbox/agent.ts'
 import { ownSandbox } from './require-credential.ts'
 
 declare module 'fastify' {

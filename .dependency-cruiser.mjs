@@ -1,6 +1,7 @@
 /**
  * The import direction of ARCHITECTURE.md, held by `npm run imports`:
- * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent.
+ * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent;
+ * inside the agent: store ← machine ← sandbox ← http.
  */
 const within = (...names) => `^packages/(${names.join('|')})/`
 
@@ -11,8 +12,83 @@ const layer = (name, ...allowed) => ({
   to: { path: '^(packages|tests|bench)/', pathNot: within(name, ...allowed) },
 })
 
+const AGENT = '^packages/agent/src/'
+/** Tests and their support may use any layer. */
+const AGENT_TESTS = '(\\.test\\.ts$|^packages/agent/src/test/)'
+
+/**
+ * The four layers of the agent, the lowest first, each with its folders, the lowest first. A layer imports only itself and the
+ * layers below; a folder imports only itself and the folders of its layer below. Files that lie in a layer beside its folders
+ * may use all of them. What wires a process together (`agent.ts`, `main.ts`) lies above all layers.
+ */
+const agentLayers = {
+  store: [
+    ...['data-dir', 'disks', 'volumes', 'bakes', 'checkpoints', 'templates', 'sandboxes', 'snapshots'],
+    ...['archives', 'builds', 'events', 'logs', 'credit'],
+  ],
+  machine: ['host', 'vm', 'network', 'slots', 'disks', 'guest', 'bakes', 'restore', 'capture'],
+  sandbox: [
+    ...['pool', 'model', 'events', 'cleanup', 'commands', 'terminals', 'files', 'ports', 'lsp', 'archives', 'volumes'],
+    ...['start', 'logs', 'templates', 'lifecycle', 'snapshots', 'builds', 'recovery'],
+  ],
+  http: ['request', 'streams', 'metrics', 'files'],
+}
+
+/** The machine does not know whose a VM is. */
+const OWNERS = ['archives', 'builds', 'credit', 'events', 'sandboxes', 'snapshots', 'templates']
+
+const agentRules = Object.entries(agentLayers).flatMap(([layer, folders], index, layers) => {
+  const allowed = layers.slice(0, index + 1).map(([name]) => name)
+  const from = { path: `${AGENT}${layer}/`, pathNot: AGENT_TESTS }
+  return [
+    {
+      name: `agent-${layer}-imports-only-${allowed.join('-')}`,
+      severity: 'error',
+      from,
+      to: { path: AGENT, pathNot: `${AGENT}(${allowed.join('|')})/` },
+    },
+    {
+      name: `agent-${layer}-has-only-ordered-folders`,
+      severity: 'error',
+      from: { path: `${AGENT}${layer}/[^/]+/`, pathNot: `${AGENT}${layer}/(${folders.join('|')})/` },
+      to: {},
+    },
+    ...folders.map((folder, place) => ({
+      name: `agent-${layer}-${folder}-imports-only-folders-below`,
+      severity: 'error',
+      from: { path: `${AGENT}${layer}/${folder}/`, pathNot: AGENT_TESTS },
+      to: { path: `${AGENT}${layer}/`, pathNot: `${AGENT}${layer}/(${folders.slice(0, place + 1).join('|')})/` },
+    })),
+  ]
+})
+
 export default {
   forbidden: [
+    ...agentRules,
+    {
+      name: 'agent-store-does-not-know-that-vms-run',
+      severity: 'error',
+      from: { path: `${AGENT}store/`, pathNot: AGENT_TESTS },
+      to: { path: within('qmp', 'guest-link') },
+    },
+    {
+      name: 'agent-machine-does-not-know-owners-of-vms',
+      severity: 'error',
+      from: { path: `${AGENT}machine/`, pathNot: AGENT_TESTS },
+      to: { path: `${AGENT}store/(${OWNERS.join('|')})/` },
+    },
+    {
+      name: 'agent-only-the-machine-starts-processes',
+      severity: 'error',
+      from: { path: `${AGENT}(store|sandbox|http)/`, pathNot: AGENT_TESTS },
+      to: { path: '^(node:)?child_process$' },
+    },
+    {
+      name: 'agent-http-touches-no-file',
+      severity: 'error',
+      from: { path: `${AGENT}http/`, pathNot: AGENT_TESTS },
+      to: { path: '^(node:)?fs(/promises)?$' },
+    },
     layer('kit'),
     layer('contract', 'kit'),
     layer('qmp', 'contract', 'kit'),

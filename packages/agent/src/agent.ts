@@ -26,19 +26,19 @@ import { Pool } from './sandbox/pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './sandbox/start/make-spare.ts'
 import { Admission } from './sandbox/model/admission.ts'
 import { takeUpAllBackground } from './sandbox/commands/background-watch.ts'
-import { comeBack } from './sandbox/lifecycle/reboot-sandbox.ts'
+import { rebootSandbox } from './sandbox/lifecycle/reboot-sandbox.ts'
 import { guestsWithVms } from './sandbox/model/guests-with-vms.ts'
 import type { Host } from './sandbox/model/host.ts'
 import { recover } from './sandbox/recovery/recover.ts'
 import { recoverSnapshots } from './sandbox/recovery/recover-snapshots.ts'
 import type { Manifest } from './store/sandboxes/manifest.ts'
 import { readManifests } from './store/sandboxes/read-manifests.ts'
-import { Turns } from '@offshoot/kit/semaphore'
+import { Semaphore } from '@offshoot/kit/semaphore'
 import { wakeSandbox } from './sandbox/lifecycle/wake.ts'
 import { Snapshots } from './store/snapshots/snapshots.ts'
 import { BuiltTemplates } from './store/templates/built-templates.ts'
 import { findBakes, rebakeStale } from './sandbox/builds/rebake-templates.ts'
-import { LaterTemplates } from './sandbox/templates/on-demand-templates.ts'
+import { OnDemandTemplates } from './sandbox/templates/on-demand-templates.ts'
 import { Builds } from './sandbox/builds/builds.ts'
 import { Bakes, type BakedTemplate } from './machine/bakes/bakes.ts'
 import { Images } from './store/bakes/images.ts'
@@ -123,8 +123,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
         guestsMib: () => guestsWithVms(host),
         relieve: () => host.pool.giveUp(),
       }),
-      restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING),
-      captures: new Turns(CAPTURES_AT_ONCE, MAX_WAITING),
+      restores: new Semaphore(RESTORES_AT_ONCE, MAX_WAITING),
+      captures: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
     },
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }
@@ -134,7 +134,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
 export interface Prepared {
   readonly accelerator: Accelerator
   readonly templates: ReadonlyMap<string, BakedTemplate>
-  readonly later: LaterTemplates | null
+  readonly onDemand: OnDemandTemplates | null
   readonly broken: ReadonlyMap<string, unknown>
 }
 
@@ -186,7 +186,7 @@ export async function prepareTemplates(
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
   const built = await findBakes(host, images)
   await bakes.removeAllBut(new Set([...used, ...current, ...built]))
-  const later = new LaterTemplates({
+  const onDemand = new OnDemandTemplates({
     images: usable.filter((image) => image.on_demand === true),
     admission: host.gates.admission,
     templates,
@@ -198,7 +198,7 @@ export async function prepareTemplates(
       }
     },
   })
-  return { accelerator, templates, later, broken }
+  return { accelerator, templates, onDemand, broken }
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
@@ -210,9 +210,9 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   host.slots.supplySoon()
   host.captureThreads.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
-  const { accelerator, templates, later, broken } = await prepareOrExplain(config, { host, images })
+  const { accelerator, templates, onDemand, broken } = await prepareOrExplain(config, { host, images })
   host.pool.start()
-  for (const sandbox of host.sandboxes.values()) if (sandbox.manifest.cold) comeBack(host, sandbox)
+  for (const sandbox of host.sandboxes.values()) if (sandbox.manifest.cold) rebootSandbox(host, sandbox)
   const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
   const builds = new Builds({ host, images, worker: () => smallest, stopping })
   await builds.recover()
@@ -226,7 +226,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     isolation: isolationOf(host),
     images,
     templates,
-    later,
+    onDemand,
     broken,
     host,
     builds,
@@ -247,7 +247,7 @@ async function prepareOrExplain(config: AgentConfig, place: { host: Host; images
   } catch (error) {
     log.error({ err: error }, 'no template can be used')
     const broken = new Map((config.templates ?? []).map((name) => [name, error] as const))
-    return { accelerator: 'tcg', templates: new Map(), later: null, broken }
+    return { accelerator: 'tcg', templates: new Map(), onDemand: null, broken }
   }
 }
 

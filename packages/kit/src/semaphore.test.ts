@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { TooManyWaiting, Turns } from './semaphore.ts'
+import { TooManyWaiting, Semaphore } from './semaphore.ts'
 
-describe('Turns', () => {
+describe('Semaphore', () => {
   it('runs so many at once and the others in order of arrival', async () => {
-    const turns = new Turns(2, 10)
+    const semaphore = new Semaphore(2, 10)
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
     const started: number[] = []
     const tasks = gates.map(({ promise }, index) =>
-      turns.run(async () => {
+      semaphore.run(async () => {
         started.push(index)
         await promise
       }),
@@ -21,28 +21,28 @@ describe('Turns', () => {
   })
 
   it('gives the place on when a task fails', async () => {
-    const turns = new Turns(1, 10)
-    await expect(turns.run(() => Promise.reject(new Error('mine')))).rejects.toThrow('mine')
-    await expect(turns.run(() => Promise.resolve(7))).resolves.toBe(7)
+    const semaphore = new Semaphore(1, 10)
+    await expect(semaphore.run(() => Promise.reject(new Error('mine')))).rejects.toThrow('mine')
+    await expect(semaphore.run(() => Promise.resolve(7))).resolves.toBe(7)
   })
 
-  it('turns away who would wait behind too many', async () => {
-    const turns = new Turns(1, 1)
+  it('rejects a task when too many already wait', async () => {
+    const semaphore = new Semaphore(1, 1)
     const gate = Promise.withResolvers<void>()
-    const running = [turns.run(() => gate.promise), turns.run(() => gate.promise)]
-    await expect(turns.run(() => gate.promise)).rejects.toThrow(TooManyWaiting)
+    const running = [semaphore.run(() => gate.promise), semaphore.run(() => gate.promise)]
+    await expect(semaphore.run(() => gate.promise)).rejects.toThrow(TooManyWaiting)
     gate.resolve()
     await Promise.all(running)
   })
 
   it('lets one in before all who wait, however many do', async () => {
-    const turns = new Turns(1, 1)
+    const semaphore = new Semaphore(1, 1)
     const gate = Promise.withResolvers<void>()
     const order: string[] = []
     const tasks = [
-      turns.run(() => gate.promise),
-      turns.run(async () => void order.push('waiting')),
-      turns.runNext(async () => void order.push('next')),
+      semaphore.run(() => gate.promise),
+      semaphore.run(async () => void order.push('waiting')),
+      semaphore.runNext(async () => void order.push('next')),
     ]
     gate.resolve()
     await Promise.all(tasks)
@@ -50,18 +50,18 @@ describe('Turns', () => {
   })
 
   it('takes out of the queue who waits no longer, and nobody else', async () => {
-    const turns = new Turns(1, 2)
+    const semaphore = new Semaphore(1, 2)
     const gate = Promise.withResolvers<void>()
-    const running = turns.run(() => gate.promise)
+    const running = semaphore.run(() => gate.promise)
     const leaving = new AbortController()
-    const left = turns.run(() => Promise.reject(new Error('ran')), leaving.signal)
-    const stays = turns.run(() => Promise.resolve('stayed'))
+    const left = semaphore.run(() => Promise.reject(new Error('ran')), leaving.signal)
+    const stays = semaphore.run(() => Promise.resolve('stayed'))
     leaving.abort(new Error('left'))
     await expect(left).rejects.toThrow('left')
-    await expect(turns.run(() => Promise.resolve(), leaving.signal)).rejects.toThrow('left')
+    await expect(semaphore.run(() => Promise.resolve(), leaving.signal)).rejects.toThrow('left')
     gate.resolve()
     expect(await stays).toBe('stayed')
     await running
-    expect(turns.isBusy).toBe(false)
+    expect(semaphore.isBusy).toBe(false)
   })
 })

@@ -4,7 +4,7 @@ export class TooManyWaiting extends Error {
 }
 
 /** Lets at most so many tasks run at once; the others wait their turn in order of arrival, up to a bound. */
-export class Turns {
+export class Semaphore {
   readonly #atOnce: number
   readonly #maxWaiting: number
   readonly #waiting: (() => void)[] = []

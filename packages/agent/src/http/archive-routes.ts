@@ -19,7 +19,7 @@ const TAKE_MS = 60_000
 const LOOK_MS = 100
 
 /** `GET /v1/sandboxes/{id}/archive`, `POST …/archive/take`, `prune` and `feed`. */
-export function archives(server: FastifyInstance, { host, stopping }: Agent): void {
+export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent): void {
   const find = (request: FastifyRequest): Sandbox => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')

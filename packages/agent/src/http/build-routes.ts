@@ -35,7 +35,7 @@ const BEGIN_MS = 600_000
  * `PUT /v1/builds/{id}/rootfs`, then `POST /v1/builds`; `GET /v1/builds`, `GET`, `DELETE /v1/builds/{id}`, `GET …/logs`;
  * `GET /v1/templates`, `DELETE /v1/templates/{id}`, `POST /v1/sandboxes/{id}/template`. Another workspace's is as unknown as none.
  */
-export function builds(server: FastifyInstance, agent: Agent): void {
+export function buildRoutes(server: FastifyInstance, agent: Agent): void {
   uploads(server, agent)
   queries(server, agent)
   const { host, stopping } = agent

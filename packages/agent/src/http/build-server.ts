@@ -4,9 +4,9 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } 
 import type { Agent } from '../sandbox/agent.ts'
 import { answerErrors } from './request/answer-errors.ts'
 import { countActivity } from './request/count-activity.ts'
-import { postSandbox } from './create-sandbox.ts'
+import { createSandboxRoute } from './create-sandbox.ts'
 import { type CallerSecrets, requireCredential } from './request/require-credential.ts'
-import { deleteRoute } from './delete-sandbox.ts'
+import { deleteSandboxRoute } from './delete-sandbox.ts'
 import { getAgent } from './get-agent.ts'
 import { getDisk } from './get-disk.ts'
 import { getAgentEvents } from './get-agent-events.ts'
@@ -16,23 +16,23 @@ import { getListeners } from './get-listeners.ts'
 import { getLsp } from './get-lsp.ts'
 import { getPortStream } from './get-port-stream.ts'
 import { getSandbox } from './get-sandbox.ts'
-import { execs } from './exec-routes.ts'
+import { execRoutes } from './exec-routes.ts'
 import { followExec } from './follow-exec.ts'
 import { getExecPty } from './get-exec-pty.ts'
 import { getExecWs } from './get-exec-ws.ts'
 import { fileRoutes } from './files/file-routes.ts'
-import { healthz } from './get-health.ts'
-import { lifecycle } from './lifecycle-routes.ts'
+import { getHealth } from './get-health.ts'
+import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { listSandboxes } from './list-sandboxes.ts'
-import { metrics } from './metrics/get-metrics.ts'
+import { getMetrics } from './metrics/get-metrics.ts'
 import { postExec } from './post-exec.ts'
 import { postExecStream } from './post-exec-stream.ts'
-import { snapshots } from './snapshot-routes.ts'
-import { volumes } from './volume-routes.ts'
-import { builds } from './build-routes.ts'
-import { archives } from './archive-routes.ts'
+import { snapshotRoutes } from './snapshot-routes.ts'
+import { volumeRoutes } from './volume-routes.ts'
+import { buildRoutes } from './build-routes.ts'
+import { archiveRoutes } from './archive-routes.ts'
 import { putSpentCredit } from './put-spent-credit.ts'
-import { requestId } from './request/read-request-id.ts'
+import { readRequestId } from './request/read-request-id.ts'
 import { logRequests } from './request/log-requests.ts'
 
 /** Bytes; above what `stdin` and `cmd` of one exec can take in JSON. */
@@ -48,7 +48,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
   const server = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: requestId,
+    genReqId: readRequestId,
     requestIdHeader: false,
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -63,20 +63,20 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
   answerErrors(server)
   logRequests(server)
   for (const route of [
-    healthz,
-    metrics,
+    getHealth,
+    getMetrics,
     getAgent,
     getAgentEvents,
     putSpentCredit,
     listSandboxes,
-    postSandbox,
+    createSandboxRoute,
     getSandbox,
-    deleteRoute,
-    lifecycle,
-    snapshots,
-    volumes,
-    builds,
-    archives,
+    deleteSandboxRoute,
+    lifecycleRoutes,
+    snapshotRoutes,
+    volumeRoutes,
+    buildRoutes,
+    archiveRoutes,
     getDisk,
     postExec,
     getEvents,
@@ -87,7 +87,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     getLsp,
     getListeners,
     getPortStream,
-    execs,
+    execRoutes,
     followExec,
     fileRoutes,
   ]) {

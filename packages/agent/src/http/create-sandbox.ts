@@ -13,7 +13,7 @@ import type { BakedTemplate } from '../machine/bakes/bakes.ts'
 import { parseBody } from './request/parse-body.ts'
 
 /** `POST /v1/sandboxes`: answers when the guest has answered. A caller that leaves does not undo it: control deletes. */
-export function postSandbox(server: FastifyInstance, agent: Agent): void {
+export function createSandboxRoute(server: FastifyInstance, agent: Agent): void {
   server.post('/v1/sandboxes', async (request, reply): Promise<AgentSandbox> => {
     const { workspaceId } = request.caller
     if (workspaceId === null) throw new ApiError('invalidField', { error: 'the credential names no workspace' })
@@ -60,9 +60,9 @@ async function withSeed<T>(
 }
 
 /** Of a template that is baked when it is first wanted. @throws ApiError 500, 507 */
-async function bakedNow({ later, host }: Agent, template: string): Promise<BakedTemplate | null> {
+async function bakedNow({ onDemand, host }: Agent, template: string): Promise<BakedTemplate | null> {
   try {
-    return (await later?.bake(template)) ?? null
+    return (await onDemand?.bake(template)) ?? null
   } catch (error) {
     if (error instanceof ApiError) throw error
     host.log.error({ err: error, template }, 'template cannot be baked')

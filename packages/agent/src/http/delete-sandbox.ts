@@ -6,7 +6,7 @@ import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
 import { ownSandbox } from './request/require-credential.ts'
 
 /** `DELETE /v1/sandboxes/{id}`: 204 also for one that is already gone; 404 for another workspace's. */
-export function deleteRoute(server: FastifyInstance, { host }: Agent): void {
+export function deleteSandboxRoute(server: FastifyInstance, { host }: Agent): void {
   server.delete('/v1/sandboxes/:id', async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox) await deleteSandbox(host, sandbox)

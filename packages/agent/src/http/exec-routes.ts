@@ -8,7 +8,7 @@ import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 
 /** `/v1/sandboxes/{id}/execs…`: background commands, but for their output (`follow-exec.ts`). */
-export function execs(server: FastifyInstance, { host }: Agent): void {
+export function execRoutes(server: FastifyInstance, { host }: Agent): void {
   const find = (request: FastifyRequest): { sandbox: Sandbox; execId: string } => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')

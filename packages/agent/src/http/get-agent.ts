@@ -31,8 +31,8 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-function imagesOf({ templates, later }: Agent): TemplateImage[] {
-  return [...[...templates.values()].map(({ image }) => image), ...(later?.images ?? [])]
+function imagesOf({ templates, onDemand }: Agent): TemplateImage[] {
+  return [...[...templates.values()].map(({ image }) => image), ...(onDemand?.images ?? [])]
 }
 
 async function describe({ images, templates }: Agent, image: TemplateImage): Promise<Template> {

@@ -4,7 +4,7 @@ import type { Agent } from '../sandbox/agent.ts'
 import type { Host } from '../sandbox/model/host.ts'
 
 /** `GET /healthz`, without a credential: that the agent is up, and at which tiers it runs. */
-export function healthz(server: FastifyInstance, agent: Agent): void {
+export function getHealth(server: FastifyInstance, agent: Agent): void {
   const { kind, reason } = describeNetwork(agent.host)
   const network = reason === null ? kind : `${kind}: ${reason}`
   server.get('/healthz', { config: { isPublic: true } }, async () => ({

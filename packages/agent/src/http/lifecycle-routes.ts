@@ -28,7 +28,7 @@ const changes: Record<string, (host: Host, sandbox: Sandbox) => Promise<void>> =
  * `POST /v1/sandboxes/{id}/pause|resume|hibernate|wake|promote` → the sandbox, and `/v1/sandboxes/{id}/lifecycle`. A
  * change that has begun is finished, whoever still waits for its answer.
  */
-export function lifecycle(server: FastifyInstance, { host, stopping }: Agent): void {
+export function lifecycleRoutes(server: FastifyInstance, { host, stopping }: Agent): void {
   const find = (request: FastifyRequest): Sandbox => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')

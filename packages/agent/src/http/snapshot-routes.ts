@@ -18,7 +18,7 @@ import { ownSandbox, requireControl } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 
 /** `POST /v1/sandboxes/{id}/snapshots` and `fork`; `GET /v1/snapshots`, `DELETE /v1/snapshots/{id}`. */
-export function snapshots(server: FastifyInstance, { host, stopping, sshProbes }: Agent): void {
+export function snapshotRoutes(server: FastifyInstance, { host, stopping, sshProbes }: Agent): void {
   const find = (request: FastifyRequest): Sandbox => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')

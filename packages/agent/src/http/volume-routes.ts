@@ -15,7 +15,7 @@ import type { Volumes } from '../store/volumes/volumes.ts'
 import { parseBody } from './request/parse-body.ts'
 
 /** `GET`, `POST /v1/volumes`; `GET`, `PATCH`, `DELETE /v1/volumes/{id}`. Another workspace's is as unknown as none. */
-export function volumes(server: FastifyInstance, { host, stopping }: Agent): void {
+export function volumeRoutes(server: FastifyInstance, { host, stopping }: Agent): void {
   const { volumes: store } = host
   server.get('/v1/volumes', async ({ caller: { workspaceId } }): Promise<AgentVolumeList> => {
     const own = store.all.filter((record) => workspaceId === null || record.workspace_id === workspaceId)

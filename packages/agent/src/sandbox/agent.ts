@@ -6,7 +6,7 @@ import type { Images } from '../store/bakes/images.ts'
 import type { Builds } from './builds/builds.ts'
 import type { SshProbes } from './events/ssh-probes.ts'
 import type { Host } from './model/host.ts'
-import type { LaterTemplates } from './templates/on-demand-templates.ts'
+import type { OnDemandTemplates } from './templates/on-demand-templates.ts'
 
 /** One agent that is ready to serve: what the routes work with. `startAgent` makes it. */
 export interface Agent {
@@ -16,7 +16,7 @@ export interface Agent {
   readonly isolation: Isolation
   readonly images: Images
   readonly templates: ReadonlyMap<string, BakedTemplate>
-  readonly later: LaterTemplates | null
+  readonly onDemand: OnDemandTemplates | null
   /** Templates that should be here and cannot be used, with the reason. */
   readonly broken: ReadonlyMap<string, unknown>
   readonly host: Host

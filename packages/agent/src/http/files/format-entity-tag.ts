@@ -1,7 +1,7 @@
 import type { FileEntry } from '@offshoot/guest-link/file-entry'
 
 /** Changes with the time of change and the size, as web servers make it. */
-export function entityTag({ mtimeMs, size }: FileEntry): string {
+export function formatEntityTag({ mtimeMs, size }: FileEntry): string {
   return `"${Math.round(mtimeMs * 1000).toString(16)}-${size.toString(16)}"`
 }
 

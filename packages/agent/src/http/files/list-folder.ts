@@ -8,7 +8,7 @@ import type { Agent } from '../../sandbox/agent.ts'
 import { childPath, presentEntry } from '../../sandbox/files/present-entry.ts'
 import { shownName } from '../../sandbox/files/shown-name.ts'
 import { withGuest } from '../../sandbox/model/guest-access.ts'
-import { requestTarget } from './find-target.ts'
+import { findTarget } from './find-target.ts'
 
 /** They are held in memory to be sorted. */
 const MAX_ENTRIES = 100_000
@@ -19,7 +19,7 @@ const BATCH = 500
 /** `GET /v1/sandboxes/{id}/fs/dir`: what a folder holds, sorted by the bytes of the names. */
 export function listFolder(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/dir', async (request, reply) => {
-    const { sandbox, path } = requestTarget(agent, request)
+    const { sandbox, path } = findTarget(agent, request)
     const deadline = Deadline.after(LIST_MS, `a folder of ${sandbox.id}`)
     const entries = await withGuest(sandbox, ({ files }) => deadline.race(collect(files, path, deadline)))
     entries.sort((a, b) => Buffer.compare(a.name, b.name))

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { byteRange } from './parse-byte-range.ts'
+import { parseByteRange } from './parse-byte-range.ts'
 
-describe('byteRange', () => {
+describe('parseByteRange', () => {
   it.each([
     ['bytes=0-0', { offset: 0, length: 1 }],
     ['bytes=2-4', { offset: 2, length: 3 }],
@@ -24,18 +24,18 @@ describe('byteRange', () => {
     ['lines=0-1', null],
     [`bytes=${'9'.repeat(16)}-`, null],
   ])('%s of ten bytes', (header, expected) => {
-    expect(byteRange(header, 10)).toEqual(expected)
+    expect(parseByteRange(header, 10)).toEqual(expected)
   })
 
   it('of an empty file is nothing that could be had', () => {
-    for (const header of ['bytes=0-', 'bytes=0-0', 'bytes=-1']) expect(byteRange(header, 0)).toBe('unsatisfiable')
+    for (const header of ['bytes=0-', 'bytes=0-0', 'bytes=-1']) expect(parseByteRange(header, 0)).toBe('unsatisfiable')
   })
 
   it('lies within the file, whatever is asked', () => {
     const digits = fc.oneof(fc.constant(''), fc.nat().map(String))
     fc.assert(
       fc.property(digits, digits, fc.nat(), (from, to, size) => {
-        const range = byteRange(`bytes=${from}-${to}`, size)
+        const range = parseByteRange(`bytes=${from}-${to}`, size)
         if (range === null || range === 'unsatisfiable') return
         expect(range.length).toBeGreaterThan(0)
         expect(range.offset + range.length).toBeLessThanOrEqual(size)

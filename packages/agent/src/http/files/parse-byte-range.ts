@@ -9,7 +9,7 @@ export interface ByteRange {
  * cannot be read are as good as no header, which the RFC allows.
  * @returns `null` for the whole file, `unsatisfiable` for a range outside of it
  */
-export function byteRange(header: string | undefined, sizeBytes: number): ByteRange | 'unsatisfiable' | null {
+export function parseByteRange(header: string | undefined, sizeBytes: number): ByteRange | 'unsatisfiable' | null {
   const [, from = '', to = ''] = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(header ?? '') ?? []
   if (from === '' && to === '') return null
   if (from === '') return sized(Math.max(0, sizeBytes - Number(to)), sizeBytes)

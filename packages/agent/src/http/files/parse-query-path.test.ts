@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { queryPath } from './parse-query-path.ts'
+import { parseQueryPath } from './parse-query-path.ts'
 
 const at = (query: string) => `/v1/sandboxes/x/fs?${query}`
 const escaped = (bytes: Uint8Array) => [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
-describe('queryPath', () => {
+describe('parseQueryPath', () => {
   it.each([
     ['path=/a', '/a'],
     ['path=%2Fa%20b', '/a b'],
@@ -16,7 +16,7 @@ describe('queryPath', () => {
     ['p%61th=/x&other=1', '/x'],
     ['recursive=1&path=/x', '/x'],
   ])('%s', (query, path) => {
-    expect(queryPath(at(query)).toString()).toBe(path)
+    expect(parseQueryPath(at(query)).toString()).toBe(path)
   })
 
   it('keeps every byte, escaped or as it is', () => {
@@ -24,10 +24,10 @@ describe('queryPath', () => {
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 200 }), (tail) => {
         const path = Buffer.from([0x2f, ...tail])
-        expect(queryPath(at(`a=1&path=${escaped(path)}`))).toEqual(path)
+        expect(parseQueryPath(at(`a=1&path=${escaped(path)}`))).toEqual(path)
       }),
     )
-    expect(queryPath(at(`path=/${Buffer.from('ÿé').toString('latin1')}`)).toString()).toBe('/ÿé')
+    expect(parseQueryPath(at(`path=/${Buffer.from('ÿé').toString('latin1')}`)).toString()).toBe('/ÿé')
   })
 
   it.each([
@@ -45,12 +45,12 @@ describe('queryPath', () => {
     ['path=/a&p%61th=/b', 'path must be given once'],
     [`path=/${'a'.repeat(4095)}`, 'path must be at most 4095 bytes'],
   ])('refuses %s: %s', (query, error) => {
-    expect(() => queryPath(at(query))).toThrow(error)
+    expect(() => parseQueryPath(at(query))).toThrow(error)
   })
 
   it('takes the longest path there is, and other parameters by their name', () => {
-    expect(queryPath(at(`to=/${'a'.repeat(4094)}`), 'to')).toHaveLength(4095)
-    expect(() => queryPath(at('path=/a'), 'to')).toThrow('to required')
-    expect(() => queryPath('/v1/sandboxes/x/fs')).toThrow('path required')
+    expect(parseQueryPath(at(`to=/${'a'.repeat(4094)}`), 'to')).toHaveLength(4095)
+    expect(() => parseQueryPath(at('path=/a'), 'to')).toThrow('to required')
+    expect(() => parseQueryPath('/v1/sandboxes/x/fs')).toThrow('path required')
   })
 })

@@ -10,7 +10,7 @@ const SLASH = 0x2f
  * Go's url.Values write it so); a plus in a name is `%2B`, which all of them write, too.
  * @throws ApiError 400 naming the parameter
  */
-export function queryPath(url: string, name = 'path'): Buffer {
+export function parseQueryPath(url: string, name = 'path'): Buffer {
   const [value, ...others] = valuesOf(url, name)
   if (value === undefined || value === '') throw refused(`${name} required`)
   if (others.length > 0) throw refused(`${name} must be given once`)

@@ -3,11 +3,11 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FileEntry } from '@offshoot/guest-link/file-entry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { byteRange } from './parse-byte-range.ts'
-import { entityTag, listsTag } from './format-entity-tag.ts'
+import { parseByteRange } from './parse-byte-range.ts'
+import { formatEntityTag, listsTag } from './format-entity-tag.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
-import { requestTarget } from './find-target.ts'
+import { findTarget } from './find-target.ts'
 
 interface Part {
   readonly offset?: number
@@ -21,7 +21,7 @@ export function readFile(server: FastifyInstance, agent: Agent): void {
     method: ['GET', 'HEAD'],
     url: '/v1/sandboxes/:id/fs',
     handler: async (request, reply) => {
-      const { sandbox, path } = requestTarget(agent, request)
+      const { sandbox, path } = findTarget(agent, request)
       const answer = new FileAnswer(sandbox, path, reply, agent.stopping)
       return request.method === 'HEAD' ? answer.head() : answer.get(request)
     },
@@ -50,10 +50,10 @@ class FileAnswer {
     const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = headers
     if (range === undefined && ifNoneMatch === undefined) return this.#whole()
     const stat = await this.#examine()
-    const tag = entityTag(stat)
+    const tag = formatEntityTag(stat)
     if (ifNoneMatch !== undefined && listsTag(ifNoneMatch, tag)) return this.#reply.header('etag', tag).code(304).send()
     if (!stat.isSizeKnown || (ifRange !== undefined && ifRange !== tag)) return this.#whole()
-    const part = byteRange(range, stat.size)
+    const part = parseByteRange(range, stat.size)
     if (part === null) return this.#whole()
     if (part !== 'unsatisfiable') return this.#part(part, tag)
     void this.#reply.header('content-range', `bytes */${stat.size}`)
@@ -68,7 +68,7 @@ class FileAnswer {
   /** A file that changed since its tag was looked at has no such part. */
   async #part(part: { readonly offset: number; readonly length: number }, tag: string): Promise<FastifyReply> {
     const { stat, stream } = await this.#open(part)
-    if (entityTag(stat) !== tag) {
+    if (formatEntityTag(stat) !== tag) {
       stream.destroy()
       return this.#whole()
     }
@@ -95,6 +95,9 @@ class FileAnswer {
     const { mtimeMs, isSizeKnown } = stat
     void this.#reply.type('application/octet-stream').header('last-modified', new Date(mtimeMs).toUTCString())
     if (!isSizeKnown) return this.#reply
-    return this.#reply.header('content-length', length).header('accept-ranges', 'bytes').header('etag', entityTag(stat))
+    return this.#reply
+      .header('content-length', length)
+      .header('accept-ranges', 'bytes')
+      .header('etag', formatEntityTag(stat))
   }
 }

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
 import { withGuest } from '../../sandbox/model/guest-access.ts'
 import { parseQuery } from '../request/parse-query.ts'
-import { requestTarget } from './find-target.ts'
+import { findTarget } from './find-target.ts'
 
 /** Milliseconds for a whole tree. */
 const REMOVE_MS = 300_000
@@ -12,7 +12,7 @@ const REMOVE_MS = 300_000
 /** `DELETE /v1/sandboxes/{id}/fs`. */
 export function removeFile(server: FastifyInstance, agent: Agent): void {
   server.delete('/v1/sandboxes/:id/fs', async (request, reply) => {
-    const { sandbox, path } = requestTarget(agent, request)
+    const { sandbox, path } = findTarget(agent, request)
     const { recursive } = parseQuery(recursiveQuery, request)
     const deadline = Deadline.after(REMOVE_MS, `removal in ${sandbox.id}`)
     await withGuest(sandbox, ({ files }) => files.remove(path, { recursive, deadline }))

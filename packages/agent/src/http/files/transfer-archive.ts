@@ -8,20 +8,20 @@ import type { Agent } from '../../sandbox/agent.ts'
 import { shownName } from '../../sandbox/files/shown-name.ts'
 import { UploadBody } from './receive-upload.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
-import { requestTarget } from './find-target.ts'
+import { findTarget } from './find-target.ts'
 
 /** `GET` and `PUT /v1/sandboxes/{id}/fs/archive`: the content of a folder as a tar stream, and back. */
-export function archive(server: FastifyInstance, agent: Agent): void {
+export function transferArchive(server: FastifyInstance, agent: Agent): void {
   const { maxUploadBytes, stopping } = agent
   server.get('/v1/sandboxes/:id/fs/archive', { exposeHeadRoute: false }, async (request, reply) => {
-    const { sandbox, path } = requestTarget(agent, request)
+    const { sandbox, path } = findTarget(agent, request)
     const tar = await withGuest(sandbox, ({ files }) =>
       files.archive(path, { deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
     )
     return reply.type('application/x-tar').send(addAbortSignal(stopping, tar))
   })
   server.put('/v1/sandboxes/:id/fs/archive', async (request): Promise<ArchiveUnpacked> => {
-    const { sandbox, path } = requestTarget(agent, request)
+    const { sandbox, path } = findTarget(agent, request)
     const body = UploadBody.of(request, maxUploadBytes, stopping)
     try {
       const { deadline } = body

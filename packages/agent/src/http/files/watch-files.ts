@@ -8,12 +8,12 @@ import { shownName } from '../../sandbox/files/shown-name.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import { formatFrame, sendEventStream } from '../streams/send-event-stream.ts'
 import { parseQuery } from '../request/parse-query.ts'
-import { requestTarget } from './find-target.ts'
+import { findTarget } from './find-target.ts'
 
 /** `GET /v1/sandboxes/{id}/fs/watch`: changes in a folder as they happen. Once it is answered, none is missed. */
-export function watch(server: FastifyInstance, agent: Agent): void {
+export function watchFiles(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/watch', { exposeHeadRoute: false }, async (request, reply) => {
-    const { sandbox, path } = requestTarget(agent, request)
+    const { sandbox, path } = findTarget(agent, request)
     const { recursive } = parseQuery(recursiveQuery, request)
     const opened = await withGuest(sandbox, ({ files }) =>
       files.watch(path, { recursive, deadline: guestDeadline(`a watch in ${sandbox.id}`) }),

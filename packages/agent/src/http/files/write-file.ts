@@ -5,12 +5,12 @@ import { shownName } from '../../sandbox/files/shown-name.ts'
 import { UploadBody } from './receive-upload.ts'
 import { withGuest } from '../../sandbox/model/guest-access.ts'
 import { parseQuery } from '../request/parse-query.ts'
-import { requestTarget } from './find-target.ts'
+import { findTarget } from './find-target.ts'
 
 /** `PUT /v1/sandboxes/{id}/fs`: the body, whatever type it claims, becomes the file. */
 export function writeFile(server: FastifyInstance, agent: Agent): void {
   server.put('/v1/sandboxes/:id/fs', async (request): Promise<FileWritten> => {
-    const { sandbox, path } = requestTarget(agent, request)
+    const { sandbox, path } = findTarget(agent, request)
     const { mode } = parseQuery(writeQuery, request)
     const body = UploadBody.of(request, agent.maxUploadBytes, agent.stopping)
     try {

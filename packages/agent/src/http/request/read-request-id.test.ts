@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { requestId } from './read-request-id.ts'
+import { readRequestId } from './read-request-id.ts'
 
-const given = (id: string) => requestId({ headers: { 'x-request-id': id } })
+const given = (id: string) => readRequestId({ headers: { 'x-request-id': id } })
 
 it('takes over what is fit to be logged', () => {
   expect(given('abc-123')).toBe('abc-123')

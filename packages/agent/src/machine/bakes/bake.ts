@@ -4,7 +4,7 @@ import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { linkOrCopy } from '../../store/disks/link-or-copy.ts'
-import { judgeLayer } from '../disks/validate-layer.ts'
+import { validateLayer } from '../disks/validate-layer.ts'
 import { createLayer, type Backing } from '../disks/qcow2.ts'
 import { explainByDisk } from '../../store/data-dir/full-disk.ts'
 import { runProgram } from '../host/run-program.ts'
@@ -148,7 +148,7 @@ async function freeze(options: Bake, files: BakeFiles, deadline: Deadline): Prom
   for (const path of [files.disk, files.memory, files.state]) {
     if (!(await lstat(path)).isFile()) throw new Error(`${path} is no file`)
   }
-  await judgeLayer(files.disk, below(options.images))
+  await validateLayer(files.disk, below(options.images))
   for (const name of [KERNEL, INITRAMFS, CONSOLE, QMP_SOCKET, GUEST_SOCKET]) {
     await rm(join(folder, name), { force: true })
   }

@@ -5,7 +5,7 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../guest/command.ts'
 import { guestIdentity } from '../guest/guest-identity.ts'
 import { GUEST_IP } from '../vm/machine.ts'
-import { NOBODY, NOWHERE } from '../guest/placeholder-identity.ts'
+import { PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/placeholder-identity.ts'
 
 const READY_POLL_MS = 100
 const MAX_OUTPUT_BYTES = 64 * 1024
@@ -31,7 +31,7 @@ export const prepareGuest: PrepareGuest = async (link, image, deadline) => {
 
 /** By the guest's own program: an image need not have one for that. What sandboxes are told of theirs, they are told anew. */
 export async function setAddress(link: GuestLink, deadline: Deadline): Promise<void> {
-  await link.refresh(guestIdentity(NOBODY, {}, NOWHERE), deadline).settled
+  await link.refresh(guestIdentity(PLACEHOLDER_ID, {}, PLACEHOLDER_NETWORK), deadline).settled
 }
 
 async function waitUntilReady(link: GuestLink, name: string, command: string, deadline: Deadline): Promise<void> {

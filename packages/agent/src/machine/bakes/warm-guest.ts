@@ -4,7 +4,7 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../guest/command.ts'
 import { guestIdentity } from '../guest/guest-identity.ts'
 import type { NetworkKind } from '../vm/machine.ts'
-import { NOBODY, NOWHERE } from '../guest/placeholder-identity.ts'
+import { PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/placeholder-identity.ts'
 
 const MAX_OUTPUT_BYTES = 4096
 
@@ -13,7 +13,8 @@ const MAX_OUTPUT_BYTES = 4096
  * the frozen memory, which all sandboxes share, instead of being read from disk by each.
  */
 export async function warmGuest(link: GuestLink, network: NetworkKind, deadline: Deadline): Promise<void> {
-  await link.refresh(guestIdentity(NOBODY, {}, network === 'tap' ? NOWHERE : null), deadline).settled
+  await link.refresh(guestIdentity(PLACEHOLDER_ID, {}, network === 'tap' ? PLACEHOLDER_NETWORK : null), deadline)
+    .settled
   const options = { stdin: '', maxBytes: MAX_OUTPUT_BYTES, stop: deadline.signal }
   await runCommand(link, { argv: ['/bin/sh', '-c', 'cat; sync'] }, options).catch((error: unknown) => {
     // An image without a shell.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { judgeLayer } from './validate-layer.ts'
+import { validateLayer } from './validate-layer.ts'
 import { createLayer } from './qcow2.ts'
 
 let folder: string
@@ -25,9 +25,9 @@ async function changed(name: string, change: (bytes: Buffer) => void): Promise<s
 }
 
 it('takes a layer as it was made, and over nothing else', async () => {
-  await judgeLayer(layer, below)
-  await expect(judgeLayer(layer, { path: 'other', format: 'raw' })).rejects.toThrow('lies over')
-  await expect(judgeLayer(layer, { path: 'rootfs.ext4', format: 'qcow2' })).rejects.toThrow('lies over')
+  await validateLayer(layer, below)
+  await expect(validateLayer(layer, { path: 'other', format: 'raw' })).rejects.toThrow('lies over')
+  await expect(validateLayer(layer, { path: 'rootfs.ext4', format: 'qcow2' })).rejects.toThrow('lies over')
 })
 
 it.each<[string, (bytes: Buffer) => void, string]>([
@@ -44,14 +44,14 @@ it.each<[string, (bytes: Buffer) => void, string]>([
   ['a name beyond its end', (bytes) => bytes.writeBigUInt64BE(2n ** 40n, 8), 'lies over'],
 ])('refuses %s', async (_what, change, sentence) => {
   const path = await changed('changed', change)
-  await expect(judgeLayer(path, below)).rejects.toThrow(sentence)
+  await expect(validateLayer(path, below)).rejects.toThrow(sentence)
 })
 
 it('refuses what is no file of its own', async () => {
   await symlink(layer, join(folder, 'symbolic'))
-  await expect(judgeLayer(join(folder, 'symbolic'), below)).rejects.toThrow('cannot be opened')
+  await expect(validateLayer(join(folder, 'symbolic'), below)).rejects.toThrow('cannot be opened')
   await writeFile(join(folder, 'short'), 'QFI')
-  await expect(judgeLayer(join(folder, 'short'), below)).rejects.toThrow('head')
+  await expect(validateLayer(join(folder, 'short'), below)).rejects.toThrow('head')
   await link(layer, join(folder, 'hard'))
-  await expect(judgeLayer(layer, below)).rejects.toThrow('no file of its own')
+  await expect(validateLayer(layer, below)).rejects.toThrow('no file of its own')
 })

@@ -10,32 +10,32 @@ const FORMAT_EXTENSION = 0xe279_2aca
 const MAX_HEADER_BYTES = 4096
 
 /** A layer is not what we had QEMU make. */
-export class LayerDistrusted extends Error {
-  override readonly name = 'LayerDistrusted'
+export class UntrustedLayer extends Error {
+  override readonly name = 'UntrustedLayer'
 }
 
 /**
  * Judges a layer that a QEMU wrote that its guest may have taken over: a plain file of its own, which names nothing but what
  * lies below it, in the format that this has. Others will open it, and follow what it names.
- * @throws LayerDistrusted
+ * @throws UntrustedLayer
  */
-export async function judgeLayer(
+export async function validateLayer(
   path: string,
   { path: below, format }: Pick<Backing, 'path' | 'format'>,
 ): Promise<void> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: unknown) => {
-      throw new LayerDistrusted('a layer cannot be opened', { cause: error })
+      throw new UntrustedLayer('a layer cannot be opened', { cause: error })
     },
   )
   try {
     const stats = await file.stat()
-    if (!stats.isFile() || stats.nlink !== 1) throw new LayerDistrusted('a layer is no file of its own')
+    if (!stats.isFile() || stats.nlink !== 1) throw new UntrustedLayer('a layer is no file of its own')
     const header = Buffer.alloc(MAX_HEADER_BYTES)
     const { bytesRead } = await file.read(header, 0, header.length, 0)
     const named = backingOf(header.subarray(0, bytesRead))
     if (named.path === below && named.format === format) return
-    throw new LayerDistrusted(`a layer lies over ${JSON.stringify(named)}`)
+    throw new UntrustedLayer(`a layer lies over ${JSON.stringify(named)}`)
   } finally {
     await file.close()
   }
@@ -43,11 +43,11 @@ export async function judgeLayer(
 
 function backingOf(header: Buffer): { readonly path: string; readonly format: string | null } {
   if (header.length < HEAD_BYTES || header.readUInt32BE(0) !== MAGIC || header.readUInt32BE(4) !== 3) {
-    throw new LayerDistrusted('a layer has another head')
+    throw new UntrustedLayer('a layer has another head')
   }
   // Data in another file, compression or encryption: we ask for none of it.
   if (header.readBigUInt64BE(72) !== 0n || header.readUInt32BE(32) !== 0) {
-    throw new LayerDistrusted('a layer has features that it was not made with')
+    throw new UntrustedLayer('a layer has features that it was not made with')
   }
   const offset = Number(header.readBigUInt64BE(8))
   const path = header.subarray(offset, offset + header.readUInt32BE(16)).toString('latin1')

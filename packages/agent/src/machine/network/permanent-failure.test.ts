@@ -3,7 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { describe, expect, it } from 'vitest'
 import { feedProgram } from '../host/feed-program.ts'
 import { runProgram } from '../host/run-program.ts'
-import { isLasting, NotOnThisHost } from './permanent-failure.ts'
+import { isPermanent, NotOnThisHost } from './permanent-failure.ts'
 
 const soon = () => Deadline.after(30_000, 'a program of the test')
 /** What a shell says and ends with, as `ip` and `nft` do. */
@@ -14,7 +14,7 @@ const failure = (work: Promise<unknown>) =>
     (error: unknown) => error,
   )
 
-describe('isLasting', () => {
+describe('isPermanent', () => {
   it.each([
     ['Open "/dev/net/tun": Permission denied', true],
     ['RTNETLINK answers: Operation not permitted', true],
@@ -25,19 +25,19 @@ describe('isLasting', () => {
     ['Cannot find device "ofs3"', false],
     ['Error: Could not process rule: No such file or directory', false],
   ])('is of a right or a kernel that is missing, not of what is under way: %s: %s', async (words, lasts) => {
-    expect(isLasting(await failure(feedProgram('sh', saying(words), '', soon())))).toBe(lasts)
-    expect(isLasting(await failure(runProgram('sh', ['-c', `echo '${words}' >&2; exit 1`], soon())))).toBe(lasts)
+    expect(isPermanent(await failure(feedProgram('sh', saying(words), '', soon())))).toBe(lasts)
+    expect(isPermanent(await failure(runProgram('sh', ['-c', `echo '${words}' >&2; exit 1`], soon())))).toBe(lasts)
   })
 
   it('does not wait for programs that are not there, or settings that cannot be written', async () => {
-    expect(isLasting(await failure(runProgram('no-such-program', [], soon())))).toBe(true)
-    expect(isLasting(await failure(feedProgram('no-such-program', [], '', soon())))).toBe(true)
-    expect(isLasting(await failure(writeFile('/proc/sys/kernel/ostype', '1')))).toBe(true)
-    expect(isLasting(new NotOnThisHost('the range is in use'))).toBe(true)
+    expect(isPermanent(await failure(runProgram('no-such-program', [], soon())))).toBe(true)
+    expect(isPermanent(await failure(feedProgram('no-such-program', [], '', soon())))).toBe(true)
+    expect(isPermanent(await failure(writeFile('/proc/sys/kernel/ostype', '1')))).toBe(true)
+    expect(isPermanent(new NotOnThisHost('the range is in use'))).toBe(true)
   })
 
   it('waits for an interface whose settings are just going', async () => {
-    expect(isLasting(await failure(writeFile('/proc/sys/net/ipv4/conf/none-such/forwarding', '1')))).toBe(false)
-    expect(isLasting('no error at all')).toBe(false)
+    expect(isPermanent(await failure(writeFile('/proc/sys/net/ipv4/conf/none-such/forwarding', '1')))).toBe(false)
+    expect(isPermanent('no error at all')).toBe(false)
   })
 })

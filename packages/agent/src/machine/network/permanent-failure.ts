@@ -17,7 +17,7 @@ export class NotOnThisHost extends Error {
  * Whether trying again is in vain: a right, a program or a device is missing. All else may pass: what an agent that was killed had begun
  * (`ip`, `nft`) ends within a moment, and until then a TAP is busy, there already or no longer there.
  */
-export function isLasting(error: unknown): boolean {
+export function isPermanent(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (error instanceof NotOnThisHost) return true
   const { code, syscall, message } = error as NodeJS.ErrnoException

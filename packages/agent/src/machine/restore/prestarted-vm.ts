@@ -16,7 +16,7 @@ import { Vm } from '../vm/vm.ts'
 const KILL_MS = 5000
 
 /** As with a restore, but that the newest layer, the pages and the state of the checkpoint are still to come. */
-export interface StartAhead extends Omit<Restore, 'greet' | 'volumes' | 'boot'> {
+export interface PrestartOptions extends Omit<Restore, 'greet' | 'volumes' | 'boot'> {
   /** Its `pages` and `runs` are there, and empty; `layers` are those below the one that is going to be frozen. */
   readonly checkpoint: NonNullable<Restore['checkpoint']>
   /** The layer that is going to be frozen, which another QEMU still writes, and its file, open for reading. */
@@ -35,14 +35,14 @@ export interface StartAhead extends Omit<Restore, 'greet' | 'volumes' | 'boot'> 
  * preload object that the pages are whole. Before that nothing of guest or memory is looked at. The frozen layer is put
  * below its own just before. When we die the socket closes, and QEMU ends.
  */
-export class VmAhead {
+export class PrestartedVm {
   readonly vm: Vm
-  readonly #options: StartAhead
+  readonly #options: PrestartOptions
   readonly #disk: DiskChain
   readonly #state: Duplex
   readonly #fdset: number
 
-  private constructor(options: StartAhead, vm: Vm, disk: DiskChain, state: Duplex, fdset: number) {
+  private constructor(options: PrestartOptions, vm: Vm, disk: DiskChain, state: Duplex, fdset: number) {
     this.#options = options
     this.#disk = disk
     this.vm = vm
@@ -51,7 +51,7 @@ export class VmAhead {
   }
 
   /** Resolves when QEMU waits. Whatever fails, no process is left. */
-  static async start(options: StartAhead, deadline: Deadline): Promise<VmAhead> {
+  static async start(options: PrestartOptions, deadline: Deadline): Promise<PrestartedVm> {
     const { folder, logPath, confinement, checkpoint, frozen } = options
     const disk: DiskChain = { active: newLayerId(), layers: checkpoint.layers }
     await addActiveLayer(folder, disk.active, bakeFiles(options.bake).overlay, confinement.uid)
@@ -72,10 +72,10 @@ export class VmAhead {
     const { socket } = launched
     // QEMU's end is told by the monitor.
     socket?.on('error', () => undefined)
-    return VmAhead.#orEnd(vm, logPath, async () => {
+    return PrestartedVm.#orEnd(vm, logPath, async () => {
       await vm.qmp.ready(deadline)
       if (socket === null) throw new Error('QEMU was started without a socket for its state')
-      return new VmAhead(options, vm, disk, socket, fdset)
+      return new PrestartedVm(options, vm, disk, socket, fdset)
     })
   }
 
@@ -86,7 +86,7 @@ export class VmAhead {
   async load(statePath: string, greet: Greet, deadline: Deadline): Promise<void> {
     const { vm } = this
     stopGivingWay(vm.process)
-    await VmAhead.#orEnd(vm, this.#options.logPath, async () => {
+    await PrestartedVm.#orEnd(vm, this.#options.logPath, async () => {
       const [state] = await Promise.all([readFile(statePath), this.#addLayer(deadline)])
       this.#state.end(state)
       await deadline.race(finished(this.#state, { readable: false }))

@@ -12,7 +12,7 @@ import { GUEST_IP } from '../vm/machine.ts'
 import { NameServer } from '../network/dns/name-server.ts'
 import { Resolvers } from '../network/dns/resolvers.ts'
 import { clearBlock, GuestNetwork } from '../network/guest-network.ts'
-import { isLasting, NotOnThisHost } from '../network/permanent-failure.ts'
+import { isPermanent, NotOnThisHost } from '../network/permanent-failure.ts'
 import { slotOfTap } from '../network/slot-address.ts'
 import { routesInto } from '../network/uplinks.ts'
 
@@ -137,7 +137,7 @@ async function severalTimes(begin: () => Promise<OpenedNetwork>, log: Logger): P
     try {
       return await begin()
     } catch (error) {
-      if (tries === TRIES || isLasting(error)) throw error
+      if (tries === TRIES || isPermanent(error)) throw error
       log.warn({ err: error }, 'no network for guests: trying again')
       await wait(RETRY_MS)
     }

@@ -14,7 +14,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { Host } from '../model/host.ts'
 import { isDiskFull } from '../../store/data-dir/full-disk.ts'
-import { Turns } from '@offshoot/kit/semaphore'
+import { Semaphore } from '@offshoot/kit/semaphore'
 import { deleteTemplate } from '../templates/delete-template.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
@@ -50,7 +50,7 @@ export class Builds {
   readonly #builds = new Map<BuildId, Build>()
   /** Uploads that are being taken, or wait to be begun. */
   readonly #uploads = new Set<BuildId>()
-  readonly #turns = new Turns(AT_ONCE, MAX_WAITING)
+  readonly #semaphore = new Semaphore(AT_ONCE, MAX_WAITING)
 
   constructor(options: BuildsOptions) {
     this.#options = options
@@ -160,7 +160,7 @@ export class Builds {
   #enqueue(build: Build): void {
     const { signal } = build.cancelled
     const { host, stopping } = this.#options
-    build.running = this.#turns
+    build.running = this.#semaphore
       .run(() => this.#run(build), signal)
       .catch((error: unknown) => this.#fail(build, error))
       .catch((error: unknown) => {

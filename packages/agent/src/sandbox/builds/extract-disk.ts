@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { judgeLayer } from '../../machine/disks/validate-layer.ts'
+import { validateLayer } from '../../machine/disks/validate-layer.ts'
 import { createLayer } from '../../machine/disks/qcow2.ts'
 import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
 import { BakingSlot } from '../start/baking-slot.ts'
@@ -52,7 +52,7 @@ export async function extractDisk(host: Host, options: ExtractDisk, deadline: De
     await createLayer(made, { ...below, bytes: (await stat(join(source, ROOTFS))).size }, deadline)
     if (uid !== null) for (const path of [vmFolder, made]) await chown(path, uid, uid)
     await copy(host.qemu.path, options, vmFolder, place, deadline)
-    await judgeLayer(made, below)
+    await validateLayer(made, below)
     if (uid !== null) await chown(made, 0, 0)
     await chmod(made, 0o444)
     await rename(made, lower)

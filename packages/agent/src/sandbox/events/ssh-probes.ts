@@ -1,7 +1,7 @@
 import { Deadline } from '@offshoot/kit/deadline'
 import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { Turns } from '@offshoot/kit/semaphore'
+import { Semaphore } from '@offshoot/kit/semaphore'
 import { answersSsh } from './probe-ssh.ts'
 
 /** Milliseconds to wait before each try; after the last the sandbox counts as one without an SSH server. */
@@ -21,7 +21,7 @@ const MAX_WAITING = 10_000
 export class SshProbes {
   readonly #host: Host
   readonly #stopping: AbortSignal
-  readonly #turns = new Turns(1, MAX_WAITING)
+  readonly #semaphore = new Semaphore(1, MAX_WAITING)
 
   constructor(host: Host, stopping: AbortSignal) {
     this.#host = host
@@ -39,7 +39,7 @@ export class SshProbes {
   #after(waitMs: number, sandbox: Sandbox, at: number): void {
     // An agent that is to end does not wait for this.
     setTimeout(() => {
-      this.#turns
+      this.#semaphore
         .run(() => this.#try(sandbox, at))
         .catch((error: unknown) => {
           this.#host.log.debug({ err: error, sandbox_id: sandbox.id }, 'SSH server not probed')

@@ -2,7 +2,7 @@ import type { FileEntry } from '@offshoot/guest-link/file-entry'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { childPath, presentEntry } from './present-entry.ts'
-import { queryPath } from '../../http/files/parse-query-path.ts'
+import { parseQueryPath } from '../../http/files/parse-query-path.ts'
 
 const file: FileEntry = {
   name: Buffer.alloc(0),
@@ -63,7 +63,7 @@ describe('presentEntry', () => {
         const path = Buffer.from([0x2f, ...tail])
         const shown = present(path)
         const query = shown.path_encoded ?? encodeURIComponent(shown.path)
-        expect(queryPath(`/?path=${query}`)).toEqual(path)
+        expect(parseQueryPath(`/?path=${query}`)).toEqual(path)
       }),
     )
   })

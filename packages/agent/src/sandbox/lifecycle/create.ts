@@ -5,7 +5,7 @@ import type { GuestIdentity } from '../../machine/guest/guest-identity.ts'
 import { addDevices, type Wanted } from '../../store/volumes/machine-device.ts'
 import { takeUpAllBackground } from '../commands/background-watch.ts'
 import { announceBirth } from '../events/announce-state.ts'
-import type { ChildAhead } from '../start/prestarted-child.ts'
+import type { PrestartedChild } from '../start/prestarted-child.ts'
 import type { Host } from '../model/host.ts'
 import { writeManifest, writeManifestQuickly, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { refusal } from '../model/refusal.ts'
@@ -31,7 +31,7 @@ export interface CreateRequest {
   readonly isCold?: boolean
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>
   /** A QEMU that may have been started for it. */
-  readonly ahead?: ChildAhead | null
+  readonly prestarted?: PrestartedChild | null
   /** In the order of its devices, beside those that its seed brings. */
   readonly volumes?: readonly Wanted[]
 }

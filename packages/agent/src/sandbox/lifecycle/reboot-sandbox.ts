@@ -7,7 +7,7 @@ const LIVED_MS = 5000
 const wokenAt = new WeakMap<Sandbox, number>()
 
 /** Boots a sandbox that lost its VM, unasked. What cannot be booted now stays hibernated, and is woken by who asks for it. */
-export function comeBack(host: Host, sandbox: Sandbox): void {
+export function rebootSandbox(host: Host, sandbox: Sandbox): void {
   const now = performance.now()
   if (now - (wokenAt.get(sandbox) ?? -LIVED_MS) < LIVED_MS) return
   host

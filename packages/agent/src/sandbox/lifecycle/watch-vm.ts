@@ -1,5 +1,5 @@
 import type { Vm } from '../../machine/vm/vm.ts'
-import { comeBack } from './reboot-sandbox.ts'
+import { rebootSandbox } from './reboot-sandbox.ts'
 import { announce, type Host } from '../model/host.ts'
 import { keepDisk } from './keep-disk.ts'
 import { writeManifest } from '../../store/sandboxes/manifest.ts'
@@ -27,7 +27,7 @@ async function fail(
   await vm.detach()
   const wasRunning = sandbox.manifest.status === 'running'
   if (await keepDisk(host, sandbox, () => announceDeath(host, sandbox, exitCode, signal))) {
-    if (wasRunning) comeBack(host, sandbox)
+    if (wasRunning) rebootSandbox(host, sandbox)
     return
   }
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }

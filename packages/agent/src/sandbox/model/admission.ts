@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { readHostMemory } from '../../machine/host/host-memory.ts'
 import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
-import { Turns } from '@offshoot/kit/semaphore'
+import { Semaphore } from '@offshoot/kit/semaphore'
 
 /** What stays free for the host itself: a part of its memory, and so many MiB at least. */
 const RESERVED_SHARE = 1 / 20
@@ -41,7 +41,7 @@ interface Usage {
  */
 export class Admission {
   readonly #options: AdmissionOptions
-  readonly #turn = new Turns(1, MAX_WAITING)
+  readonly #semaphore = new Semaphore(1, MAX_WAITING)
   /** Sizes of the guests that have been let in and have no VM yet. */
   readonly #inFlightMib = new Map<symbol, number>()
 
@@ -87,7 +87,7 @@ export class Admission {
 
   /** One after the other: of several who ask at once as many are let in as there is room for. */
   async #take(guestMib: number, moreMib: number): Promise<(() => void) | null> {
-    return this.#turn.run(async () => {
+    return this.#semaphore.run(async () => {
       const key = Symbol('guest')
       this.#inFlightMib.set(key, guestMib)
       const release = () => void this.#inFlightMib.delete(key)

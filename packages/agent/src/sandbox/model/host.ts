@@ -21,7 +21,7 @@ import type { Machines } from '../../machine/vm/machines.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { Slots } from '../../machine/slots/slots.ts'
-import type { Turns } from '@offshoot/kit/semaphore'
+import type { Semaphore } from '@offshoot/kit/semaphore'
 
 /** What every operation on a sandbox works with. */
 export interface Host {
@@ -61,9 +61,9 @@ export interface Host {
 export interface Gates {
   readonly admission: Admission
   /** VMs being restored. */
-  readonly restores: Turns
+  readonly restores: Semaphore
   /** Checkpoints being written. */
-  readonly captures: Turns
+  readonly captures: Semaphore
 }
 
 /** Writes an event about a sandbox to the agent's log, durably; then those who read the sandbox's own hear of it. */

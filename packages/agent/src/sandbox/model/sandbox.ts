@@ -11,7 +11,7 @@ import { CONSOLE } from '../../machine/vm/machine.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { Activity } from './activity.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
-import { TooManyWaiting, Turns } from '@offshoot/kit/semaphore'
+import { TooManyWaiting, Semaphore } from '@offshoot/kit/semaphore'
 
 /** Transitions that wait behind one another for one sandbox. */
 const MAX_WAITING = 64
@@ -38,7 +38,7 @@ export class Sandbox {
   readonly id: SandboxId
   readonly workspaceId: WorkspaceId
   /** One change of state at a time; reads do not wait here. */
-  readonly transitions = new Turns(1, MAX_WAITING)
+  readonly transitions = new Semaphore(1, MAX_WAITING)
   readonly events: SandboxEvents
   /** Its console and what its commands write. */
   readonly log: SandboxLog

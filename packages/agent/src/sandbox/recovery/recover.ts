@@ -8,7 +8,7 @@ import { endLeftSpares } from './end-left-spares.ts'
 import type { Host } from '../model/host.ts'
 import { readManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { recoverSandbox, type RecoverMode } from './recover-sandbox.ts'
-import { Turns } from '@offshoot/kit/semaphore'
+import { Semaphore } from '@offshoot/kit/semaphore'
 
 /** Sandboxes that are looked at at the same time. */
 const AT_ONCE = 16
@@ -49,8 +49,8 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
 
 /** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */
 async function beside<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const turns = new Turns(AT_ONCE, items.length)
-  await Promise.all(items.map((item) => turns.run(() => work(item))))
+  const semaphore = new Semaphore(AT_ONCE, items.length)
+  await Promise.all(items.map((item) => semaphore.run(() => work(item))))
 }
 
 /** Also what number each sandbox's own file of events has come to. */

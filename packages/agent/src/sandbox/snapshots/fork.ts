@@ -4,7 +4,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, SnapshotId } from '@offshoot/contract/ids'
 import type { Captured } from '../../machine/capture/capture.ts'
 import { showSnapshot, type SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
-import { type ChildAhead, endChildAhead, startChildAhead } from '../start/prestarted-child.ts'
+import { type PrestartedChild, endPrestartedChild, prestartChild } from '../start/prestarted-child.ts'
 import { createSandbox } from '../lifecycle/create.ts'
 import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
@@ -26,7 +26,7 @@ type ChildError = AgentFork['errors'][number]
 interface Staged {
   readonly captured: Captured
   /** For the first child; taken by it, or ended. */
-  readonly ahead: ChildAhead | null
+  readonly prestarted: PrestartedChild | null
   readonly record: SnapshotRecord
 }
 
@@ -43,7 +43,7 @@ export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgent
   const { staged, seal } = await stageFork(host, parent, body)
   const outcomes = await Promise.all(
     body.children.map((child, at) =>
-      forkChild(host, parent, { ...staged, ahead: at === 0 ? staged.ahead : null }, body, child),
+      forkChild(host, parent, { ...staged, prestarted: at === 0 ? staged.prestarted : null }, body, child),
     ),
   ).finally(seal)
   const children = outcomes.flatMap((outcome) => ('sandbox' in outcome ? [outcome.sandbox] : []))
@@ -74,10 +74,10 @@ async function stageFork(
   host.snapshots
     .make(id, async (folder, draft) => {
       const isCaptured = new AbortController()
-      let starting: Promise<ChildAhead | null> = Promise.resolve(null)
+      let starting: Promise<PrestartedChild | null> = Promise.resolve(null)
       const captured = await stageSnapshot(host, parent, folder, {
         onBegin: (vm) => {
-          starting = startChildAhead(host, parent, { vm, checkpoint: folder, captured: isCaptured.signal })
+          starting = prestartChild(host, parent, { vm, checkpoint: folder, captured: isCaptured.signal })
         },
         onStaged: ({ layers, pausedMs }) => {
           isCaptured.abort()
@@ -87,12 +87,12 @@ async function stageFork(
           void tell(host, parent, { type: 'fork.staged', message, metadata })
         },
       }).catch(async (error: unknown) => {
-        await endChildAhead(host, await starting)
+        await endPrestartedChild(host, await starting)
         throw error
       })
       const record = snapshotOf(parent, captured, id, 'fork')
       draft.shown = record
-      staged.resolve({ captured, record, ahead: await starting })
+      staged.resolve({ captured, record, prestarted: await starting })
       await childrenDone.promise
       if (captured.memoryBytes > LARGE_BYTES) await wait(SEAL_AFTER_MS)
       return sealSnapshot(host, parent, captured, record)
@@ -107,7 +107,7 @@ async function stageFork(
 async function forkChild(
   host: Host,
   parent: Sandbox,
-  { captured, record, ahead }: Staged,
+  { captured, record, prestarted }: Staged,
   { tree_id }: ForkOnAgentBody,
   { id, index }: Child,
 ): Promise<{ sandbox: Sandbox } | ChildError> {
@@ -120,7 +120,7 @@ async function forkChild(
       env: 'keep',
       settings: { persistent, idle_timeout_seconds, egress },
       lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },
-      ahead,
+      prestarted,
     })
     await Promise.all([
       tell(host, parent, { type: 'sandbox.forked', message: 'sandbox has a child', metadata: { child_id: id } }),
@@ -133,7 +133,7 @@ async function forkChild(
     await tell(host, parent, { type: 'fork.child_failed', message: error, metadata: { index, error } })
     return { index, id, error, status }
   } finally {
-    await endChildAhead(host, ahead)
+    await endPrestartedChild(host, prestarted)
   }
 }
 

@@ -8,7 +8,7 @@ import { fileOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import { removeSpare } from './make-spare.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
-import { VmAhead } from '../../machine/restore/prestarted-vm.ts'
+import { PrestartedVm } from '../../machine/restore/prestarted-vm.ts'
 import { prepareVm } from './boot-vm.ts'
 import type { Host } from '../model/host.ts'
 import { limitVm } from './limit-vm.ts'
@@ -23,10 +23,10 @@ const START_MS = 30_000
  * A QEMU for a child that does not exist yet, started while its parent is captured. It lies where spare guests lie, so
  * that an agent that is killed finds and ends it as one of those; it becomes its child's as they do.
  */
-export interface ChildAhead {
+export interface PrestartedChild {
   readonly slot: number
   readonly folder: string
-  readonly starting: VmAhead
+  readonly starting: PrestartedVm
   /** All layers that the child will have, the lowest first; the last is the one that is being frozen. */
   readonly layers: readonly LayerId[]
   /** Of the last layer's file. */
@@ -49,11 +49,11 @@ interface Parent {
  * Starts one beside the capture of `parent`; `null` where that would only
  * be in the way, or fails: the child is then restored after the capture. Never rejects.
  */
-export async function startChildAhead(
+export async function prestartChild(
   host: Host,
   parent: Sandbox,
   { vm, checkpoint, captured }: Parent,
-): Promise<ChildAhead | null> {
+): Promise<PrestartedChild | null> {
   const { manifest } = parent
   // Where something else is being restored, two QEMUs more would take the time of one that stands still. What has devices
   // for volumes has another state than its parent's. And only root opens a file that it may not write.
@@ -76,8 +76,8 @@ export async function startChildAhead(
 async function start(
   host: Host,
   { manifest, leaving }: Sandbox,
-  { vm, checkpoint, captured, release }: Parent & Pick<ChildAhead, 'release'>,
-): Promise<ChildAhead> {
+  { vm, checkpoint, captured, release }: Parent & Pick<PrestartedChild, 'release'>,
+): Promise<PrestartedChild> {
   const slot = host.slots.take()
   if (slot === null) throw new Error('no slot is free')
   const folder = join(host.dir.spares, randomUUID())
@@ -92,7 +92,7 @@ async function start(
     const { ino } = await frozen.stat()
     await mkdir(folder, { mode: 0o711 })
     const options = await prepareVm(host, { ...manifest, slot, folder })
-    const starting = await VmAhead.start(
+    const starting = await PrestartedVm.start(
       { ...options, checkpoint: { folder: checkpoint, layers }, frozen: { id: active, file: frozen }, captured },
       Deadline.after(START_MS, 'start of a QEMU ahead of a capture', leaving.signal),
     )
@@ -113,18 +113,18 @@ async function makeEmpty(checkpoint: string): Promise<void> {
 }
 
 /** Whether it waits for what a sandbox is to begin as; the parent may have gone another way since. */
-export async function isMeantFor(host: Host, ahead: ChildAhead, { checkpoint }: Seed): Promise<boolean> {
+export async function isMeantFor(host: Host, prestarted: PrestartedChild, { checkpoint }: Seed): Promise<boolean> {
   const layers = checkpoint?.layers ?? []
-  if (layers.join() !== ahead.layers.join()) return false
+  if (layers.join() !== prestarted.layers.join()) return false
   const newest = layers.at(-1)
-  return newest !== undefined && (await lstat(host.layers.path(newest))).ino === ahead.inode
+  return newest !== undefined && (await lstat(host.layers.path(newest))).ino === prestarted.inode
 }
 
 /** Makes it the VM of a sandbox, whose slot it has, in the order in which a spare guest is given away. */
-export async function giveChildAhead(
+export async function givePrestartedChild(
   host: Host,
   { id, manifest }: Sandbox,
-  { folder, starting }: ChildAhead,
+  { folder, starting }: PrestartedChild,
   { statePath, greet }: { readonly statePath: string; readonly greet: Greet },
   deadline: Deadline,
 ): Promise<void> {
@@ -136,12 +136,12 @@ export async function giveChildAhead(
 }
 
 /** Ends one that nobody has taken. */
-export async function endChildAhead(host: Host, ahead: ChildAhead | null): Promise<void> {
-  if (ahead === null) return
-  ahead.release()
-  if (ahead.isTaken) return
-  ahead.isTaken = true
-  await removeSpare(host, { slot: ahead.slot, folder: ahead.folder, vm: ahead.starting.vm })
+export async function endPrestartedChild(host: Host, prestarted: PrestartedChild | null): Promise<void> {
+  if (prestarted === null) return
+  prestarted.release()
+  if (prestarted.isTaken) return
+  prestarted.isTaken = true
+  await removeSpare(host, { slot: prestarted.slot, folder: prestarted.folder, vm: prestarted.starting.vm })
 }
 
 function unknownDisk(): never {

@@ -11,7 +11,7 @@ import type { Vm } from '../../machine/vm/vm.ts'
 import { deviceBits } from '../../store/volumes/machine-device.ts'
 import { bootFromDisk } from './boot-from-disk.ts'
 import { bootVm } from './boot-vm.ts'
-import { type ChildAhead, giveChildAhead, isMeantFor } from './prestarted-child.ts'
+import { type PrestartedChild, givePrestartedChild, isMeantFor } from './prestarted-child.ts'
 import type { Host } from '../model/host.ts'
 import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
 import { openAfter } from './open-after.ts'
@@ -34,7 +34,7 @@ export interface StartedVm {
 interface Start {
   readonly seed: Seed
   readonly env: GuestIdentity['env']
-  readonly ahead?: ChildAhead | null
+  readonly prestarted?: PrestartedChild | null
   readonly isCold?: boolean
 }
 
@@ -54,8 +54,8 @@ interface Waiting {
  */
 export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<StartedVm> {
   if (start.isCold) return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: 'cold' }
-  const ahead = await takeAhead(host, sandbox, start)
-  if (ahead !== null) return { vm: ahead, bootMode: start.seed.bootMode }
+  const prestarted = await takePrestarted(host, sandbox, start)
+  if (prestarted !== null) return { vm: prestarted, bootMode: start.seed.bootMode }
   // A spare guest has no devices for volumes.
   const spare = sandbox.manifest.devices.length === 0 ? host.pool.take(start.seed) : null
   if (spare !== null) {
@@ -75,15 +75,15 @@ async function restoreInTurn(host: Host, sandbox: Sandbox, start: Start, cancell
 }
 
 /** `null` where none was started, or not for this. */
-async function takeAhead(host: Host, sandbox: Sandbox, start: Start): Promise<Vm | null> {
-  const { ahead, seed } = start
+async function takePrestarted(host: Host, sandbox: Sandbox, start: Start): Promise<Vm | null> {
+  const { prestarted, seed } = start
   const checkpoint = seed.checkpoint?.folder ?? null
-  if (!ahead || checkpoint === null || !(await isMeantFor(host, ahead, seed))) return null
-  ahead.isTaken = true
-  const { slot, folder, starting } = ahead
+  if (!prestarted || checkpoint === null || !(await isMeantFor(host, prestarted, seed))) return null
+  prestarted.isTaken = true
+  const { slot, folder, starting } = prestarted
   const statePath = checkpointFiles(checkpoint).state
   const give: Waiting['give'] = (greet, deadline) =>
-    giveChildAhead(host, sandbox, ahead, { statePath, greet }, deadline)
+    givePrestartedChild(host, sandbox, prestarted, { statePath, greet }, deadline)
   return (await takeWaiting(host, sandbox, { slot, folder, vm: starting.vm, give }, start)) ? starting.vm : null
 }
 

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { expect, it } from 'vitest'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
-import { LaterTemplates } from './on-demand-templates.ts'
+import { OnDemandTemplates } from './on-demand-templates.ts'
 
 const imageOf = (name: string): TemplateImage => ({
   name,
@@ -18,7 +18,7 @@ const imageOf = (name: string): TemplateImage => ({
 
 function opened(bake: (image: TemplateImage) => Promise<void>, admit = () => Promise.resolve(() => undefined as void)) {
   const templates = new Map<string, BakedTemplate>()
-  const later = new LaterTemplates({
+  const onDemand = new OnDemandTemplates({
     images: [imageOf('a'), imageOf('b')],
     templates,
     admission: { admit },
@@ -27,37 +27,37 @@ function opened(bake: (image: TemplateImage) => Promise<void>, admit = () => Pro
       return { image } as BakedTemplate
     },
   })
-  return { later, templates }
+  return { onDemand, templates }
 }
 
 it('bakes each once, however many want it, and one at a time', async () => {
   const begun: string[] = []
   let atOnce = 0
-  const { later, templates } = opened(async ({ name }) => {
+  const { onDemand, templates } = opened(async ({ name }) => {
     begun.push(name)
     expect((atOnce += 1)).toBe(1)
     await new Promise((resolve) => setImmediate(resolve))
     atOnce -= 1
   })
-  expect(later.images.map(({ name }) => name)).toEqual(['a', 'b'])
-  const baked = await Promise.all(['a', 'a', 'b', 'c'].map((name) => later.bake(name)))
+  expect(onDemand.images.map(({ name }) => name)).toEqual(['a', 'b'])
+  const baked = await Promise.all(['a', 'a', 'b', 'c'].map((name) => onDemand.bake(name)))
   expect(baked.map((each) => each?.image.name)).toEqual(['a', 'a', 'b', undefined])
-  await later.bake('a')
-  expect([begun, later.images, [...templates.keys()]]).toEqual([['a', 'b'], [], ['a', 'b']])
+  await onDemand.bake('a')
+  expect([begun, onDemand.images, [...templates.keys()]]).toEqual([['a', 'b'], [], ['a', 'b']])
 })
 
 it('tries again what failed, and tells who asked', async () => {
   let fails = true
-  const { later } = opened(() => (fails ? Promise.reject(new Error('no disk')) : Promise.resolve()))
-  await expect(later.bake('a')).rejects.toThrow('no disk')
+  const { onDemand } = opened(() => (fails ? Promise.reject(new Error('no disk')) : Promise.resolve()))
+  await expect(onDemand.bake('a')).rejects.toThrow('no disk')
   fails = false
-  expect(await later.bake('a')).toMatchObject({ image: { name: 'a' } })
+  expect(await onDemand.bake('a')).toMatchObject({ image: { name: 'a' } })
 })
 
 it('bakes nothing where there is no memory for it', async () => {
-  const { later } = opened(
+  const { onDemand } = opened(
     () => Promise.reject(new Error('baked')),
     () => Promise.reject(new ApiError('insufficientMemory')),
   )
-  await expect(later.bake('a')).rejects.toMatchObject({ status: 507 })
+  await expect(onDemand.bake('a')).rejects.toMatchObject({ status: 507 })
 })

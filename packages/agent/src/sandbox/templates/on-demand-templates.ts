@@ -2,7 +2,7 @@ import type { TemplateImage } from '@offshoot/contract/template-image'
 import type { Admission } from '../model/admission.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 
-export interface LaterTemplatesOptions {
+export interface OnDemandTemplatesOptions {
   readonly images: readonly TemplateImage[]
   readonly admission: Pick<Admission, 'admit'>
   /** Bakes one; whatever fails, nothing is left of it. */
@@ -15,12 +15,12 @@ export interface LaterTemplatesOptions {
  * Templates that are baked when somebody first wants one (`on_demand`): large guests that few hosts ever need. One at a time, since each
  * is as large as its guest.
  */
-export class LaterTemplates {
-  readonly #options: LaterTemplatesOptions
+export class OnDemandTemplates {
+  readonly #options: OnDemandTemplatesOptions
   readonly #underWay = new Map<string, Promise<BakedTemplate>>()
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(options: LaterTemplatesOptions) {
+  constructor(options: OnDemandTemplatesOptions) {
     this.#options = options
   }
 

@@ -3,7 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { runProgram } from '../../machine/host/run-program.ts'
 import { isDiskFull } from '../../store/data-dir/full-disk.ts'
 import type { Host } from '../model/host.ts'
-import { standingStill } from './quiesced.ts'
+import { quiesced } from './quiesced.ts'
 import { makeExt4 } from '../../machine/disks/ext4.ts'
 import { admitVolume } from '../../store/volumes/headroom.ts'
 import type { Holder } from '../../store/volumes/holders.ts'
@@ -32,7 +32,7 @@ export async function copyVolume(host: Host, source: VolumeRecord, record: Volum
     const [hold] = host.volumes.holders.of(source.id)
     const writer =
       hold && 'sandboxId' in hold.holder && !hold.isReadOnly ? host.sandboxes.get(hold.holder.sandboxId) : null
-    if (writer) return standingStill(host, writer, async () => copy(path))
+    if (writer) return quiesced(host, writer, async () => copy(path))
     const holder: Holder = { work: 'copied' }
     host.volumes.holders.claim([{ volume: source, isReadOnly: true }], holder)
     try {

@@ -9,7 +9,7 @@ import { whileStopping } from '../model/stopping.ts'
 const STOP_MS = 10_000
 
 /** Does something while a sandbox writes nothing, whatever its state; one that runs has synced its disks before. @throws ApiError 404 */
-export async function standingStill<T>(host: Host, sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
+export async function quiesced<T>(host: Host, sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
   return sandbox.change(async (cancelled) => {
     const { vm } = sandbox
     if (sandbox.manifest.status !== 'running') return work()

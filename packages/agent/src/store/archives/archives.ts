@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { DataDir } from '../data-dir/data-dir.ts'
-import { Turns } from '@offshoot/kit/semaphore'
+import { Semaphore } from '@offshoot/kit/semaphore'
 import { Archive } from './archive.ts'
 
 /** Files taken at the same time, of all guests: each is in memory meanwhile. */
@@ -16,10 +16,10 @@ interface Of {
 
 /** The archives of this agent's sandboxes. Each lies in its sandbox's folder, and goes with it. */
 export class Archives {
-  readonly transfers = new Turns(AT_ONCE, MAX_WAITING)
+  readonly transfers = new Semaphore(AT_ONCE, MAX_WAITING)
   readonly #dir: Pick<DataDir, 'sandbox'>
   readonly #opened = new WeakMap<Of, Promise<Archive>>()
-  readonly #turns = new WeakMap<Of, Turns>()
+  readonly #semaphores = new WeakMap<Of, Semaphore>()
 
   constructor(dir: Pick<DataDir, 'sandbox'>) {
     this.#dir = dir
@@ -37,8 +37,8 @@ export class Archives {
 
   /** One who takes or removes at a time. */
   alone<T>(sandbox: Of, task: () => Promise<T>): Promise<T> {
-    let turns = this.#turns.get(sandbox)
-    if (turns === undefined) this.#turns.set(sandbox, (turns = new Turns(1, MAX_WAITING)))
-    return turns.run(task)
+    let semaphore = this.#semaphores.get(sandbox)
+    if (semaphore === undefined) this.#semaphores.set(sandbox, (semaphore = new Semaphore(1, MAX_WAITING)))
+    return semaphore.run(task)
   }
 }

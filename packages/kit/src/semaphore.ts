@@ -1,9 +1,9 @@
-/** Too many already wait for a turn. */
+/** The queue of a {@link Semaphore} is full. */
 export class TooManyWaiting extends Error {
   override readonly name = 'TooManyWaiting'
 }
 
-/** Lets at most so many tasks run at once; the others wait their turn in order of arrival, up to a bound. */
+/** Runs at most `atOnce` tasks at the same time. The others wait in order of arrival, at most `maxWaiting` of them. */
 export class Semaphore {
   readonly #atOnce: number
   readonly #maxWaiting: number
@@ -19,14 +19,14 @@ export class Semaphore {
     return this.#running > 0
   }
 
-  /** Whether somebody waits for a turn. */
+  /** Whether a task waits. */
   get isWanted(): boolean {
     return this.#waiting.length > 0
   }
 
   /**
-   * @param cancelled ends the wait for a turn with its own reason; what to do about a task that runs is the task's matter
-   * @throws TooManyWaiting at once, without running the task
+   * @param cancelled removes a waiting task from the queue, with the signal's reason. It does not stop a task that runs
+   * @throws TooManyWaiting at once when the queue is full; the task has not run then
    */
   async run<T>(task: () => Promise<T>, cancelled?: AbortSignal): Promise<T> {
     cancelled?.throwIfAborted()
@@ -36,7 +36,7 @@ export class Semaphore {
     return this.#finish(task)
   }
 
-  /** Before all who wait now, and never refused. */
+  /** Runs a task before those that wait now, whatever the length of the queue. */
   async runNext<T>(task: () => Promise<T>): Promise<T> {
     if (this.#running < this.#atOnce) this.#running++
     else await this.#wait('first')
@@ -62,7 +62,7 @@ export class Semaphore {
       return await task()
     } finally {
       const next = this.#waiting.shift()
-      // The place passes on without being free in between: nobody overtakes.
+      // The permit goes to the next task directly: were it free in between, a newcomer could overtake.
       if (next) next()
       else this.#running--
     }

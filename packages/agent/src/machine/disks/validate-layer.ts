@@ -9,14 +9,14 @@ const FORMAT_EXTENSION = 0xe279_2aca
 /** Bytes in which head, extensions and the name of what lies below must be. */
 const MAX_HEADER_BYTES = 4096
 
-/** A layer is not what we had QEMU make. */
+/** A layer differs from what the agent asked QEMU to make. */
 export class UntrustedLayer extends Error {
   override readonly name = 'UntrustedLayer'
 }
 
 /**
- * Judges a layer that a QEMU wrote that its guest may have taken over: a plain file of its own, which names nothing but what
- * lies below it, in the format that this has. Others will open it, and follow what it names.
+ * Validates a layer that a QEMU wrote, which its guest may have taken over. The layer must be a plain file with one name, and its
+ * header must name the expected backing file and format and nothing else: whoever opens the layer follows what it names.
  * @throws UntrustedLayer
  */
 export async function validateLayer(

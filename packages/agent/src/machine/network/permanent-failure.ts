@@ -1,4 +1,4 @@
-/** In the words of `ip` and `nft`: no right to, or a kernel that has no such thing. */
+/** Messages of `ip` and `nft` when the agent lacks a permission or the kernel lacks a feature. */
 const WORDS = [
   'Operation not permitted',
   'Permission denied',
@@ -8,14 +8,14 @@ const WORDS = [
 ]
 const CODES = new Set(['EPERM', 'EACCES', 'EROFS', 'EOPNOTSUPP', 'EPROTONOSUPPORT'])
 
-/** What this host will refuse the next time as well. */
+/** This host cannot do what was asked, now or later. */
 export class NotOnThisHost extends Error {
   override readonly name = 'NotOnThisHost'
 }
 
 /**
- * Whether trying again is in vain: a right, a program or a device is missing. All else may pass: what an agent that was killed had begun
- * (`ip`, `nft`) ends within a moment, and until then a TAP is busy, there already or no longer there.
+ * Whether a retry would fail, too, because a permission, a program or a device is missing. Other failures may pass: an `ip` or `nft`
+ * that an earlier agent started can still be running, and until it ends a TAP is busy, exists already or is gone already.
  */
 export function isPermanent(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -12,8 +12,8 @@ export interface OnDemandTemplatesOptions {
 }
 
 /**
- * Templates that are baked when somebody first wants one (`on_demand`): large guests that few hosts ever need. One at a time, since each
- * is as large as its guest.
+ * Templates that are baked at the first request for one (`on_demand`): large guests that few hosts ever need. One is baked at a time,
+ * because a bake takes as much memory as its guest.
  */
 export class OnDemandTemplates {
   readonly #options: OnDemandTemplatesOptions

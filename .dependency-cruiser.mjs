@@ -26,7 +26,7 @@ const agentLayers = {
     ...['data-dir', 'disks', 'volumes', 'bakes', 'checkpoints', 'templates', 'sandboxes', 'snapshots'],
     ...['archives', 'builds', 'events', 'logs', 'credit'],
   ],
-  machine: ['host', 'vm', 'network', 'slots', 'disks', 'guest', 'bakes', 'restore', 'capture'],
+  machine: ['host', 'vm', 'network', 'slots', 'disks', 'guest', 'restore', 'bakes', 'capture'],
   sandbox: [
     ...['pool', 'model', 'events', 'cleanup', 'commands', 'terminals', 'files', 'ports', 'lsp', 'archives', 'volumes'],
     ...['start', 'logs', 'templates', 'lifecycle', 'snapshots', 'builds', 'recovery'],

@@ -6,6 +6,7 @@ import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
 import { Archives } from './store/archives/archives.ts'
+import { checkpointMachines } from './machine/capture/checkpoint-machines.ts'
 import { CaptureThreads, Thread } from './machine/capture/thread.ts'
 import { Checkpoints } from './store/checkpoints/checkpoints.ts'
 import { loadSigningKey } from './store/checkpoints/signing-key.ts'
@@ -42,7 +43,6 @@ import { OnDemandTemplates } from './sandbox/templates/on-demand-templates.ts'
 import { Builds } from './sandbox/builds/builds.ts'
 import { Bakes, type BakedTemplate } from './machine/bakes/bakes.ts'
 import { Images } from './store/bakes/images.ts'
-import { machineFingerprint } from './machine/vm/machine-fingerprint.ts'
 import { Machines } from './machine/vm/machines.ts'
 import { bootsUnderKvm } from './machine/bakes/probe-kvm.ts'
 import { withVcpus } from './machine/vm/vcpus.ts'
@@ -93,7 +93,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       key: await loadSigningKey(dir.checkpointKey),
       layers,
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
-      fingerprintOf: (machine) => machineFingerprint({ qemu, machine }),
+      machines: checkpointMachines(qemu),
     }),
     captureThreads: new CaptureThreads(),
     snapshots: await Snapshots.open(dir.snapshots),

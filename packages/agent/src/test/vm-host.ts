@@ -6,9 +6,9 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { capture, type Capture, type Captured } from '../machine/capture/capture.ts'
 import type { Checkpoint } from '../store/checkpoints/checkpoint.ts'
 import { Checkpoints } from '../store/checkpoints/checkpoints.ts'
+import { checkpointMachines } from '../machine/capture/checkpoint-machines.ts'
 import { CaptureThreads, Thread } from '../machine/capture/thread.ts'
 import type { Machine } from '../machine/vm/machine.ts'
-import { machineFingerprint } from '../machine/vm/machine-fingerprint.ts'
 import { loadSigningKey } from '../store/checkpoints/signing-key.ts'
 import { Layers } from '../store/disks/layers.ts'
 import { chooseAccelerator } from '../machine/host/accelerator.ts'
@@ -53,7 +53,7 @@ export class VmHost {
       key,
       layers: this.layers,
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
-      fingerprintOf: (machine) => machineFingerprint({ qemu, machine }),
+      machines: checkpointMachines(qemu),
     })
   }
 

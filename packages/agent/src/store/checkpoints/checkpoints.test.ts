@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newLayerId } from '../disks/layer-id.ts'
 import { Layers } from '../disks/layers.ts'
 import type { Machine } from '../../machine/vm/machine.ts'
-import { machineFingerprint } from '../../machine/vm/machine-fingerprint.ts'
+import { checkpointMachines } from '../../machine/capture/checkpoint-machines.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { loadSigningKey } from './signing-key.ts'
@@ -39,7 +39,7 @@ async function fresh(qemu = QEMU): Promise<Checkpoints<Machine>> {
     key: await loadSigningKey(join(root, 'checkpoint.key')),
     layers,
     sealFile: (asked, within) => thread.ask('seal', asked, within),
-    fingerprintOf: (of) => machineFingerprint({ qemu, machine: of }),
+    machines: checkpointMachines(qemu),
   })
 }
 

@@ -19,8 +19,14 @@ export interface CheckpointsOptions<Machine> {
   readonly key: Uint8Array
   readonly layers: Layers
   readonly sealFile: SealOnThread
-  /** Of QEMU, a machine and its CPU: a checkpoint is restored only where it is the same. */
-  readonly fingerprintOf: (machine: Machine) => Promise<string>
+  readonly machines: CheckpointMachines<Machine>
+}
+
+/** Tells which checkpoints a machine can restore. */
+export interface CheckpointMachines<Machine> {
+  /** What a checkpoint records of the machine that it was captured on. */
+  describe(machine: Machine): Promise<Pick<Checkpoint, 'machine'>>
+  isRestorable(content: Pick<Checkpoint, 'machine'>, machine: Machine): Promise<boolean>
 }
 
 /** The guest that a checkpoint wants, as this host would make it. */
@@ -64,7 +70,7 @@ export class Checkpoints<Machine> {
     deadline: Deadline,
   ): Promise<Checkpoint> {
     const files = checkpointFiles(folder)
-    const { layers: disk, fingerprintOf } = this.#options
+    const { layers: disk, machines } = this.#options
     const sealOf = (path: string) => this.#files.seal(path, deadline)
     const [pages, runs, state] = [await sealOf(files.pages), await sealOf(files.runs), await sealOf(files.state)]
     const sealedLayers: Checkpoint['layers'] = []
@@ -73,7 +79,7 @@ export class Checkpoints<Machine> {
     const ownLayer = sealedLayers.at(-1)?.bytes ?? 0
     const content: Checkpoint = {
       ...origin,
-      machine: await fingerprintOf(machine),
+      ...(await machines.describe(machine)),
       bytes: pages.bytes + runs.bytes + state.bytes + ownLayer,
       layers: sealedLayers,
       pages,
@@ -105,8 +111,8 @@ export class Checkpoints<Machine> {
    */
   async open(folder: string, machineOf: MachineOf<Machine>, deadline: Deadline): Promise<Checkpoint> {
     const content = await this.read(folder)
-    const { layers, fingerprintOf } = this.#options
-    if (content.machine !== (await fingerprintOf(machineOf(content)))) {
+    const { layers, machines } = this.#options
+    if (!(await machines.isRestorable(content, machineOf(content)))) {
       throw new CheckpointIncompatible(
         'made with another version of QEMU, or for another machine or CPU than this host',
       )

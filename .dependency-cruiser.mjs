@@ -50,8 +50,8 @@ const agentRules = Object.entries(agentLayers).flatMap(([layer, folders], index,
     {
       name: `agent-${layer}-has-only-ordered-folders`,
       severity: 'error',
-      from: { path: `${AGENT}${layer}/[^/]+/`, pathNot: `${AGENT}${layer}/(${folders.join('|')})/` },
-      to: {},
+      from: { path: `${AGENT}${layer}/[^/]+/`, pathNot: [`${AGENT}${layer}/(${folders.join('|')})/`, AGENT_TESTS] },
+      to: { path: '^packages/' },
     },
     ...folders.map((folder, place) => ({
       name: `agent-${layer}-${folder}-imports-only-folders-below`,

@@ -12,6 +12,8 @@ const layer = (name, ...allowed) => ({
   to: { path: '^(packages|tests|bench)/', pathNot: within(name, ...allowed) },
 })
 
+const inOrder = (...rows) => rows.flatMap((row) => row.split(' '))
+
 const AGENT = '^packages/agent/src/'
 /** Tests and their support may use any layer. */
 const AGENT_TESTS = '(\\.test\\.ts$|^packages/agent/src/test/)'
@@ -22,16 +24,16 @@ const AGENT_TESTS = '(\\.test\\.ts$|^packages/agent/src/test/)'
  * may use all of them. What wires a process together (`agent.ts`, `main.ts`) lies above all layers.
  */
 const agentLayers = {
-  store: [
-    ...['data-dir', 'disks', 'volumes', 'bakes', 'checkpoints', 'templates', 'sandboxes', 'snapshots'],
-    ...['archives', 'builds', 'events', 'logs', 'credit'],
-  ],
-  machine: ['host', 'vm', 'network', 'slots', 'disks', 'guest', 'restore', 'bakes', 'capture'],
-  sandbox: [
-    ...['pool', 'model', 'events', 'cleanup', 'commands', 'terminals', 'files', 'ports', 'lsp', 'archives', 'volumes'],
-    ...['start', 'logs', 'templates', 'lifecycle', 'snapshots', 'builds', 'recovery'],
-  ],
-  http: ['request', 'streams', 'metrics', 'files'],
+  store: inOrder(
+    'data-dir disks volumes bakes checkpoints templates sandboxes snapshots',
+    'archives builds events logs credit',
+  ),
+  machine: inOrder('host vm network slots disks guest restore bakes capture'),
+  sandbox: inOrder(
+    'pool model events cleanup commands terminals files ports lsp archives volumes',
+    'start logs templates lifecycle snapshots builds recovery',
+  ),
+  http: inOrder('request streams metrics files'),
 }
 
 /** The machine does not know whose a VM is. */

@@ -21,6 +21,7 @@ import { BakingSlot } from './sandboxes/baking-slot.ts'
 import { Cgroups } from './host/cgroups.ts'
 import { DataDir } from './host/data-dir.ts'
 import { findQemu } from './host/qemu.ts'
+import { UnreadableRecords } from './ledger/unreadable-records.ts'
 import { Pool } from './pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './pool/make-spare.ts'
 import { Admission } from './sandboxes/admission.ts'
@@ -96,20 +97,22 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
   const layers = new Layers(dir.layers)
-  const manifests = [...(await readManifests(dir)).values()]
+  const unreadable = new UnreadableRecords(log)
+  const manifests = [...(await readManifests(dir, unreadable)).values()]
   const opened = await openNetwork({ config, dir, images, manifests, purpose, log })
   const { slots, network, names, reason, claims } = opened
   const host: Host = {
     dir,
+    unreadable,
     qemu,
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
     checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
-    snapshots: await Snapshots.open(dir.snapshots),
+    snapshots: await Snapshots.open(dir.snapshots, unreadable),
     archives: new Archives(dir),
-    volumes: await Volumes.open(dir.volumes),
-    templates: await BuiltTemplates.open(dir.templates),
+    volumes: await Volumes.open(dir.volumes, unreadable),
+    templates: await BuiltTemplates.open(dir.templates, unreadable),
     credit: await SpentCredit.open(dir.spentCreditFile),
     events: await EventLog.open(dir.events, id),
     pool: new Pool({
@@ -195,7 +198,9 @@ export async function prepareTemplates(
   ]
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
   const built = await findBakes(host, images)
-  await bakes.removeAllBut(new Set([...used, ...current, ...built]))
+  // A record that cannot be read may name any bake.
+  if (host.unreadable.areReadable('sandbox', 'snapshot', 'template'))
+    await bakes.removeAllBut(new Set([...used, ...current, ...built]))
   const later = new LaterTemplates({
     images: usable.filter((image) => image.on_demand === true),
     admission: host.gates.admission,

@@ -76,16 +76,18 @@ export class Builds {
     const { host } = this.#options
     for (const name of await readdir(host.dir.builds)) {
       const id = parseBuildId(name)
-      const record = id === null ? null : await readBuildRecord(join(host.dir.builds, name))
-      if (record === null) await rm(join(host.dir.builds, name), { recursive: true, force: true })
-      else await this.#take(record)
+      if (id === null) continue
+      const record = host.unreadable.take('build', id, await readBuildRecord(this.folder(id)))
+      if (record !== null) await this.#take(record)
+      else if (!host.unreadable.has('build', id)) await rm(this.folder(id), { recursive: true, force: true })
     }
     await this.#forgetOld()
   }
 
   /** A folder for an upload. @throws ApiError 409 id taken */
   async openUpload(id: BuildId): Promise<string> {
-    if (this.#builds.has(id) || this.#uploads.has(id)) {
+    const isUnreadable = this.#options.host.unreadable.has('build', id)
+    if (this.#builds.has(id) || this.#uploads.has(id) || isUnreadable) {
       throw new ApiError('conflict', { detail: 'a build with this id is already here' })
     }
     this.#uploads.add(id)

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import { readRecord, type RecordRead } from '../ledger/read-record.ts'
 import { layerId } from '../checkpoints/checkpoint.ts'
 import type { DiskChain } from './disk-chain.ts'
 
@@ -15,14 +15,14 @@ const diskChain = z.object({ active: layerId, layers: z.array(layerId) })
  * the chain changes: a new layer that nothing was written to yet may be named too early, none too late.
  */
 export async function writeChain(folder: string, chain: DiskChain): Promise<void> {
-  await writeFileDurably(join(folder, CHAIN), `${JSON.stringify(chain)}\n`)
+  await writeFileDurably(chainPath(folder), `${JSON.stringify(chain)}\n`)
 }
 
-/** `null` when it was never noted, or is damaged. */
-export async function readChain(folder: string): Promise<DiskChain | null> {
-  try {
-    return diskChain.parse(JSON.parse(await readFile(join(folder, CHAIN), 'utf8')))
-  } catch {
-    return null
-  }
+/** `absent`: it was never noted. */
+export async function readChain(folder: string): Promise<RecordRead<DiskChain>> {
+  return readRecord(chainPath(folder), (content) => diskChain.parse(content))
+}
+
+export function chainPath(folder: string): string {
+  return join(folder, CHAIN)
 }

@@ -5,7 +5,7 @@ import type { Agent } from '../agent.ts'
 import { answerErrors } from './answer-errors.ts'
 import { countActivity } from './count-activity.ts'
 import { postSandbox } from './create-sandbox.ts'
-import { type CallerSecrets, requireCredential } from './credential.ts'
+import { type CallerSecrets, refuseUnreadable, requireCredential } from './credential.ts'
 import { deleteRoute } from './delete-sandbox.ts'
 import { getAgent } from './get-agent.ts'
 import { getDisk } from './get-disk.ts'
@@ -59,6 +59,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     void reply.header('x-request-id', request.id)
   })
   requireCredential(server, secrets)
+  refuseUnreadable(server, agent.host.unreadable)
   countActivity(server, agent)
   answerErrors(server)
   logRequests(server)

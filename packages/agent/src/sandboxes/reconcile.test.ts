@@ -6,14 +6,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentId } from '@offshoot/contract/ids'
 import { pino } from 'pino'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { writeChain } from '../disks/chain-file.ts'
+import type { LayerId } from '../disks/layer-id.ts'
 import { Layers } from '../disks/layers.ts'
 import { EventLog } from '../events/event-log.ts'
 import { DataDir } from '../host/data-dir.ts'
+import { UnreadableRecords } from '../ledger/unreadable-records.ts'
 import { Snapshots } from '../snapshots/snapshots.ts'
+import { BuiltTemplates } from '../templates/built-templates.ts'
+import type { VmEnd } from '../vm/launch.ts'
+import type { Vm } from '../vm/vm.ts'
+import { Volumes } from '../volumes/volumes.ts'
 import type { Host } from './host.ts'
 import { reconcile } from './reconcile.ts'
 import { Sandbox } from './sandbox.ts'
+import { sweepLayers } from './sweep-layers.ts'
+import { watchVm } from './watch-vm.ts'
 
 const silent = pino({ level: 'silent' })
 const LAYERS = ['a', 'b', 'c'].map((digit) => digit.repeat(24))
@@ -23,15 +32,20 @@ let host: Host
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'reconcile-')))
   const dir = await DataDir.open(join(folder, 'agent'))
+  const unreadable = new UnreadableRecords(silent)
   // Only what is looked at.
   host = {
     dir,
+    unreadable,
     cgroups: null,
     layers: new Layers(dir.layers),
-    snapshots: await Snapshots.open(dir.snapshots),
+    snapshots: await Snapshots.open(dir.snapshots, unreadable),
     events: await EventLog.open(dir.events, randomUUID() as AgentId),
     sandboxes: new Map(),
     pool: { spares: [] },
+    volumes: await Volumes.open(dir.volumes, unreadable),
+    templates: await BuiltTemplates.open(dir.templates, unreadable),
+    wake: async () => undefined,
     log: silent,
   } as unknown as Host
 })
@@ -94,4 +108,56 @@ it('leaves alone what is changing', async () => {
   await reconcile(host)
   expect((await ended)[1]).toBe('SIGKILL')
   expect(await readdir(host.dir.sandbox(changing.id))).toEqual(['vm'])
+})
+
+/** A durable sandbox with the files of its disk: two frozen layers, and the active one in its folder. */
+async function durableSandbox() {
+  const made = await sandbox({ status: 'running' })
+  made.manifest = { ...made.manifest, durable: true, slot: 1 }
+  const [low = '', middle = '', active = ''] = LAYERS as LayerId[]
+  const chain = { active: active as LayerId, layers: [low as LayerId, middle as LayerId] }
+  for (const layer of chain.layers) await writeFile(join(host.dir.layers, `${layer}.qcow2`), '')
+  await mkdir(host.dir.vm(made.id), { recursive: true })
+  await writeFile(join(host.dir.vm(made.id), `${active}.qcow2`), '')
+  await writeChain(host.dir.sandbox(made.id), chain)
+  const ended = Promise.withResolvers<VmEnd>()
+  made.vm = { disk: chain, ended: ended.promise, detach: async () => undefined } as unknown as Vm
+  watchVm(host, made, made.vm)
+  return { made, end: () => ended.resolve({ exitCode: null, signal: 'SIGKILL' }) }
+}
+
+const diskFull = Object.assign(new Error('no room'), { code: 'ENOSPC' })
+
+it('keeps the layers of a durable disk while the loss of its VM is being recorded, and when that fails', async () => {
+  const { made, end } = await durableSandbox()
+  const swept: string[][] = []
+  const append = vi.spyOn(host.events, 'append').mockImplementation(async () => {
+    await sweepLayers(host)
+    swept.push((await readdir(host.dir.layers)).toSorted())
+    throw diskFull
+  })
+  end()
+  const kept = LAYERS.map((layer) => `${layer}.qcow2`)
+  await vi.waitFor(() => expect(swept).toHaveLength(1))
+  await vi.waitFor(() => expect(made.transitions.isBusy).toBe(false))
+  expect(swept).toEqual([kept])
+  await sweepLayers(host)
+  expect((await readdir(host.dir.layers)).toSorted()).toEqual(kept)
+
+  append.mockRestore()
+  await reconcile(host)
+  expect((await readdir(host.dir.layers)).toSorted()).toEqual(kept)
+  expect(made).toMatchObject({ manifest: { status: 'hibernated', cold: true, layers: LAYERS }, lost: null })
+})
+
+it('keeps the layers of a durable disk whose note cannot be read', async () => {
+  const { made, end } = await durableSandbox()
+  await writeFile(join(host.dir.sandbox(made.id), 'chain.json'), '')
+  end()
+  await vi.waitFor(() => expect(made.manifest.status).toBe('failed'))
+  await vi.waitFor(() => expect(made.transitions.isBusy).toBe(false))
+  await reconcile(host)
+  expect(host.unreadable.idsOf('sandbox')).toEqual([made.id])
+  expect(await readdir(host.dir.layers)).toHaveLength(2)
+  expect(await readdir(host.dir.vm(made.id))).toEqual([`${LAYERS[2]}.qcow2`])
 })

@@ -11,6 +11,7 @@ import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
 import { sweepBakes } from '../templates/sweep-bakes.ts'
 import { sweepLayers } from './sweep-layers.ts'
+import { recordLoss } from './watch-vm.ts'
 
 const LOOK_MS = 30_000
 /** Frozen layers below a disk from which on it is flattened. */
@@ -52,6 +53,7 @@ export class Reconciliation {
 /** One look. */
 export async function reconcile(host: Host): Promise<void> {
   await endStrayProcesses(host)
+  await recordLostVms(host)
   await removeStrayFolders(host)
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
   await host.snapshots.removeUnfinished()
@@ -70,6 +72,7 @@ async function endStrayProcesses(host: Host): Promise<void> {
       if (parentPid !== null && parentPid !== ownPid) await endUnmanaged(host, null, process)
       continue
     }
+    if (host.unreadable.has('sandbox', id)) continue
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
       if (await isAlive(process)) await endUnmanaged(host, id, process)
@@ -81,10 +84,21 @@ async function endStrayProcesses(host: Host): Promise<void> {
   }
 }
 
+/** Those whose loss could not be recorded when it happened. */
+async function recordLostVms(host: Host): Promise<void> {
+  for (const sandbox of host.sandboxes.values()) {
+    const { lost, leaving, transitions } = sandbox
+    if (lost === null || isChanging(sandbox) || leaving.signal.aborted) continue
+    await transitions
+      .run(async () => (sandbox.lost === null ? undefined : recordLoss(host, sandbox, lost.end)))
+      .catch((error: unknown) => host.log.error({ err: error, sandbox_id: sandbox.id }, 'end of VM not recorded'))
+  }
+}
+
 async function removeStrayFolders(host: Host): Promise<void> {
   for (const name of await readdir(host.dir.sandboxes)) {
     const id = parseSandboxId(name)
-    if (id === null) continue
+    if (id === null || host.unreadable.has('sandbox', id)) continue
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
       host.log.warn({ sandbox_id: id }, 'folder without a sandbox removed')

@@ -1,12 +1,21 @@
 import type { Host } from './host.ts'
 import { sweepLayers } from './sweep-layers.ts'
 
-/** At the start of an agent, when its sandboxes are known: what was never finished goes, forks' that no child names, and what no template is. */
+/**
+ * At the start of an agent, when its sandboxes are known: removes snapshots that were never finished, those of forks that no
+ * child names, and those of templates that are gone. Sandboxes and templates whose records cannot be read may name any of them.
+ */
 export async function recoverSnapshots(host: Host): Promise<void> {
   const used = new Set([...host.sandboxes.values()].map(({ manifest }) => manifest.from_snapshot))
+  const { unreadable } = host
   for (const record of host.snapshots.all) {
-    if (record.origin === 'fork' && !used.has(record.id)) await host.snapshots.delete(record)
-    if (record.origin === 'template' && !host.templates.all.some(({ id }) => (id as string) === record.id)) {
+    if (record.origin === 'fork' && unreadable.areReadable('sandbox') && !used.has(record.id))
+      await host.snapshots.delete(record)
+    if (
+      record.origin === 'template' &&
+      unreadable.areReadable('template') &&
+      !host.templates.all.some(({ id }) => (id as string) === record.id)
+    ) {
       await host.snapshots.delete(record)
     }
   }

@@ -2,12 +2,13 @@ import { readdir, rm } from 'node:fs/promises'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { missingRecords } from '../events/missing-records.ts'
 import { SandboxEventFile } from '../events/sandbox-event-file.ts'
-import { findVmProcesses, type VmProcess } from '../host/find-vm-processes.ts'
+import { findVmProcesses, userOf, type VmProcess } from '../host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
 import { endLeftSpares } from '../pool/end-left-spares.ts'
 import type { Host } from './host.ts'
 import { readManifest, type Manifest } from './manifest.ts'
 import { recoverSandbox, type RecoverMode } from './recover-sandbox.ts'
+import { slotOfUid } from './slots.ts'
 import { Turns } from './turns.ts'
 
 /** Sandboxes that are looked at at the same time. */
@@ -27,15 +28,20 @@ const AT_ONCE = 16
  * | failed      | any  | stays until it is deleted                                          |
  * | no manifest | yes  | removed, `recover.unmanaged`                                       |
  * | no manifest | no   | removed                                                            |
+ * | manifest that cannot be read | any | left alone: data, QEMU and slot                  |
  *
  * Guests that waited for a sandbox are ended: the demand they were made for is forgotten.
  */
 export async function recover(host: Host, mode: RecoverMode): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
   const { known, lastNumbers } = await loadFolders(host)
-  host.events.forgetAllBut(new Set(known.keys()))
+  host.events.forgetAllBut(new Set([...known.keys(), ...host.unreadable.idsOf('sandbox')]))
   for (const { process, folder } of processes) {
     const id = sandboxOf(host, folder)
+    if (id !== null && host.unreadable.has('sandbox', id)) {
+      await reserveSlotOf(host, id, process)
+      continue
+    }
     if (id === null || !known.has(id)) await endUnmanaged(host, id, process)
   }
   const missing = await missingRecords(host.events, lastNumbers)
@@ -63,7 +69,9 @@ async function loadFolders(host: Host) {
       host.log.warn({ name }, 'no sandbox: left alone')
       return
     }
-    known.set(id, await readManifest(host.dir.sandbox(id)))
+    const manifest = host.unreadable.take('sandbox', id, await readManifest(host.dir.sandbox(id)))
+    if (host.unreadable.has('sandbox', id)) return
+    known.set(id, manifest)
     const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
     lastNumbers.set(id, last?.number ?? 0)
     if (!last) return
@@ -71,6 +79,16 @@ async function loadFolders(host: Host) {
     host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
   })
   return { known, lastNumbers }
+}
+
+/** Its manifest, which names the slot, cannot be read; the QEMU's user stands for the same slot. */
+async function reserveSlotOf(host: Host, id: SandboxId, process: VmProcess['process']): Promise<void> {
+  const slot = slotOfUid(await userOf(process))
+  if (slot !== null) host.slots.reserve(slot)
+  host.log.error(
+    { sandbox_id: id, pid: process.pid, slot },
+    'QEMU of a sandbox with an unreadable record: left running',
+  )
 }
 
 async function removeUnfinished(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {

@@ -141,17 +141,20 @@ describe('what an agent finds at its start', () => {
     await expectAgreement()
   })
 
-  it('removes folders that were never finished and leaves alone what is none of its own', async () => {
+  it('removes folders that were never finished, keeps one whose manifest is damaged, and leaves other folders alone', async () => {
     await agent.stop('SIGKILL')
     const sandboxes = join(agent.dataDir, 'sandboxes')
     await mkdir(join(sandboxes, randomUUID()))
-    const half = join(sandboxes, randomUUID())
-    await mkdir(half)
-    await writeFile(join(half, 'manifest.json'), '{"id":')
+    const damaged = randomUUID()
+    await mkdir(join(sandboxes, damaged))
+    await writeFile(join(sandboxes, damaged, 'manifest.json'), '{"id":')
     await mkdir(join(sandboxes, 'notes'))
     await agent.start()
-    expect(await agent.folders()).toEqual(['notes'])
-    await rm(join(sandboxes, 'notes'), { recursive: true })
+    expect(new Set(await agent.folders())).toEqual(new Set([damaged, 'notes']))
+    expect((await agent.list()).unreadable).toEqual([damaged])
+    await agent.stop()
+    for (const name of [damaged, 'notes']) await rm(join(sandboxes, name), { recursive: true })
+    await agent.start()
   })
 
   it('makes a bake anew whose files are damaged', async () => {

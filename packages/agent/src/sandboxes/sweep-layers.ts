@@ -3,9 +3,10 @@ import type { Host } from './host.ts'
 
 /**
  * Removes every frozen layer of a disk that no VM, no sandbox and no snapshot needs any more. Only once all of them are
- * known: not before the recovery is over.
+ * known: not before the recovery is over, and not while a record that may name layers cannot be read.
  */
 export async function sweepLayers(host: Host): Promise<void> {
+  if (!host.unreadable.areReadable('sandbox', 'snapshot')) return
   await host.layers.removeAllBut(() => neededLayers(host))
 }
 
@@ -16,8 +17,9 @@ export function sweepLayersSoon(host: Host): void {
 
 function* neededLayers({ sandboxes, snapshots }: Host): Generator<LayerId> {
   yield* snapshots.layers()
-  for (const { manifest, vm } of sandboxes.values()) {
+  for (const { manifest, vm, lost } of sandboxes.values()) {
     yield* manifest.layers
+    if (lost !== null) yield* lost.layers
     if (vm?.disk) yield* vm.disk.layers
   }
 }

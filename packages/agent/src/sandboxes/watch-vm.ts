@@ -1,3 +1,4 @@
+import type { VmEnd } from '../vm/launch.ts'
 import type { Vm } from '../vm/vm.ts'
 import { comeBack } from './come-back.ts'
 import { announce, type Host } from './host.ts'
@@ -10,30 +11,39 @@ import { sweepLayersSoon } from './sweep-layers.ts'
 /** Makes a sandbox `failed` when its VM ends without having been told to. */
 export function watchVm(host: Host, sandbox: Sandbox, vm: Vm): void {
   void vm.ended
-    .then((end) => sandbox.transitions.runNext(() => fail(host, sandbox, vm, end.exitCode, end.signal)))
+    .then((end) => sandbox.transitions.runNext(() => loseVm(host, sandbox, vm, end)))
     .catch((error: unknown) => host.log.error({ err: error, sandbox_id: sandbox.id }, 'end of VM not recorded'))
 }
 
-async function fail(
-  host: Host,
-  sandbox: Sandbox,
-  vm: Vm,
-  exitCode: number | null,
-  signal: string | null,
-): Promise<void> {
+async function loseVm(host: Host, sandbox: Sandbox, vm: Vm, end: VmEnd): Promise<void> {
   // What ends a VM on purpose has taken it away from its sandbox before.
   if (sandbox.vm !== vm || sandbox.leaving.signal.aborted) return
+  // In the same turn: a sweep between the two would remove the layers.
+  sandbox.lost = { end, layers: vm.disk === null ? [] : [...vm.disk.layers, vm.disk.active] }
   sandbox.vm = null
   await vm.detach()
+  await recordLoss(host, sandbox, end)
+}
+
+/**
+ * Records that the VM of a sandbox has ended: a durable sandbox keeps its disk and is hibernated, any other has failed. The
+ * reconciliation does it again where it could not be recorded, for want of room on the disk for example.
+ */
+export async function recordLoss(host: Host, sandbox: Sandbox, { exitCode, signal }: VmEnd): Promise<void> {
   const wasRunning = sandbox.manifest.status === 'running'
-  if (await keepDisk(host, sandbox, () => announceDeath(host, sandbox, exitCode, signal))) {
+  const announceOnce = async () => {
+    if (host.events.position(sandbox.id)?.type !== 'vm.died') await announceDeath(host, sandbox, exitCode, signal)
+  }
+  if (await keepDisk(host, sandbox, announceOnce)) {
+    sandbox.lost = null
     if (wasRunning) comeBack(host, sandbox)
     return
   }
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   releaseVolumes(host, sandbox)
-  await announceDeath(host, sandbox, exitCode, signal)
+  await announceOnce()
   await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  sandbox.lost = null
   await host.cgroups?.remove(sandbox.manifest.slot)
   sweepLayersSoon(host)
 }

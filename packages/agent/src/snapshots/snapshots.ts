@@ -3,7 +3,8 @@
  *
  *     begun ──record──► kept ──delete──► (record gone) ──no user──► (folder gone)
  *
- * Invariants: one that is kept is whole; a folder without a record is nobody's and goes at the next start. VMs that were
+ * Invariants: one that is kept is whole; a folder without a record was never finished and goes at the next start; a folder
+ * whose record cannot be read stays. VMs that were
  * restored from a snapshot have its files mapped: a file that is removed goes when the last of them ends.
  */
 import { readdir, rm } from 'node:fs/promises'
@@ -11,6 +12,7 @@ import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSnapshotId, type SnapshotId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { LayerId } from '../disks/layer-id.ts'
+import type { UnreadableRecords } from '../ledger/unreadable-records.ts'
 import { readSnapshotRecord, snapshotRecordPath, writeSnapshotRecord, type SnapshotRecord } from './snapshot-record.ts'
 
 /** One that is being made. */
@@ -24,22 +26,25 @@ class Draft {
 
 export class Snapshots {
   readonly #folder: string
+  readonly #unreadable: UnreadableRecords
   readonly #kept = new Map<SnapshotId, SnapshotRecord>()
   readonly #begun = new Map<SnapshotId, Draft>()
   /** How many restores read each. */
   readonly #users = new Map<SnapshotId, { count: number; readonly layers: readonly LayerId[] }>()
 
-  private constructor(folder: string) {
+  private constructor(folder: string, unreadable: UnreadableRecords) {
     this.#folder = folder
+    this.#unreadable = unreadable
   }
 
   /** Learns what there is; removes nothing. */
-  static async open(folder: string): Promise<Snapshots> {
-    const snapshots = new Snapshots(folder)
+  static async open(folder: string, unreadable: UnreadableRecords): Promise<Snapshots> {
+    const snapshots = new Snapshots(folder, unreadable)
     for (const name of await readdir(folder)) {
       const id = parseSnapshotId(name)
-      const record = id === null ? null : await readSnapshotRecord(join(folder, name))
-      if (id !== null && record !== null) snapshots.#kept.set(id, record)
+      if (id === null) continue
+      const record = unreadable.take('snapshot', id, await readSnapshotRecord(join(folder, name)))
+      if (record !== null) snapshots.#kept.set(id, record)
     }
     return snapshots
   }
@@ -81,7 +86,8 @@ export class Snapshots {
     id: SnapshotId,
     fill: (folder: string, draft: Pick<Draft, 'layers' | 'shown'>) => Promise<SnapshotRecord>,
   ): Promise<SnapshotRecord> {
-    if (this.#kept.has(id) || this.#begun.has(id) || this.#users.has(id)) {
+    const isTaken = this.#kept.has(id) || this.#begun.has(id) || this.#users.has(id)
+    if (isTaken || this.#unreadable.has('snapshot', id)) {
       throw new ApiError('conflict', { detail: 'a snapshot with this id is already here' })
     }
     const draft = new Draft()
@@ -126,6 +132,7 @@ export class Snapshots {
     for (const name of await readdir(this.#folder)) {
       const id = parseSnapshotId(name)
       if (id === null || this.#kept.has(id) || this.#begun.has(id) || this.#users.has(id)) continue
+      if (this.#unreadable.has('snapshot', id)) continue
       await rm(this.folder(id), { recursive: true, force: true })
     }
   }

@@ -3,12 +3,14 @@
  *
  *     built ──record──► kept ──delete──► (record gone) ──► (folder gone)
  *
- * Invariants: one that is kept is whole; a folder without a record is nobody's and goes at the next start. Its bake is
+ * Invariants: one that is kept is whole; a folder without a record was never finished and goes at the next start; a folder
+ * whose record cannot be read stays. Its bake is
  * another folder, which stays as long as a sandbox or a snapshot was made from it.
  */
 import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
+import type { UnreadableRecords } from '../ledger/unreadable-records.ts'
 import { LOWER, ROOTFS } from '../vm/bake-files.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
 import type { TemplateDisk } from './template-disk.ts'
@@ -18,21 +20,24 @@ const BLOCK_BYTES = 512
 
 export class BuiltTemplates {
   readonly #folder: string
+  readonly #unreadable: UnreadableRecords
   readonly #kept = new Map<BuildId, TemplateRecord>()
   readonly #baked = new Map<BuildId, BakedTemplate>()
   readonly #building = new Set<BuildId>()
 
-  private constructor(folder: string) {
+  private constructor(folder: string, unreadable: UnreadableRecords) {
     this.#folder = folder
+    this.#unreadable = unreadable
   }
 
   /** Learns what there is; removes nothing. */
-  static async open(folder: string): Promise<BuiltTemplates> {
-    const templates = new BuiltTemplates(folder)
+  static async open(folder: string, unreadable: UnreadableRecords): Promise<BuiltTemplates> {
+    const templates = new BuiltTemplates(folder, unreadable)
     for (const name of await readdir(folder)) {
       const id = parseBuildId(name)
-      const record = id === null ? null : await readTemplateRecord(join(folder, name))
-      if (id !== null && record !== null) templates.#kept.set(id, record)
+      if (id === null) continue
+      const record = unreadable.take('template', id, await readTemplateRecord(join(folder, name)))
+      if (record !== null) templates.#kept.set(id, record)
     }
     return templates
   }
@@ -104,7 +109,8 @@ export class BuiltTemplates {
   async removeUnfinished(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const id = parseBuildId(name)
-      if (id === null || !this.#kept.has(id)) await rm(join(this.#folder, name), { recursive: true, force: true })
+      if (id === null || this.#kept.has(id) || this.#unreadable.has('template', id)) continue
+      await rm(join(this.#folder, name), { recursive: true, force: true })
     }
   }
 }

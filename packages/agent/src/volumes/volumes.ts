@@ -3,13 +3,15 @@
  *
  *     begun ──record──► kept ──delete──► (record gone) ──► (folder gone)
  *
- * Invariants: one that is kept is whole; a folder without a record is nobody's and goes at the next start. Who uses one
+ * Invariants: one that is kept is whole; a folder without a record was never finished and goes at the next start; a folder
+ * whose record cannot be read stays. Who uses one
  * has claimed it (`holders.ts`). The file is as large as the record says before anybody gets it.
  */
 import { mkdir, open, readdir, rm, stat, truncate, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseVolumeId, type VolumeId, type WorkspaceId } from '@offshoot/contract/ids'
+import type { UnreadableRecords } from '../ledger/unreadable-records.ts'
 import { Holders } from './holders.ts'
 import {
   readVolumeRecord,
@@ -25,20 +27,23 @@ const BLOCK_BYTES = 512
 export class Volumes {
   readonly holders = new Holders()
   readonly folder: string
+  readonly #unreadable: UnreadableRecords
   readonly #kept = new Map<VolumeId, VolumeRecord>()
   readonly #begun = new Map<VolumeId, { readonly sizeMb: number }>()
 
-  private constructor(folder: string) {
+  private constructor(folder: string, unreadable: UnreadableRecords) {
     this.folder = folder
+    this.#unreadable = unreadable
   }
 
   /** Learns what there is; removes nothing. */
-  static async open(folder: string): Promise<Volumes> {
-    const volumes = new Volumes(folder)
+  static async open(folder: string, unreadable: UnreadableRecords): Promise<Volumes> {
+    const volumes = new Volumes(folder, unreadable)
     for (const name of await readdir(folder)) {
       const id = parseVolumeId(name)
-      const record = id === null ? null : await readVolumeRecord(join(folder, name))
-      if (id !== null && record !== null) volumes.#kept.set(id, record)
+      if (id === null) continue
+      const record = unreadable.take('volume', id, await readVolumeRecord(join(folder, name)))
+      if (record !== null) volumes.#kept.set(id, record)
     }
     return volumes
   }
@@ -82,7 +87,7 @@ export class Volumes {
    */
   async make(record: VolumeRecord, fill: (path: string) => Promise<void>): Promise<VolumeRecord> {
     const { id } = record
-    if (this.#kept.has(id) || this.#begun.has(id)) {
+    if (this.#kept.has(id) || this.#begun.has(id) || this.#unreadable.has('volume', id)) {
       throw new ApiError('conflict', { detail: 'a volume with this id is already here' })
     }
     this.#begun.set(id, { sizeMb: record.size_mb })
@@ -140,7 +145,7 @@ export class Volumes {
   async removeUnfinished(): Promise<void> {
     for (const name of await readdir(this.folder)) {
       const id = parseVolumeId(name)
-      if (id === null || this.#kept.has(id) || this.#begun.has(id)) continue
+      if (id === null || this.#kept.has(id) || this.#begun.has(id) || this.#unreadable.has('volume', id)) continue
       await rm(join(this.folder, name), { recursive: true, force: true })
     }
   }

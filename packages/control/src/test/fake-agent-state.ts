@@ -32,6 +32,8 @@ export class FakeAgentState {
   readonly sandboxes = new Map<string, AgentSandbox>()
   readonly snapshots = new Map<string, AgentSnapshot>()
   readonly volumes = new Map<string, AgentVolume>()
+  /** Ids of sandboxes, snapshots and volumes whose records it cannot read: all its lists name all of them. */
+  readonly unreadable = new Set<string>()
   /** By sandbox, which may be gone. */
   readonly attached = new Map<string, readonly AgentAttachment[]>()
   /** What it was last told, by sandbox. */

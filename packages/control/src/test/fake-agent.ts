@@ -194,14 +194,14 @@ export class FakeAgent {
     if (path === '/v1/agent') return { status: 200, body: this.#info() }
     if (path === '/v1/disk') return { status: 200, body: { ...FAKE_DISK, free_bytes: this.state.freeBytes } }
     if (path === '/v1/sandboxes' && method === 'GET') {
-      const { sandboxes, records } = this.state
-      return { status: 200, body: { last_seq: records.length, sandboxes: [...sandboxes.values()] } }
+      const { sandboxes, records, unreadable } = this.state
+      const listed = { last_seq: records.length, sandboxes: [...sandboxes.values()] }
+      return { status: 200, body: { ...listed, unreadable: [...unreadable] } }
     }
     if (path === '/v1/snapshots') {
-      return {
-        status: 200,
-        body: { last_seq: this.state.records.length, snapshots: [...this.state.snapshots.values()] },
-      }
+      const { records, snapshots, unreadable } = this.state
+      const listed = { last_seq: records.length, snapshots: [...snapshots.values()] }
+      return { status: 200, body: { ...listed, unreadable: [...unreadable] } }
     }
     const volumes = await answerVolumes(this, { method, path, workspaceId, body })
     if (volumes !== undefined) return volumes

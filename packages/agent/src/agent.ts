@@ -21,7 +21,7 @@ import { BakingSlot } from './sandboxes/baking-slot.ts'
 import { Cgroups } from './host/cgroups.ts'
 import { DataDir } from './host/data-dir.ts'
 import { findQemu } from './host/qemu.ts'
-import { UnreadableRecords } from './ledger/unreadable-records.ts'
+import { Ledger } from './ledger/ledger.ts'
 import { Pool } from './pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './pool/make-spare.ts'
 import { Admission } from './sandboxes/admission.ts'
@@ -96,23 +96,23 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const id = await loadAgentId(dir.agentFile, config.agent_id)
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
-  const layers = new Layers(dir.layers)
-  const unreadable = new UnreadableRecords(log)
-  const manifests = [...(await readManifests(dir, unreadable)).values()]
+  const layers = new Layers(dir, log)
+  const ledger = await Ledger.open(dir, log)
+  const manifests = [...(await readManifests(dir, ledger.unreadable)).values()]
   const opened = await openNetwork({ config, dir, images, manifests, purpose, log })
   const { slots, network, names, reason, claims } = opened
   const host: Host = {
     dir,
-    unreadable,
+    ledger,
     qemu,
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
     checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
-    snapshots: await Snapshots.open(dir.snapshots, unreadable),
+    snapshots: await Snapshots.open(dir.snapshots, ledger),
     archives: new Archives(dir),
-    volumes: await Volumes.open(dir.volumes, unreadable),
-    templates: await BuiltTemplates.open(dir.templates, unreadable),
+    volumes: await Volumes.open(dir.volumes, ledger),
+    templates: await BuiltTemplates.open(dir.templates, ledger),
     credit: await SpentCredit.open(dir.spentCreditFile),
     events: await EventLog.open(dir.events, id),
     pool: new Pool({
@@ -199,7 +199,7 @@ export async function prepareTemplates(
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
   const built = await findBakes(host, images)
   // A record that cannot be read may name any bake.
-  if (host.unreadable.areReadable('sandbox', 'snapshot', 'template'))
+  if (host.ledger.isComplete('sandbox', 'snapshot', 'template'))
     await bakes.removeAllBut(new Set([...used, ...current, ...built]))
   const later = new LaterTemplates({
     images: usable.filter((image) => image.on_demand === true),
@@ -221,7 +221,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   await recover(host, 'adopt')
   await recoverSnapshots(host)
   await recoverVolumes(host)
-  await host.templates.removeUnfinished()
+  await host.templates.settleUnrecorded()
   host.slots.supplySoon()
   host.checkpoints.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)

@@ -18,7 +18,7 @@ try {
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
   const { host, images } = await openHost(config, pino({ level: 'silent' }), 'prepare')
-  for (const [id, manifest] of await readManifests(host.dir, host.unreadable)) {
+  for (const [id, manifest] of await readManifests(host.dir, host.ledger.unreadable)) {
     host.sandboxes.set(id, new Sandbox(manifest, host))
     host.slots.reserve(manifest.slot)
   }

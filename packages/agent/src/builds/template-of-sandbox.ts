@@ -32,7 +32,7 @@ export async function beginFromSandbox(
   host.credit.refuseIfSpent(sandbox.workspaceId)
   builds.refuseMore(sandbox.workspaceId)
   await runningVm(sandbox)
-  const folder = await builds.openUpload(id)
+  const folder = await builds.openUpload(id, sandbox.workspaceId)
   try {
     const image = await imageOf(host, sandbox, id, body)
     const source = body.memory

@@ -49,7 +49,7 @@ const replace = async (path: string) => {
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'offshoot-checkpoints-'))
-  layers = new Layers(join(root, 'layers'))
+  layers = new Layers({ layers: join(root, 'layers'), retiredLayers: join(root, 'retired') }, console)
   folder = join(root, 'snapshots/one')
   for (const name of ['layers', 'snapshots/one']) await mkdir(join(root, name), { recursive: true })
   await writeFile(layers.path(layer), 'layer')

@@ -125,7 +125,7 @@ export class Checkpoints {
 
   /** The same files in a second folder, which it makes: none is ever written again, so that a second name serves a second checkpoint. */
   async link(from: string, to: string): Promise<void> {
-    await mkdir(to, { mode: 0o700 })
+    await mkdir(to, { recursive: true, mode: 0o700 })
     for (const name of LINKED) await this.#files.link(checkpointFiles(from)[name], checkpointFiles(to)[name])
   }
 

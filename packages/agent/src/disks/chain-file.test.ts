@@ -14,7 +14,7 @@ afterEach(async () => rm(folder, { recursive: true }))
 it('gives the chain that was noted last', async () => {
   for (const layers of [[], [newLayerId(), newLayerId()]]) {
     const chain = { active: newLayerId(), layers }
-    await writeChain(folder, chain)
+    await writeChain(folder, chain, chain.layers.length > 0)
     expect(await readChain(folder)).toEqual({ state: 'present', record: chain })
   }
 })

@@ -16,7 +16,7 @@ interface BlockStats {
 }
 
 /**
- * The chain as QEMU has it, which is the truth about a VM that another agent process left behind.
+ * The chain as QEMU says. A guest that has taken over its QEMU may say anything: {@link trustedChain} holds it against what we know.
  * @throws Error when it is none of ours
  */
 export async function readDiskChain(qmp: QmpClient, deadline: Deadline): Promise<DiskChain> {
@@ -35,4 +35,18 @@ function layersOf(stats: BlockStats): LayerId[] {
     layers.push(id)
   }
   return layers
+}
+
+/**
+ * The chain of a VM that another agent process left behind. That agent noted each chain before it became what the disk is, so
+ * QEMU has the noted chain, or the one before it: with the noted active layer not attached yet, or with lower layers that have
+ * been flattened away since. It never has a layer that was not noted: that would be another VM's.
+ * @returns `null` when QEMU says anything else
+ */
+export function trustedChain(noted: DiskChain, told: DiskChain): DiskChain | null {
+  const possible = [noted, { active: noted.layers.at(-1), layers: noted.layers.slice(0, -1) }]
+  const chain = possible.find(({ active }) => active === told.active)
+  if (chain?.active === undefined) return null
+  const kept = chain.layers.filter((id) => told.layers.includes(id))
+  return kept.join() === told.layers.join() ? { active: chain.active, layers: kept } : null
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Agent } from '../agent.ts'
+import { listQuarantine } from '../sandboxes/quarantine.ts'
 import { registerMemoryMetrics } from './memory-metrics.ts'
 import { registerNetworkMetrics } from './network-metrics.ts'
 
@@ -28,6 +29,17 @@ export function metrics(server: FastifyInstance, { host }: Agent): void {
     },
   })
   registry.registerMetric(sandboxes)
+  const quarantined = new Gauge({
+    name: 'offshoot_agent_quarantine_objects',
+    help: 'Objects on disk that the agent neither uses nor deletes, by state (quarantined, unreadable) and kind',
+    labelNames: ['state', 'kind'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const state of ['quarantined', 'unreadable']) this.set({ state, kind: 'sandbox' }, 0)
+      for (const { state, kind } of listQuarantine(host)) quarantined.inc({ state, kind })
+    },
+  })
   registerMemoryMetrics(registry, host)
   registerNetworkMetrics(registry, host)
   server.addHook('onResponse', async (request, reply) => {

@@ -31,6 +31,7 @@ import { snapshots } from './snapshots.ts'
 import { volumes } from './volumes.ts'
 import { builds } from './builds.ts'
 import { archives } from './archives.ts'
+import { quarantine } from './quarantine.ts'
 import { putSpentCredit } from './put-spent-credit.ts'
 import { requestId } from './request-id.ts'
 import { logRequests } from './request-log.ts'
@@ -59,7 +60,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     void reply.header('x-request-id', request.id)
   })
   requireCredential(server, secrets)
-  refuseUnreadable(server, agent.host.unreadable)
+  refuseUnreadable(server, agent.host.ledger.unreadable)
   countActivity(server, agent)
   answerErrors(server)
   logRequests(server)
@@ -78,6 +79,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     volumes,
     builds,
     archives,
+    quarantine,
     getDisk,
     postExec,
     getEvents,

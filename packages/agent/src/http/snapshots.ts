@@ -48,7 +48,7 @@ export function snapshots(server: FastifyInstance, { host, stopping, sshProbes }
     return {
       last_seq: host.events.lastSeq,
       snapshots: host.snapshots.all.filter(({ origin }) => origin !== 'template').map(showSnapshot),
-      unreadable: host.unreadable.idsOf('snapshot'),
+      unreadable: host.ledger.unreadable.idsOf('snapshot'),
     }
   })
   server.delete('/v1/snapshots/:id', async (request, reply) => {

@@ -12,6 +12,8 @@ export interface UnreadableRecord {
   readonly path: string
   /** Why this agent cannot use it. */
   readonly reason: string
+  /** When this agent noticed it, RFC 3339. */
+  readonly since: string
 }
 
 /**
@@ -37,6 +39,10 @@ export class UnreadableRecords {
     return read.state === 'present' ? read.record : null
   }
 
+  forget(kind: RecordKind, id: string): void {
+    this.#records.delete(keyOf(kind, id))
+  }
+
   has(kind: RecordKind, id: string): boolean {
     return this.#records.has(keyOf(kind, id))
   }
@@ -51,9 +57,11 @@ export class UnreadableRecords {
     return !this.all.some(({ kind }) => kinds.includes(kind))
   }
 
-  #note(record: UnreadableRecord): void {
-    const key = keyOf(record.kind, record.id)
-    if (this.#records.get(key)?.reason !== record.reason) {
+  #note(noted: Omit<UnreadableRecord, 'since'>): void {
+    const key = keyOf(noted.kind, noted.id)
+    const before = this.#records.get(key)
+    const record = { ...noted, since: before?.since ?? new Date().toISOString() }
+    if (before?.reason !== record.reason) {
       this.#log.error(record, `record of a ${record.kind} cannot be read: its data is kept (docs/recovery.md)`)
     }
     this.#records.set(key, record)

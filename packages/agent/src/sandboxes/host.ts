@@ -8,7 +8,7 @@ import type { EventDraft, EventLog } from '../events/event-log.ts'
 import type { Cgroups } from '../host/cgroups.ts'
 import type { DataDir } from '../host/data-dir.ts'
 import type { Qemu } from '../host/qemu.ts'
-import type { UnreadableRecords } from '../ledger/unreadable-records.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { GuestNetwork } from '../net/guest-network.ts'
 import type { Snapshots } from '../snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
@@ -24,7 +24,7 @@ import type { Turns } from './turns.ts'
 /** What every operation on a sandbox works with. */
 export interface Host {
   readonly dir: DataDir
-  readonly unreadable: UnreadableRecords
+  readonly ledger: Ledger
   readonly qemu: Qemu
   /** `null` where the host gives none. */
   readonly cgroups: Cgroups | null

@@ -12,21 +12,25 @@ import type { Sandbox } from './sandbox.ts'
  * Keeps what a durable sandbox has after its QEMU is gone: its disk, frozen as it is. It is hibernated then, without memory, and
  * keeps its volumes.
  * @param announceDeath says what happened to its VM, once it is known that its disk is kept
- * @returns false when it has none: it is not durable; or when what its disk consists of is not known or cannot be read: then the
- *   sandbox counts as one with an unreadable record, and nothing of it is deleted
+ * @returns `none` when it is not durable. `unknown` when what its disk consists of is not known or cannot be read: the sandbox then
+ *   counts as one with an unreadable record, and nothing of it may be deleted or written over
  */
-export async function keepDisk(host: Host, sandbox: Sandbox, announceDeath: () => Promise<void>): Promise<boolean> {
+export async function keepDisk(
+  host: Host,
+  sandbox: Sandbox,
+  announceDeath: () => Promise<void>,
+): Promise<'kept' | 'none' | 'unknown'> {
   const { id, manifest } = sandbox
-  if (!manifest.durable) return false
+  if (!manifest.durable) return 'none'
   const layers = await adoptDisk(host, sandbox)
-  if (layers === null) return false
+  if (layers === null) return 'unknown'
   // Of a hibernation that was begun, or of one that is over: its memory is older than the disk.
   await rm(host.dir.hibernation(id), { recursive: true, force: true })
   await announceDeath()
   const kept: Manifest = { ...manifest, status: 'hibernated', cold: true, layers: [...layers], qemu: null }
   await commitChange(host, sandbox, kept, hibernatedDraft(null))
   await host.cgroups?.remove(manifest.slot)
-  return true
+  return 'kept'
 }
 
 async function adoptDisk(host: Host, { id, lost }: Sandbox): Promise<readonly LayerId[] | null> {
@@ -34,7 +38,7 @@ async function adoptDisk(host: Host, { id, lost }: Sandbox): Promise<readonly La
   const path = chainPath(folder)
   const keep = (error: unknown): null => {
     host.log.error({ err: error, sandbox_id: id, layers: lost?.layers }, 'disk of a durable sandbox cannot be kept')
-    return host.unreadable.take<never>('sandbox', id, { state: 'unreadable', path, error })
+    return host.ledger.unreadable.take<never>('sandbox', id, { state: 'unreadable', path, error })
   }
   const chain = await readChain(folder)
   if (chain.state === 'unreadable') return keep(chain.error)

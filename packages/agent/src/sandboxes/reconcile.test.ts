@@ -12,13 +12,14 @@ import type { LayerId } from '../disks/layer-id.ts'
 import { Layers } from '../disks/layers.ts'
 import { EventLog } from '../events/event-log.ts'
 import { DataDir } from '../host/data-dir.ts'
-import { UnreadableRecords } from '../ledger/unreadable-records.ts'
+import { Ledger } from '../ledger/ledger.ts'
 import { Snapshots } from '../snapshots/snapshots.ts'
 import { BuiltTemplates } from '../templates/built-templates.ts'
 import type { VmEnd } from '../vm/launch.ts'
 import type { Vm } from '../vm/vm.ts'
 import { Volumes } from '../volumes/volumes.ts'
 import type { Host } from './host.ts'
+import { purgeEntry } from './quarantine.ts'
 import { reconcile } from './reconcile.ts'
 import { Sandbox } from './sandbox.ts'
 import { sweepLayers } from './sweep-layers.ts'
@@ -32,19 +33,19 @@ let host: Host
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'reconcile-')))
   const dir = await DataDir.open(join(folder, 'agent'))
-  const unreadable = new UnreadableRecords(silent)
+  const ledger = await Ledger.open(dir, silent)
   // Only what is looked at.
   host = {
     dir,
-    unreadable,
+    ledger,
     cgroups: null,
-    layers: new Layers(dir.layers),
-    snapshots: await Snapshots.open(dir.snapshots, unreadable),
+    layers: new Layers(dir, silent),
+    snapshots: await Snapshots.open(dir.snapshots, ledger),
     events: await EventLog.open(dir.events, randomUUID() as AgentId),
     sandboxes: new Map(),
     pool: { spares: [] },
-    volumes: await Volumes.open(dir.volumes, unreadable),
-    templates: await BuiltTemplates.open(dir.templates, unreadable),
+    volumes: await Volumes.open(dir.volumes, ledger),
+    templates: await BuiltTemplates.open(dir.templates, ledger),
     wake: async () => undefined,
     log: silent,
   } as unknown as Host
@@ -76,7 +77,7 @@ async function startVm(id: string) {
   return { child, ended: once(child, 'exit') }
 }
 
-it('ends processes and removes folders, snapshots and layers that nobody owns, and only those', async () => {
+it('ends processes that nobody owns, sets their folders aside, and removes unfinished snapshots and unneeded layers', async () => {
   const hibernated = await sandbox({ status: 'hibernated', layers: LAYERS.slice(0, 1) })
   const paused = await sandbox({ status: 'paused' })
   paused.vm = { disk: { active: 'd'.repeat(24), layers: LAYERS.slice(1, 2) } } as unknown as Sandbox['vm']
@@ -91,7 +92,14 @@ it('ends processes and removes folders, snapshots and layers that nobody owns, a
   expect(await readdir(host.dir.sandbox(hibernated.id))).toEqual(['hibernation'])
   expect(await readdir(host.dir.sandbox(paused.id))).toEqual([])
   expect(await readdir(host.dir.snapshots)).toEqual([])
+  const [entry] = host.ledger.quarantined
+  expect(host.ledger.quarantined).toMatchObject([{ kind: 'sandbox', id: stray, path: `sandboxes/${stray}` }])
+  // What was set aside may refer to any layer.
+  expect(await readdir(host.dir.layers)).toHaveLength(LAYERS.length)
+  await purgeEntry(host, entry?.entry ?? '')
+  await reconcile(host)
   expect((await readdir(host.dir.layers)).toSorted()).toEqual(LAYERS.slice(0, 2).map((layer) => `${layer}.qcow2`))
+  expect(await readdir(host.dir.retiredLayers)).toEqual([`${LAYERS[2]}.qcow2`])
 })
 
 it('leaves alone what is changing', async () => {
@@ -119,7 +127,7 @@ async function durableSandbox() {
   for (const layer of chain.layers) await writeFile(join(host.dir.layers, `${layer}.qcow2`), '')
   await mkdir(host.dir.vm(made.id), { recursive: true })
   await writeFile(join(host.dir.vm(made.id), `${active}.qcow2`), '')
-  await writeChain(host.dir.sandbox(made.id), chain)
+  await writeChain(host.dir.sandbox(made.id), chain, true)
   const ended = Promise.withResolvers<VmEnd>()
   made.vm = { disk: chain, ended: ended.promise, detach: async () => undefined } as unknown as Vm
   watchVm(host, made, made.vm)
@@ -157,7 +165,7 @@ it('keeps the layers of a durable disk whose note cannot be read', async () => {
   await vi.waitFor(() => expect(made.manifest.status).toBe('failed'))
   await vi.waitFor(() => expect(made.transitions.isBusy).toBe(false))
   await reconcile(host)
-  expect(host.unreadable.idsOf('sandbox')).toEqual([made.id])
+  expect(host.ledger.unreadable.idsOf('sandbox')).toEqual([made.id])
   expect(await readdir(host.dir.layers)).toHaveLength(2)
   expect(await readdir(host.dir.vm(made.id))).toEqual([`${LAYERS[2]}.qcow2`])
 })

@@ -7,18 +7,18 @@ import { sweepLayers } from './sweep-layers.ts'
  */
 export async function recoverSnapshots(host: Host): Promise<void> {
   const used = new Set([...host.sandboxes.values()].map(({ manifest }) => manifest.from_snapshot))
-  const { unreadable } = host
+  const { ledger } = host
   for (const record of host.snapshots.all) {
-    if (record.origin === 'fork' && unreadable.areReadable('sandbox') && !used.has(record.id))
+    if (record.origin === 'fork' && ledger.isComplete('sandbox') && !used.has(record.id))
       await host.snapshots.delete(record)
     if (
       record.origin === 'template' &&
-      unreadable.areReadable('template') &&
+      ledger.isComplete('template') &&
       !host.templates.all.some(({ id }) => (id as string) === record.id)
     ) {
       await host.snapshots.delete(record)
     }
   }
-  await host.snapshots.removeUnfinished()
+  await host.snapshots.settleUnrecorded()
   await sweepLayers(host)
 }

@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { missingRecords } from '../events/missing-records.ts'
 import { SandboxEventFile } from '../events/sandbox-event-file.ts'
@@ -26,8 +26,8 @@ const AT_ONCE = 16
  * | creating    | any  | removed: nobody was answered                                       |
  * | deleting    | any  | removed: `sandbox.deleted` unless logged                           |
  * | failed      | any  | stays until it is deleted                                          |
- * | no manifest | yes  | removed, `recover.unmanaged`                                       |
- * | no manifest | no   | removed                                                            |
+ * | no manifest | yes  | QEMU ended, `recover.unmanaged`; its folder goes to quarantine      |
+ * | no manifest | no   | never finished: removed; else: to quarantine                       |
  * | manifest that cannot be read | any | left alone: data, QEMU and slot                  |
  *
  * Guests that waited for a sandbox are ended: the demand they were made for is forgotten.
@@ -35,10 +35,10 @@ const AT_ONCE = 16
 export async function recover(host: Host, mode: RecoverMode): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
   const { known, lastNumbers } = await loadFolders(host)
-  host.events.forgetAllBut(new Set([...known.keys(), ...host.unreadable.idsOf('sandbox')]))
+  host.events.forgetAllBut(new Set([...known.keys(), ...host.ledger.unreadable.idsOf('sandbox')]))
   for (const { process, folder } of processes) {
     const id = sandboxOf(host, folder)
-    if (id !== null && host.unreadable.has('sandbox', id)) {
+    if (id !== null && host.ledger.unreadable.has('sandbox', id)) {
       await reserveSlotOf(host, id, process)
       continue
     }
@@ -47,10 +47,11 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
   const missing = await missingRecords(host.events, lastNumbers)
   await beside([...known], async ([id, manifest]) => {
     const own = processes.filter(({ folder }) => sandboxOf(host, folder) === id)
-    if (manifest === null) await removeUnfinished(host, id, own)
+    if (manifest === null) await settleUnrecorded(host, id, own)
     else await recoverSandbox(host, mode, { manifest, records: missing.get(id) ?? [], processes: own })
   })
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
+  await host.ledger.emptyTrash()
 }
 
 /** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */
@@ -69,16 +70,21 @@ async function loadFolders(host: Host) {
       host.log.warn({ name }, 'no sandbox: left alone')
       return
     }
-    const manifest = host.unreadable.take('sandbox', id, await readManifest(host.dir.sandbox(id)))
-    if (host.unreadable.has('sandbox', id)) return
+    const manifest = host.ledger.unreadable.take('sandbox', id, await readManifest(host.dir.sandbox(id)))
+    if (host.ledger.unreadable.has('sandbox', id)) return
     known.set(id, manifest)
-    const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
-    lastNumbers.set(id, last?.number ?? 0)
-    if (!last) return
-    const { seq, number, event } = last
-    host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
+    lastNumbers.set(id, await loadPosition(host, id))
   })
   return { known, lastNumbers }
+}
+
+/** Tells the log where a sandbox's own file of events ends. @returns the number of its last event, 0 when there is none */
+async function loadPosition(host: Host, id: SandboxId): Promise<number> {
+  const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
+  if (!last) return 0
+  const { seq, number, event } = last
+  host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
+  return number
 }
 
 /** Its manifest, which names the slot, cannot be read; the QEMU's user stands for the same slot. */
@@ -91,7 +97,30 @@ async function reserveSlotOf(host: Host, id: SandboxId, process: VmProcess['proc
   )
 }
 
-async function removeUnfinished(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
+async function settleUnrecorded(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
   for (const { process } of processes) await endUnmanaged(host, id, process)
-  await rm(host.dir.sandbox(id), { recursive: true, force: true })
+  await host.ledger.settleUnrecorded('sandbox', id, host.dir.sandbox(id))
+}
+
+/**
+ * Takes over the sandbox of a folder that this agent does not have in memory: its record was repaired, or it came back from
+ * quarantine. A folder without a record is the ledger's to decide about.
+ * @returns whether the agent has the sandbox now
+ */
+export async function readoptSandbox(host: Host, id: SandboxId): Promise<boolean> {
+  if (host.sandboxes.has(id)) return true
+  const folder = host.dir.sandbox(id)
+  const read = await readManifest(folder)
+  const manifest = host.ledger.unreadable.take('sandbox', id, read)
+  if (manifest === null) {
+    if (read.state === 'absent') await host.ledger.settleUnrecorded('sandbox', id, folder)
+    return false
+  }
+  const lastNumber = await loadPosition(host, id)
+  const missing = await missingRecords(host.events, new Map([[id, lastNumber]]))
+  const processes = (await findVmProcesses(host.dir.root)).filter((each) => sandboxOf(host, each.folder) === id)
+  // It may have the slot of a QEMU that was left running.
+  if (processes.length > 0) host.slots.release(manifest.slot)
+  await recoverSandbox(host, 'adopt', { manifest, records: missing.get(id) ?? [], processes })
+  return true
 }

@@ -34,7 +34,8 @@ export async function recordLoss(host: Host, sandbox: Sandbox, { exitCode, signa
   const announceOnce = async () => {
     if (host.events.position(sandbox.id)?.type !== 'vm.died') await announceDeath(host, sandbox, exitCode, signal)
   }
-  if (await keepDisk(host, sandbox, announceOnce)) {
+  const disk = await keepDisk(host, sandbox, announceOnce)
+  if (disk === 'kept') {
     sandbox.lost = null
     if (wasRunning) comeBack(host, sandbox)
     return
@@ -42,7 +43,8 @@ export async function recordLoss(host: Host, sandbox: Sandbox, { exitCode, signa
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   releaseVolumes(host, sandbox)
   await announceOnce()
-  await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  // With an unknown disk the manifest stays as it was: the next start tries again to find what the disk consists of.
+  if (disk === 'none') await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
   sandbox.lost = null
   await host.cgroups?.remove(sandbox.manifest.slot)
   sweepLayersSoon(host)

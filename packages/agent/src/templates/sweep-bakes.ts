@@ -9,7 +9,7 @@ import type { Host } from '../sandboxes/host.ts'
  */
 export async function sweepBakes(host: Host): Promise<void> {
   // A record that cannot be read may name any bake.
-  if (!host.unreadable.areReadable('sandbox', 'snapshot', 'template')) return
+  if (!host.ledger.isComplete('sandbox', 'snapshot', 'template')) return
   const names = (await readdir(host.dir.bakes)).filter((name) => parseBuildId(name) !== null)
   const used = new Set(bakesInUse(host))
   for (const name of names) {

@@ -36,6 +36,6 @@ export async function readTemplateRecord(folder: string): Promise<RecordRead<Tem
   return readRecord(templateRecordPath(folder), (content) => templateRecord.parse(content))
 }
 
-export function templateRecordPath(folder: string): string {
+function templateRecordPath(folder: string): string {
   return join(folder, RECORD)
 }

@@ -7,6 +7,7 @@ import { capture, type Capture, type Captured } from '../checkpoints/capture.ts'
 import type { Checkpoint } from '../checkpoints/checkpoint.ts'
 import { Checkpoints } from '../checkpoints/checkpoints.ts'
 import { loadSigningKey } from '../checkpoints/signing-key.ts'
+import { pino } from 'pino'
 import { Layers } from '../disks/layers.ts'
 import { chooseAccelerator } from '../host/accelerator.ts'
 import { DataDir } from '../host/data-dir.ts'
@@ -42,7 +43,7 @@ export class VmHost {
     this.dir = dir
     this.qemu = qemu
     this.baked = baked
-    this.layers = new Layers(dir.layers)
+    this.layers = new Layers(dir, pino({ level: 'silent' }))
     this.checkpoints = new Checkpoints({ root: dir.root, key, layers: this.layers, qemu })
   }
 
@@ -88,7 +89,7 @@ export class VmHost {
   ): Promise<Vm> {
     const options = { ...(await this.restoreOptions()), checkpoint, greet, volumes, isDurable }
     const vm = await restore(options, this.deadline)
-    if (isDurable) vm.noteDisk = async () => undefined
+    vm.isDurable = isDurable
     this.#vms.add(vm)
     return vm
   }

@@ -39,7 +39,7 @@ export async function readVolumeRecord(folder: string): Promise<RecordRead<Volum
   return readRecord(volumeRecordPath(folder), (content) => volumeRecord.parse(content))
 }
 
-export function volumeRecordPath(folder: string): string {
+function volumeRecordPath(folder: string): string {
   return join(folder, RECORD)
 }
 

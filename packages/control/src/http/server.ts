@@ -49,6 +49,7 @@ import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
 import { databaseRoutes } from '../databases/database-routes.ts'
 import { getHostDisk } from '../operators/get-host-disk.ts'
+import { hostQuarantineRoutes } from '../operators/host-quarantine.ts'
 import { volumeRoutes } from '../volumes/volume-routes.ts'
 import { registerAdmission } from './admission.ts'
 import { BODY_LIMIT_BYTES, registerBodyParser } from './body.ts'
@@ -151,6 +152,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   await proxyApp(app, control)
   databaseRoutes(app, control)
   getHostDisk(app, control)
+  hostQuarantineRoutes(app, control)
   getLanguages(app)
   getEvents(app, control)
   getUsage(app, control)

@@ -3,6 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'
+import { addQuarantined } from '../test/fake-quarantine.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 
 const KEY = `ofs_operator_${'x'.repeat(43)}`
@@ -60,6 +61,34 @@ describe('operators', () => {
     for (const id of ['self', agent.state.agentId]) expect(await look(id)).toMatchObject({ status: 200, body: disk })
     for (const id of [randomUUID(), 'other', '%00']) expect((await look(id)).status).toBe(404)
     expect((await look('self', alice.key)).status).toBe(401)
+  })
+
+  it('see, restore and purge what a host neither uses nor deletes', async () => {
+    const ask = (method: string, path = '', token = KEY) =>
+      call(control.url, method, `/v1/hosts/self/quarantine${path}`, { token })
+    const [kept, purged, stuck] = [
+      addQuarantined(agent.state),
+      addQuarantined(agent.state, { entry: 'sandbox-0b7e', state: 'unreadable', kind: 'sandbox' }),
+      addQuarantined(agent.state, { reason: 'stuck' }),
+    ]
+    expect(await ask('GET')).toMatchObject({ status: 200, body: [kept, purged, stuck] })
+    expect((await ask('POST', `/${kept.entry}/restore`)).status).toBe(204)
+    expect((await ask('DELETE', `/${purged.entry}`)).status).toBe(204)
+    const refused = await ask('POST', `/${stuck.entry}/restore`)
+    expect(refused).toMatchObject({ status: 409, body: { error: 'conflict', detail: 'the object has no record' } })
+    for (const entry of [kept.entry, '..%2fdisk', '%00', 'A', 'a'.repeat(65)]) {
+      expect((await ask('DELETE', `/${entry}`)).status).toBe(404)
+      expect((await ask('POST', `/${entry}/restore`)).status).toBe(404)
+    }
+    for (const token of [alice.key, alice.jwt])
+      for (const [method, path] of [
+        ['GET', ''],
+        ['POST', `/${stuck.entry}/restore`],
+        ['DELETE', `/${stuck.entry}`],
+      ] as const)
+        expect((await ask(method, path, token)).status).toBe(401)
+    expect([...agent.state.quarantine.values()]).toEqual([stuck])
+    agent.state.quarantine.clear()
   })
 
   it('have no other door: their key opens no route of users or workspaces', async () => {

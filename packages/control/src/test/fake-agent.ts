@@ -16,6 +16,7 @@ import type { Handled } from './handled.ts'
 import { answer, readAll } from './fake-answer.ts'
 import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
+import { answerQuarantine } from './fake-quarantine.ts'
 import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
 
 export interface FakeAgentOptions {
@@ -192,6 +193,7 @@ export class FakeAgent {
       return { status: 204 }
     }
     if (path === '/v1/agent') return { status: 200, body: this.#info() }
+    if (path.startsWith('/v1/quarantine')) return answerQuarantine(this.state, method, path)
     if (path === '/v1/disk') return { status: 200, body: { ...FAKE_DISK, free_bytes: this.state.freeBytes } }
     if (path === '/v1/sandboxes' && method === 'GET') {
       const { sandboxes, records, unreadable } = this.state

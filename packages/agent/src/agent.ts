@@ -7,7 +7,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
 import { Archives } from './archives/archives.ts'
 import { Checkpoints } from './checkpoints/checkpoints.ts'
-import { loadSigningKey } from './checkpoints/signing-key.ts'
+import { loadSigningKeys } from './checkpoints/signing-key.ts'
 import { SpentCredit } from './credit/spent-credit.ts'
 import { Layers } from './disks/layers.ts'
 import { EventLog } from './events/event-log.ts'
@@ -93,7 +93,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const dir = await DataDir.open(config.data_dir)
   // A Unix socket's path is short; from here they all fit (host/data-dir.ts).
   process.chdir(dir.sandboxes)
-  const id = await loadAgentId(dir.agentFile, config.agent_id)
+  const id = await loadAgentId(dir, config.agent_id, log)
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
   const layers = new Layers(dir, log)
@@ -108,12 +108,12 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
-    checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
+    checkpoints: new Checkpoints({ root: dir.root, keys: await loadSigningKeys(dir.checkpointKey, log), layers, qemu }),
     snapshots: await Snapshots.open(dir.snapshots, ledger),
     archives: new Archives(dir),
     volumes: await Volumes.open(dir.volumes, ledger),
     templates: await BuiltTemplates.open(dir.templates, ledger),
-    credit: await SpentCredit.open(dir.spentCreditFile),
+    credit: await SpentCredit.open(dir.spentCreditFile, log),
     events: await EventLog.open(dir.events, id),
     pool: new Pool({
       memoryMib: config.pool_memory_mib,

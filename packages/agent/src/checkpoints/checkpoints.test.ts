@@ -9,7 +9,7 @@ import { Layers } from '../disks/layers.ts'
 import type { Machine } from '../vm/machine.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { loadSigningKey } from './signing-key.ts'
+import { loadSigningKeys } from './signing-key.ts'
 import { Thread } from './thread.ts'
 
 const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' }
@@ -32,12 +32,14 @@ const layer = newLayerId()
 
 /** As an agent that has just started has them: nothing is known of any file. */
 async function fresh(qemu = QEMU): Promise<Checkpoints> {
-  return new Checkpoints({ root, key: await loadSigningKey(join(root, 'checkpoint.key')), layers, qemu })
+  return new Checkpoints({ root, keys: await loadSigningKeys(join(root, 'checkpoint.key'), silent), layers, qemu })
 }
 
 async function sealed(checkpoints: Checkpoints) {
   return checkpoints.seal({ folder, layers: [layer], memoryBytes: 0, pausedMs: 0 }, origin, machine, deadline)
 }
+
+const silent = { error: () => undefined }
 
 /** Puts another file of the same size in its place. */
 const replace = async (path: string) => {
@@ -152,11 +154,33 @@ describe('a sealed checkpoint', () => {
 })
 
 describe('the key', () => {
-  it('is made once, and nothing else is taken for it', async () => {
-    const path = join(root, 'key')
-    const key = await loadSigningKey(path)
-    expect(await loadSigningKey(path)).toEqual(key)
-    await writeFile(path, 'short')
-    await expect(loadSigningKey(path)).rejects.toThrow('no key')
+  const load = () => loadSigningKeys(join(root, 'checkpoint.key'), silent)
+
+  it('is made once', async () => {
+    expect(await load()).toEqual(await load())
+  })
+
+  it.each([
+    ['has another length', (path: string) => writeFile(path, 'short')],
+    [
+      'cannot be read',
+      async (path: string) => {
+        await rm(path)
+        await mkdir(path)
+      },
+    ],
+  ])('gives way to a second one when it %s, and counts again when it is repaired', async (_what, damage) => {
+    const path = join(root, 'checkpoint.key')
+    await sealed(await fresh())
+    const first = await readFile(path)
+    await damage(path)
+    await expect((await fresh()).read(folder)).rejects.toThrow(CheckpointDamaged)
+    const { current } = await load()
+    expect(current).not.toEqual(first)
+    expect((await load()).current).toEqual(current)
+    await rm(path, { recursive: true })
+    await writeFile(path, first)
+    expect(await load()).toEqual({ current, accepted: [first, current] })
+    expect(await (await fresh()).read(folder)).toMatchObject(origin)
   })
 })

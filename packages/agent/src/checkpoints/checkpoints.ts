@@ -12,6 +12,7 @@ import type { Captured } from './capture.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { checkpointFiles } from './checkpoint-files.ts'
 import { checkpoint, type Checkpoint, type CheckpointOrigin } from './checkpoint.ts'
+import type { SigningKeys } from './signing-key.ts'
 import { Thread } from './thread.ts'
 import { VerifiedFiles } from './verified-files.ts'
 
@@ -20,7 +21,7 @@ const signed = z.object({ checkpoint: z.unknown(), hmac: z.string() })
 export interface CheckpointsOptions {
   /** The agent's data directory: signatures hold for a folder's place below it. */
   readonly root: string
-  readonly key: Uint8Array
+  readonly keys: SigningKeys
   readonly layers: Layers
   readonly qemu: Qemu
 }
@@ -90,7 +91,8 @@ export class Checkpoints {
     })
     try {
       const { checkpoint: content, hmac } = signed.parse(JSON.parse(text))
-      if (!isEqual(hmac, this.#sign(folder, content))) throw new Error('signature does not match')
+      const isSigned = this.#options.keys.accepted.some((key) => isEqual(hmac, this.#sign(folder, content, key)))
+      if (!isSigned) throw new Error('signature does not match')
       return checkpoint.parse(content)
     } catch (error) {
       throw new CheckpointDamaged('checkpoint.json was changed on disk', { cause: error })
@@ -137,8 +139,8 @@ export class Checkpoints {
     await rm(folder, { recursive: true, force: true })
   }
 
-  #sign(folder: string, content: unknown): string {
-    const { root, key } = this.#options
+  #sign(folder: string, content: unknown, key: Uint8Array = this.#options.keys.current): string {
+    const { root } = this.#options
     const hmac = createHmac('sha256', key).update(relative(root, join(folder, '.')))
     return hmac.update('\0').update(JSON.stringify(content)).digest('hex')
   }

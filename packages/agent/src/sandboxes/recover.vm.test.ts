@@ -157,14 +157,33 @@ describe('what an agent finds at its start', () => {
     await agent.start()
   })
 
-  it('makes a bake anew whose files are damaged', async () => {
+  it.each([
+    ['gone', (path: string) => rm(path)],
+    ['damaged', (path: string) => writeFile(path, '')],
+  ])('makes a bake anew whose record is %s, beside the memory that sandboxes need', async (_what, damage) => {
     const bakes = join(agent.dataDir, 'bakes', 'minimal')
-    const [fingerprint = ''] = await readdir(bakes)
+    const { id: hibernated } = await agent.created()
+    await agent.sh(hibernated, 'echo precious > /dev/shm/kept || echo precious > /run/kept')
+    const sums = await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')
+    expect((await agent.act(hibernated, 'hibernate')).status).toBe(200)
+    const before = await readdir(bakes)
+    const { bake } = JSON.parse(
+      await readFile(join(agent.dataDir, 'sandboxes', hibernated, 'manifest.json'), 'utf8'),
+    ) as { bake: string }
     await agent.stop()
-    await rm(join(bakes, fingerprint, 'bake.json'))
+    await damage(join(agent.dataDir, 'bakes', bake, 'bake.json'))
     await agent.start()
+    expect(await readdir(bakes)).toEqual(expect.arrayContaining(before))
     const { id } = await agent.created()
     expect((await agent.delete(id)).status).toBe(204)
+    expect((await agent.act(hibernated, 'wake')).status).toBe(200)
+    expect(await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')).toBe(sums)
+    expect(sums).toBe('precious')
+    expect((await agent.delete(hibernated)).status).toBe(204)
+    // Nothing was made from it any more.
+    await agent.stop()
+    await agent.start()
+    expect(await readdir(bakes)).toHaveLength(1)
   })
 })
 

@@ -6,7 +6,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { capture, type Capture, type Captured } from '../checkpoints/capture.ts'
 import type { Checkpoint } from '../checkpoints/checkpoint.ts'
 import { Checkpoints } from '../checkpoints/checkpoints.ts'
-import { loadSigningKey } from '../checkpoints/signing-key.ts'
+import { loadSigningKeys, type SigningKeys } from '../checkpoints/signing-key.ts'
 import { pino } from 'pino'
 import { Layers } from '../disks/layers.ts'
 import { chooseAccelerator } from '../host/accelerator.ts'
@@ -39,12 +39,12 @@ export class VmHost {
   readonly #vms = new Set<Vm>()
   #lastNumber = 0
 
-  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, key: Buffer) {
+  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, keys: SigningKeys) {
     this.dir = dir
     this.qemu = qemu
     this.baked = baked
     this.layers = new Layers(dir, pino({ level: 'silent' }))
-    this.checkpoints = new Checkpoints({ root: dir.root, key, layers: this.layers, qemu })
+    this.checkpoints = new Checkpoints({ root: dir.root, keys, layers: this.layers, qemu })
   }
 
   /** @param memoryMib instead of the template's own */
@@ -73,7 +73,7 @@ export class VmHost {
     }
     await shareBakes(`vm-host-${template}-${image.memory_mb}`, dir.root, bake)
     const baked = await bake()
-    return new VmHost(dir, qemu, baked, await loadSigningKey(dir.checkpointKey))
+    return new VmHost(dir, qemu, baked, await loadSigningKeys(dir.checkpointKey, console))
   }
 
   get uid(): number | null {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import type { AgentUsage } from '@offshoot/contract/sandbox-metrics'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../test/agent-process.ts'
 import {
@@ -47,11 +48,8 @@ async function create(egress: 'internet' | 'none' = 'internet'): Promise<AgentSa
 }
 
 async function refusedOf(id: string): Promise<number> {
-  const text = await (await fetch(`${world.agent.url}/metrics`)).text()
-  const line = text
-    .split('\n')
-    .find((text) => text.startsWith(`offshoot_agent_egress_refused_packets{sandbox_id="${id}"}`))
-  return Number(line?.split(' ').at(-1) ?? 0)
+  const { body } = await world.agent.call<AgentUsage>('GET', '/v1/agent/usage', { workspace: null })
+  return body.sandboxes.find(({ sandbox_id }) => sandbox_id === id)?.refused_packets ?? 0
 }
 
 beforeAll(async () => {

@@ -9,6 +9,7 @@ export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> 
   // Whoever still writes into the folder keeps it from being removed.
   await sandbox.log.close()
   await sandbox.events.close()
+  await host.usage.forget(sandbox)
   await rm(host.dir.sandbox(sandbox.id), { recursive: true, force: true })
   releaseVolumes(host, sandbox)
   host.slots.release(sandbox.manifest.slot)

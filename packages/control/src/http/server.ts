@@ -48,6 +48,7 @@ import { postSandboxTemplate } from '../templates/post-sandbox-template.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
 import { databaseRoutes } from '../databases/database-routes.ts'
+import { getAdminMetrics } from '../operators/get-admin-metrics.ts'
 import { getHostDisk } from '../operators/get-host-disk.ts'
 import { volumeRoutes } from '../volumes/volume-routes.ts'
 import { registerAdmission } from './admission.ts'
@@ -151,6 +152,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   await proxyApp(app, control)
   databaseRoutes(app, control)
   getHostDisk(app, control)
+  getAdminMetrics(app, control)
   getLanguages(app)
   getEvents(app, control)
   getUsage(app, control)

@@ -1,0 +1,276 @@
+/**
+ * What each sandbox uses of this host, now and over the last hour.
+ *
+ * A round every 10 s reads the host's own counters of every VM. A sandbox without a VM costs nothing: its totals lie in its
+ * folder, and no memory is kept for it once its last sample is an hour old. Nothing here is asked of a guest, but for its
+ * memory, when somebody wants to know it.
+ *
+ *     (on disk) ──VM starts, or somebody asks──► metered ──no VM, last sample an hour old──► (on disk)
+ */
+import { lstat } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  type AgentUsage,
+  MAX_LISTED_USAGE,
+  METRICS_HISTORY_SECONDS,
+  type MetricsQuery,
+  SAMPLE_SECONDS,
+  type SandboxMetrics,
+} from '@offshoot/contract/sandbox-metrics'
+import { Deadline } from '@offshoot/kit/deadline'
+import { fileOfLayer } from '../disks/layer-id.ts'
+import { readProcessUsage } from '../host/own-memory.ts'
+import type { TapTraffic } from '../net/taps.ts'
+import { guestDeadline } from '../sandboxes/guest-access.ts'
+import type { Host } from '../sandboxes/host.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import type { Vm } from '../vm/vm.ts'
+import { SandboxMeter } from './sandbox-meter.ts'
+import { readUsage, UsageDamaged, writeUsage } from './usage-file.ts'
+
+const HISTORY_MS = METRICS_HISTORY_SECONDS * 1000
+/** Milliseconds between two writes of the totals of a sandbox with a VM: what is lost where agent and VM die together. */
+const WRITE_MS = 60_000
+/** Milliseconds for which a reading answers requests and the rest of a round. */
+const FRESH_MS = 1000
+/** Milliseconds for a guest to say what memory it uses, and between two questions: after an answer, and after none. */
+const GUEST_ANSWER_MS = 1000
+const GUEST_AGAIN_MS = 10_000
+const GUEST_SILENT_MS = 60_000
+const MIB = 1024 * 1024
+const BLOCK_BYTES = 512
+
+type HostPart = Pick<Host, 'dir' | 'layers' | 'network' | 'sandboxes' | 'log'>
+
+interface Metered {
+  /** What is done with its counters, one after the other. Never rejects. */
+  turn: Promise<unknown>
+  pending: number
+  /** `null` until the record on disk has been read. */
+  meter: SandboxMeter | null
+  readAtMs: number
+  writtenAtMs: number
+  askGuestAtMs: number
+  asking: Promise<void> | null
+}
+
+export class UsageWatch {
+  readonly #host: HostPart
+  readonly #metered = new Map<Sandbox, Metered>()
+  #timer: NodeJS.Timeout | undefined
+  #isSampling = false
+  #traffic: { readonly startedAtMs: number; readonly read: Promise<Map<number, TapTraffic>> } | null = null
+
+  constructor(host: HostPart) {
+    this.#host = host
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.#round(), SAMPLE_SECONDS * 1000).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** A VM begins to be a sandbox's, or is taken over from an earlier agent: its traffic counts from here on. */
+  attach(sandbox: Sandbox, vm: Vm): void {
+    void this.#inTurn(sandbox, (metered) => this.#read(sandbox, metered, 0))
+    void vm.ended.then(() => {
+      if (sandbox.vm === null || sandbox.vm === vm) void this.#inTurn(sandbox, (metered) => this.#end(sandbox, metered))
+    })
+  }
+
+  /** Before the VM of a sandbox that stays is ended: counts what it has used up to now. */
+  async settle(sandbox: Sandbox): Promise<void> {
+    await this.#inTurn(sandbox, (metered) => this.#read(sandbox, metered, 0))
+  }
+
+  /** Resolves when nothing is written into the folder of a deleted sandbox any more. */
+  async forget(sandbox: Sandbox): Promise<void> {
+    await this.#metered.get(sandbox)?.turn
+    this.#metered.delete(sandbox)
+  }
+
+  /** Wakes nothing, and waits for a guest a second at most. */
+  async show(sandbox: Sandbox, { since, step }: MetricsQuery): Promise<SandboxMetrics> {
+    await this.#askGuest(sandbox)
+    const shown = await this.#inTurn(sandbox, async (metered, meter) => {
+      if (sandbox.vm === null) await this.#readDisk(sandbox, meter)
+      else await this.#read(sandbox, metered, FRESH_MS)
+      const nowMs = Date.now()
+      return {
+        now: meter.now(nowMs),
+        step_seconds: step,
+        points: meter.points(Math.max(since ?? 0, nowMs - HISTORY_MS), step * 1000),
+      }
+    })
+    if (shown === null) throw new Error('the counters of a sandbox cannot be read')
+    return shown
+  }
+
+  /** Every sandbox with a VM as of its last sample: reads nothing. */
+  async list(): Promise<AgentUsage> {
+    const refused = await this.#host.network?.refused()
+    const nowMs = Date.now()
+    const all = [...this.#metered].flatMap(([{ id, workspaceId, vm, manifest }, { meter }]) => {
+      if (vm === null || meter === null) return []
+      const { memory_guest_used_ts: _asked, ...now } = meter.now(meter.latestMs ?? nowMs)
+      const packets = refused === undefined ? null : (refused.get(manifest.slot) ?? 0)
+      return [{ sandbox_id: id, workspace_id: workspaceId, ...now, refused_packets: packets }]
+    })
+    return { sandboxes: all.slice(0, MAX_LISTED_USAGE), omitted: Math.max(0, all.length - MAX_LISTED_USAGE) }
+  }
+
+  /** VM by VM, so that a thousand of them hold up nothing else for longer than one of them takes. */
+  async #round(): Promise<void> {
+    if (this.#isSampling) return
+    this.#isSampling = true
+    for (const [sandbox, metered] of this.#metered) {
+      const isHere = this.#host.sandboxes.get(sandbox.id) === sandbox
+      const latestMs = metered.meter?.latestMs ?? 0
+      if (sandbox.vm !== null && isHere) await this.#inTurn(sandbox, (each) => this.#sample(sandbox, each))
+      else if (metered.pending === 0 && (!isHere || Date.now() - latestMs > HISTORY_MS)) this.#metered.delete(sandbox)
+    }
+    this.#isSampling = false
+  }
+
+  async #sample(sandbox: Sandbox, metered: Metered): Promise<void> {
+    if (!(await this.#read(sandbox, metered, FRESH_MS))) return
+    metered.meter?.keep(Date.now())
+    if (performance.now() - metered.writtenAtMs >= WRITE_MS) await this.#write(sandbox, metered, false)
+  }
+
+  async #end(sandbox: Sandbox, metered: Metered): Promise<void> {
+    // Another VM may have come in its place meanwhile.
+    if (sandbox.vm !== null && !sandbox.vm.hasEnded) return
+    metered.meter?.end()
+    await this.#write(sandbox, metered, true)
+  }
+
+  /** One after the other for each sandbox. What fails is logged: no operation on a sandbox fails for its figures. @returns `null` then */
+  #inTurn<T>(sandbox: Sandbox, act: (metered: Metered, meter: SandboxMeter) => Promise<T>): Promise<T | null> {
+    const metered = this.#metered.get(sandbox) ?? this.#add(sandbox)
+    metered.pending += 1
+    const turn = metered.turn
+      .then(async () => {
+        metered.meter ??= await this.#load(sandbox)
+        return act(metered, metered.meter)
+      })
+      .catch((error: unknown) => {
+        if (!sandbox.leaving.signal.aborted)
+          this.#host.log.warn({ err: error, sandbox_id: sandbox.id }, 'usage of a sandbox not counted')
+        return null
+      })
+      .finally(() => (metered.pending -= 1))
+    metered.turn = turn
+    return turn
+  }
+
+  #add(sandbox: Sandbox): Metered {
+    const never = Number.NEGATIVE_INFINITY
+    const made = { meter: null, readAtMs: never, writtenAtMs: never, askGuestAtMs: never, asking: null }
+    const metered: Metered = { turn: Promise.resolve(), pending: 0, ...made }
+    this.#metered.set(sandbox, metered)
+    return metered
+  }
+
+  async #load({ id }: Sandbox): Promise<SandboxMeter> {
+    const { dir, log, network } = this.#host
+    const record = await readUsage(dir.sandbox(id)).catch((error: unknown) => {
+      if (!(error instanceof UsageDamaged)) throw error
+      log.error(
+        { err: error, sandbox_id: id },
+        'counters of a sandbox begin at zero: the file with them is damaged, and was put aside',
+      )
+      return null
+    })
+    return new SandboxMeter({
+      maxSamples: METRICS_HISTORY_SECONDS / SAMPLE_SECONDS,
+      hasNetwork: network !== null,
+      record,
+    })
+  }
+
+  /** Reads the host's counters of the VM. @returns false where there is none */
+  async #read(sandbox: Sandbox, metered: Metered, freshMs: number): Promise<boolean> {
+    const { vm, manifest } = sandbox
+    if (vm === null || metered.meter === null) return false
+    if (performance.now() - metered.readAtMs < freshMs) return true
+    const traffic = await this.#trafficOf(manifest.slot, freshMs)
+    const diskBytes = await this.#diskBytes(sandbox)
+    const used = readProcessUsage(vm.process)
+    // It may have ended, or have a successor in another slot.
+    if (used === null || sandbox.vm !== vm) return false
+    const { cpuSeconds, privateBytes } = used
+    metered.meter.read({ process: vm.process, cpuSeconds, hostPrivateBytes: privateBytes, diskBytes, traffic })
+    metered.readAtMs = performance.now()
+    return true
+  }
+
+  /** @param freshMs how old it may be at most; 0: read from here on */
+  async #trafficOf(slot: number, freshMs: number) {
+    const { network } = this.#host
+    if (network === null) return null
+    const nowMs = performance.now()
+    if (this.#traffic === null || nowMs - this.#traffic.startedAtMs > freshMs)
+      this.#traffic = { startedAtMs: nowMs, read: network.traffic() }
+    const { startedAtMs, read } = this.#traffic
+    const traffic = (await read).get(slot)
+    return traffic === undefined ? null : { ...traffic, readAtMs: startedAtMs }
+  }
+
+  async #readDisk(sandbox: Sandbox, meter: SandboxMeter): Promise<void> {
+    if (sandbox.manifest.status === 'hibernated') meter.setDisk(await this.#diskBytes(sandbox))
+  }
+
+  /** The layers above the bake; one that a snapshot or a fork has too counts for each. */
+  async #diskBytes({ id, vm, manifest }: Sandbox): Promise<number> {
+    const { dir, layers } = this.#host
+    const isFrozen = manifest.status === 'hibernated' || vm === null || vm.disk === null
+    const frozen = isFrozen ? manifest.layers : (vm.disk?.layers ?? [])
+    const active = isFrozen || vm.disk === null ? [] : [join(dir.vm(id), fileOfLayer(vm.disk.active))]
+    const sizes = [...frozen.map((layer) => layers.path(layer)), ...active].map(async (path) => {
+      // A link is not followed: the active layer's folder belongs to QEMU's user. One that has just been frozen or flattened is elsewhere.
+      const stats = await lstat(path).catch(() => null)
+      return stats?.isFile() === true ? stats.blocks * BLOCK_BYTES : 0
+    })
+    return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0)
+  }
+
+  async #write(sandbox: Sandbox, metered: Metered, isDurable: boolean): Promise<void> {
+    if (metered.meter === null || sandbox.leaving.signal.aborted) return
+    metered.writtenAtMs = performance.now()
+    await writeUsage(this.#host.dir.sandbox(sandbox.id), metered.meter.record(), isDurable)
+  }
+
+  /** Only a guest that runs and is not about to be stopped, seldom, and never for long: what it says is its own matter. */
+  async #askGuest(sandbox: Sandbox): Promise<void> {
+    const { vm, manifest, stopping, leaving } = sandbox
+    if (vm === null || manifest.status !== 'running' || stopping !== undefined || leaving.signal.aborted) return
+    const metered = this.#metered.get(sandbox) ?? this.#add(sandbox)
+    if (metered.asking === null && performance.now() < metered.askGuestAtMs) return
+    metered.asking ??= this.#guestUsed(vm, manifest.memory_mb)
+      .then(async (bytes) => {
+        metered.askGuestAtMs = performance.now() + (bytes === null ? GUEST_SILENT_MS : GUEST_AGAIN_MS)
+        const atMs = Date.now()
+        if (bytes !== null) await this.#inTurn(sandbox, async (_metered, meter) => meter.setGuestUsed(bytes, atMs))
+      })
+      .finally(() => (metered.asking = null))
+    await metered.asking
+  }
+
+  /** `null`: it did not answer in time, is older than the question, or says what cannot be. */
+  async #guestUsed(vm: Vm, memoryMib: number): Promise<number | null> {
+    const deadline = Deadline.after(GUEST_ANSWER_MS, 'memory of a guest')
+    // A link that has to be made anew is shared with whoever needs it, who would wait for longer.
+    const link = vm.link(guestDeadline('link for the memory of a guest'))
+    try {
+      const { totalBytes, availableBytes } = await deadline.race(link.then((made) => made.memory(deadline)))
+      const isPossible = availableBytes <= totalBytes && totalBytes <= memoryMib * MIB
+      return isPossible ? totalBytes - availableBytes : null
+    } catch {
+      return null
+    }
+  }
+}

@@ -78,6 +78,12 @@ function worldOf(vm: Pick<Vm, 'process'> | null, memory: () => Promise<GuestMemo
   return { watch, sandbox, asked, lines }
 }
 
+async function ownProcess(): Promise<ProcessIdentity> {
+  const identity = await identifyProcess(process.pid)
+  if (identity === null) throw new Error('no process')
+  return identity
+}
+
 const silent = () => new Promise<never>(() => undefined)
 
 describe('the usage of a process', () => {
@@ -101,7 +107,7 @@ describe('the usage of a process', () => {
 
 describe('the memory of a guest', () => {
   const used = async (memory: () => Promise<GuestMemory>) => {
-    const { watch, sandbox, asked } = worldOf({ process: await startBusy() }, memory)
+    const { watch, sandbox, asked } = worldOf({ process: await ownProcess() }, memory)
     const answers = [await watch.show(sandbox, QUERY), await watch.show(sandbox, QUERY)]
     return { used: answers.map(({ now }) => now.memory_guest_used_bytes), asked: asked.count }
   }
@@ -124,7 +130,7 @@ describe('the memory of a guest', () => {
   })
 
   it('is not asked of a guest that stands still, is being stopped or is leaving', async () => {
-    const { watch, sandbox, asked } = worldOf({ process: await startBusy() }, silent)
+    const { watch, sandbox, asked } = worldOf({ process: await ownProcess() }, silent)
     sandbox.manifest = { ...sandbox.manifest, status: 'paused' }
     await watch.show(sandbox, QUERY)
     sandbox.manifest = { ...sandbox.manifest, status: 'running' }

@@ -48,7 +48,9 @@ interface Metered {
   pending: number
   /** `null` until the record on disk has been read. */
   meter: SandboxMeter | null
+  /** The last reading, by the clock that only goes forward, and by that of the wall. */
   readAtMs: number
+  readAt: number
   writtenAtMs: number
   askGuestAtMs: number
   asking: Promise<void> | null
@@ -75,7 +77,10 @@ export class UsageWatch {
 
   /** A VM begins to be a sandbox's, or is taken over from an earlier agent: its traffic counts from here on. */
   attach(sandbox: Sandbox, vm: Vm): void {
-    void this.#inTurn(sandbox, (metered) => this.#read(sandbox, metered, 0))
+    void this.#inTurn(sandbox, (metered) => {
+      metered.writtenAtMs = Number.NEGATIVE_INFINITY
+      return this.#read(sandbox, metered, 0)
+    })
     void vm.ended.then(() => {
       if (sandbox.vm === null || sandbox.vm === vm) void this.#inTurn(sandbox, (metered) => this.#end(sandbox, metered))
     })
@@ -97,10 +102,10 @@ export class UsageWatch {
     await this.#askGuest(sandbox)
     const shown = await this.#inTurn(sandbox, async (metered, meter) => {
       if (sandbox.vm === null) await this.#readDisk(sandbox, meter)
-      else await this.#read(sandbox, metered, FRESH_MS)
+      else if (await this.#read(sandbox, metered, FRESH_MS)) await this.#writeFirst(sandbox, metered)
       const nowMs = Date.now()
       return {
-        now: meter.now(nowMs),
+        now: meter.now(sandbox.vm === null || metered.readAt === 0 ? nowMs : metered.readAt),
         step_seconds: step,
         points: meter.points(Math.max(since ?? 0, nowMs - HISTORY_MS), step * 1000),
       }
@@ -169,7 +174,7 @@ export class UsageWatch {
 
   #add(sandbox: Sandbox): Metered {
     const never = Number.NEGATIVE_INFINITY
-    const made = { meter: null, readAtMs: never, writtenAtMs: never, askGuestAtMs: never, asking: null }
+    const made = { meter: null, readAtMs: never, readAt: 0, writtenAtMs: never, askGuestAtMs: never, asking: null }
     const metered: Metered = { turn: Promise.resolve(), pending: 0, ...made }
     this.#metered.set(sandbox, metered)
     return metered
@@ -205,6 +210,7 @@ export class UsageWatch {
     const { cpuSeconds, privateBytes } = used
     metered.meter.read({ process: vm.process, cpuSeconds, hostPrivateBytes: privateBytes, diskBytes, traffic })
     metered.readAtMs = performance.now()
+    metered.readAt = Date.now()
     return true
   }
 
@@ -236,6 +242,14 @@ export class UsageWatch {
       return stats?.isFile() === true ? stats.blocks * BLOCK_BYTES : 0
     })
     return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0)
+  }
+
+  /**
+   * Before anybody is told figures of a VM: an agent that comes after a crash must go on from them, or counters would go
+   * backwards. Without a reader the first sample writes, so that creates do not pay for it.
+   */
+  async #writeFirst(sandbox: Sandbox, metered: Metered): Promise<void> {
+    if (metered.writtenAtMs === Number.NEGATIVE_INFINITY) await this.#write(sandbox, metered, false)
   }
 
   async #write(sandbox: Sandbox, metered: Metered, isDurable: boolean): Promise<void> {

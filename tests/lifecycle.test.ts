@@ -136,7 +136,9 @@ async function removeAll(): Promise<void> {
   }
 }
 
-describe('what it uses', () => metricsCases(() => offshoot))
+describe('what it uses', () => {
+  metricsCases(() => offshoot)
+})
 
 describe('everything at once', () => {
   it('is done, or refused as impossible; afterwards row and VM agree, and it works', async () => {

@@ -19,6 +19,13 @@ const WRITE = 'dd if=/dev/urandom of=/root/x bs=1M count=8 2>/dev/null; sync'
 /** Refused by the host, which says so: packets both ways, on a machine without any other network too. */
 const TALK = `ping -c 20 -i 0.1 -s 1000 -W 1 $(ip route | sed -n 's/default via \\([^ ]*\\).*/\\1/p') >/dev/null 2>&1; true`
 
+function expectGrown(before: Now, after: Now): void {
+  for (const counter of COUNTERS)
+    expect([counter, after[counter]]).toEqual([counter, Math.max(before[counter] ?? 0, after[counter] ?? 0)])
+}
+
+const known = (value: number | null) => value ?? 0
+
 /** What sandboxes use, on a server that has other tests too. */
 export function metricsCases(offshoot: () => Offshoot): void {
   const ask = (id: string, query = '') => offshoot().request('GET', `/v1/sandboxes/${id}/metrics${query}`)
@@ -35,13 +42,6 @@ export function metricsCases(offshoot: () => Offshoot): void {
 
   const rises = (what: string, id: string, condition: (now: Now) => boolean) =>
     until(what, async () => condition(await now(id)))
-
-  function expectGrown(before: Now, after: Now): void {
-    for (const counter of COUNTERS)
-      expect([counter, after[counter]]).toEqual([counter, Math.max(before[counter] ?? 0, after[counter] ?? 0)])
-  }
-
-  const known = (value: number | null) => value ?? 0
 
   it('rises with what is done in it, and with nothing that others do', async () => {
     const [busy, idle] = [await offshoot().create(), await offshoot().create()]
@@ -120,7 +120,7 @@ export function metricsCases(offshoot: () => Offshoot): void {
     await sh(id, TALK)
     await rises('traffic', id, (is) => known(is.network_out_bytes) > known(adopted.network_out_bytes))
     const last = await now(id)
-    const [vm] = (await offshoot().virtualMachines()).filter(({ sandboxId }) => sandboxId === id)
+    const vm = (await offshoot().virtualMachines()).find(({ sandboxId }) => sandboxId === id)
     if (vm === undefined) throw new Error('no VM')
     process.kill(vm.pid, 'SIGKILL')
     await until('a failed sandbox', async () => {

@@ -26,7 +26,7 @@ import { GuestFiles, type RunBuiltin } from './guest-files.ts'
 import type { GuestLinkClosed } from './guest-link-closed.ts'
 import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import { GuestPorts } from './guest-ports.ts'
-import { decodeMemoryUsage, type GuestMemory } from './guest-memory.ts'
+import { memoryQuestion } from './guest-memory.ts'
 import type { GuestProcess } from './guest-process.ts'
 import { encodeRelease, type GuestRelease } from './guest-release.ts'
 import type { GuestRefresh, GuestRefreshing } from './guest-refresh.ts'
@@ -46,7 +46,6 @@ export class GuestLink {
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   /** Resolves when the link is no more, with the reason; never rejects. */
   readonly closed = this.#closed.promise
-
   readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
     this.#run(encodeBuiltin(name, argv, user), true, deadline)
   readonly files = new GuestFiles(this.#runBuiltin)
@@ -54,7 +53,7 @@ export class GuestLink {
     open: (opening, make, deadline) => this.#openInTurn(opening, make, deadline),
     listeners: (deadline) => this.#ask(FrameType.listeners, FrameType.listenerList, new Uint8Array(0), deadline),
   })
-
+  readonly memory = memoryQuestion((...question) => this.#ask(...question))
   readonly #greeted = Promise.withResolvers<void>()
   readonly #decoder = new FrameDecoder()
   readonly #streams = new LinkStreams()
@@ -130,16 +129,6 @@ export class GuestLink {
   /** Lets a held guest go on, in the present. One that is not held only takes clock and entropy. @throws as refresh */
   async release(release: GuestRelease, deadline: Deadline): Promise<void> {
     await this.#holdGate.letGo(FrameType.release, FrameType.released, encodeRelease(release), deadline)
-  }
-
-  /**
-   * How much memory the guest says it has and could still give to programs. The numbers come from an untrusted guest: the
-   * caller must bound them.
-   * @throws GuestRequestError ENOSYS from an older guest program; GuestProtocolError; DeadlineExceeded; GuestLinkLost
-   */
-  async memory(deadline: Deadline): Promise<GuestMemory> {
-    const answer = await this.#ask(FrameType.memory, FrameType.memoryUsage, new Uint8Array(0), deadline)
-    return decodeMemoryUsage(answer)
   }
 
   /** Everything on disk and nothing cached that the disk has too: before a snapshot. @throws DeadlineExceeded, GuestLinkLost */

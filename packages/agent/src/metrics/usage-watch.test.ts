@@ -105,13 +105,14 @@ describe('the usage of a process', () => {
   })
 })
 
-describe('the memory of a guest', () => {
-  const used = async (memory: () => Promise<GuestMemory>) => {
-    const { watch, sandbox, asked } = worldOf({ process: await ownProcess() }, memory)
-    const answers = [await watch.show(sandbox, QUERY), await watch.show(sandbox, QUERY)]
-    return { used: answers.map(({ now }) => now.memory_guest_used_bytes), asked: asked.count }
-  }
+/** What two answers in a row say of a guest's memory, and how often it was asked for them. */
+async function used(memory: () => Promise<GuestMemory>) {
+  const { watch, sandbox, asked } = worldOf({ process: await ownProcess() }, memory)
+  const answers = [await watch.show(sandbox, QUERY), await watch.show(sandbox, QUERY)]
+  return { used: answers.map(({ now }) => now.memory_guest_used_bytes), asked: asked.count }
+}
 
+describe('the memory of a guest', () => {
   it('is what the guest says, asked once for all who come soon after', async () => {
     const memory = async () => ({ totalBytes: 100 * MIB, availableBytes: 60 * MIB })
     expect(await used(memory)).toEqual({ used: [40 * MIB, 40 * MIB], asked: 1 })

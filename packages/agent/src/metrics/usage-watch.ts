@@ -7,7 +7,6 @@
  *
  *     (on disk) ──VM starts, or somebody asks──► metered ──no VM, last sample an hour old──► (on disk)
  */
-import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type AgentUsage,
@@ -17,12 +16,17 @@ import {
   SAMPLE_SECONDS,
   type SandboxMetrics,
 } from '@offshoot/contract/sandbox-metrics'
+import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
+import type { Logger } from 'pino'
 import { fileOfLayer } from '../disks/layer-id.ts'
+import type { Layers } from '../disks/layers.ts'
+import type { DataDir } from '../host/data-dir.ts'
+import { allocatedBytes } from '../host/disk-usage.ts'
 import { readProcessUsage } from '../host/own-memory.ts'
+import type { GuestNetwork } from '../net/guest-network.ts'
 import type { TapTraffic } from '../net/taps.ts'
 import { guestDeadline } from '../sandboxes/guest-access.ts'
-import type { Host } from '../sandboxes/host.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Vm } from '../vm/vm.ts'
 import { SandboxMeter } from './sandbox-meter.ts'
@@ -38,9 +42,16 @@ const GUEST_ANSWER_MS = 1000
 const GUEST_AGAIN_MS = 10_000
 const GUEST_SILENT_MS = 60_000
 const MIB = 1024 * 1024
-const BLOCK_BYTES = 512
 
-type HostPart = Pick<Host, 'dir' | 'layers' | 'network' | 'sandboxes' | 'log'>
+/** What of its host this needs: a host has one of these, so that it cannot ask for the whole of it. */
+interface Place {
+  readonly dir: DataDir
+  readonly layers: Layers
+  /** `null` where guests have no TAPs. */
+  readonly network: Pick<GuestNetwork, 'traffic' | 'refused'> | null
+  readonly sandboxes: ReadonlyMap<SandboxId, Sandbox>
+  readonly log: Logger
+}
 
 interface Metered {
   /** What is done with its counters, one after the other. Never rejects. */
@@ -57,13 +68,13 @@ interface Metered {
 }
 
 export class UsageWatch {
-  readonly #host: HostPart
+  readonly #host: Place
   readonly #metered = new Map<Sandbox, Metered>()
   #timer: NodeJS.Timeout | undefined
   #isSampling = false
   #traffic: { readonly startedAtMs: number; readonly read: Promise<Map<number, TapTraffic>> } | null = null
 
-  constructor(host: HostPart) {
+  constructor(host: Place) {
     this.#host = host
   }
 
@@ -81,9 +92,7 @@ export class UsageWatch {
       metered.writtenAtMs = Number.NEGATIVE_INFINITY
       return this.#read(sandbox, metered, 0)
     })
-    void vm.ended.then(() => {
-      if (sandbox.vm === null || sandbox.vm === vm) void this.#inTurn(sandbox, (metered) => this.#end(sandbox, metered))
-    })
+    void this.#awaitEnd(sandbox, vm)
   }
 
   /** Before the VM of a sandbox that stays is ended: counts what it has used up to now. */
@@ -144,6 +153,11 @@ export class UsageWatch {
     if (!(await this.#read(sandbox, metered, FRESH_MS))) return
     metered.meter?.keep(Date.now())
     if (performance.now() - metered.writtenAtMs >= WRITE_MS) await this.#write(sandbox, metered, false)
+  }
+
+  async #awaitEnd(sandbox: Sandbox, vm: Vm): Promise<void> {
+    await vm.ended
+    await this.#inTurn(sandbox, (metered) => this.#end(sandbox, metered))
   }
 
   async #end(sandbox: Sandbox, metered: Metered): Promise<void> {
@@ -236,12 +250,7 @@ export class UsageWatch {
     const isFrozen = manifest.status === 'hibernated' || vm === null || vm.disk === null
     const frozen = isFrozen ? manifest.layers : (vm.disk?.layers ?? [])
     const active = isFrozen || vm.disk === null ? [] : [join(dir.vm(id), fileOfLayer(vm.disk.active))]
-    const sizes = [...frozen.map((layer) => layers.path(layer)), ...active].map(async (path) => {
-      // A link is not followed: the active layer's folder belongs to QEMU's user. One that has just been frozen or flattened is elsewhere.
-      const stats = await lstat(path).catch(() => null)
-      return stats?.isFile() === true ? stats.blocks * BLOCK_BYTES : 0
-    })
-    return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0)
+    return allocatedBytes([...frozen.map((layer) => layers.path(layer)), ...active])
   }
 
   /**
@@ -264,14 +273,15 @@ export class UsageWatch {
     if (vm === null || manifest.status !== 'running' || stopping !== undefined || leaving.signal.aborted) return
     const metered = this.#metered.get(sandbox) ?? this.#add(sandbox)
     if (metered.asking === null && performance.now() < metered.askGuestAtMs) return
-    metered.asking ??= this.#guestUsed(vm, manifest.memory_mb)
-      .then(async (bytes) => {
-        metered.askGuestAtMs = performance.now() + (bytes === null ? GUEST_SILENT_MS : GUEST_AGAIN_MS)
-        const atMs = Date.now()
-        if (bytes !== null) await this.#inTurn(sandbox, async (_metered, meter) => meter.setGuestUsed(bytes, atMs))
-      })
-      .finally(() => (metered.asking = null))
+    metered.asking ??= this.#noteGuest(sandbox, vm, metered).finally(() => (metered.asking = null))
     await metered.asking
+  }
+
+  async #noteGuest(sandbox: Sandbox, vm: Vm, metered: Metered): Promise<void> {
+    const bytes = await this.#guestUsed(vm, sandbox.manifest.memory_mb)
+    metered.askGuestAtMs = performance.now() + (bytes === null ? GUEST_SILENT_MS : GUEST_AGAIN_MS)
+    const atMs = Date.now()
+    if (bytes !== null) await this.#inTurn(sandbox, async (_metered, meter) => meter.setGuestUsed(bytes, atMs))
   }
 
   /** `null`: it did not answer in time, is older than the question, or says what cannot be. */

@@ -15,7 +15,7 @@ function reading(
   [inBytes, outBytes]: [number, number],
   readAtMs: number,
 ) {
-  return { process, cpuSeconds, hostPrivateBytes: 10, diskBytes: 20, traffic: { inBytes, outBytes, readAtMs } }
+  return { process, cpuSeconds, hostPrivateBytes: 10, traffic: { inBytes, outBytes, readAtMs } }
 }
 
 const counted = (meter: SandboxMeter) => {
@@ -35,6 +35,7 @@ it('goes on from its totals when another VM takes the place of the first', () =>
   const meter = meterFrom()
   meter.read(reading(FIRST, 1, [0, 0], 1))
   meter.read(reading(FIRST, 2, [5, 6], 2))
+  meter.setDisk(20)
   meter.end()
   expect(meter.now(0)).toMatchObject({ cpu_seconds: 2, memory_host_private_bytes: 0, disk_bytes: 20 })
   // The same pid, even: it is the start time that tells processes apart.

@@ -10,7 +10,6 @@ export interface Reading {
   /** Since the process started. */
   readonly cpuSeconds: number
   readonly hostPrivateBytes: number
-  readonly diskBytes: number
   /** Since the TAP was made, and when it was read, by a clock that only goes forward; `null`: no TAP. */
   readonly traffic: (TapTraffic & { readonly readAtMs: number }) | null
 }
@@ -69,8 +68,7 @@ export class SandboxMeter {
   }
 
   /** Takes over a reading. That of a process which has not been seen before is where its traffic begins to count. */
-  read({ process, cpuSeconds, traffic, hostPrivateBytes, diskBytes }: Reading): void {
-    this.#diskBytes = diskBytes
+  read({ process, cpuSeconds, traffic, hostPrivateBytes }: Reading): void {
     this.#hostPrivateBytes = hostPrivateBytes
     const isSame =
       this.#counting?.process.pid === process.pid && this.#counting.process.startTicks === process.startTicks

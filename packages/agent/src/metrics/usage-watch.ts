@@ -8,6 +8,7 @@
  *     (on disk) ──VM starts, or somebody asks──► metered ──no VM, last sample an hour old──► (on disk)
  */
 import { join } from 'node:path'
+import { ApiError } from '@offshoot/contract/errors'
 import {
   type AgentUsage,
   MAX_LISTED_USAGE,
@@ -17,7 +18,6 @@ import {
   type SandboxMetrics,
 } from '@offshoot/contract/sandbox-metrics'
 import type { SandboxId } from '@offshoot/contract/ids'
-import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
 import { fileOfLayer } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
@@ -26,22 +26,19 @@ import { allocatedBytes } from '../host/disk-usage.ts'
 import { readProcessUsage } from '../host/own-memory.ts'
 import type { GuestNetwork } from '../net/guest-network.ts'
 import type { TapTraffic } from '../net/taps.ts'
-import { guestDeadline } from '../sandboxes/guest-access.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Vm } from '../vm/vm.ts'
+import { GuestMemoryQuestion } from './guest-memory.ts'
 import { SandboxMeter } from './sandbox-meter.ts'
 import { readUsage, UsageDamaged, writeUsage } from './usage-file.ts'
 
 const HISTORY_MS = METRICS_HISTORY_SECONDS * 1000
 /** Milliseconds between two writes of the totals of a sandbox with a VM: what is lost where agent and VM die together. */
 const WRITE_MS = 60_000
+/** Milliseconds between two looks at the disk in rounds: they cost more than the rest, and disks change slowly. */
+const DISK_MS = 30_000
 /** Milliseconds for which a reading answers requests and the rest of a round. */
 const FRESH_MS = 1000
-/** Milliseconds for a guest to say what memory it uses, and between two questions: after an answer, and after none. */
-const GUEST_ANSWER_MS = 1000
-const GUEST_AGAIN_MS = 10_000
-const GUEST_SILENT_MS = 60_000
-const MIB = 1024 * 1024
 
 /** What of its host this needs: a host has one of these, so that it cannot ask for the whole of it. */
 interface Place {
@@ -59,12 +56,12 @@ interface Metered {
   pending: number
   /** `null` until the record on disk has been read. */
   meter: SandboxMeter | null
+  diskAtMs: number
   /** The last reading, by the clock that only goes forward, and by that of the wall. */
   readAtMs: number
   readAt: number
   writtenAtMs: number
-  askGuestAtMs: number
-  asking: Promise<void> | null
+  readonly guest: GuestMemoryQuestion
 }
 
 export class UsageWatch {
@@ -108,8 +105,9 @@ export class UsageWatch {
 
   /** Wakes nothing, and waits for a guest a second at most. */
   async show(sandbox: Sandbox, { since, step }: MetricsQuery): Promise<SandboxMetrics> {
-    await this.#askGuest(sandbox)
+    const guestUsed = await this.#meteredOf(sandbox).guest.ask(sandbox)
     const shown = await this.#inTurn(sandbox, async (metered, meter) => {
+      if (guestUsed !== null) meter.setGuestUsed(guestUsed, Date.now())
       if (sandbox.vm === null) await this.#readDisk(sandbox, meter)
       else if (await this.#read(sandbox, metered, FRESH_MS)) await this.#writeFirst(sandbox, metered)
       const nowMs = Date.now()
@@ -119,8 +117,9 @@ export class UsageWatch {
         points: meter.points(Math.max(since ?? 0, nowMs - HISTORY_MS), step * 1000),
       }
     })
-    if (shown === null) throw new Error('the counters of a sandbox cannot be read')
-    return shown
+    if (shown !== null) return shown
+    if (sandbox.leaving.signal.aborted) throw new ApiError('sandboxNotFound')
+    throw new Error('the counters of a sandbox cannot be read')
   }
 
   /** Every sandbox with a VM as of its last sample: reads nothing. */
@@ -150,7 +149,7 @@ export class UsageWatch {
   }
 
   async #sample(sandbox: Sandbox, metered: Metered): Promise<void> {
-    if (!(await this.#read(sandbox, metered, FRESH_MS))) return
+    if (!(await this.#read(sandbox, metered, FRESH_MS, DISK_MS))) return
     metered.meter?.keep(Date.now())
     if (performance.now() - metered.writtenAtMs >= WRITE_MS) await this.#write(sandbox, metered, false)
   }
@@ -169,7 +168,7 @@ export class UsageWatch {
 
   /** One after the other for each sandbox. What fails is logged: no operation on a sandbox fails for its figures. @returns `null` then */
   #inTurn<T>(sandbox: Sandbox, act: (metered: Metered, meter: SandboxMeter) => Promise<T>): Promise<T | null> {
-    const metered = this.#metered.get(sandbox) ?? this.#add(sandbox)
+    const metered = this.#meteredOf(sandbox)
     metered.pending += 1
     const turn = metered.turn
       .then(async () => {
@@ -186,10 +185,20 @@ export class UsageWatch {
     return turn
   }
 
-  #add(sandbox: Sandbox): Metered {
+  #meteredOf(sandbox: Sandbox): Metered {
+    const known = this.#metered.get(sandbox)
+    if (known !== undefined) return known
     const never = Number.NEGATIVE_INFINITY
-    const made = { meter: null, readAtMs: never, readAt: 0, writtenAtMs: never, askGuestAtMs: never, asking: null }
-    const metered: Metered = { turn: Promise.resolve(), pending: 0, ...made }
+    const metered: Metered = {
+      turn: Promise.resolve(),
+      pending: 0,
+      meter: null,
+      diskAtMs: never,
+      readAtMs: never,
+      readAt: 0,
+      writtenAtMs: never,
+      guest: new GuestMemoryQuestion(),
+    }
     this.#metered.set(sandbox, metered)
     return metered
   }
@@ -211,18 +220,21 @@ export class UsageWatch {
     })
   }
 
-  /** Reads the host's counters of the VM. @returns false where there is none */
-  async #read(sandbox: Sandbox, metered: Metered, freshMs: number): Promise<boolean> {
+  /** Reads the host's counters of the VM, and its disk where that was last looked at before `diskMs`. @returns false where there is no VM */
+  async #read(sandbox: Sandbox, metered: Metered, freshMs: number, diskMs = freshMs): Promise<boolean> {
     const { vm, manifest } = sandbox
     if (vm === null || metered.meter === null) return false
     if (performance.now() - metered.readAtMs < freshMs) return true
     const traffic = await this.#trafficOf(manifest.slot, freshMs)
-    const diskBytes = await this.#diskBytes(sandbox)
+    if (performance.now() - metered.diskAtMs >= diskMs) {
+      metered.diskAtMs = performance.now()
+      metered.meter.setDisk(await this.#diskBytes(sandbox))
+    }
     const used = readProcessUsage(vm.process)
     // It may have ended, or have a successor in another slot.
     if (used === null || sandbox.vm !== vm) return false
     const { cpuSeconds, privateBytes } = used
-    metered.meter.read({ process: vm.process, cpuSeconds, hostPrivateBytes: privateBytes, diskBytes, traffic })
+    metered.meter.read({ process: vm.process, cpuSeconds, hostPrivateBytes: privateBytes, traffic })
     metered.readAtMs = performance.now()
     metered.readAt = Date.now()
     return true
@@ -265,36 +277,5 @@ export class UsageWatch {
     if (metered.meter === null || sandbox.leaving.signal.aborted) return
     metered.writtenAtMs = performance.now()
     await writeUsage(this.#host.dir.sandbox(sandbox.id), metered.meter.record(), isDurable)
-  }
-
-  /** Only a guest that runs and is not about to be stopped, seldom, and never for long: what it says is its own matter. */
-  async #askGuest(sandbox: Sandbox): Promise<void> {
-    const { vm, manifest, stopping, leaving } = sandbox
-    if (vm === null || manifest.status !== 'running' || stopping !== undefined || leaving.signal.aborted) return
-    const metered = this.#metered.get(sandbox) ?? this.#add(sandbox)
-    if (metered.asking === null && performance.now() < metered.askGuestAtMs) return
-    metered.asking ??= this.#noteGuest(sandbox, vm, metered).finally(() => (metered.asking = null))
-    await metered.asking
-  }
-
-  async #noteGuest(sandbox: Sandbox, vm: Vm, metered: Metered): Promise<void> {
-    const bytes = await this.#guestUsed(vm, sandbox.manifest.memory_mb)
-    metered.askGuestAtMs = performance.now() + (bytes === null ? GUEST_SILENT_MS : GUEST_AGAIN_MS)
-    const atMs = Date.now()
-    if (bytes !== null) await this.#inTurn(sandbox, async (_metered, meter) => meter.setGuestUsed(bytes, atMs))
-  }
-
-  /** `null`: it did not answer in time, is older than the question, or says what cannot be. */
-  async #guestUsed(vm: Vm, memoryMib: number): Promise<number | null> {
-    const deadline = Deadline.after(GUEST_ANSWER_MS, 'memory of a guest')
-    // A link that has to be made anew is shared with whoever needs it, who would wait for longer.
-    const link = vm.link(guestDeadline('link for the memory of a guest'))
-    try {
-      const { totalBytes, availableBytes } = await deadline.race(link.then((made) => made.memory(deadline)))
-      const isPossible = availableBytes <= totalBytes && totalBytes <= memoryMib * MIB
-      return isPossible ? totalBytes - availableBytes : null
-    } catch {
-      return null
-    }
   }
 }

@@ -34,6 +34,7 @@ import { recoverSnapshots } from './sandboxes/recover-snapshots.ts'
 import { readManifests } from './sandboxes/read-manifests.ts'
 import { Turns } from './sandboxes/turns.ts'
 import { wakeSandbox } from './sandboxes/wake.ts'
+import { UsageWatch } from './metrics/usage-watch.ts'
 import { Snapshots } from './snapshots/snapshots.ts'
 import { BuiltTemplates } from './templates/built-templates.ts'
 import { findBakes, rebakeStale } from './templates/bakes-of-built.ts'
@@ -101,6 +102,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const manifests = [...(await readManifests(dir, ledger.unreadable)).values()]
   const opened = await openNetwork({ config, dir, images, manifests, purpose, log })
   const { slots, network, names, reason, claims } = opened
+  const sandboxes: Host['sandboxes'] = new Map()
   const host: Host = {
     dir,
     ledger,
@@ -128,7 +130,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     networkReason: reason,
     boot: { kernel: images.kernel, initramfs: images.initramfs },
     withTap: images.withTap,
-    sandboxes: new Map(),
+    sandboxes,
+    usage: new UsageWatch({ dir, layers, network, sandboxes, log }),
     log,
     gates: {
       admission: new Admission({

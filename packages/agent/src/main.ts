@@ -45,7 +45,14 @@ async function serve(): Promise<void> {
   await server.listen(config.listen)
   const bounding = boundLogs(agent.host)
   const { host } = agent
-  const watches = [new IdleWatch(host), new Reconciliation(host), new ListenerWatch(host), new ArchiveWatch(host)]
+  host.usage.start()
+  const watches = [
+    host.usage,
+    new IdleWatch(host),
+    new Reconciliation(host),
+    new ListenerWatch(host),
+    new ArchiveWatch(host),
+  ]
   if (agent.host.network !== null) void watchTables(agent.host.network, log, stopping.signal)
   log.info(
     {

@@ -26,6 +26,7 @@ import { GuestFiles, type RunBuiltin } from './guest-files.ts'
 import type { GuestLinkClosed } from './guest-link-closed.ts'
 import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import { GuestPorts } from './guest-ports.ts'
+import { memoryQuestion } from './guest-memory.ts'
 import type { GuestProcess } from './guest-process.ts'
 import { encodeRelease, type GuestRelease } from './guest-release.ts'
 import type { GuestRefresh, GuestRefreshing } from './guest-refresh.ts'
@@ -45,7 +46,6 @@ export class GuestLink {
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   /** Resolves when the link is no more, with the reason; never rejects. */
   readonly closed = this.#closed.promise
-
   readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
     this.#run(encodeBuiltin(name, argv, user), true, deadline)
   readonly files = new GuestFiles(this.#runBuiltin)
@@ -53,7 +53,7 @@ export class GuestLink {
     open: (opening, make, deadline) => this.#openInTurn(opening, make, deadline),
     listeners: (deadline) => this.#ask(FrameType.listeners, FrameType.listenerList, new Uint8Array(0), deadline),
   })
-
+  readonly memory = memoryQuestion((...question) => this.#ask(...question))
   readonly #greeted = Promise.withResolvers<void>()
   readonly #decoder = new FrameDecoder()
   readonly #streams = new LinkStreams()

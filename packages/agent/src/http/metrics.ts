@@ -7,7 +7,7 @@ import { registerNetworkMetrics } from './network-metrics.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** `GET /metrics`, without a credential: Prometheus text. */
+/** `GET /metrics`, without a credential: Prometheus text, in which no label is an id. */
 export function metrics(server: FastifyInstance, { host }: Agent): void {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -27,6 +27,7 @@ import { listSandboxes } from './list-sandboxes.ts'
 import { metrics } from './metrics.ts'
 import { postExec } from './post-exec.ts'
 import { postExecStream } from './post-exec-stream.ts'
+import { sandboxMetrics } from './sandbox-metrics.ts'
 import { snapshots } from './snapshots.ts'
 import { volumes } from './volumes.ts'
 import { builds } from './builds.ts'
@@ -81,6 +82,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     archives,
     quarantine,
     getDisk,
+    sandboxMetrics,
     postExec,
     getEvents,
     getLogs,

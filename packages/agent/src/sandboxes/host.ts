@@ -10,6 +10,7 @@ import type { DataDir } from '../host/data-dir.ts'
 import type { Qemu } from '../host/qemu.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { GuestNetwork } from '../net/guest-network.ts'
+import type { UsageWatch } from '../metrics/usage-watch.ts'
 import type { Snapshots } from '../snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { BuiltTemplates } from '../templates/built-templates.ts'
@@ -49,6 +50,7 @@ export interface Host {
   /** The program that lets QEMU inherit a TAP. */
   readonly withTap: string
   readonly sandboxes: Map<SandboxId, Sandbox>
+  readonly usage: UsageWatch
   readonly log: Logger
   readonly gates: Gates
   /** See `Sandbox.wake`. */

@@ -8,6 +8,7 @@ export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> 
   // Whoever still writes into the folder keeps it from being removed.
   await sandbox.log.close()
   await sandbox.events.close()
+  await host.usage.forget(sandbox)
   await host.ledger.discard('sandbox', host.dir.sandbox(sandbox.id), 'it was deleted, or never answered for')
   releaseVolumes(host, sandbox)
   host.slots.release(sandbox.manifest.slot)

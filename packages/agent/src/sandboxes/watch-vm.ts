@@ -8,8 +8,9 @@ import type { Sandbox } from './sandbox.ts'
 import { releaseVolumes } from './sandbox-volumes.ts'
 import { sweepLayersSoon } from './sweep-layers.ts'
 
-/** Makes a sandbox `failed` when its VM ends without having been told to. */
+/** Counts what a sandbox's VM uses, and makes the sandbox `failed` when the VM ends without having been told to. */
 export function watchVm(host: Host, sandbox: Sandbox, vm: Vm): void {
+  host.usage.attach(sandbox, vm)
   void vm.ended
     .then((end) => sandbox.transitions.runNext(() => loseVm(host, sandbox, vm, end)))
     .catch((error: unknown) => host.log.error({ err: error, sandbox_id: sandbox.id }, 'end of VM not recorded'))

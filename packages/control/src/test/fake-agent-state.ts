@@ -43,6 +43,8 @@ export class FakeAgentState {
   readonly records: AgentRecord[] = []
   /** Of its disk. */
   freeBytes = 1024 ** 4
+  /** Answer of `GET /v1/agent/usage`. */
+  usage: unknown = { sandboxes: [], omitted: 0 }
   /** What it was last told. */
   spentCredit: SpentCreditBody = { workspaces: [] }
 }

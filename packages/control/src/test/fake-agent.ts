@@ -194,6 +194,7 @@ export class FakeAgent {
     }
     if (path === '/v1/agent') return { status: 200, body: this.#info() }
     if (path.startsWith('/v1/quarantine')) return answerQuarantine(this.state, method, path)
+    if (path === '/v1/agent/usage') return { status: 200, body: this.state.usage }
     if (path === '/v1/disk') return { status: 200, body: { ...FAKE_DISK, free_bytes: this.state.freeBytes } }
     if (path === '/v1/sandboxes' && method === 'GET') {
       const { sandboxes, records, unreadable } = this.state

@@ -111,7 +111,11 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     volumes: await Volumes.open(dir.volumes),
     templates: await BuiltTemplates.open(dir.templates),
     credit: await SpentCredit.open(dir.spentCreditFile),
-    events: await EventLog.open(dir.events, id),
+    events: await EventLog.open(dir.events, id, {
+      onLost: (lastSeq) =>
+        log.error({ last_seq: lastSeq }, 'event log: records that control has not read were removed'),
+      onTrimFailed: (error) => log.error({ err: error }, 'event log: old records not removed'),
+    }),
     pool: new Pool({
       memoryMib: config.pool_memory_mib,
       make: (seed, cancelled) => makeSpareInTurn(host, seed, cancelled),

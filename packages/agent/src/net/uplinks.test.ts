@@ -17,12 +17,12 @@ it.each([
   expect(interfacesOf(answer)).toEqual(interfaces)
 })
 
+const addressOf = (at: number) => `10.213.${(at * 4) >> 8}.${(at * 4 + 1) & 255}/30`
 /** More than a host has slots. */
 const TAPS = 4500
 
 /** ip(8) says more than a mebibyte of so many. */
 it.runIf(process.geteuid?.() === 0)('reads uplinks and routes of a host with thousands of TAPs', async () => {
-  const addressOf = (at: number) => `10.213.${(at * 4) >> 8}.${(at * 4 + 1) & 255}/30`
   const taps = Array.from({ length: TAPS }, (_, at) => [
     `tuntap add dev ofs${at} mode tap`,
     `address add ${addressOf(at)} dev ofs${at}`,

@@ -30,9 +30,10 @@ export class FrameWriter implements UnsentQueue {
     this.#onRefused()
   }
 
-  /** The link has ended: nothing waits for its guest any more. */
+  /** Ends the connection: nothing waits for its guest any more. */
   end(): void {
     this.#isRefused = true
+    this.#socket.destroy()
     this.#total.forget(this)
   }
 

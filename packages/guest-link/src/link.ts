@@ -63,7 +63,6 @@ export class GuestLink {
   })
   #handshake: Handshake | undefined = new Handshake()
   #hello: GuestHello | undefined
-  #socket: Socket | undefined
   #isClosed = false
   #writer: FrameWriter | undefined
 
@@ -239,7 +238,6 @@ export class GuestLink {
   }
 
   #greet(socket: Socket): void {
-    this.#socket = socket
     this.#writer = new FrameWriter(socket, () => this.#close(TAKES_NOTHING))
     socket.on('error', (error) =>
       this.#close({ reason: 'lost', message: `the guest's socket failed: ${error.message}` }),
@@ -290,7 +288,6 @@ export class GuestLink {
   #close(why: GuestLinkClosed): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#socket?.destroy()
     this.#writer?.end()
     const error = new GuestLinkLost(`guest link: ${why.message}`)
     this.#greeted.reject(error)

@@ -116,7 +116,11 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     volumes: await Volumes.open(dir.volumes, ledger),
     templates: await BuiltTemplates.open(dir.templates, ledger),
     credit: await SpentCredit.open(dir.spentCreditFile, log),
-    events: await EventLog.open(dir.events, id),
+    events: await EventLog.open(dir.events, id, {
+      onLost: (lastSeq) =>
+        log.error({ last_seq: lastSeq }, 'event log: records that control has not read were removed'),
+      onTrimFailed: (error) => log.error({ err: error }, 'event log: old records not removed'),
+    }),
     pool: new Pool({
       memoryMib: config.pool_memory_mib,
       make: (seed, cancelled) => makeSpareInTurn(host, seed, cancelled),

@@ -184,3 +184,31 @@ it('a compaction that fails does not fail the records that began it', async () =
   expect(failures.length).toBeGreaterThan(0)
   expect(log.lastSeq).toBe(FLOOD + 1)
 })
+
+describe('a damaged record', () => {
+  it('is cut off with those after it, of which a copy is kept', async () => {
+    const id = newId()
+    for (let at = 0; at < 4; at++) await append(id, 'sandbox.paused')
+    await log.close()
+    const [name = ''] = await readdir(folder)
+    const content = await readFile(join(folder, name), 'utf8')
+    const lines = content.split('\n')
+    const damaged = [lines[0], lines[1]?.replaceAll('"', '\u0000'), ...lines.slice(2)].join('\n')
+    await writeFile(join(folder, name), damaged)
+    const copies: string[] = []
+    log = await EventLog.open(folder, agentId, { onDamaged: (copy) => copies.push(copy) })
+    expect(copies).toEqual([join(folder, `${name}.damaged`)])
+    expect(await readFile(copies[0] ?? '', 'utf8')).toBe(damaged)
+    expect(log.lastSeq).toBe(1)
+  })
+
+  it('that is only the torn end of a write leaves no copy', async () => {
+    await append(newId(), 'sandbox.paused')
+    await log.close()
+    const [name = ''] = await readdir(folder)
+    await writeFile(join(folder, name), (await readFile(join(folder, name), 'utf8')) + '{"seq":2,"num')
+    log = await EventLog.open(folder, agentId, { onDamaged: () => expect.unreachable() })
+    expect(log.lastSeq).toBe(1)
+    expect(await readdir(folder)).toEqual([name])
+  })
+})

@@ -22,6 +22,7 @@ const KEPT_SEGMENTS = 8
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024
 const NOISE: ReadonlySet<EventType> = new Set(['sandbox.port_opened', 'sandbox.port_closed'])
 const SEQ_DIGITS = 16
+const NEWLINE = 0x0a
 
 interface Segment {
   readonly path: string
@@ -35,6 +36,8 @@ export interface SegmentsOptions {
   readonly maxUnreadBytes?: number
   /** Hears of state records that were removed although control has not read them: those up to this number. */
   readonly onLost?: (lastSeq: number) => void
+  /** Hears of a copy of a segment from which damaged records, and those after them, were cut off. */
+  readonly onDamaged?: (copy: string) => void
   /** Older segments could not be removed or made smaller. */
   readonly onTrimFailed?: (error: unknown) => void
 }
@@ -83,8 +86,15 @@ export class Segments {
       segments.push({ ...segment, isCompacted: at < found.length - KEPT_SEGMENTS })
     }
     const last = found.slice(-1)
-    const file = await open(last[0]?.path ?? '', 'a+', 0o600)
-    const tail = parseRecords(await file.readFile())
+    const path = last[0]?.path ?? ''
+    const file = await open(path, 'a+', 0o600)
+    const content = await file.readFile()
+    const tail = parseRecords(content)
+    if (content.includes(NEWLINE, tail.wholeBytes)) {
+      // More than the torn end of one write: what comes after the damage may be wanted.
+      await writeFileDurably(`${path}.damaged`, content)
+      options.onDamaged?.(`${path}.damaged`)
+    }
     await file.truncate(tail.wholeBytes)
     await file.datasync()
     await syncFolder(folder)

@@ -39,9 +39,12 @@ export async function loadAgentId(
 
 /** The id under which the newest kept record was written. */
 async function loggedId(folder: string): Promise<AgentId | null> {
-  const { segments, records } = await Segments.open(folder)
+  let id: string | null = null
+  const segments = await Segments.open(folder, (records) => {
+    id = records.at(-1)?.event.agent_id ?? id
+  })
   await segments.close()
-  return (records.at(-1)?.event.agent_id as AgentId | undefined) ?? null
+  return id
 }
 
 async function hasObjects(dir: Parameters<typeof loadAgentId>[0]): Promise<boolean> {

@@ -25,12 +25,12 @@ const AGENT_TESTS = '(\\.test\\.ts$|^packages/agent/src/test/)'
  */
 const agentLayers = {
   store: inOrder(
-    'data-dir disks volumes bakes checkpoints templates sandboxes snapshots',
+    'data-dir ledger disks volumes bakes checkpoints templates sandboxes snapshots',
     'archives builds events logs credit',
   ),
   machine: inOrder('host vm network slots disks guest restore bakes capture'),
   sandbox: inOrder(
-    'pool model events cleanup commands terminals files ports lsp archives volumes',
+    'metrics pool model events cleanup commands terminals files ports lsp archives volumes',
     'start logs templates lifecycle snapshots builds recovery',
   ),
   http: inOrder('request streams metrics files'),

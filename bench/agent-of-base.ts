@@ -1,16 +1,23 @@
 import { copyFile, link, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { AgentProcess } from '@offshoot/agent/test/agent-process'
+import { hold } from './held.ts'
 
 const IMAGES = resolve(import.meta.dirname, '../.offshoot/images')
 
+export interface HeldAgent {
+  readonly agent: AgentProcess
+  /** Ends it and everything it has started. */
+  readonly release: () => Promise<void>
+}
+
 /** An agent alone, without control, that has baked `base`: for what would take too long, or cannot be had, by the public API. */
-export async function agentOfBase(): Promise<AgentProcess> {
+export async function agentOfBase(): Promise<HeldAgent> {
   return ready(await AgentProcess.create(undefined, { images_dir: IMAGES, templates: ['base'] }))
 }
 
 /** The same with `large` beside it, which is `base` with more memory. */
-export async function agentOfLarge(memoryMib: number, folder: string): Promise<AgentProcess> {
+export async function agentOfLarge(memoryMib: number, folder: string): Promise<HeldAgent> {
   const images = join(folder, 'images')
   const [base, large] = [join(images, 'templates/base'), join(images, 'templates/large')]
   for (const place of [base, large]) await mkdir(place, { recursive: true })
@@ -24,9 +31,10 @@ export async function agentOfLarge(memoryMib: number, folder: string): Promise<A
   return ready(await AgentProcess.create(folder, { images_dir: images, templates: ['base', 'large'] }))
 }
 
-async function ready(agent: AgentProcess): Promise<AgentProcess> {
+async function ready(agent: AgentProcess): Promise<HeldAgent> {
+  const release = hold(async () => agent.destroy())
   const prepared = await agent.run('prepare.ts')
   if (prepared.exitCode !== 0) throw new Error(prepared.output)
   await agent.start()
-  return agent
+  return { agent, release }
 }

@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { access, copyFile, mkdir, open, readFile, readdir, rm } from 'node:fs/promises'
+import { access, copyFile, mkdir, mkdtemp, open, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { imagesDir } from '../tests/setup/offshoot.ts'
+import { hold } from './held.ts'
 import { releaseBareTap, takeBareTap, TAP_FD } from './bare-tap.ts'
 
 /** What is needed to start the QEMU of a template by hand: read off one that the service runs. */
@@ -16,7 +17,7 @@ export interface Recipe {
   /** The program that lets QEMU inherit a TAP; `null` where the service's guests have none. */
   readonly withTap: string | null
   readonly memoryBytes: number
-  /** Folder beside the service's sandboxes, so that the paths relative to a VM's folder hold there too. */
+  /** Outside of the agent's folder: it ends a QEMU below it that it did not start. */
   readonly folder: string
 }
 
@@ -32,16 +33,18 @@ export interface Overlay {
 const ACTIVE = /node-name=(layer-[0-9a-f]+),file\.driver=file,file\.filename=([0-9a-f]+\.qcow2)/
 const MEMORY = /size=(\d+)M,mem-path=([^,]+)/
 const RESTORE_MS = 60_000
+/** From a VM's working directory to the agent's folder. */
+const TO_AGENT = '../../../'
 let lastNumber = 0
 
 /** Takes the command line of a running VM of `template` and finds the snapshot that it came from. */
 export async function readRecipe(dataDir: string, template: string, pid: number): Promise<Recipe> {
-  const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1)
   const agent = join(dataDir, 'agent')
+  const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1)
+  const args = line.map((arg) => arg.replaceAll(TO_AGENT, `${agent}/`))
   const [name] = await readdir(join(agent, 'bakes', template))
   if (name === undefined) throw new Error(`no bake of ${template}`)
-  const folder = join(agent, 'bench')
-  await mkdir(folder, { recursive: true })
+  const folder = await mkdtemp(join(dataDir, 'bare-'))
   const memoryBytes = Number(MEMORY.exec(args.join(' '))?.[1]) * 1024 * 1024
   return {
     args,
@@ -71,8 +74,8 @@ export class BareVm {
   /** The disk's active layer. */
   readonly node: string
   readonly #qemu: ChildProcess
-  static readonly #running = new Set<BareVm>()
-
+  /** SIGKILL and the wait for the end of it. */
+  readonly kill: () => Promise<void>
   readonly #tap: string | null
 
   private constructor(folder: string, node: string, qemu: ChildProcess, link: GuestLink, tap: string | null) {
@@ -81,17 +84,11 @@ export class BareVm {
     this.node = node
     this.#qemu = qemu
     this.link = link
-    BareVm.#running.add(this)
-  }
-
-  /** Those that a bench which failed has left. */
-  static async killAll(): Promise<void> {
-    for (const vm of BareVm.#running) await vm.kill()
+    this.kill = hold(async () => this.#end())
   }
 
   static async restore(recipe: Recipe, overlay?: Overlay): Promise<BareVm> {
     const { args, bake, folder, withTap } = recipe
-    // As deep below the agent's folder as a sandbox's own QEMU is (`sandboxes/ID/vm`).
     const own = join(folder, String(++lastNumber), 'vm')
     await mkdir(own, { recursive: true })
     const [, node = '', file = ''] = ACTIVE.exec(args.join(' ')) ?? []
@@ -123,15 +120,13 @@ export class BareVm {
     return this.#qemu.pid ?? 0
   }
 
-  /** SIGKILL and the wait for the end of it. */
-  async kill(): Promise<void> {
-    BareVm.#running.delete(this)
+  async #end(): Promise<void> {
     this.link.close()
     const ended = once(this.#qemu, 'exit')
     this.#qemu.kill('SIGKILL')
     await ended
     if (this.#tap !== null) releaseBareTap(this.#tap)
-    await rm(this.folder, { recursive: true })
+    await rm(this.folder, { recursive: true, force: true })
   }
 }
 

@@ -99,7 +99,7 @@ async function restart(agent: AgentProcess, start: Samples): Promise<number> {
 
 export async function hibernatedCost(): Promise<Record<string, Figure>> {
   const [disk, needed, start, few] = [new Samples(), new Samples(), new Samples(), new Samples()]
-  const agent = await agentOfBase()
+  const { agent, release } = await agentOfBase()
   try {
     const ids: string[] = []
     for (let i = 0; i < REAL; i++) {
@@ -125,6 +125,6 @@ export async function hibernatedCost(): Promise<Record<string, Figure>> {
       hibernated_cost_start_s: { ...start.figure('s'), ...seconds },
     }
   } finally {
-    await agent.destroy()
+    await release()
   }
 }

@@ -20,7 +20,7 @@ async function forkOf(agent: AgentProcess, template: string, samples: Samples): 
 /** What a guest of 4 GiB costs to fork, beside one of 512 MiB, in turn. */
 export async function forkLarge(n = 15): Promise<Record<string, Figure>> {
   await mkdir(PLACE, { recursive: true })
-  const agent = await agentOfLarge(LARGE_MIB, await mkdtemp(join(PLACE, 'bench-large-')))
+  const { agent, release } = await agentOfLarge(LARGE_MIB, await mkdtemp(join(PLACE, 'bench-large-')))
   const [large, base] = [new Samples(), new Samples()]
   try {
     for (const _round of rounds(n)) {
@@ -28,7 +28,7 @@ export async function forkLarge(n = 15): Promise<Record<string, Figure>> {
       await forkOf(agent, 'base', base)
     }
   } finally {
-    await agent.destroy()
+    await release()
   }
   return { fork_4gib: large.figure('ms', base.p50) }
 }

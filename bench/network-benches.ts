@@ -5,6 +5,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { releaseBareTap, takeBareTap, TAP_FD } from './bare-tap.ts'
 import { BareVm } from './bare-vm.ts'
+import { hold } from './held.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
 import { TEST_HOST_URL, TestHost } from './test-host.ts'
@@ -66,6 +67,7 @@ function millisecondsIn(text: string): number {
 /** A small GET from a guest through its TAP and NAT to a server on a test host, beside the same from the host. */
 export async function guestHttpGet(offshoot: Offshoot, n = 40): Promise<Record<string, Figure>> {
   const server = await TestHost.start()
+  const release = hold(async () => server.stop())
   const { id } = await offshoot.create({ template: 'base' })
   const [guest, host] = [new Samples(), new Samples()]
   try {
@@ -77,7 +79,7 @@ export async function guestHttpGet(offshoot: Offshoot, n = 40): Promise<Record<s
     }
   } finally {
     await offshoot.delete(id)
-    await server.stop()
+    await release()
   }
   return { guest_http_get: guest.figure('ms', host.p50) }
 }

@@ -5,6 +5,7 @@ import { QmpClient } from '@offshoot/qmp/client'
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
 import { BareVm } from './bare-vm.ts'
+import { hold } from './held.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
 
@@ -32,6 +33,7 @@ async function continueByHand(vm: BareVm, qmp: QmpClient, samples: Samples): Pro
  */
 export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<string, Figure>> {
   const offshoot = Offshoot.prepare('bench-pool', { templates: [TEMPLATE], env: { OFFSHOOT_POOL_MIB: '512' } })
+  const release = hold(async () => offshoot.destroy())
   const [create, floor] = [new Samples(), new Samples()]
   try {
     await offshoot.up()
@@ -51,7 +53,7 @@ export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<
     qmp.close()
     await bare.kill()
   } finally {
-    await offshoot.destroy()
+    await release()
   }
   return { create_pool: create.figure('ms', floor.p50) }
 }

@@ -4,7 +4,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
 import { BareVm, readRecipe, type Recipe } from './bare-vm.ts'
-import { type Figure, Samples } from './measure.ts'
+import { type Figure, rounds, Samples } from './measure.ts'
 
 const TEMPLATE = 'base'
 const BURST = 50
@@ -29,7 +29,7 @@ export const recipeOf = async (offshoot: Offshoot): Promise<Recipe> =>
 export async function createAndDelete(offshoot: Offshoot, n = 60): Promise<Figures> {
   const recipe = await recipeOf(offshoot)
   const [create, del, restore, kill] = [new Samples(), new Samples(), new Samples(), new Samples()]
-  for (let i = 0; i < n; i++) {
+  for (const _round of rounds(n)) {
     const sandbox = await create.time(async () => offshoot.create({ template: TEMPLATE }))
     if (sandbox) await del.time(async () => offshoot.delete(sandbox.id))
     const bare = await restore.time(async () => BareVm.restore(recipe))
@@ -59,7 +59,7 @@ export async function execTrue(offshoot: Offshoot, n = 300): Promise<Figures> {
     const spawner = await bare.link.run({ argv: ['/usr/bin/python3', '-c', SPAWNER] })
     const answers = createInterface({ input: spawner.stdout })[Symbol.asyncIterator]()
     await inSandbox(offshoot, async (id) => {
-      for (let i = 0; i < n; i++) {
+      for (const _round of rounds(n)) {
         await exec.time(async () => offshoot.exec(id, 'true'))
         await roundTrip.time(async () => bare.link.ping(deadline))
         spawner.stdin.write('\n')
@@ -105,7 +105,9 @@ export async function burst(offshoot: Offshoot, n = 3): Promise<Figures> {
   const recipe = await recipeOf(offshoot)
   const [wall, byHand] = [new Samples(), new Samples()]
   let succeeded = 0
-  for (let round = 0; round < n; round++) {
+  let asked = 0
+  for (const _round of rounds(n)) {
+    asked += BURST
     const outcomes = await wall.time(async () =>
       Promise.allSettled(Array.from({ length: BURST }, async () => offshoot.create({ template: TEMPLATE }))),
     )
@@ -118,5 +120,5 @@ export async function burst(offshoot: Offshoot, n = 3): Promise<Figures> {
     )
     await Promise.all(vms?.flat().map(async (vm) => vm.kill()) ?? [])
   }
-  return { burst50: { ...wall.figure('ms', byHand.p50), success: succeeded / (n * BURST) } }
+  return { burst50: { ...wall.figure('ms', byHand.p50), success: succeeded / asked } }
 }

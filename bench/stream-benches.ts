@@ -10,7 +10,7 @@ import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
 const MIB = 1024 * 1024
-const OUTPUT_MIB = 256
+const OUTPUT_MIB = 128
 const FILE_MIB = 100
 const FILE = '/root/bench'
 const LINE = `${'a line of output that a program might write '.repeat(2).slice(0, 79)}\n`

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { metricsCases } from './setup/metrics-cases.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
@@ -134,6 +135,10 @@ async function removeAll(): Promise<void> {
     await offshoot.request('DELETE', `/v1/snapshots/${id}`)
   }
 }
+
+describe('what it uses', () => {
+  metricsCases(() => offshoot)
+})
 
 describe('everything at once', () => {
   it('is done, or refused as impossible; afterwards row and VM agree, and it works', async () => {

@@ -17,6 +17,7 @@
 #include "hold.h"
 #include "kept-requests.h"
 #include "listeners.h"
+#include "memory.h"
 #include "machine-requests.h"
 #include "sources.h"
 #include "tcp-streams.h"
@@ -184,6 +185,20 @@ static void on_listeners(struct agent *agent, const struct frame *frame)
 	channel_commit(&agent->channel, FRAME_LISTENER_LIST, 0, frame->stream, 2 * count);
 }
 
+static void on_memory(struct agent *agent, const struct frame *frame)
+{
+	uint64_t total = 0, available = 0;
+	int error = memory_read(&total, &available);
+	if (error != 0) {
+		channel_send_error(&agent->channel, FRAME_ERROR, frame->stream, error, "memory: not read");
+		return;
+	}
+	uint8_t *to = channel_begin(&agent->channel);
+	write_u64(to, total);
+	write_u64(to + 8, available);
+	channel_commit(&agent->channel, FRAME_MEMORY_USAGE, 0, frame->stream, 16);
+}
+
 // Frames of a live stream: a command's, one that follows a kept one, a connection's; an id that is none may just have ended.
 static bool on_stream_frame(struct agent *agent, const struct frame *frame)
 {
@@ -256,6 +271,9 @@ static void on_frame(struct agent *agent, const struct frame *frame)
 		break;
 	case FRAME_LISTENERS:
 		on_listeners(agent, frame);
+		break;
+	case FRAME_MEMORY:
+		on_memory(agent, frame);
 		break;
 	case FRAME_KEPT:
 		kept_answer_list(&agent->kept, &agent->channel, frame->stream);

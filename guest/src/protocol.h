@@ -83,6 +83,8 @@ enum frame_type {
 	FRAME_CLOSED = 42,
 	FRAME_LISTENERS = 43,
 	FRAME_LISTENER_LIST = 44,
+	FRAME_MEMORY = 45,
+	FRAME_MEMORY_USAGE = 46,
 };
 
 // How a RUN wants its command.

@@ -73,6 +73,13 @@ export class Offshoot {
     return offshoot
   }
 
+  /** One that another process has started, and ends. */
+  static async attach(dataDir: string): Promise<Offshoot> {
+    const offshoot = new Offshoot(dataDir, {})
+    await offshoot.#readCredentials()
+    return offshoot
+  }
+
   /** Runs `bin/up` and waits for its `ready` line. */
   async up(): Promise<void> {
     this.#output = ''
@@ -106,6 +113,10 @@ export class Offshoot {
       },
       300_000,
     )
+    await this.#readCredentials()
+  }
+
+  async #readCredentials(): Promise<void> {
     this.#credentials = JSON.parse(await readFile(join(this.dataDir, 'credentials.json'), 'utf8')) as Credentials
   }
 

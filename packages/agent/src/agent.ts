@@ -9,13 +9,13 @@ import { Archives } from './store/archives/archives.ts'
 import { checkpointMachines } from './machine/capture/checkpoint-machines.ts'
 import { CaptureThreads, Thread } from './machine/capture/thread.ts'
 import { Checkpoints } from './store/checkpoints/checkpoints.ts'
-import { loadSigningKey } from './store/checkpoints/signing-key.ts'
+import { loadSigningKeys } from './store/checkpoints/signing-key.ts'
 import { SpentCredit } from './store/credit/spent-credit.ts'
 import { Layers } from './store/disks/layers.ts'
 import { EventLog } from './store/events/event-log.ts'
 import { SshProbes } from './sandbox/events/ssh-probes.ts'
 import { chooseAccelerator } from './machine/host/accelerator.ts'
-import { loadAgentId } from './store/data-dir/agent-id.ts'
+import { loadAgentId } from './store/events/agent-id.ts'
 import type { SlotClaims } from './machine/host/slot-claims.ts'
 import type { NameServer } from './machine/network/dns/name-server.ts'
 import { type HostPurpose, type KnownGuest, openNetwork } from './machine/slots/open-network.ts'
@@ -23,6 +23,7 @@ import { BakingSlot } from './sandbox/start/baking-slot.ts'
 import { Cgroups } from './machine/host/cgroups.ts'
 import { DataDir } from './store/data-dir/data-dir.ts'
 import { findQemu } from './machine/host/qemu.ts'
+import { Ledger } from './store/ledger/ledger.ts'
 import { Pool } from './sandbox/pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './sandbox/start/make-spare.ts'
 import { Admission } from './sandbox/model/admission.ts'
@@ -36,6 +37,7 @@ import type { Manifest } from './store/sandboxes/manifest.ts'
 import { readManifests } from './store/sandboxes/read-manifests.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
 import { wakeSandbox } from './sandbox/lifecycle/wake.ts'
+import { UsageWatch } from './sandbox/model/usage-watch.ts'
 import { Snapshots } from './store/snapshots/snapshots.ts'
 import { BuiltTemplates } from './store/templates/built-templates.ts'
 import { findBakes, rebakeStale } from './sandbox/builds/rebake-templates.ts'
@@ -74,34 +76,42 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const dir = await DataDir.open(config.data_dir)
   // A Unix socket's path is short; from here they all fit (store/data-dir/data-dir.ts).
   process.chdir(dir.sandboxes)
-  const id = await loadAgentId(dir.agentFile, config.agent_id)
+  const id = await loadAgentId(dir, config.agent_id, log)
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
-  const layers = new Layers(dir.layers)
+  const layers = new Layers(dir, log)
+  const ledger = await Ledger.open(dir, log)
   const sealing = new Thread()
-  const manifests = [...(await readManifests(dir)).values()]
+  const manifests = [...(await readManifests(dir, ledger.unreadable)).values()]
   const opened = await openNetwork({ config, dir, images, guests: manifests.map(knownGuest), purpose, log })
   const { slots, network, names, reason, claims } = opened
+  const sandboxes: Host['sandboxes'] = new Map()
   const host: Host = {
     dir,
+    ledger,
     qemu,
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
     checkpoints: new Checkpoints({
       root: dir.root,
-      key: await loadSigningKey(dir.checkpointKey),
+      keys: await loadSigningKeys(dir.checkpointKey, log),
       layers,
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
       machines: checkpointMachines(qemu),
     }),
     captureThreads: new CaptureThreads(),
-    snapshots: await Snapshots.open(dir.snapshots),
+    snapshots: await Snapshots.open(dir.snapshots, ledger),
     archives: new Archives(dir),
-    volumes: await Volumes.open(dir.volumes),
-    templates: await BuiltTemplates.open(dir.templates),
-    credit: await SpentCredit.open(dir.spentCreditFile),
-    events: await EventLog.open(dir.events, id),
+    volumes: await Volumes.open(dir.volumes, ledger),
+    templates: await BuiltTemplates.open(dir.templates, ledger),
+    credit: await SpentCredit.open(dir.spentCreditFile, log),
+    events: await EventLog.open(dir.events, id, {
+      onLost: (lastSeq) =>
+        log.error({ last_seq: lastSeq }, 'event log: records that control has not read were removed'),
+      onDamaged: (copy) => log.error({ copy }, 'event log: damaged records were cut off, and a copy was kept'),
+      onTrimFailed: (error) => log.error({ err: error }, 'event log: old records not removed'),
+    }),
     pool: new Pool({
       memoryMib: config.pool_memory_mib,
       make: (seed, cancelled) => makeSpareInTurn(host, seed, cancelled),
@@ -115,7 +125,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     networkReason: reason,
     boot: { kernel: images.kernel, initramfs: images.initramfs },
     withTap: images.withTap,
-    sandboxes: new Map(),
+    sandboxes,
+    usage: new UsageWatch({ dir, layers, network, sandboxes, log }),
     log,
     gates: {
       admission: new Admission({
@@ -185,7 +196,9 @@ export async function prepareTemplates(
   ]
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
   const built = await findBakes(host, images)
-  await bakes.removeAllBut(new Set([...used, ...current, ...built]))
+  // A record that cannot be read may name any bake.
+  if (host.ledger.isComplete('sandbox', 'snapshot', 'template'))
+    await bakes.removeAllBut(new Set([...used, ...current, ...built]))
   const onDemand = new OnDemandTemplates({
     images: usable.filter((image) => image.on_demand === true),
     admission: host.gates.admission,
@@ -206,7 +219,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   await recover(host, 'adopt')
   await recoverSnapshots(host)
   await recoverVolumes(host)
-  await host.templates.removeUnfinished()
+  await host.templates.settleUnrecorded()
   host.slots.supplySoon()
   host.captureThreads.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)

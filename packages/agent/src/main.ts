@@ -4,7 +4,7 @@ import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startAgent } from './agent.ts'
 import { ArchiveWatch } from './sandbox/archives/archive-watch.ts'
-import { DataDirLock } from './store/data-dir/data-dir-lock.ts'
+import { DataDirLock } from './machine/host/data-dir-lock.ts'
 import { forbidCoreDumps } from './machine/host/forbid-core-dumps.ts'
 import { describeNetwork } from './http/get-health.ts'
 import { buildServer } from './http/build-server.ts'
@@ -45,7 +45,14 @@ async function serve(): Promise<void> {
   await server.listen(config.listen)
   const bounding = boundLogs(agent.host)
   const { host } = agent
-  const watches = [new IdleWatch(host), new Reconciliation(host), new ListenerWatch(host), new ArchiveWatch(host)]
+  host.usage.start()
+  const watches = [
+    host.usage,
+    new IdleWatch(host),
+    new Reconciliation(host),
+    new ListenerWatch(host),
+    new ArchiveWatch(host),
+  ]
   if (agent.host.network !== null) void watchTables(agent.host.network, log, stopping.signal)
   log.info(
     {

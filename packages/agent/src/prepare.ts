@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { pino } from 'pino'
 import { openHost, prepareTemplates } from './agent.ts'
-import { DataDirLock } from './store/data-dir/data-dir-lock.ts'
+import { DataDirLock } from './machine/host/data-dir-lock.ts'
 import { loadConfig } from './load-config.ts'
 import { readManifests } from './store/sandboxes/read-manifests.ts'
 import { Sandbox } from './sandbox/model/sandbox.ts'
@@ -18,7 +18,7 @@ try {
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
   const { host, images } = await openHost(config, pino({ level: 'silent' }), 'prepare')
-  for (const [id, manifest] of await readManifests(host.dir)) {
+  for (const [id, manifest] of await readManifests(host.dir, host.ledger.unreadable)) {
     host.sandboxes.set(id, new Sandbox(manifest, host))
     host.slots.reserve(manifest.slot)
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { agentAttachment } from './agent-volume.ts'
+import { agentAttachment, unreadableIds } from './agent-volume.ts'
 import { event } from './event.ts'
 import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus } from './sandbox.ts'
 import { template } from './template.ts'
@@ -100,7 +100,11 @@ export const agentSandbox = z.object({
 export type AgentSandbox = z.infer<typeof agentSandbox>
 
 /** Answer of the agent's `GET /v1/sandboxes`: true when the log stood at `last_seq`. */
-export const agentSandboxList = z.object({ last_seq: z.int(), sandboxes: z.array(agentSandbox) })
+export const agentSandboxList = z.object({
+  last_seq: z.int(),
+  sandboxes: z.array(agentSandbox),
+  unreadable: unreadableIds,
+})
 export type AgentSandboxList = z.infer<typeof agentSandboxList>
 
 /** Answer of the agent's `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`; reading it wakes nothing and is no activity. */
@@ -141,7 +145,11 @@ export const agentSnapshot = z.object({
 export type AgentSnapshot = z.infer<typeof agentSnapshot>
 
 /** Answer of the agent's `GET /v1/snapshots`: every whole snapshot that is not deleted, but those of templates. */
-export const agentSnapshotList = z.object({ last_seq: z.int(), snapshots: z.array(agentSnapshot) })
+export const agentSnapshotList = z.object({
+  last_seq: z.int(),
+  snapshots: z.array(agentSnapshot),
+  unreadable: unreadableIds,
+})
 export type AgentSnapshotList = z.infer<typeof agentSnapshotList>
 
 /** Children of one fork at most. */

@@ -3,6 +3,12 @@ import { MAX_VOLUME_MIB } from './plan.ts'
 
 /** What control and an agent say to one another about volumes (ARCHITECTURE.md, "Between control and agent"). */
 
+/**
+ * Ids of objects that are on the agent's disk and of which it cannot read the records: they are neither listed nor gone. Absent in
+ * the answers of older agents.
+ */
+export const unreadableIds = z.array(z.string()).default([])
+
 const sizeMb = z.int().min(1).max(MAX_VOLUME_MIB)
 
 /** One that a sandbox is to have; the order of the list is that of its devices. */
@@ -41,5 +47,5 @@ export const agentVolume = z.object({
 export type AgentVolume = z.infer<typeof agentVolume>
 
 /** Answer of the agent's `GET /v1/volumes`: of the caller's workspace; of all for control itself. */
-export const agentVolumeList = z.object({ volumes: z.array(agentVolume) })
+export const agentVolumeList = z.object({ volumes: z.array(agentVolume), unreadable: unreadableIds })
 export type AgentVolumeList = z.infer<typeof agentVolumeList>

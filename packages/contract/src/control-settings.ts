@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { planName } from './plan.ts'
 
 /** `address`, `address:port`, `[address]:port`. */
-const DNS_SERVER = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f:]*:[0-9a-f:]+|\[[0-9a-f:]+\](?::\d{1,5})?)$/i
+const DNS_SERVER = /^(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|[0-9a-f]*:[0-9a-f:]+|\[[0-9a-f:]+\](?::\d{1,5})?)$/i
 
 /** How the mails of a control process travel. */
 const mail = z.strictObject({

@@ -110,6 +110,12 @@ const registry = {
   /** A route that only speaks WebSocket was asked without an upgrade. */
   upgradeRequired: { status: 426, error: 'upgrade required', detail: 'this route speaks WebSocket' },
   internal: { status: 500, error: 'internal error' },
+  /** The host has the data, and cannot read what describes it. Nothing of it is changed until an operator has acted. */
+  recordUnreadable: {
+    status: 500,
+    error: 'the record of this resource cannot be read',
+    detail: 'its data is kept; the operator of the service must repair the record',
+  },
   noComputeNode: { status: 502, error: 'no available compute node' },
   paymentProvider: { status: 502, error: 'payment provider unreachable' },
   gitProvider: { status: 502, error: 'git provider unreachable' },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { queryFlag, queryInteger } from './query-fields.ts'
+import { parseTimestamp, queryFlag, queryInteger } from './query-fields.ts'
 
 export type EventCode = 'ok' | 'error' | 'warn'
 
@@ -66,13 +66,10 @@ export type EventsSince =
   | { readonly kind: 'time'; readonly ms: number }
 
 const SINCE_REFUSED = 'since must be an event number or an RFC 3339 timestamp'
-/** RFC 3339, 5.6. In a query a `+` that nobody has escaped arrives as a space. */
-const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+ -]\d{2}:\d{2})$/i
-
 function parseSince(text: string): EventsSince | null {
   if (/^\d{1,15}$/.test(text)) return { kind: 'number', number: Number(text) }
-  const ms = TIMESTAMP.test(text) ? Date.parse(text.replace(' ', '+').toUpperCase()) : Number.NaN
-  return Number.isNaN(ms) ? null : { kind: 'time', ms }
+  const ms = parseTimestamp(text)
+  return ms === null ? null : { kind: 'time', ms }
 }
 
 /** Query of `GET /v1/sandboxes/{id}/events`. */

@@ -80,6 +80,8 @@ export const FrameType = {
   closed: 42,
   listeners: 43,
   listenerList: 44,
+  memory: 45,
+  memoryUsage: 46,
 } as const
 
 /** How a RUN wants its command: on a terminal, kept beyond the connection, as a builtin of the guest. */

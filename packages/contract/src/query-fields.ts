@@ -35,3 +35,12 @@ export const queryInteger = (name: string, min: number, max: number) => {
     .pipe(z.int().min(min, refusal).max(max, refusal))
     .optional()
 }
+
+/** RFC 3339, 5.6. In a query a `+` that nobody has escaped arrives as a space. */
+const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+ -]\d{2}:\d{2})$/i
+
+/** Milliseconds of Unix time; `null` for what is no RFC 3339 timestamp. */
+export function parseTimestamp(text: string): number | null {
+  const ms = TIMESTAMP.test(text) ? Date.parse(text.replace(' ', '+').toUpperCase()) : Number.NaN
+  return Number.isNaN(ms) ? null : ms
+}

@@ -1,17 +1,40 @@
 import type { Socket } from 'node:net'
+import { unsentTotal, type UnsentQueue } from './unsent-total.ts'
 
 /** Written and not yet taken by the guest; over this it hangs. All windows that a guest has together are less. */
 const UNSENT_MAX_BYTES = 128 * 1024 * 1024
 
 /** Frames of one turn of the event loop leave in one write. */
-export class FrameWriter {
+export class FrameWriter implements UnsentQueue {
   readonly #socket: Socket
+  readonly #onRefused: () => void
+  readonly #total: typeof unsentTotal
+  #isRefused = false
   #isCorked = false
   #kept: Uint8Array[] | undefined
   #keptBytes = 0
 
-  constructor(socket: Socket) {
+  /** @param onRefused the links of this process hold too much together, and this one the most: it must end */
+  constructor(socket: Socket, onRefused: () => void, total = unsentTotal) {
     this.#socket = socket
+    this.#onRefused = onRefused
+    this.#total = total
+  }
+
+  get unsentBytes(): number {
+    return this.#socket.writableLength + this.#keptBytes
+  }
+
+  refuse(): void {
+    this.#isRefused = true
+    this.#onRefused()
+  }
+
+  /** Ends the connection: nothing waits for its guest any more. */
+  end(): void {
+    this.#isRefused = true
+    this.#socket.destroy()
+    this.#total.forget(this)
   }
 
   /**
@@ -32,10 +55,11 @@ export class FrameWriter {
 
   /** False when the guest takes nothing any more. */
   write(frame: Uint8Array, isUrgent = false): boolean {
+    if (this.#isRefused) return false
     if (this.#kept !== undefined && !isUrgent) {
       this.#kept.push(frame)
       this.#keptBytes += frame.length
-      return this.#keptBytes <= UNSENT_MAX_BYTES
+      return this.#isTaken()
     }
     const socket = this.#socket
     if (!this.#isCorked) {
@@ -47,6 +71,12 @@ export class FrameWriter {
       })
     }
     socket.write(frame)
-    return socket.writableLength <= UNSENT_MAX_BYTES
+    return this.#isTaken()
+  }
+
+  #isTaken(): boolean {
+    if (this.#isRefused || this.unsentBytes > UNSENT_MAX_BYTES) return false
+    this.#total.note(this)
+    return !this.#isRefused
   }
 }

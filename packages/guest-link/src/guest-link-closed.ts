@@ -4,3 +4,6 @@ export interface GuestLinkClosed {
   readonly reason: 'closed' | 'lost' | 'protocol'
   readonly message: string
 }
+
+/** Too much waits for the guest: on its own link, or on all together and the most of it there. */
+export const TAKES_NOTHING: GuestLinkClosed = { reason: 'protocol', message: 'the guest takes nothing any more' }

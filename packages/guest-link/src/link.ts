@@ -23,9 +23,10 @@ import type { GuestAttachment } from './guest-attachment.ts'
 import { encodeBuiltin, encodeCommand, type GuestCommand } from './guest-command.ts'
 import { FrameWriter } from './frame-writer.ts'
 import { GuestFiles, type RunBuiltin } from './guest-files.ts'
-import type { GuestLinkClosed } from './guest-link-closed.ts'
+import { type GuestLinkClosed, TAKES_NOTHING } from './guest-link-closed.ts'
 import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import { GuestPorts } from './guest-ports.ts'
+import { memoryQuestion } from './guest-memory.ts'
 import type { GuestProcess } from './guest-process.ts'
 import { encodeRelease, type GuestRelease } from './guest-release.ts'
 import type { GuestRefresh, GuestRefreshing } from './guest-refresh.ts'
@@ -45,7 +46,6 @@ export class GuestLink {
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()
   /** Resolves when the link is no more, with the reason; never rejects. */
   readonly closed = this.#closed.promise
-
   readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
     this.#run(encodeBuiltin(name, argv, user), true, deadline)
   readonly files = new GuestFiles(this.#runBuiltin)
@@ -53,7 +53,7 @@ export class GuestLink {
     open: (opening, make, deadline) => this.#openInTurn(opening, make, deadline),
     listeners: (deadline) => this.#ask(FrameType.listeners, FrameType.listenerList, new Uint8Array(0), deadline),
   })
-
+  readonly memory = memoryQuestion((...question) => this.#ask(...question))
   readonly #greeted = Promise.withResolvers<void>()
   readonly #decoder = new FrameDecoder()
   readonly #streams = new LinkStreams()
@@ -63,7 +63,6 @@ export class GuestLink {
   })
   #handshake: Handshake | undefined = new Handshake()
   #hello: GuestHello | undefined
-  #socket: Socket | undefined
   #isClosed = false
   #writer: FrameWriter | undefined
 
@@ -239,8 +238,7 @@ export class GuestLink {
   }
 
   #greet(socket: Socket): void {
-    this.#socket = socket
-    this.#writer = new FrameWriter(socket)
+    this.#writer = new FrameWriter(socket, () => this.#close(TAKES_NOTHING))
     socket.on('error', (error) =>
       this.#close({ reason: 'lost', message: `the guest's socket failed: ${error.message}` }),
     )
@@ -284,13 +282,13 @@ export class GuestLink {
 
   #send(frame: Uint8Array, isUrgent = false): void {
     if (this.#isClosed || this.#writer?.write(frame, isUrgent) !== false) return
-    this.#close({ reason: 'protocol', message: 'the guest takes nothing any more' })
+    this.#close(TAKES_NOTHING)
   }
 
   #close(why: GuestLinkClosed): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#socket?.destroy()
+    this.#writer?.end()
     const error = new GuestLinkLost(`guest link: ${why.message}`)
     this.#greeted.reject(error)
     this.#holdGate.open()

@@ -94,7 +94,7 @@ function uploads(server: FastifyInstance, agent: Agent): void {
       if (stopping.aborted) throw new ApiError('shuttingDown')
       const id = idOf(request)
       const body = UploadBody.of(request, MAX_UPLOAD_BYTES, stopping)
-      const folder = await agent.builds.openUpload(id)
+      const folder = await agent.builds.openUpload(id, request.caller.workspaceId)
       try {
         const upload = await takeUpload(body, buildFiles(folder).upload)
         const timer = setTimeout(() => void agent.builds.dropUpload(id), BEGIN_MS).unref()

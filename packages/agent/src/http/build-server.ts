@@ -5,7 +5,7 @@ import type { Agent } from '../sandbox/agent.ts'
 import { answerErrors } from './request/answer-errors.ts'
 import { countActivity } from './request/count-activity.ts'
 import { createSandboxRoute } from './create-sandbox.ts'
-import { type CallerSecrets, requireCredential } from './request/require-credential.ts'
+import { type CallerSecrets, refuseUnreadable, requireCredential } from './request/require-credential.ts'
 import { deleteSandboxRoute } from './delete-sandbox.ts'
 import { getAgent } from './get-agent.ts'
 import { getDisk } from './get-disk.ts'
@@ -27,10 +27,12 @@ import { listSandboxes } from './list-sandboxes.ts'
 import { getMetrics } from './metrics/get-metrics.ts'
 import { postExec } from './post-exec.ts'
 import { postExecStream } from './post-exec-stream.ts'
+import { sandboxMetrics } from './metrics/register-sandbox-metrics.ts'
 import { snapshotRoutes } from './snapshot-routes.ts'
 import { volumeRoutes } from './volume-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { archiveRoutes } from './archive-routes.ts'
+import { quarantine } from './quarantine.ts'
 import { putSpentCredit } from './put-spent-credit.ts'
 import { readRequestId } from './request/read-request-id.ts'
 import { logRequests } from './request/log-requests.ts'
@@ -59,6 +61,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     void reply.header('x-request-id', request.id)
   })
   requireCredential(server, secrets)
+  refuseUnreadable(server, agent.host.ledger.unreadable)
   countActivity(server, agent)
   answerErrors(server)
   logRequests(server)
@@ -77,7 +80,9 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     volumeRoutes,
     buildRoutes,
     archiveRoutes,
+    quarantine,
     getDisk,
+    sandboxMetrics,
     postExec,
     getEvents,
     getLogs,

@@ -5,20 +5,33 @@ import type { EventLog } from '../store/events/event-log.ts'
 import { requireControl } from './request/require-credential.ts'
 import { formatFrame, sendEventStream } from './streams/send-event-stream.ts'
 
-/** `GET /v1/agent/events?after=N`: the log from the record after N, then live. */
+/** Bytes of records after which control's stream ends, so that it comes back and says how far it has got. */
+const ACKNOWLEDGE_EVERY_BYTES = 8 * 1024 * 1024
+
+/**
+ * `GET /v1/agent/events?after=N`: the log from the record after N, then live. Control has stored the records up to N: from it,
+ * N is an acknowledgement, and those records need not be kept for it any more.
+ */
 export function getAgentEvents(server: FastifyInstance, { host, stopping }: Agent): void {
   server.get('/v1/agent/events', { config: { isForEdge: true } }, async (request, reply) => {
     requireControl(request)
     const after = position(request.headers['last-event-id'] ?? (request.query as { after?: unknown }).after)
-    return sendEventStream(reply, stopping, (signal) => frames(host.events, after, signal))
+    const isControl = request.caller.isEdge !== true
+    if (isControl) host.events.acknowledge(after)
+    const maxBytes = isControl ? ACKNOWLEDGE_EVERY_BYTES : Number.POSITIVE_INFINITY
+    return sendEventStream(reply, stopping, (signal) => frames(host.events, after, maxBytes, signal))
   })
 }
 
-async function* frames(events: EventLog, after: number, signal: AbortSignal): AsyncGenerator<string> {
+async function* frames(events: EventLog, after: number, maxBytes: number, signal: AbortSignal): AsyncGenerator<string> {
+  let bytes = 0
   for await (const records of events.follow(after, signal)) {
-    yield records
+    const text = records
       .map((record) => formatFrame({ id: record.seq, event: 'record', data: JSON.stringify(record) }))
       .join('')
+    yield text
+    bytes += text.length
+    if (bytes >= maxBytes) return
   }
 }
 

@@ -7,8 +7,8 @@ import { requireControl } from './request/require-credential.ts'
 export function listSandboxes(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/sandboxes', { config: { isForEdge: true } }, async (request): Promise<AgentSandboxList> => {
     requireControl(request)
-    const { events, sandboxes } = host
+    const { events, sandboxes, ledger } = host
     const shown = [...sandboxes.values()].map((sandbox) => sandbox.show(events.position(sandbox.id)?.seq ?? 0))
-    return { last_seq: events.lastSeq, sandboxes: shown }
+    return { last_seq: events.lastSeq, sandboxes: shown, unreadable: ledger.unreadable.idsOf('sandbox') }
   })
 }

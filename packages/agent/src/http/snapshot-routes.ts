@@ -48,6 +48,7 @@ export function snapshotRoutes(server: FastifyInstance, { host, stopping, sshPro
     return {
       last_seq: host.events.lastSeq,
       snapshots: host.snapshots.all.filter(({ origin }) => origin !== 'template').map(showSnapshot),
+      unreadable: host.ledger.unreadable.idsOf('snapshot'),
     }
   })
   server.delete('/v1/snapshots/:id', async (request, reply) => {

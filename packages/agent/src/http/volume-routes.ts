@@ -19,7 +19,9 @@ export function volumeRoutes(server: FastifyInstance, { host, stopping }: Agent)
   const { volumes: store } = host
   server.get('/v1/volumes', async ({ caller: { workspaceId } }): Promise<AgentVolumeList> => {
     const own = store.all.filter((record) => workspaceId === null || record.workspace_id === workspaceId)
-    return { volumes: await Promise.all(own.map((record) => show(store, record))) }
+    // Whose workspace's they are is in the records that cannot be read: control alone hears of them.
+    const unreadable = workspaceId === null ? host.ledger.unreadable.idsOf('volume') : []
+    return { volumes: await Promise.all(own.map((record) => show(store, record))), unreadable }
   })
   server.get('/v1/volumes/:id', async (request): Promise<AgentVolume> => show(store, find(store, request)))
   server.post('/v1/volumes', async (request, reply): Promise<AgentVolume> => {

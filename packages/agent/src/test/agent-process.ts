@@ -51,6 +51,21 @@ export interface AgentPlace {
 
 type AgentListen = Pick<AgentPlace, 'host'> & { readonly port: number }
 
+/** Folders of the data directory that hold what sandboxes leave; bakes are kept. */
+const OBJECT_FOLDERS = [
+  'sandboxes',
+  'spares',
+  'events',
+  'snapshots',
+  'layers',
+  'retired-layers',
+  'volumes',
+  'builds',
+  'templates',
+  'trash',
+  'quarantine',
+]
+
 /** A real agent process on a data directory of its own, which tests kill and start again. */
 export class AgentProcess {
   readonly folder: string
@@ -166,8 +181,7 @@ export class AgentProcess {
     const ended = await this.run('end-all.ts')
     if (ended.exitCode !== 0) throw new Error(`end-all: ${ended.output}`)
     if ((await this.vms()).length > 0) throw new Error('a QEMU is left')
-    for (const name of ['sandboxes', 'spares', 'events', 'snapshots', 'layers', 'volumes', 'builds', 'templates'])
-      await rm(join(this.dataDir, name), { recursive: true, force: true })
+    for (const name of OBJECT_FOLDERS) await rm(join(this.dataDir, name), { recursive: true, force: true })
   }
 
   /** Ends everything and checks that nothing is left behind. */

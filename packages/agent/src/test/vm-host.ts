@@ -9,7 +9,8 @@ import { Checkpoints } from '../store/checkpoints/checkpoints.ts'
 import { checkpointMachines } from '../machine/capture/checkpoint-machines.ts'
 import { CaptureThreads, Thread } from '../machine/capture/thread.ts'
 import type { Machine } from '../machine/vm/machine.ts'
-import { loadSigningKey } from '../store/checkpoints/signing-key.ts'
+import { loadSigningKeys, type SigningKeys } from '../store/checkpoints/signing-key.ts'
+import { pino } from 'pino'
 import { Layers } from '../store/disks/layers.ts'
 import { chooseAccelerator } from '../machine/host/accelerator.ts'
 import { DataDir } from '../store/data-dir/data-dir.ts'
@@ -42,15 +43,15 @@ export class VmHost {
   readonly #vms = new Set<Vm>()
   #lastNumber = 0
 
-  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, key: Buffer) {
+  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, keys: SigningKeys) {
     this.dir = dir
     this.qemu = qemu
     this.baked = baked
-    this.layers = new Layers(dir.layers)
+    this.layers = new Layers(dir, pino({ level: 'silent' }))
     const sealing = new Thread()
     this.checkpoints = new Checkpoints({
       root: dir.root,
-      key,
+      keys,
       layers: this.layers,
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
       machines: checkpointMachines(qemu),
@@ -83,7 +84,7 @@ export class VmHost {
     }
     await shareBakes(`vm-host-${template}-${image.memory_mb}`, dir.root, bake)
     const baked = await bake()
-    return new VmHost(dir, qemu, baked, await loadSigningKey(dir.checkpointKey))
+    return new VmHost(dir, qemu, baked, await loadSigningKeys(dir.checkpointKey, console))
   }
 
   get uid(): number | null {
@@ -99,7 +100,7 @@ export class VmHost {
   ): Promise<Vm> {
     const options = { ...(await this.restoreOptions()), checkpoint, greet, volumes, isDurable }
     const vm = await restore(options, this.deadline)
-    if (isDurable) vm.noteDisk = async () => undefined
+    vm.isDurable = isDurable
     this.#vms.add(vm)
     return vm
   }

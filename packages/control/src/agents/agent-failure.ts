@@ -1,4 +1,4 @@
-import { ApiError, type ErrorBody, type ErrorName } from '@offshoot/contract/errors'
+import { ApiError, type ErrorBody, type ErrorName, registeredError } from '@offshoot/contract/errors'
 
 interface Asked {
   readonly method: string
@@ -66,9 +66,15 @@ const PASSED_ON: Partial<Record<number, ErrorName>> = {
 export function refusalOf(error: unknown): unknown {
   if (error instanceof AgentUnreachable) return new ApiError('agentUnreachable', {}, { cause: error })
   if (!(error instanceof AgentRefused)) return error
-  const name = PASSED_ON[error.status]
+  const name = isAboutRecord(error) ? 'recordUnreadable' : PASSED_ON[error.status]
   if (name === undefined) return error
   return new ApiError(name, name === 'agentUnreachable' ? {} : error.body, { cause: error })
+}
+
+/** An agent's other errors of this status are between us and it. */
+function isAboutRecord({ status, body }: AgentRefused): boolean {
+  const known = registeredError('recordUnreadable')
+  return status === known.status && body.error === known.error
 }
 
 /** For a call's `catch`. @see refusalOf */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
+import type { AgentSandboxList } from '@offshoot/contract/agent-api'
 import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -28,7 +28,7 @@ export interface ReconcileOptions {
 /**
  * Compares an agent's list with the rows that name it:
  * a VM without a row is deleted; a row without a VM becomes `failed`; a row still `creating` whose creator is gone and
- * of which the agent knows nothing is removed.
+ * of which the agent knows nothing is removed. A row whose VM's record the agent cannot read stays as it is.
  *
  * The list is true at a numbered point of the log. The comparison waits until that point has been applied, and leaves
  * alone whatever changed after it; a row is there before its VM and is read after the list, so that no VM that
@@ -72,8 +72,8 @@ async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancell
 }
 
 function withoutVm(rows: ReadonlyMap<string, ReconcileRow>, list: AgentSandboxList): ReconcileRow[] {
-  const vms = new Map<string, AgentSandbox>(list.sandboxes.map((vm) => [vm.id, vm]))
-  return [...rows.values()].filter((row) => !vms.has(row.id))
+  const known = new Set([...list.sandboxes.map(({ id }) => id), ...list.unreadable])
+  return [...rows.values()].filter((row) => !known.has(row.id))
 }
 
 /** @returns whether a row in the making was given up */

@@ -127,6 +127,18 @@ describe('rows follow the agent', () => {
       expect(await eventually(async () => (await statusOf(id)) === 'failed')).toBe(true)
     })
 
+    it('keeps the row of a sandbox whose record the agent cannot read', async () => {
+      const { id } = (await create()).body
+      const { id: vanished } = (await create()).body
+      await caughtUp()
+      agent.state.unreadable.add(id)
+      for (const each of [id, vanished]) agent.state.sandboxes.delete(each)
+      agent.cutStreams()
+      expect(await eventually(async () => (await statusOf(vanished)) === 'failed')).toBe(true)
+      expect(await statusOf(id)).toBe('running')
+      agent.state.unreadable.clear()
+    })
+
     it('removes a create of a process that is gone, and one that is too old', async () => {
       const gone = await insertRow('creating')
       const old = await insertRow('creating', ABANDONED, control.control.lock.number)

@@ -1,4 +1,10 @@
-import { agentVolume, type AgentVolume, agentVolumeList, type VolumeOnAgentBody } from '@offshoot/contract/agent-volume'
+import {
+  agentVolume,
+  type AgentVolume,
+  type AgentVolumeList,
+  agentVolumeList,
+  type VolumeOnAgentBody,
+} from '@offshoot/contract/agent-volume'
 import type { AgentClient } from './agent-client.ts'
 import { RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
 
@@ -29,9 +35,9 @@ export async function listOnAgent(
   client: AgentClient,
   workspaceId: string | null,
   requestId: string,
-): Promise<AgentVolume[]> {
+): Promise<AgentVolumeList> {
   const call = { method: 'GET', path: '/v1/volumes', requestId, timeoutMs: RECORD_TIMEOUT_MS } as const
-  return agentVolumeList.parse(await client.ask({ ...call, ...(workspaceId !== null && { workspaceId }) })).volumes
+  return agentVolumeList.parse(await client.ask({ ...call, ...(workspaceId !== null && { workspaceId }) }))
 }
 
 /** Idempotent. */

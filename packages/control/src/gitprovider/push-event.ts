@@ -20,7 +20,7 @@ export type PushEvent = z.infer<typeof pushEvent>
 /** Of that repository, and with a file of its folder among the changes, as far as they are told. */
 export function isDeployed(push: PushEvent, { git_url: url, root_directory: folder }: PushedAppRow): boolean {
   if (!isOfRepository(push.repository, url)) return false
-  const root = (folder ?? '').replaceAll(/^[./]+|\/+$/g, '')
+  const root = withoutTrailingSlashes((folder ?? '').replace(/^[./]+/, ''))
   // A branch that was moved back, or made, tells of no changes.
   if (root === '' || push.forced || push.commits.length === 0) return true
   const changed = push.commits.flatMap(({ added, modified, removed }) => [...added, ...modified, ...removed])
@@ -33,8 +33,12 @@ export function isOfRepository(repository: PushEvent['repository'], url: string)
 }
 
 function plain(url: string): string {
-  return url
-    .toLowerCase()
-    .replace(/^https?:\/\/([^@/]*@)?/, '')
-    .replace(/(\.git)?\/*$/, '')
+  return withoutTrailingSlashes(url.toLowerCase().replace(/^https?:\/\/([^@/]*@)?/, '')).replace(/\.git$/, '')
+}
+
+/** A loop, because `/\/+$/` is quadratic for slashes that something else follows. */
+function withoutTrailingSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end--
+  return text.slice(0, end)
 }

@@ -64,15 +64,14 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
     },
   })
   const memory = new Gauge({
-    name: 'offshoot_agent_memory_mib',
-    help: 'Memory of each agent when it was last looked at (`GET /v1/agent` says what each kind is)',
-    labelNames: ['agent_id', 'kind'],
+    name: 'offshoot_agents_memory_mib',
+    help: 'Memory of all agents together when each was last looked at (`GET /v1/agent` says what each kind is)',
+    labelNames: ['kind'],
     registers,
     collect() {
       memory.reset()
       for (const { info } of fleet.agents) {
-        for (const [kind, mib] of Object.entries(info?.memory_mib ?? {}))
-          memory.set({ agent_id: info?.agent_id ?? '', kind }, mib)
+        for (const [kind, mib] of Object.entries(info?.memory_mib ?? {})) memory.inc({ kind }, mib)
       }
     },
   })
@@ -89,7 +88,10 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
   }
 }
 
-/** `GET /metrics`, and the timing of every request by its route's template, never its path. */
+/**
+ * `GET /metrics`, and the timing of every request by its route's template, never its path. It needs no credential, so no
+ * label is an id; `GET /v1/admin/metrics` has those.
+ */
 export function registerMetrics(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onResponse', async (request, reply) => {
     const labels = { method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }

@@ -39,7 +39,10 @@ describe('public routes', () => {
     )
     expect(body).toContain('offshoot_sandboxes{status="running"} 1')
     expect(body).toContain('offshoot_agents_up 1')
+    expect(body).toContain('offshoot_agents_memory_mib{kind="total"} 4096')
     expect(body).not.toContain(created.body.id)
+    // Of anything: an agent's neither.
+    expect(body).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
   })
 
   describe('GET /openapi.json', () => {

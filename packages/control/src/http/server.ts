@@ -48,7 +48,9 @@ import { postSandboxTemplate } from '../templates/post-sandbox-template.ts'
 import { getTemplate } from '../templates/get-template.ts'
 import { getTemplates } from '../templates/get-templates.ts'
 import { databaseRoutes } from '../databases/database-routes.ts'
+import { getAdminMetrics } from '../operators/get-admin-metrics.ts'
 import { getHostDisk } from '../operators/get-host-disk.ts'
+import { hostQuarantineRoutes } from '../operators/host-quarantine.ts'
 import { volumeRoutes } from '../volumes/volume-routes.ts'
 import { registerAdmission } from './admission.ts'
 import { BODY_LIMIT_BYTES, registerBodyParser } from './body.ts'
@@ -151,6 +153,8 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   await proxyApp(app, control)
   databaseRoutes(app, control)
   getHostDisk(app, control)
+  hostQuarantineRoutes(app, control)
+  getAdminMetrics(app, control)
   getLanguages(app)
   getEvents(app, control)
   getUsage(app, control)

@@ -1,9 +1,8 @@
 import { agentDisk, hostDisk } from '@offshoot/contract/agent-disk'
-import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { KnownAgent } from '../agents/agent-directory.ts'
 import { refuse } from '../agents/agent-failure.ts'
 import type { Control } from '../control.ts'
+import { operatedHost } from './operated-host.ts'
 
 /** Milliseconds for an agent to look at all of its files. */
 const LOOK_MS = 30_000
@@ -22,17 +21,10 @@ export function getHostDisk(app: FastifyInstance, { fleet }: Control): void {
       },
     },
     handler: async (request) => {
-      const { id } = request.params as { id: string }
-      const agent = id === 'self' ? onlyOne(fleet.agents) : fleet.byId(id)
-      if (agent === undefined) throw new ApiError('notFound')
-      if (agent.info === null) throw new ApiError('agentUnreachable')
+      const agent = operatedHost(fleet, request)
       const call = { method: 'GET', path: '/v1/disk', requestId: request.id, timeoutMs: LOOK_MS } as const
       const disk = agentDisk.parse(await agent.client.ask(call).catch(refuse))
       return { agent_id: agent.info.agent_id, ...disk }
     },
   })
-}
-
-function onlyOne(agents: readonly KnownAgent[]): KnownAgent | undefined {
-  return agents.length === 1 ? agents[0] : undefined
 }

@@ -3,6 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'
+import { addQuarantined } from '../test/fake-quarantine.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 
 const KEY = `ofs_operator_${'x'.repeat(43)}`
@@ -60,6 +61,82 @@ describe('operators', () => {
     for (const id of ['self', agent.state.agentId]) expect(await look(id)).toMatchObject({ status: 200, body: disk })
     for (const id of [randomUUID(), 'other', '%00']) expect((await look(id)).status).toBe(404)
     expect((await look('self', alice.key)).status).toBe(401)
+  })
+
+  it('see, restore and purge what a host neither uses nor deletes', async () => {
+    const ask = (method: string, path = '', token = KEY) =>
+      call(control.url, method, `/v1/hosts/self/quarantine${path}`, { token })
+    const [kept, purged, stuck] = [
+      addQuarantined(agent.state),
+      addQuarantined(agent.state, { entry: 'sandbox-0b7e', state: 'unreadable', kind: 'sandbox' }),
+      addQuarantined(agent.state, { reason: 'stuck' }),
+    ]
+    expect(await ask('GET')).toMatchObject({ status: 200, body: [kept, purged, stuck] })
+    expect((await ask('POST', `/${kept.entry}/restore`)).status).toBe(204)
+    expect((await ask('DELETE', `/${purged.entry}`)).status).toBe(204)
+    const refused = await ask('POST', `/${stuck.entry}/restore`)
+    expect(refused).toMatchObject({ status: 409, body: { error: 'conflict', detail: 'the object has no record' } })
+    for (const entry of [kept.entry, '..%2fdisk', '%00', 'A', 'a'.repeat(65)]) {
+      expect((await ask('DELETE', `/${entry}`)).status).toBe(404)
+      expect((await ask('POST', `/${entry}/restore`)).status).toBe(404)
+    }
+    for (const token of [alice.key, alice.jwt])
+      for (const [method, path] of [
+        ['GET', ''],
+        ['POST', `/${stuck.entry}/restore`],
+        ['DELETE', `/${stuck.entry}`],
+      ] as const)
+        expect((await ask(method, path, token)).status).toBe(401)
+    expect([...agent.state.quarantine.values()]).toEqual([stuck])
+    agent.state.quarantine.clear()
+  })
+
+  it('see what every sandbox with a VM uses, with the ids that the open figures leave out', async () => {
+    const look = (token: string, url = control.url) => call(url, 'GET', '/v1/admin/metrics', { token })
+    const ids = { sandbox_id: randomUUID(), workspace_id: alice.workspaceId }
+    const figures = {
+      ts: new Date().toISOString(),
+      cpu_seconds: 1.25,
+      memory_guest_used_bytes: null,
+      memory_host_private_bytes: 2,
+      disk_bytes: 3,
+      network_in_bytes: 4,
+      network_out_bytes: 5,
+      refused_packets: 6,
+    }
+    agent.state.usage = { sandboxes: [{ ...ids, ...figures }], omitted: 7 }
+    const { status, headers, body } = await look(KEY)
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
+    const { agentId } = agent.state
+    const labels = `agent_id="${agentId}",workspace_id="${alice.workspaceId}",sandbox_id="${ids.sandbox_id}"`
+    const lines = body.split('\n')
+    for (const line of [
+      `offshoot_agent_up{agent_id="${agentId}"} 1`,
+      `offshoot_agent_memory_mib{agent_id="${agentId}",kind="total"} 4096`,
+      `offshoot_sandboxes_omitted{agent_id="${agentId}"} 7`,
+      '# TYPE offshoot_sandbox_cpu_seconds_total counter',
+      `offshoot_sandbox_cpu_seconds_total{${labels}} 1.25`,
+      `offshoot_sandbox_memory_host_private_bytes{${labels}} 2`,
+      `offshoot_sandbox_disk_bytes{${labels}} 3`,
+      `offshoot_sandbox_network_in_bytes_total{${labels}} 4`,
+      `offshoot_sandbox_network_out_bytes_total{${labels}} 5`,
+      `offshoot_sandbox_egress_refused_packets_total{${labels}} 6`,
+    ])
+      expect(lines).toContain(line)
+    // What is not known has no line.
+    expect(body).not.toContain('offshoot_sandbox_memory_guest_used_bytes{')
+    for (const token of [alice.key, alice.jwt, `${KEY}x`]) expect((await look(token)).status).toBe(401)
+    expect((await call(control.url, 'GET', '/v1/admin/metrics')).status).toBe(401)
+    expect((await look(KEY, unoperated.url)).status).toBe(401)
+    expect((await call(control.url, 'GET', `/v1/admin/metrics?access_token=${KEY}`)).status).toBe(401)
+    const open = await call(control.url, 'GET', '/metrics')
+    expect(open.body).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
+    // An agent whose answer is none is down, and takes nothing else with it.
+    agent.state.usage = { sandboxes: [{ sandbox_id: '"} 1', workspace_id: 'x' }], omitted: 0 }
+    const broken = await look(KEY)
+    expect(broken.status).toBe(200)
+    expect(broken.body).toContain(`offshoot_agent_up{agent_id="${agentId}"} 0`)
+    expect(broken.body).not.toContain('sandbox_id=')
   })
 
   it('have no other door: their key opens no route of users or workspaces', async () => {

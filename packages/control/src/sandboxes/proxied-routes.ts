@@ -4,6 +4,7 @@ import { execBody, execEvent } from '@offshoot/contract/exec'
 import type { ErrorName } from '@offshoot/contract/errors'
 import { logLine, logsQuery } from '@offshoot/contract/log'
 import { lspQuery } from '@offshoot/contract/lsp'
+import { metricsQuery, sandboxMetrics } from '@offshoot/contract/sandbox-metrics'
 import { terminalQuery } from '@offshoot/contract/terminal'
 import { z } from 'zod'
 import type { ProxiedRoute } from '../http/proxy/proxied-route.ts'
@@ -101,6 +102,20 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
         { status: 200, mediaType: 'text/plain' },
         { status: 200, answer: logLine, mediaType: EVENT_STREAM },
       ],
+      errors: ['invalidField', 'notFound', 'agentUnreachable'],
+    },
+  },
+  {
+    method: 'GET',
+    url: '/v1/sandboxes/:id/metrics',
+    kind: 'plain',
+    needs: 'record',
+    docs: {
+      summary: 'What a sandbox uses of CPU, memory, disk and network, now and over the last hour',
+      tag: 'Sandboxes',
+      query: metricsQuery,
+      status: 200,
+      answer: sandboxMetrics,
       errors: ['invalidField', 'notFound', 'agentUnreachable'],
     },
   },

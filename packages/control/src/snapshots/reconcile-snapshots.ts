@@ -32,8 +32,8 @@ export async function reconcileSnapshots(
 ): Promise<number> {
   const readRows = () => snapshotRowsOfAgent(pool, agentId, MEMORY_TIMEOUT_MS / 1000)
   const before = await readRows()
-  const { snapshots } = await listSnapshots(client, requestId)
-  const listed = new Set(snapshots.map(({ id }) => id))
+  const { snapshots, unreadable } = await listSnapshots(client, requestId)
+  const listed = new Set([...snapshots.map(({ id }) => id), ...unreadable])
   const after = new Map((await readRows()).map((row) => [row.id, row]))
   for (const { id, workspace_id: workspaceId, size_bytes: sizeBytes } of snapshots) {
     const row = after.get(id)

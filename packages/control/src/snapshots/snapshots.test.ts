@@ -247,6 +247,16 @@ describe('snapshots', () => {
       await harness.pool.query('delete from snapshots where id = $1', [mine])
     })
 
+    it('keeps the row of a snapshot whose record the agent cannot read', async () => {
+      const [unreadable, lost] = [await insertRow('ready'), await insertRow('ready')]
+      agent.state.unreadable.add(unreadable)
+      agent.cutStreams()
+      await eventually(async () => !(await rowsOf()).some(({ id }) => id === lost))
+      expect(await rowsOf()).toContainEqual({ id: unreadable, status: 'ready' })
+      agent.state.unreadable.clear()
+      await harness.pool.query('delete from snapshots where id = $1', [unreadable])
+    })
+
     it('deletes what came of a snapshot whose answer was lost', async () => {
       const lost = await FakeAgent.start()
       const { port, state } = lost

@@ -145,6 +145,12 @@ describe('POST /v1/templates/build', () => {
     ['a flag that is none', 400, 'replace must be a boolean', () => send(form({ name: 'n', replace: 'perhaps' }))],
     ['no archive in JSON', 400, 'rootfs is required', () => send(JSON.stringify({ name: 'n' }))],
     ['no base64', 400, 'rootfs must be base64', () => send(JSON.stringify({ name: 'n', rootfs: '???' }))],
+    [
+      'a megabyte of spaces in the place of base64',
+      400,
+      'rootfs must be base64',
+      () => send(JSON.stringify({ name: 'n', rootfs: `${' '.repeat(1024 * 1024)}!` })),
+    ],
     ['no JSON', 400, 'invalid json', () => send('{')],
     ['a list', 400, 'invalid json', () => send('[]')],
     ['a wrong type in JSON', 400, 'size_mb must be an integer', () => send(json({ name: 'n', size_mb: '9' }))],

@@ -6,6 +6,7 @@ import type {
   AgentSnapshot,
   SpentCreditBody,
 } from '@offshoot/contract/agent-api'
+import type { QuarantineEntry } from '@offshoot/contract/agent-quarantine'
 import type { AgentDisk } from '@offshoot/contract/agent-disk'
 import { FakeBuilds } from './fake-builds.ts'
 import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volume'
@@ -32,6 +33,9 @@ export class FakeAgentState {
   readonly sandboxes = new Map<string, AgentSandbox>()
   readonly snapshots = new Map<string, AgentSnapshot>()
   readonly volumes = new Map<string, AgentVolume>()
+  /** Ids of sandboxes, snapshots and volumes whose records it cannot read: all its lists name all of them. */
+  readonly unreadable = new Set<string>()
+  readonly quarantine = new Map<string, QuarantineEntry>()
   /** By sandbox, which may be gone. */
   readonly attached = new Map<string, readonly AgentAttachment[]>()
   /** What it was last told, by sandbox. */
@@ -39,6 +43,8 @@ export class FakeAgentState {
   readonly records: AgentRecord[] = []
   /** Of its disk. */
   freeBytes = 1024 ** 4
+  /** Answer of `GET /v1/agent/usage`. */
+  usage: unknown = { sandboxes: [], omitted: 0 }
   /** What it was last told. */
   spentCredit: SpentCreditBody = { workspaces: [] }
 }

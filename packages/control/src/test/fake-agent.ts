@@ -16,6 +16,7 @@ import type { Handled } from './handled.ts'
 import { answer, readAll } from './fake-answer.ts'
 import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
+import { answerQuarantine } from './fake-quarantine.ts'
 import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
 
 export interface FakeAgentOptions {
@@ -192,16 +193,18 @@ export class FakeAgent {
       return { status: 204 }
     }
     if (path === '/v1/agent') return { status: 200, body: this.#info() }
+    if (path.startsWith('/v1/quarantine')) return answerQuarantine(this.state, method, path)
+    if (path === '/v1/agent/usage') return { status: 200, body: this.state.usage }
     if (path === '/v1/disk') return { status: 200, body: { ...FAKE_DISK, free_bytes: this.state.freeBytes } }
     if (path === '/v1/sandboxes' && method === 'GET') {
-      const { sandboxes, records } = this.state
-      return { status: 200, body: { last_seq: records.length, sandboxes: [...sandboxes.values()] } }
+      const { sandboxes, records, unreadable } = this.state
+      const listed = { last_seq: records.length, sandboxes: [...sandboxes.values()] }
+      return { status: 200, body: { ...listed, unreadable: [...unreadable] } }
     }
     if (path === '/v1/snapshots') {
-      return {
-        status: 200,
-        body: { last_seq: this.state.records.length, snapshots: [...this.state.snapshots.values()] },
-      }
+      const { records, snapshots, unreadable } = this.state
+      const listed = { last_seq: records.length, snapshots: [...snapshots.values()] }
+      return { status: 200, body: { ...listed, unreadable: [...unreadable] } }
     }
     const volumes = await answerVolumes(this, { method, path, workspaceId, body })
     if (volumes !== undefined) return volumes

@@ -25,7 +25,10 @@ export async function answerVolumes(agent: WithVolumes, { method, path, workspac
   const own = [...state.volumes.values()].filter(
     (each) => workspaceId === undefined || each.workspace_id === workspaceId,
   )
-  if (method === 'GET') return { status: 200, body: { volumes: own.map((each) => withAttachments(state, each)) } }
+  if (method === 'GET') {
+    const volumes = own.map((each) => withAttachments(state, each))
+    return { status: 200, body: { volumes, unreadable: [...state.unreadable] } }
+  }
   const replaced = await agent.onAction(`${method.toLowerCase()}-volume`, id, body)
   if (replaced !== undefined) return replaced
   if (workspaceId === undefined) return { status: 401, body: { error: 'unauthorized' } }

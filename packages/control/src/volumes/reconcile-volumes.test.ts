@@ -55,6 +55,14 @@ describe('volumes after a crash', () => {
     expect([lost, ready]).not.toContain(made)
   })
 
+  it('keeps the row of a volume whose record the agent cannot read', async () => {
+    const [unreadable, lost] = [await insert('ready'), await insert('ready')]
+    agent.state.unreadable.add(unreadable)
+    await afterReconciliation(async () => !(await rows()).some(({ id }) => id === lost))
+    expect((await rows()).map(({ id }) => id)).toEqual([unreadable])
+    agent.state.unreadable.clear()
+  })
+
   it('what a process is just making stays', async () => {
     const id = await insert('creating', control.control.lock.number)
     const marker = await insert('creating')

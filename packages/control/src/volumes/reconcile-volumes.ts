@@ -26,8 +26,8 @@ export async function reconcileVolumes(
 ): Promise<number> {
   const readRows = () => volumeRowsOfAgent(pool, agentId, VOLUME_TIMEOUT_MS / 1000)
   const before = await readRows()
-  const volumes = await listOnAgent(client, null, requestId)
-  const listed = new Set(volumes.map(({ id }) => id))
+  const { volumes, unreadable } = await listOnAgent(client, null, requestId)
+  const listed = new Set([...volumes.map(({ id }) => id), ...unreadable])
   const after = new Map((await readRows()).map((row) => [row.id, row]))
   for (const { id, workspace_id: workspaceId, size_mb: sizeMb, was_attached: wasAttached } of volumes) {
     const row = after.get(id)

@@ -15,10 +15,12 @@ export async function usedBytes(
     [...agents].map(async (agentId) => {
       const agent = fleet.byId(agentId)
       if (agent === undefined || !agent.isReachable) return []
-      return listOnAgent(agent.client, workspaceId, requestId).catch((error: unknown) => {
+      try {
+        return (await listOnAgent(agent.client, workspaceId, requestId)).volumes
+      } catch (error) {
         log.warn({ err: error, agent: agentId, req_id: requestId }, 'volumes of an agent not known')
         return []
-      })
+      }
     }),
   )
   return new Map(lists.flat().map(({ id, used_bytes: bytes }) => [id, bytes]))

@@ -52,9 +52,9 @@ function onlyHost({ rawHeaders }: IncomingMessage): string | null {
 export function targetOf({ url = '', method }: VisitorRequest, host: string): string | null {
   if (url.startsWith('/')) return url
   if (url === '*' && method === 'OPTIONS') return url
-  const absolute = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url)
+  const absolute = /^https?:\/\/([^/?#]*)/i.exec(url)
   if (absolute?.[1]?.toLowerCase() !== host.toLowerCase()) return null
-  const rest = absolute[2] ?? ''
+  const rest = url.slice(absolute[0].length)
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 

@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Agent } from '../../sandbox/agent.ts'
+import { listQuarantine } from '../../sandbox/recovery/quarantine.ts'
 import { registerMemoryMetrics } from './register-memory-metrics.ts'
 import { registerNetworkMetrics } from './register-network-metrics.ts'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** `GET /metrics`, without a credential: Prometheus text. */
+/** `GET /metrics`, without a credential: Prometheus text, in which no label is an id. */
 export function getMetrics(server: FastifyInstance, { host }: Agent): void {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -28,6 +29,17 @@ export function getMetrics(server: FastifyInstance, { host }: Agent): void {
     },
   })
   registry.registerMetric(sandboxes)
+  const quarantined = new Gauge({
+    name: 'offshoot_agent_quarantine_objects',
+    help: 'Objects on disk that the agent neither uses nor deletes, by state (quarantined, unreadable) and kind',
+    labelNames: ['state', 'kind'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const state of ['quarantined', 'unreadable']) this.set({ state, kind: 'sandbox' }, 0)
+      for (const { state, kind } of listQuarantine(host)) quarantined.inc({ state, kind })
+    },
+  })
   registerMemoryMetrics(registry, host)
   registerNetworkMetrics(registry, host)
   server.addHook('onResponse', async (request, reply) => {

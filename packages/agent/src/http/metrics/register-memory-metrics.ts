@@ -1,3 +1,4 @@
+import { parseBuildId } from '@offshoot/contract/ids'
 import { Gauge, type Registry } from 'prom-client'
 import { readHostMemory } from '../../machine/host/host-memory.ts'
 import { ownMemoryMib } from '../../machine/host/process-memory.ts'
@@ -29,12 +30,16 @@ export function registerMemoryMetrics(registry: Registry, host: Host): void {
   })
   const spares = new Gauge({
     name: 'offshoot_agent_spares',
-    help: 'Restored guests that wait for their sandbox, by template',
+    help: 'Restored guests that wait for their sandbox, by template; those of workspaces are one',
     labelNames: ['template'],
     registers,
     collect() {
       spares.reset()
-      for (const { seed } of host.pool.spares) spares.inc({ template: seed.manifest.template })
+      for (const { seed } of host.pool.spares) {
+        const { template } = seed.manifest
+        // A template of a workspace is named by its id, which whoever has no credential must not learn.
+        spares.inc({ template: parseBuildId(template) === null ? template : 'built' })
+      }
     },
   })
   const taken = new Gauge({

@@ -4,6 +4,7 @@ import { isUuid, parseSandboxId, type WorkspaceId } from '@offshoot/contract/ids
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { jwtVerify } from 'jose'
 import { z } from 'zod'
+import type { RecordKind, UnreadableRecords } from '../../store/ledger/unreadable-records.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 
 /** Who asks: a workspace through control, control for itself (`workspaceId` is `null`), or the edge. */
@@ -90,6 +91,27 @@ function secretOf({ control, edge }: CallerSecrets, keyId: string | undefined): 
 /** For what only control itself may ask. A workspace is told that there is no such thing. */
 export function requireControl({ caller }: FastifyRequest): void {
   if (caller.workspaceId !== null) throw new ApiError('notFound')
+}
+
+/** Which kind of object a route's `:id` names, by the first part of its path below `/v1`. */
+const KINDS: Readonly<Record<string, RecordKind>> = {
+  sandboxes: 'sandbox',
+  snapshots: 'snapshot',
+  volumes: 'volume',
+  templates: 'template',
+  builds: 'build',
+}
+
+/**
+ * Refuses every request about an object whose record cannot be read, before its route can mistake it for one that does not exist.
+ * Control, which alone sends requests here, has checked whose it is.
+ */
+export function refuseUnreadable(server: FastifyInstance, unreadable: UnreadableRecords): void {
+  server.addHook('preHandler', async ({ params, routeOptions }) => {
+    const kind = KINDS[routeOptions.url?.split('/')[2] ?? '']
+    const { id } = (params ?? {}) as { id?: string }
+    if (kind !== undefined && id !== undefined && unreadable.has(kind, id)) throw new ApiError('recordUnreadable')
+  })
 }
 
 /** The one place that looks up a sandbox: another workspace's is as unknown as one that never was. */

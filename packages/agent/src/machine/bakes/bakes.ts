@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -58,9 +58,17 @@ export class Bakes {
       imageVersion: image.version,
       bootHash: await images.bootHash(),
     })
-    const folder = join(this.#options.folder, image.name, name)
-    const manifest = await readBakeManifest(bakeFiles(folder).manifest)
-    return { folder, fingerprint: name, baked: manifest ? { image, machine, folder, manifest } : null }
+    // Checkpoints lie over the memory of their bake. One whose record is gone or cannot be read is never made anew in its place:
+    // the memory would be another. What nothing was made from is swept.
+    for (let attempt = 1; ; attempt++) {
+      const tried = attempt === 1 ? name : `${name}-${attempt}`
+      const folder = join(this.#options.folder, image.name, tried)
+      const read = await readBakeManifest(bakeFiles(folder).manifest)
+      if (read.state === 'present') {
+        return { folder, fingerprint: tried, baked: { image, machine, folder, manifest: read.record } }
+      }
+      if (read.state === 'absent' && !(await exists(folder))) return { folder, fingerprint: tried, baked: null }
+    }
   }
 
   /**
@@ -78,12 +86,11 @@ export class Bakes {
     const place = await slot()
     const machine = machineOf(image)
     await mkdir(join(this.#options.folder, image.name), { recursive: true, mode: 0o711 })
-    await rm(folder, { recursive: true, force: true })
     const options = { qemu: qemu.path, machine, image, images, folder, fingerprint, ...place, prepare }
     await bake(options, deadline)
-    const manifest = await readBakeManifest(bakeFiles(folder).manifest)
-    if (manifest === null) throw new Error(`the bake of ${image.name} left no manifest`)
-    return { image, machine, folder, manifest }
+    const read = await readBakeManifest(bakeFiles(folder).manifest)
+    if (read.state !== 'present') throw new Error(`the record of the new bake of ${image.name} is ${read.state}`)
+    return { image, machine, folder, manifest: read.record }
   }
 
   /** Removes every bake, whole or half made, that is not in `keep` (folders such as `NAME/FINGERPRINT`). */
@@ -96,4 +103,14 @@ export class Bakes {
       if (![...keep].some((kept) => kept.startsWith(`${template}/`))) await rm(folder, { recursive: true, force: true })
     }
   }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    },
+  )
 }

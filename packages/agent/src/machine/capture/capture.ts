@@ -110,7 +110,7 @@ export async function captureDisk(
 /** Large guests: an image of the memory is made while the guest stands still, and copied while it runs on. */
 const captureRunning: Way = async (vm, next, options, deadline) => {
   // One that is to end waits for nothing afterwards.
-  if (options.leave === 'stopped' || vm.noteDisk === null) return captureAtRest(vm, next, options, deadline)
+  if (options.leave === 'stopped' || !vm.isDurable) return captureAtRest(vm, next, options, deadline)
   let image: MemoryImage | null = null
   try {
     const save = async () => {
@@ -183,7 +183,7 @@ async function freezeDisk(vm: Vm, next: LayerId, deadline: Deadline): Promise<vo
 
 async function adoptFrozen(vm: Vm, layers: Layers): Promise<void> {
   await layers.adopt(vm.folder, chainOf(vm))
-  if (vm.noteDisk !== null) await layers.sync()
+  if (vm.isDurable) await layers.sync()
 }
 
 /** Until QEMU writes to it, a disk with the new layer on top is the disk without it. */
@@ -204,7 +204,7 @@ async function attachLayer(
     driver: 'qcow2',
     'node-name': nodeOfLayer(id),
     file,
-    cache: { 'no-flush': vm.noteDisk === null },
+    cache: { 'no-flush': !vm.isDurable },
     backing: null,
   } as const
   await vm.qmp.execute('blockdev-add', node, deadline)
@@ -238,8 +238,12 @@ async function undo(vm: Vm, next: LayerId, folder: string): Promise<void> {
 async function undoLayer(vm: Vm, next: LayerId): Promise<void> {
   if (vm.hasEnded) return
   const deadline = Deadline.after(UNDO_MS, 'removal of a layer')
-  // A freeze whose answer did not come in time may have happened; the layer is then adopted by the next capture.
-  vm.disk = await readDiskChain(vm.qmp, deadline)
+  // A freeze whose answer did not come in time may have happened; the layer is then adopted by the next capture. QEMU decides
+  // between the two chains that are possible, and names no layer of its own.
+  const before = chainOf(vm)
+  const { active } = await readDiskChain(vm.qmp, deadline)
+  const isFrozen = active === next && before.active !== next
+  vm.disk = isFrozen ? { active: next, layers: [...before.layers, before.active] } : before
   await vm.noteDisk?.(vm.disk)
   if (vm.disk.active === next) return
   // It may not have come so far.

@@ -85,11 +85,11 @@ async function closeInherited({ qmp }: Vm, layers: readonly LayerId[], deadline:
 
 /** A stop of the CPUs is what flushes a disk: until it has, a durable one still needs the layers that were copied. */
 async function noteFlat(vm: Vm, flat: DiskChain, deadline: Deadline): Promise<void> {
-  if (vm.noteDisk === null) return
+  if (!vm.isDurable) return vm.noteDisk?.(flat)
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
   await vm.qmp.execute('stop', {}, deadline)
   if (running) await vm.qmp.execute('cont', {}, deadline)
-  await vm.noteDisk(flat)
+  await vm.noteDisk?.(flat)
 }
 
 async function untilGone(vm: Vm, deadline: Deadline, onProgress?: (share: number) => void): Promise<void> {

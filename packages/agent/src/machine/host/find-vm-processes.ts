@@ -43,6 +43,13 @@ export async function parentOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<n
   return parent === undefined ? null : Number(parent)
 }
 
+/** Its user id; `null` when it is gone. */
+export async function userOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<number | null> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const user = /^Uid:\s+(\d+)/m.exec(status)?.[1]
+  return user === undefined ? null : Number(user)
+}
+
 /** Those that a process has started and that are there (proc_pid_children(5)). Where the kernel does not tell, all of /proc is asked. */
 export async function childrenOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<number[]> {
   const told = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => null)

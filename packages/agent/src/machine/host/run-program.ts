@@ -3,7 +3,8 @@ import { promisify } from 'node:util'
 import type { Deadline } from '@offshoot/kit/deadline'
 
 const exec = promisify(execFile)
-const MAX_OUTPUT_BYTES = 1024 * 1024
+/** Several times what the longest list has, which is the routes to the guests of a full host: about 150 bytes each. */
+const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 
 /**
  * Runs a program to its end and gives its standard output. Arguments are a list: nothing passes through a shell.

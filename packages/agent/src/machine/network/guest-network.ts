@@ -15,7 +15,7 @@ import { forgetConnections } from './connection-tracking.ts'
 import { listTables } from './nft.ts'
 import type { GuestLimits } from './rules.ts'
 import { addressOfSlot, networkOfSlots, SLOT_PREFIX_BITS, slotOfGuest, type SlotAddress } from './slot-address.ts'
-import { makeTaps, removeTaps, slotsWithTap } from './taps.ts'
+import { makeTaps, removeTaps, slotsWithTap, type TapTraffic, tapTraffic } from './taps.ts'
 import { findUplinks, forwardFrom, smallestMtu } from './uplinks.ts'
 
 /** What belongs to slots that are in use when the agent starts. */
@@ -175,6 +175,11 @@ export class GuestNetwork {
       }
     }
     return found
+  }
+
+  /** By slot: what passed its TAP since that was made, by this guest and by those before it. */
+  async traffic(): Promise<Map<number, TapTraffic>> {
+    return tapTraffic()
   }
 
   async #confine(slot: number, egress: Egress): Promise<void> {

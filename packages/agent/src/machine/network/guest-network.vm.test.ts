@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import type { AgentUsage, SandboxMetrics } from '@offshoot/contract/sandbox-metrics'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../../test/agent-process.ts'
 import {
@@ -47,11 +48,8 @@ async function create(egress: 'internet' | 'none' = 'internet'): Promise<AgentSa
 }
 
 async function refusedOf(id: string): Promise<number> {
-  const text = await (await fetch(`${world.agent.url}/metrics`)).text()
-  const line = text
-    .split('\n')
-    .find((text) => text.startsWith(`offshoot_agent_egress_refused_packets{sandbox_id="${id}"}`))
-  return Number(line?.split(' ').at(-1) ?? 0)
+  const { body } = await world.agent.call<AgentUsage>('GET', '/v1/agent/usage', { workspace: null })
+  return body.sandboxes.find(({ sandbox_id }) => sandbox_id === id)?.refused_packets ?? 0
 }
 
 beforeAll(async () => {
@@ -175,6 +173,25 @@ describe('a guest', () => {
     expect(await refusedOf(next.id)).toBe(0)
     expect(await sh(next.id, get(PUBLIC, '/next'))).toContain('/next')
     await world.agent.delete(next.id)
+  })
+
+  it('has its traffic counted both ways, and none of its neighbour, nor of who had its slot before', async () => {
+    const traffic = async (id: string) => {
+      const { body } = await world.agent.call<SandboxMetrics>('GET', `/v1/sandboxes/${id}/metrics`)
+      return [body.now.network_in_bytes ?? -1, body.now.network_out_bytes ?? -1] as const
+    }
+    const [guest, neighbour] = [await create(), await create()]
+    const BYTES = 200_000
+    const echoed = `(head -c ${BYTES} /dev/zero; sleep 3) | nc -w 5 ${PUBLIC} 7 | wc -c`
+    expect(await sh(guest.id, echoed)).toBe(String(BYTES))
+    // Headers and acknowledgements come on top.
+    await eventually('traffic counted', async () => (await traffic(guest.id)).every((bytes) => bytes >= BYTES))
+    for (const bytes of await traffic(guest.id)) expect(bytes).toBeLessThan(1.5 * BYTES)
+    for (const bytes of await traffic(neighbour.id)) expect(bytes).toBeLessThan(BYTES / 10)
+    await world.agent.delete(guest.id)
+    const next = await create()
+    for (const bytes of await traffic(next.id)) expect(bytes).toBeLessThan(BYTES / 10)
+    for (const { id } of [neighbour, next]) await world.agent.delete(id)
   })
 
   it('has so many connections at a time, and no more', async () => {

@@ -41,6 +41,27 @@ export async function slotsWithTap(): Promise<number[]> {
   return lines.flatMap((line) => slotOfTap(line.split(':')[0]?.trim() ?? '') ?? [])
 }
 
+/** Bytes that passed a TAP since it was made, as its guest sees them. */
+export interface TapTraffic {
+  readonly inBytes: number
+  readonly outBytes: number
+}
+
+/** By slot, of every TAP in this network namespace. One read for all: a file each costs several times as much. */
+export async function tapTraffic(): Promise<Map<number, TapTraffic>> {
+  const lines = (await readFile('/proc/self/net/dev', 'utf8')).split('\n')
+  const traffic = new Map<number, TapTraffic>()
+  for (const line of lines) {
+    const [name = '', counters = ''] = line.split(':')
+    const slot = slotOfTap(name.trim())
+    if (slot === null) continue
+    // Received bytes, seven other counters, sent bytes: what the host receives is what the guest sends.
+    const values = counters.trim().split(/\s+/).map(Number)
+    traffic.set(slot, { inBytes: values[8] ?? 0, outBytes: values[0] ?? 0 })
+  }
+  return traffic
+}
+
 async function set(tap: string): Promise<void> {
   const ipv4 = `${SETTINGS}/ipv4/conf/${tap}`
   await Promise.all([

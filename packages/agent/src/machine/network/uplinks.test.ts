@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { interfacesOf } from './uplinks.ts'
 
@@ -11,4 +15,43 @@ it.each([
   ],
 ])('reads the interfaces of routes, without those that are just gone: %s', (answer, interfaces) => {
   expect(interfacesOf(answer)).toEqual(interfaces)
+})
+
+const addressOf = (at: number) => `10.213.${(at * 4) >> 8}.${(at * 4 + 1) & 255}/30`
+/** More than a host has slots. */
+const TAPS = 4500
+
+/** ip(8) says more than a mebibyte of so many. */
+it.runIf(process.geteuid?.() === 0)('reads uplinks and routes of a host with thousands of TAPs', async () => {
+  const taps = Array.from({ length: TAPS }, (_, at) => [
+    `tuntap add dev ofs${at} mode tap`,
+    `address add ${addressOf(at)} dev ofs${at}`,
+    `link set dev ofs${at} up`,
+  ])
+  const uplink = ['tuntap add dev uplink mode tap', 'link set dev uplink mtu 1400 up', 'route add default dev uplink']
+  const module = JSON.stringify(join(import.meta.dirname, 'uplinks.ts'))
+  const code = `
+    import { findUplinks, routesInto, smallestMtu } from ${module}
+    const uplinks = await findUplinks([])
+    const mtu = await smallestMtu([...uplinks, 'gone'])
+    const routes = (await routesInto('10.213.0.0/16')).length
+    console.log(JSON.stringify({ uplinks, mtu, routes }))
+  `
+  // A network namespace that ends with its only process, and with it everything that is made here.
+  const line = [
+    '--net',
+    'sh',
+    '-c',
+    'ip -batch - && exec "$@"',
+    'sh',
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    code,
+  ]
+  const child = spawn('unshare', line, { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end([...uplink, ...taps.flat()].join('\n'))
+  const answer = text(child.stdout)
+  expect((await once(child, 'exit'))[0]).toBe(0)
+  expect(JSON.parse(await answer)).toEqual({ uplinks: ['uplink'], mtu: 1400, routes: TAPS })
 })

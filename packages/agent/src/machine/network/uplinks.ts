@@ -16,7 +16,9 @@ const GONE = /^if\d+$/
 
 const routes = z.array(z.object({ dst: z.string().optional(), dev: z.string().optional() }))
 
-const links = z.array(z.object({ ifname: z.string(), mtu: z.int() }))
+const links = z.array(z.object({ mtu: z.int() }))
+/** What ip(8) says of an interface that is not there. */
+const NO_DEVICE = 'does not exist'
 
 /** Interfaces over which the host reaches the internet and what operators have allowed besides. */
 export async function findUplinks(exceptions: readonly EgressException[]): Promise<string[]> {
@@ -36,9 +38,18 @@ export async function routesInto(cidr: string): Promise<string[]> {
 
 /** The most that all of them take whole: a guest's packets are as large as the smallest wants. */
 export async function smallestMtu(uplinks: readonly string[]): Promise<number> {
-  const answer = await runProgram('ip', ['-json', 'link', 'show'], Deadline.after(ASK_MS, 'interfaces of the host'))
-  const mtus = links.parse(JSON.parse(answer)).flatMap(({ ifname, mtu }) => (uplinks.includes(ifname) ? [mtu] : []))
-  return Math.min(DEFAULT_MTU, ...mtus)
+  const mtus = await Promise.all(uplinks.map(mtuOf))
+  return Math.min(DEFAULT_MTU, ...mtus.flatMap((mtu) => mtu ?? []))
+}
+
+/** Asks for one interface: a list would hold the TAPs of thousands of guests. `null` for an interface that is gone. */
+async function mtuOf(name: string): Promise<number | null> {
+  const deadline = Deadline.after(ASK_MS, `interface ${name}`)
+  const answer = await runProgram('ip', ['-json', 'link', 'show', 'dev', name], deadline).catch((error: unknown) => {
+    if (error instanceof Error && error.message.includes(NO_DEVICE)) return '[]'
+    throw error
+  })
+  return links.parse(JSON.parse(answer))[0]?.mtu ?? null
 }
 
 /**

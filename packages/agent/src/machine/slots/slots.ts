@@ -142,6 +142,11 @@ export class Slots {
   }
 }
 
+/** The slot whose VMs run as this user; `null` for any other user. */
+export function slotOfUid(uid: number | null): number | null {
+  return uid !== null && uid >= BASE_UID ? uid - BASE_UID : null
+}
+
 /** `null` where the agent is not root: it cannot give a process another user. */
 export function uidOfSlot(slot: number): number | null {
   return process.getuid?.() === 0 ? BASE_UID + slot : null

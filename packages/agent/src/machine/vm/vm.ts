@@ -21,7 +21,9 @@ export class Vm {
   readonly ended: Promise<VmEnd>
   /** What its disk consists of; `null` where nobody will ask: a bake, a probe. */
   disk: DiskChain | null
-  /** Its disk outlives it (`store/disks/chain-file.ts`): hears of each chain before it becomes what the disk is. `null`: it does not. */
+  /** Its disk outlives it. */
+  isDurable = false
+  /** Records each chain before it becomes what the disk is (`store/disks/chain-file.ts`). `null` where nobody adopts the VM. */
   noteDisk: ((chain: DiskChain) => Promise<void>) | null = null
   /** A flattening of the disk that is under way (`machine/disks/flatten.ts`). */
   flattening: Promise<void> | null = null

@@ -8,7 +8,7 @@
  * that nobody has begun to build, and goes with the agent that took it. What an agent that died was at is begun once more by
  * the next, from the upload; interrupted twice it has failed. A template is kept before its build is `done`.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
@@ -76,27 +76,30 @@ export class Builds {
     const { host } = this.#options
     for (const name of await readdir(host.dir.builds)) {
       const id = parseBuildId(name)
-      const record = id === null ? null : await readBuildRecord(join(host.dir.builds, name))
-      if (record === null) await rm(join(host.dir.builds, name), { recursive: true, force: true })
-      else await this.#take(record)
+      if (id === null) continue
+      const record = host.ledger.unreadable.take('build', id, await readBuildRecord(this.folder(id)))
+      if (record !== null) await this.#take(record)
+      else if (!host.ledger.unreadable.has('build', id))
+        await host.ledger.settleUnrecorded('build', id, this.folder(id))
     }
     await this.#forgetOld()
   }
 
   /** A folder for an upload. @throws ApiError 409 id taken */
-  async openUpload(id: BuildId): Promise<string> {
-    if (this.#builds.has(id) || this.#uploads.has(id)) {
+  async openUpload(id: BuildId, workspaceId: string | null): Promise<string> {
+    const isUnreadable = this.#options.host.ledger.unreadable.has('build', id)
+    if (this.#builds.has(id) || this.#uploads.has(id) || isUnreadable) {
       throw new ApiError('conflict', { detail: 'a build with this id is already here' })
     }
     this.#uploads.add(id)
-    await mkdir(this.folder(id), { mode: 0o711 })
+    await this.#options.host.ledger.begin(this.folder(id), { workspace_id: workspaceId, of: null }, 0o711)
     return this.folder(id)
   }
 
   /** An upload that came to nothing. */
   async dropUpload(id: BuildId): Promise<void> {
     if (!this.#uploads.has(id)) return
-    await rm(this.folder(id), { recursive: true, force: true })
+    await this.#discard(id, 'its upload came to nothing')
     this.#uploads.delete(id)
   }
 
@@ -114,9 +117,10 @@ export class Builds {
     this.#uploads.delete(record.id)
     try {
       await writeBuildRecord(this.folder(record.id), record)
+      await this.#options.host.ledger.finish(this.folder(record.id))
     } catch (error) {
       this.#builds.delete(record.id)
-      await rm(this.folder(record.id), { recursive: true, force: true })
+      await this.#discard(record.id, 'its record could not be written')
       throw isDiskFull(error) ? new ApiError('templateStorage', {}, { cause: error }) : error
     }
     this.#enqueue(build)
@@ -132,7 +136,11 @@ export class Builds {
   /** Forgets a build that has ended. */
   async #forget({ record: { id } }: Build): Promise<void> {
     this.#builds.delete(id)
-    await rm(this.folder(id), { recursive: true, force: true })
+    await this.#discard(id, 'it ended long ago')
+  }
+
+  async #discard(id: BuildId, reason: string): Promise<void> {
+    await this.#options.host.ledger.discard('build', this.folder(id), reason)
   }
 
   async #add(record: BuildRecord): Promise<Build> {

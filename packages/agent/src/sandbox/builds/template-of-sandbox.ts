@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { TemplateOfSandboxBody } from '@offshoot/contract/agent-build'
 import { type BuildId, parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
 import type { TemplateImage } from '@offshoot/contract/template-image'
@@ -32,7 +32,7 @@ export async function beginFromSandbox(
   host.credit.refuseIfSpent(sandbox.workspaceId)
   builds.refuseMore(sandbox.workspaceId)
   await runningVm(sandbox)
-  const folder = await builds.openUpload(id)
+  const folder = await builds.openUpload(id, sandbox.workspaceId)
   try {
     const image = await imageOf(host, sandbox, id, body)
     const source = body.memory
@@ -83,8 +83,8 @@ async function imageOf(
   { name, start_cmd: start, ready_cmd: ready }: TemplateOfSandboxBody,
 ): Promise<TemplateImage> {
   const bake = await readBakeManifest(bakeFiles(join(host.dir.bakes, manifest.bake)).manifest)
-  if (bake === null) throw new Error(`bake ${dirname(manifest.bake)} of a sandbox has no manifest`)
-  const { start_argv, ...from } = bake.image
+  if (bake.state !== 'present') throw new Error(`the record of the bake ${manifest.bake} is ${bake.state}`)
+  const { start_argv, ...from } = bake.record.image
   const { user, cwd } = manifest.run_as
   return {
     ...from,

@@ -8,6 +8,8 @@ import type { Host } from '../model/host.ts'
  * of a template that is kept, or is being built, stay. Only once all sandboxes are known.
  */
 export async function sweepBakes(host: Host): Promise<void> {
+  // A record that cannot be read may name any bake.
+  if (!host.ledger.isComplete('sandbox', 'snapshot', 'template')) return
   const names = (await readdir(host.dir.bakes)).filter((name) => parseBuildId(name) !== null)
   const used = new Set(bakesInUse(host))
   for (const name of names) {

@@ -1,12 +1,16 @@
+import { join } from 'node:path'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import type { Host } from '../model/host.ts'
 
 /**
- * Removes every frozen layer of a disk that no VM, no sandbox and no snapshot needs any more. Only once all of them are
- * known: not before the recovery is over.
+ * Retires every frozen layer of a disk that no VM, no sandbox and no snapshot needs any more. Only once all of them are
+ * known: not before the recovery is over, and not while a record that may name layers cannot be read.
  */
 export async function sweepLayers(host: Host): Promise<void> {
-  await host.layers.removeAllBut(() => neededLayers(host))
+  if (!host.ledger.isComplete('sandbox', 'snapshot')) return
+  const strays = await host.layers.sweep(() => neededLayers(host))
+  for (const name of strays)
+    await host.ledger.setAside('other', name, join(host.dir.layers, name), 'it is no layer, and lies where layers are')
 }
 
 /** After something was removed; what cannot be swept now is swept by the reconciliation. */
@@ -16,8 +20,9 @@ export function sweepLayersSoon(host: Host): void {
 
 function* neededLayers({ sandboxes, snapshots }: Host): Generator<LayerId> {
   yield* snapshots.layers()
-  for (const { manifest, vm } of sandboxes.values()) {
+  for (const { manifest, vm, lost } of sandboxes.values()) {
     yield* manifest.layers
+    if (lost !== null) yield* lost.layers
     if (vm?.disk) yield* vm.disk.layers
   }
 }

@@ -64,6 +64,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     await continueReleased(vm, Deadline.after(CONTINUE_MS, `hibernation of ${sandbox.id} taken back`, cancelled))
     throw error
   }
+  await host.usage.settle(sandbox)
   sandbox.vm = null
   vm.refuse()
   await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))

@@ -1,35 +1,55 @@
 import { rm } from 'node:fs/promises'
-import { readChain } from '../../store/disks/chain-file.ts'
+import { chainPath, readChain } from '../../store/disks/chain-file.ts'
+import type { LayerId } from '../../store/disks/layer-id.ts'
 import { hibernatedDraft } from '../events/announce-state.ts'
 import { commitChange } from '../model/commit-change.ts'
 import type { Host } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
+import { isDiskFull } from '../../store/data-dir/full-disk.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 /**
  * Keeps what a durable sandbox has after its QEMU is gone: its disk, frozen as it is. It is hibernated then, without memory, and
  * keeps its volumes.
  * @param announceDeath says what happened to its VM, once it is known that its disk is kept
- * @returns false when it has none: it is not durable, or what its disk consists of is not known
+ * @returns `none` when it is not durable. `unknown` when what its disk consists of is not known or cannot be read: the sandbox then
+ *   counts as one with an unreadable record, and nothing of it may be deleted or written over
  */
-export async function keepDisk(host: Host, sandbox: Sandbox, announceDeath: () => Promise<void>): Promise<boolean> {
+export async function keepDisk(
+  host: Host,
+  sandbox: Sandbox,
+  announceDeath: () => Promise<void>,
+): Promise<'kept' | 'none' | 'unknown'> {
   const { id, manifest } = sandbox
-  if (!manifest.durable) return false
-  const chain = await readChain(host.dir.sandbox(id))
-  if (chain === null) return false
-  const layers = [...chain.layers, chain.active]
-  try {
-    await host.layers.adopt(host.dir.vm(id), { ...chain, layers })
-    await host.layers.sync()
-  } catch (error) {
-    host.log.error({ err: error, sandbox_id: id }, 'disk of a durable sandbox is lost')
-    return false
-  }
+  if (!manifest.durable) return 'none'
+  const layers = await adoptDisk(host, sandbox)
+  if (layers === null) return 'unknown'
   // Of a hibernation that was begun, or of one that is over: its memory is older than the disk.
   await rm(host.dir.hibernation(id), { recursive: true, force: true })
   await announceDeath()
-  const kept: Manifest = { ...manifest, status: 'hibernated', cold: true, layers, qemu: null }
+  const kept: Manifest = { ...manifest, status: 'hibernated', cold: true, layers: [...layers], qemu: null }
   await commitChange(host, sandbox, kept, hibernatedDraft(null))
   await host.cgroups?.remove(manifest.slot)
-  return true
+  return 'kept'
+}
+
+async function adoptDisk(host: Host, { id, lost }: Sandbox): Promise<readonly LayerId[] | null> {
+  const folder = host.dir.sandbox(id)
+  const path = chainPath(folder)
+  const keep = (error: unknown): null => {
+    host.log.error({ err: error, sandbox_id: id, layers: lost?.layers }, 'disk of a durable sandbox cannot be kept')
+    return host.ledger.unreadable.take<never>('sandbox', id, { state: 'unreadable', path, error })
+  }
+  const chain = await readChain(folder)
+  if (chain.state === 'unreadable') return keep(chain.error)
+  if (chain.state === 'absent') return keep(new Error('a durable sandbox has no note of the layers of its disk'))
+  const layers = [...chain.record.layers, chain.record.active]
+  try {
+    await host.layers.adopt(host.dir.vm(id), { ...chain.record, layers })
+    await host.layers.sync()
+  } catch (error) {
+    if (isDiskFull(error)) throw error
+    return keep(error)
+  }
+  return layers
 }

@@ -1,12 +1,14 @@
 import { writeChain } from '../../store/disks/chain-file.ts'
+import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
-/** What the disk of a durable sandbox consists of is on the host's disk when this returns, and from now on before it changes. */
+/** What the disk of a sandbox consists of is noted when this returns, and from now on before it changes. */
 export async function noteDisk({ dir }: Host, { id, manifest }: Sandbox, vm: Vm): Promise<void> {
-  if (!manifest.durable || vm.disk === null) return
-  const folder = dir.sandbox(id)
-  await writeChain(folder, vm.disk)
-  vm.noteDisk = (chain) => writeChain(folder, chain)
+  if (vm.disk === null) return
+  const note = (chain: DiskChain) => writeChain(dir.sandbox(id), chain, manifest.durable)
+  await note(vm.disk)
+  vm.isDurable = manifest.durable
+  vm.noteDisk = note
 }

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { releaseVolumes } from '../volumes/sandbox-volumes.ts'
@@ -9,7 +8,8 @@ export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> 
   // Whoever still writes into the folder keeps it from being removed.
   await sandbox.log.close()
   await sandbox.events.close()
-  await rm(host.dir.sandbox(sandbox.id), { recursive: true, force: true })
+  await host.usage.forget(sandbox)
+  await host.ledger.discard('sandbox', host.dir.sandbox(sandbox.id), 'it was deleted, or never answered for')
   releaseVolumes(host, sandbox)
   host.slots.release(sandbox.manifest.slot)
   host.events.forget(sandbox.id)

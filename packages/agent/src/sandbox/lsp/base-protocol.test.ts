@@ -1,4 +1,5 @@
 import { MAX_LSP_MESSAGE_BYTES } from '@offshoot/contract/lsp'
+import { withinBudget } from '@offshoot/kit/test/within-budget'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BaseProtocol, BaseProtocolError } from './base-protocol.ts'
@@ -29,6 +30,15 @@ const refusalOf = (text: string, pieces: readonly number[] = []): BaseProtocolEr
 }
 
 describe('the base protocol', () => {
+  it('refuses a header of spaces that ends in a wrong character in linear time', () => {
+    const wrong = `A:${' '.repeat(4000)}\u0001\r\nB`
+    expect(withinBudget(() => refusalOf(wrong).message)).toBe(`not a header: "A:${' '.repeat(38)}"`)
+  })
+
+  it('takes a length with spaces and tabs around it', () => {
+    expect(new BaseProtocol().push(Buffer.from('Content-Length:\t 2 \t\r\n\r\n{}'))).toHaveLength(1)
+  })
+
   it('gives the same messages wherever its bytes are cut', () => {
     fc.assert(
       fc.property(messages, fc.array(fc.nat()), (all, places) => {

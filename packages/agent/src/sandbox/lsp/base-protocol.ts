@@ -9,7 +9,8 @@ import { MAX_LSP_MESSAGE_BYTES } from '@offshoot/contract/lsp'
 /** Bytes of all headers of one message. */
 const MAX_HEADER_BYTES = 4096
 const HEADERS_END = '\r\n\r\n'
-const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x20-\x7e\t]*?)[ \t]*$/
+/** Name, and value with the space around it: an expression that trims as well backtracks over each run of spaces. */
+const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\x20-\x7e\t]*)$/
 /** What may still become one. */
 const HEADER_START = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+(?::[\x20-\x7e\t]*)?)?\r?$/
 const LENGTH = /^0*[1-9]\d{0,14}$/
@@ -86,7 +87,7 @@ function contentLength(headers: string): number {
     const [, name, value = ''] = HEADER.exec(line) ?? []
     if (name === undefined) throw noHeader(line)
     if (name.toLowerCase() !== 'content-length') continue
-    if (length !== undefined || !LENGTH.test(value)) throw new BaseProtocolError('bad Content-Length')
+    if (length !== undefined || !LENGTH.test(value.trim())) throw new BaseProtocolError('bad Content-Length')
     length = Number(value)
   }
   if (length === undefined) throw new BaseProtocolError('no Content-Length')

@@ -9,7 +9,9 @@ import type { EventDraft, EventLog } from '../../store/events/event-log.ts'
 import type { Cgroups } from '../../machine/host/cgroups.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
 import type { Qemu } from '../../machine/host/qemu.ts'
+import type { Ledger } from '../../store/ledger/ledger.ts'
 import type { GuestNetwork } from '../../machine/network/guest-network.ts'
+import type { UsageWatch } from './usage-watch.ts'
 import type { Snapshots } from '../../store/snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
@@ -26,6 +28,7 @@ import type { Semaphore } from '@offshoot/kit/semaphore'
 /** What every operation on a sandbox works with. */
 export interface Host {
   readonly dir: DataDir
+  readonly ledger: Ledger
   readonly qemu: Qemu
   /** `null` where the host gives none. */
   readonly cgroups: Cgroups | null
@@ -51,6 +54,7 @@ export interface Host {
   /** The program that lets QEMU inherit a TAP. */
   readonly withTap: string
   readonly sandboxes: Map<SandboxId, Sandbox>
+  readonly usage: UsageWatch
   readonly log: Logger
   readonly gates: Gates
   /** See `Sandbox.wake`. */

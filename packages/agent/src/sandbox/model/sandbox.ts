@@ -4,10 +4,12 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import type { Logger } from 'pino'
+import type { LayerId } from '../../store/disks/layer-id.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
 import { SandboxEvents } from '../../store/events/sandbox-events.ts'
 import { SandboxLog } from '../../store/logs/sandbox-log.ts'
 import { CONSOLE } from '../../machine/vm/machine.ts'
+import type { VmEnd } from '../../machine/vm/launch.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { Activity } from './activity.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
@@ -49,6 +51,11 @@ export class Sandbox {
   activity = new Activity()
   manifest: Manifest
   vm: Vm | null = null
+  /**
+   * A VM that has ended, until that is recorded. `layers` are those of its disk: neither the VM nor the manifest names them
+   * meanwhile, and a sweep must leave them.
+   */
+  lost: { readonly end: VmEnd; readonly layers: readonly LayerId[] } | null = null
   /** Why nothing of it could be archived at the last try; `null`: it could. */
   archiveError: string | null = null
   /** A pause or hibernation under way; settles, and never rejects, when it is over. */

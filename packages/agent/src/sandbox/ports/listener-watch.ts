@@ -3,6 +3,7 @@ import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { SandboxRounds } from '../model/sandbox-rounds.ts'
 import { listenersOf } from './listeners-of.ts'
+import { ToldPorts } from './told-ports.ts'
 
 const TICK_MS = 500
 /** Ticks from one look to the next: soon while something was under way a moment ago, seldom otherwise. */
@@ -11,8 +12,6 @@ const IDLE_TICKS = 20
 /** Milliseconds after the last activity during which a sandbox is looked at soon. */
 const BUSY_MS = 15_000
 const ANSWER_MS = 5_000
-/** Events of one look: a guest that opens and closes ports without end must not fill the log. The rest is told by later looks. */
-const TOLD_AT_ONCE = 16
 
 /**
  * Says when a port of a sandbox opens or closes: `sandbox.port_opened`, `sandbox.port_closed`.
@@ -23,7 +22,7 @@ const TOLD_AT_ONCE = 16
 export class ListenerWatch {
   readonly #host: Host
   readonly #rounds: SandboxRounds
-  readonly #known = new WeakMap<Sandbox, Set<number>>()
+  readonly #told = new WeakMap<Sandbox, ToldPorts>()
 
   constructor(host: Host) {
     this.#host = host
@@ -55,24 +54,22 @@ export class ListenerWatch {
   }
 
   async #tell(sandbox: Sandbox, ports: ReadonlySet<number>): Promise<void> {
-    let known = this.#known.get(sandbox)
-    if (known === undefined) this.#known.set(sandbox, (known = sandbox.events.openPorts()))
-    const changes = [
-      ...[...known].filter((port) => !ports.has(port)).map((port) => ({ port, isOpen: false })),
-      ...[...ports].filter((port) => !known.has(port)).map((port) => ({ port, isOpen: true })),
-    ].slice(0, TOLD_AT_ONCE)
+    const nowMs = performance.now()
+    let told = this.#told.get(sandbox)
+    if (told === undefined) this.#told.set(sandbox, (told = new ToldPorts(sandbox.events.openPorts(), nowMs)))
+    const changes = told.changes(ports, nowMs)
     if (changes.length === 0) return
     // In turn with what else happens to the sandbox, so that nothing follows its end.
     await sandbox.transitions.run(async () => {
-      for (const { port, isOpen } of changes) {
+      for (const change of changes) {
+        const { port, isOpen } = change
         if (!this.#isWanted(sandbox)) return
         await announce(this.#host, sandbox, {
           type: isOpen ? 'sandbox.port_opened' : 'sandbox.port_closed',
           message: isOpen ? `port ${port} accepts connections` : `port ${port} accepts no more connections`,
           metadata: { port },
         })
-        if (isOpen) known.add(port)
-        else known.delete(port)
+        told.note(change)
       }
     })
   }

@@ -6,14 +6,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentId } from '@offshoot/contract/ids'
 import { pino } from 'pino'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { writeChain } from '../../store/disks/chain-file.ts'
+import type { LayerId } from '../../store/disks/layer-id.ts'
 import { Layers } from '../../store/disks/layers.ts'
 import { EventLog } from '../../store/events/event-log.ts'
 import { DataDir } from '../../store/data-dir/data-dir.ts'
+import { Ledger } from '../../store/ledger/ledger.ts'
 import { Snapshots } from '../../store/snapshots/snapshots.ts'
+import { BuiltTemplates } from '../../store/templates/built-templates.ts'
+import type { VmEnd } from '../../machine/vm/launch.ts'
+import type { Vm } from '../../machine/vm/vm.ts'
+import { Volumes } from '../../store/volumes/volumes.ts'
 import type { Host } from '../model/host.ts'
+import { purgeEntry } from './quarantine.ts'
 import { reconcile } from './reconcile.ts'
 import { Sandbox } from '../model/sandbox.ts'
+import { sweepLayers } from '../cleanup/sweep-layers.ts'
+import { watchVm } from '../lifecycle/watch-vm.ts'
 
 const silent = pino({ level: 'silent' })
 const LAYERS = ['a', 'b', 'c'].map((digit) => digit.repeat(24))
@@ -23,15 +33,20 @@ let host: Host
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'reconcile-')))
   const dir = await DataDir.open(join(folder, 'agent'))
+  const ledger = await Ledger.open(dir, silent)
   // Only what is looked at.
   host = {
     dir,
+    ledger,
     cgroups: null,
-    layers: new Layers(dir.layers),
-    snapshots: await Snapshots.open(dir.snapshots),
+    layers: new Layers(dir, silent),
+    snapshots: await Snapshots.open(dir.snapshots, ledger),
     events: await EventLog.open(dir.events, randomUUID() as AgentId),
     sandboxes: new Map(),
     pool: { spares: [] },
+    volumes: await Volumes.open(dir.volumes, ledger),
+    templates: await BuiltTemplates.open(dir.templates, ledger),
+    wake: async () => undefined,
     log: silent,
   } as unknown as Host
 })
@@ -62,7 +77,7 @@ async function startVm(id: string) {
   return { child, ended: once(child, 'exit') }
 }
 
-it('ends processes and removes folders, snapshots and layers that nobody owns, and only those', async () => {
+it('ends processes that nobody owns, sets their folders aside, and removes unfinished snapshots and unneeded layers', async () => {
   const hibernated = await sandbox({ status: 'hibernated', layers: LAYERS.slice(0, 1) })
   const paused = await sandbox({ status: 'paused' })
   paused.vm = { disk: { active: 'd'.repeat(24), layers: LAYERS.slice(1, 2) } } as unknown as Sandbox['vm']
@@ -77,7 +92,14 @@ it('ends processes and removes folders, snapshots and layers that nobody owns, a
   expect(await readdir(host.dir.sandbox(hibernated.id))).toEqual(['hibernation'])
   expect(await readdir(host.dir.sandbox(paused.id))).toEqual([])
   expect(await readdir(host.dir.snapshots)).toEqual([])
+  const [entry] = host.ledger.quarantined
+  expect(host.ledger.quarantined).toMatchObject([{ kind: 'sandbox', id: stray, path: `sandboxes/${stray}` }])
+  // What was set aside may refer to any layer.
+  expect(await readdir(host.dir.layers)).toHaveLength(LAYERS.length)
+  await purgeEntry(host, entry?.entry ?? '')
+  await reconcile(host)
   expect((await readdir(host.dir.layers)).toSorted()).toEqual(LAYERS.slice(0, 2).map((layer) => `${layer}.qcow2`))
+  expect(await readdir(host.dir.retiredLayers)).toEqual([`${LAYERS[2]}.qcow2`])
 })
 
 it('leaves alone what is changing', async () => {
@@ -94,4 +116,56 @@ it('leaves alone what is changing', async () => {
   await reconcile(host)
   expect((await ended)[1]).toBe('SIGKILL')
   expect(await readdir(host.dir.sandbox(changing.id))).toEqual(['vm'])
+})
+
+/** A durable sandbox with the files of its disk: two frozen layers, and the active one in its folder. */
+async function durableSandbox() {
+  const made = await sandbox({ status: 'running' })
+  made.manifest = { ...made.manifest, durable: true, slot: 1 }
+  const [low = '', middle = '', active = ''] = LAYERS as LayerId[]
+  const chain = { active: active as LayerId, layers: [low as LayerId, middle as LayerId] }
+  for (const layer of chain.layers) await writeFile(join(host.dir.layers, `${layer}.qcow2`), '')
+  await mkdir(host.dir.vm(made.id), { recursive: true })
+  await writeFile(join(host.dir.vm(made.id), `${active}.qcow2`), '')
+  await writeChain(host.dir.sandbox(made.id), chain, true)
+  const ended = Promise.withResolvers<VmEnd>()
+  made.vm = { disk: chain, ended: ended.promise, detach: async () => undefined } as unknown as Vm
+  watchVm(host, made, made.vm)
+  return { made, end: () => ended.resolve({ exitCode: null, signal: 'SIGKILL' }) }
+}
+
+const diskFull = Object.assign(new Error('no room'), { code: 'ENOSPC' })
+
+it('keeps the layers of a durable disk while the loss of its VM is being recorded, and when that fails', async () => {
+  const { made, end } = await durableSandbox()
+  const swept: string[][] = []
+  const append = vi.spyOn(host.events, 'append').mockImplementation(async () => {
+    await sweepLayers(host)
+    swept.push((await readdir(host.dir.layers)).toSorted())
+    throw diskFull
+  })
+  end()
+  const kept = LAYERS.map((layer) => `${layer}.qcow2`)
+  await vi.waitFor(() => expect(swept).toHaveLength(1))
+  await vi.waitFor(() => expect(made.transitions.isBusy).toBe(false))
+  expect(swept).toEqual([kept])
+  await sweepLayers(host)
+  expect((await readdir(host.dir.layers)).toSorted()).toEqual(kept)
+
+  append.mockRestore()
+  await reconcile(host)
+  expect((await readdir(host.dir.layers)).toSorted()).toEqual(kept)
+  expect(made).toMatchObject({ manifest: { status: 'hibernated', cold: true, layers: LAYERS }, lost: null })
+})
+
+it('keeps the layers of a durable disk whose note cannot be read', async () => {
+  const { made, end } = await durableSandbox()
+  await writeFile(join(host.dir.sandbox(made.id), 'chain.json'), '')
+  end()
+  await vi.waitFor(() => expect(made.manifest.status).toBe('failed'))
+  await vi.waitFor(() => expect(made.transitions.isBusy).toBe(false))
+  await reconcile(host)
+  expect(host.ledger.unreadable.idsOf('sandbox')).toEqual([made.id])
+  expect(await readdir(host.dir.layers)).toHaveLength(2)
+  expect(await readdir(host.dir.vm(made.id))).toEqual([`${LAYERS[2]}.qcow2`])
 })

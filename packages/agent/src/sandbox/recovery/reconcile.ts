@@ -11,15 +11,20 @@ import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { sweepBakes } from '../cleanup/sweep-bakes.ts'
 import { sweepLayers } from '../cleanup/sweep-layers.ts'
+import { readoptSandbox } from './recover.ts'
+import { recordLoss } from '../lifecycle/watch-vm.ts'
 
 const LOOK_MS = 30_000
+/** Seconds after a start for which nothing leaves quarantine. */
+const QUARANTINE_GRACE_S = 24 * 3600
 /** Frozen layers below a disk from which on it is flattened. */
 const FLATTEN_FROM = 8
 /** Milliseconds for one flattening: gigabytes at a tame speed. */
 const FLATTEN_MS = 600_000
 
 /**
- * Looks every 30 s for what nobody owns (QEMUs, folders, layers) and removes it, and keeps chains of layers short. What
+ * Looks every 30 s for what nobody owns: ends QEMUs, removes layers that nothing refers to, has the ledger decide about
+ * folders, and keeps chains of layers short. What
  * is changing just now is left for the next look.
  */
 export class Reconciliation {
@@ -52,12 +57,14 @@ export class Reconciliation {
 /** One look. */
 export async function reconcile(host: Host): Promise<void> {
   await endStrayProcesses(host)
-  await removeStrayFolders(host)
+  await recordLostVms(host)
+  await settleStrayFolders(host)
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
-  await host.snapshots.removeUnfinished()
+  await host.snapshots.settleUnrecorded()
   await flattenLongChains(host)
   await sweepLayers(host)
   await sweepBakes(host)
+  await expireQuarantine(host)
   await host.network?.renewUplinks()
 }
 
@@ -70,6 +77,7 @@ async function endStrayProcesses(host: Host): Promise<void> {
       if (parentPid !== null && parentPid !== ownPid) await endUnmanaged(host, null, process)
       continue
     }
+    if (host.ledger.unreadable.has('sandbox', id)) continue
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
       if (await isAlive(process)) await endUnmanaged(host, id, process)
@@ -81,14 +89,25 @@ async function endStrayProcesses(host: Host): Promise<void> {
   }
 }
 
-async function removeStrayFolders(host: Host): Promise<void> {
+/** Those whose loss could not be recorded when it happened. */
+async function recordLostVms(host: Host): Promise<void> {
+  for (const sandbox of host.sandboxes.values()) {
+    const { lost, leaving, transitions } = sandbox
+    if (lost === null || isChanging(sandbox) || leaving.signal.aborted) continue
+    await transitions
+      .run(async () => (sandbox.lost === null ? undefined : recordLoss(host, sandbox, lost.end)))
+      .catch((error: unknown) => host.log.error({ err: error, sandbox_id: sandbox.id }, 'end of VM not recorded'))
+  }
+}
+
+async function settleStrayFolders(host: Host): Promise<void> {
   for (const name of await readdir(host.dir.sandboxes)) {
     const id = parseSandboxId(name)
     if (id === null) continue
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
-      host.log.warn({ sandbox_id: id }, 'folder without a sandbox removed')
-      await rm(host.dir.sandbox(id), { recursive: true, force: true })
+      // Its record may have been repaired since the last look.
+      if (await readoptSandbox(host, id)) host.log.warn({ sandbox_id: id }, 'sandbox of a stray folder taken over')
       continue
     }
     if (isChanging(sandbox) || sandbox.manifest.status === 'hibernated') continue
@@ -108,6 +127,11 @@ async function flattenLongChains(host: Host): Promise<void> {
       )
     }
   }
+}
+
+/** Not soon after a start: an operator who brings a host back after weeks shall find what was set aside. */
+async function expireQuarantine({ ledger }: Host): Promise<void> {
+  if (process.uptime() > QUARANTINE_GRACE_S) await ledger.expire()
 }
 
 function isChanging({ manifest, transitions }: Sandbox): boolean {

@@ -2,6 +2,8 @@ import { rm } from 'node:fs/promises'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { readChain } from '../../store/disks/chain-file.ts'
+import { type DiskChain, trustedChain } from '../../store/disks/disk-chain.ts'
 import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
 import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { Vm } from '../../machine/vm/vm.ts'
@@ -81,6 +83,7 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
   const deadline = Deadline.after(ADOPT_MS, `adoption of ${sandbox.id}`)
   try {
     const vm = await Vm.adopt(host.dir.vm(sandbox.id), process, deadline)
+    vm.disk = await knownChain(host, sandbox, vm.disk)
     await settleVm(host, sandbox, vm, deadline)
     await announceState(host, sandbox)
     sandbox.vm = vm
@@ -95,12 +98,24 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
   }
 }
 
+/** @throws Error when QEMU says that it has layers which were not noted */
+async function knownChain(host: Host, { id }: Sandbox, told: DiskChain | null): Promise<DiskChain | null> {
+  const noted = await readChain(host.dir.sandbox(id))
+  if (noted.state === 'unreadable') throw new Error('the note of its disk cannot be read', { cause: noted.error })
+  // An earlier version of the agent noted the disks of durable sandboxes only.
+  if (told === null || noted.state === 'absent') return told
+  const trusted = trustedChain(noted.record, told)
+  if (trusted === null) throw new Error('QEMU names layers that are not those of the sandbox')
+  return trusted
+}
+
 async function fail(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
-  if (await keepDisk(host, sandbox, () => announceLoss(host, sandbox, why))) return
+  const disk = await keepDisk(host, sandbox, () => announceLoss(host, sandbox, why))
+  if (disk === 'kept') return
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
   releaseVolumes(host, sandbox)
   await announceLoss(host, sandbox, why)
-  await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  if (disk === 'none') await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
   await host.cgroups?.remove(sandbox.manifest.slot)
 }
 

@@ -3,7 +3,7 @@ import type { Host } from '../model/host.ts'
 
 /** At the start of an agent, when its sandboxes are known: what was never finished goes, and files are ours again. */
 export async function recoverVolumes({ volumes, log }: Host): Promise<void> {
-  await volumes.removeUnfinished()
+  await volumes.settleUnrecorded()
   if (process.getuid?.() !== 0) return
   for (const { id } of volumes.all) {
     // A tool that was killed with its agent had it.

@@ -1,13 +1,14 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { missingRecords } from '../../store/events/missing-records.ts'
 import { SandboxEventFile } from '../../store/events/sandbox-event-file.ts'
-import { findVmProcesses, type VmProcess } from '../../machine/host/find-vm-processes.ts'
+import { findVmProcesses, userOf, type VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
 import { endLeftSpares } from './end-left-spares.ts'
 import type { Host } from '../model/host.ts'
 import { readManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { recoverSandbox, type RecoverMode } from './recover-sandbox.ts'
+import { slotOfUid } from '../../machine/slots/slots.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
 
 /** Sandboxes that are looked at at the same time. */
@@ -25,26 +26,32 @@ const AT_ONCE = 16
  * | creating    | any  | removed: nobody was answered                                       |
  * | deleting    | any  | removed: `sandbox.deleted` unless logged                           |
  * | failed      | any  | stays until it is deleted                                          |
- * | no manifest | yes  | removed, `recover.unmanaged`                                       |
- * | no manifest | no   | removed                                                            |
+ * | no manifest | yes  | QEMU ended, `recover.unmanaged`; its folder goes to quarantine      |
+ * | no manifest | no   | never finished: removed; else: to quarantine                       |
+ * | manifest that cannot be read | any | left alone: data, QEMU and slot                  |
  *
  * Guests that waited for a sandbox are ended: the demand they were made for is forgotten.
  */
 export async function recover(host: Host, mode: RecoverMode): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
   const { known, lastNumbers } = await loadFolders(host)
-  host.events.forgetAllBut(new Set(known.keys()))
+  host.events.forgetAllBut(new Set([...known.keys(), ...host.ledger.unreadable.idsOf('sandbox')]))
   for (const { process, folder } of processes) {
     const id = sandboxOf(host, folder)
+    if (id !== null && host.ledger.unreadable.has('sandbox', id)) {
+      await reserveSlotOf(host, id, process)
+      continue
+    }
     if (id === null || !known.has(id)) await endUnmanaged(host, id, process)
   }
   const missing = await missingRecords(host.events, lastNumbers)
   await beside([...known], async ([id, manifest]) => {
     const own = processes.filter(({ folder }) => sandboxOf(host, folder) === id)
-    if (manifest === null) await removeUnfinished(host, id, own)
+    if (manifest === null) await settleUnrecorded(host, id, own)
     else await recoverSandbox(host, mode, { manifest, records: missing.get(id) ?? [], processes: own })
   })
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
+  await host.ledger.emptyTrash()
 }
 
 /** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */
@@ -63,17 +70,57 @@ async function loadFolders(host: Host) {
       host.log.warn({ name }, 'no sandbox: left alone')
       return
     }
-    known.set(id, await readManifest(host.dir.sandbox(id)))
-    const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
-    lastNumbers.set(id, last?.number ?? 0)
-    if (!last) return
-    const { seq, number, event } = last
-    host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
+    const manifest = host.ledger.unreadable.take('sandbox', id, await readManifest(host.dir.sandbox(id)))
+    if (host.ledger.unreadable.has('sandbox', id)) return
+    known.set(id, manifest)
+    lastNumbers.set(id, await loadPosition(host, id))
   })
   return { known, lastNumbers }
 }
 
-async function removeUnfinished(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
+/** Tells the log where a sandbox's own file of events ends. @returns the number of its last event, 0 when there is none */
+async function loadPosition(host: Host, id: SandboxId): Promise<number> {
+  const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
+  if (!last) return 0
+  const { seq, number, event } = last
+  host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
+  return number
+}
+
+/** Its manifest, which names the slot, cannot be read; the QEMU's user stands for the same slot. */
+async function reserveSlotOf(host: Host, id: SandboxId, process: VmProcess['process']): Promise<void> {
+  const slot = slotOfUid(await userOf(process))
+  if (slot !== null) host.slots.reserve(slot)
+  host.log.error(
+    { sandbox_id: id, pid: process.pid, slot },
+    'QEMU of a sandbox with an unreadable record: left running',
+  )
+}
+
+async function settleUnrecorded(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
   for (const { process } of processes) await endUnmanaged(host, id, process)
-  await rm(host.dir.sandbox(id), { recursive: true, force: true })
+  await host.ledger.settleUnrecorded('sandbox', id, host.dir.sandbox(id))
+}
+
+/**
+ * Takes over the sandbox of a folder that this agent does not have in memory: its record was repaired, or it came back from
+ * quarantine. A folder without a record is the ledger's to decide about.
+ * @returns whether the agent has the sandbox now
+ */
+export async function readoptSandbox(host: Host, id: SandboxId): Promise<boolean> {
+  if (host.sandboxes.has(id)) return true
+  const folder = host.dir.sandbox(id)
+  const read = await readManifest(folder)
+  const manifest = host.ledger.unreadable.take('sandbox', id, read)
+  if (manifest === null) {
+    if (read.state === 'absent') await host.ledger.settleUnrecorded('sandbox', id, folder)
+    return false
+  }
+  const lastNumber = await loadPosition(host, id)
+  const missing = await missingRecords(host.events, new Map([[id, lastNumber]]))
+  const processes = (await findVmProcesses(host.dir.root)).filter((each) => sandboxOf(host, each.folder) === id)
+  // It may have the slot of a QEMU that was left running.
+  if (processes.length > 0) host.slots.release(manifest.slot)
+  await recoverSandbox(host, 'adopt', { manifest, records: missing.get(id) ?? [], processes })
+  return true
 }

@@ -141,27 +141,49 @@ describe('what an agent finds at its start', () => {
     await expectAgreement()
   })
 
-  it('removes folders that were never finished and leaves alone what is none of its own', async () => {
+  it('removes folders that were never finished, keeps one whose manifest is damaged, and leaves other folders alone', async () => {
     await agent.stop('SIGKILL')
     const sandboxes = join(agent.dataDir, 'sandboxes')
     await mkdir(join(sandboxes, randomUUID()))
-    const half = join(sandboxes, randomUUID())
-    await mkdir(half)
-    await writeFile(join(half, 'manifest.json'), '{"id":')
+    const damaged = randomUUID()
+    await mkdir(join(sandboxes, damaged))
+    await writeFile(join(sandboxes, damaged, 'manifest.json'), '{"id":')
     await mkdir(join(sandboxes, 'notes'))
     await agent.start()
-    expect(await agent.folders()).toEqual(['notes'])
-    await rm(join(sandboxes, 'notes'), { recursive: true })
+    expect(new Set(await agent.folders())).toEqual(new Set([damaged, 'notes']))
+    expect((await agent.list()).unreadable).toEqual([damaged])
+    await agent.stop()
+    for (const name of [damaged, 'notes']) await rm(join(sandboxes, name), { recursive: true })
+    await agent.start()
   })
 
-  it('makes a bake anew whose files are damaged', async () => {
+  it.each([
+    ['gone', (path: string) => rm(path)],
+    ['damaged', (path: string) => writeFile(path, '')],
+  ])('makes a bake anew whose record is %s, beside the memory that sandboxes need', async (_what, damage) => {
     const bakes = join(agent.dataDir, 'bakes', 'minimal')
-    const [fingerprint = ''] = await readdir(bakes)
+    const { id: hibernated } = await agent.created()
+    await agent.sh(hibernated, 'echo precious > /dev/shm/kept || echo precious > /run/kept')
+    const sums = await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')
+    expect((await agent.act(hibernated, 'hibernate')).status).toBe(200)
+    const before = await readdir(bakes)
+    const { bake } = JSON.parse(
+      await readFile(join(agent.dataDir, 'sandboxes', hibernated, 'manifest.json'), 'utf8'),
+    ) as { bake: string }
     await agent.stop()
-    await rm(join(bakes, fingerprint, 'bake.json'))
+    await damage(join(agent.dataDir, 'bakes', bake, 'bake.json'))
     await agent.start()
+    expect(await readdir(bakes)).toEqual(expect.arrayContaining(before))
     const { id } = await agent.created()
     expect((await agent.delete(id)).status).toBe(204)
+    expect((await agent.act(hibernated, 'wake')).status).toBe(200)
+    expect(await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')).toBe(sums)
+    expect(sums).toBe('precious')
+    expect((await agent.delete(hibernated)).status).toBe(204)
+    // Nothing was made from it any more.
+    await agent.stop()
+    await agent.start()
+    expect(await readdir(bakes)).toHaveLength(1)
   })
 })
 

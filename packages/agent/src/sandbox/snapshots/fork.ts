@@ -10,7 +10,7 @@ import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { seedOfSnapshot } from '../pool/seed.ts'
 import { stageSnapshot } from './stage-snapshot.ts'
-import { sealSnapshot, snapshotOf } from './take-snapshot.ts'
+import { ownerOf, sealSnapshot, snapshotOf } from './take-snapshot.ts'
 
 /** Bytes of a parent's own memory that take a while to be hashed and written. */
 const LARGE_BYTES = 64 * 1024 * 1024
@@ -72,7 +72,7 @@ async function stageFork(
   const childrenDone = Promise.withResolvers<void>()
   const id = snapshot_id as SnapshotId
   host.snapshots
-    .make(id, async (folder, draft) => {
+    .make(id, ownerOf(parent), async (folder, draft) => {
       const isCaptured = new AbortController()
       let starting: Promise<PrestartedChild | null> = Promise.resolve(null)
       const captured = await stageSnapshot(host, parent, folder, {

@@ -22,7 +22,7 @@ export async function takeSnapshot(
   id: SnapshotId,
   origin: 'user' | 'template' = 'user',
 ): Promise<SnapshotRecord> {
-  return host.snapshots.make(id, async (folder, draft) => {
+  return host.snapshots.make(id, ownerOf(sandbox), async (folder, draft) => {
     const captured = await stageSnapshot(host, sandbox, folder, {
       onStaged: ({ layers }) => {
         draft.layers = layers
@@ -30,6 +30,11 @@ export async function takeSnapshot(
     })
     return sealSnapshot(host, sandbox, captured, snapshotOf(sandbox, captured, id, origin))
   })
+}
+
+/** Whose a snapshot of a sandbox is. */
+export function ownerOf({ manifest }: Sandbox): Pick<SnapshotRecord, 'workspace_id' | 'sandbox_id'> {
+  return { workspace_id: manifest.workspace_id, sandbox_id: manifest.id }
 }
 
 /** `size_bytes` is what is known before it is sealed: its memory's. */

@@ -27,8 +27,8 @@ export async function bootFromDisk(
   env: GuestIdentity['env'] = 'keep',
 ): Promise<Omit<BootFrom, 'known'>> {
   const bake = await readBakeManifest(bakeFiles(join(host.dir.bakes, manifest.bake)).manifest)
-  if (bake === null) throw new Error(`the bake ${manifest.bake} is gone`)
-  const { image } = bake
+  if (bake.state !== 'present') throw new Error(`the record of the bake ${manifest.bake} is ${bake.state}`)
+  const { image } = bake.record
   return {
     boot: host.boot,
     checkpoint: { folder: null, layers: manifest.layers },

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import type { BootMode } from '@offshoot/contract/sandbox'
 import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -99,7 +99,7 @@ async function takeWaiting(host: Host, sandbox: Sandbox, waiting: Waiting, { env
     return true
   } catch (error) {
     await endSpare(host, waiting)
-    await rm(host.dir.sandbox(id), { recursive: true, force: true })
+    await host.ledger.discard('sandbox', host.dir.sandbox(id), 'the guest that waited for it failed')
     leaving.signal.throwIfAborted()
     host.log.warn({ err: error, sandbox_id: id }, 'a guest that waited could not be used')
     return false

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
 import { z } from 'zod'
+import { readRecord, type RecordRead } from '../ledger/read-record.ts'
 
 const bakeManifest = z.object({
   fingerprint: z.string(),
@@ -15,11 +15,7 @@ export function formatBakeManifest(image: TemplateImage, fingerprint: string, gu
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-/** `null` when there is no whole bake. */
-export async function readBakeManifest(path: string): Promise<BakeManifest | null> {
-  try {
-    return bakeManifest.parse(JSON.parse(await readFile(path, 'utf8')))
-  } catch {
-    return null
-  }
+/** `absent`: there is no whole bake. */
+export async function readBakeManifest(path: string): Promise<RecordRead<BakeManifest>> {
+  return readRecord(path, (content) => bakeManifest.parse(content))
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateImage } from '@offshoot/contract/template-image'
 import { buildOnAgentBody } from '@offshoot/contract/agent-build'
@@ -6,11 +5,13 @@ import { buildStage, buildStatus } from '@offshoot/contract/build'
 import { isUuid, parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
 
 /** Without it the folder is an upload that nobody has begun to build. */
 const RECORD = 'build.json'
 
 const buildRecord = buildOnAgentBody.extend({
+  format: recordFormat,
   id: z.string().transform((text, context): BuildId => {
     const id = parseBuildId(text)
     if (id !== null) return id
@@ -51,13 +52,9 @@ export function newBuildRecord(
   return { id, workspace_id: workspaceId, image: null, ...fields, ...state, ...times, bytes, sha256 }
 }
 
-/** `null` for an upload that was never begun. */
-export async function readBuildRecord(folder: string): Promise<BuildRecord | null> {
-  try {
-    return buildRecord.parse(JSON.parse(await readFile(join(folder, RECORD), 'utf8')))
-  } catch {
-    return null
-  }
+/** `absent`: an upload whose build was never begun. */
+export async function readBuildRecord(folder: string): Promise<RecordRead<BuildRecord>> {
+  return readRecord(join(folder, RECORD), (content) => buildRecord.parse(content))
 }
 
 export function isEnded({ status }: Pick<BuildRecord, 'status'>): boolean {

@@ -10,7 +10,7 @@ import type { Machine } from '../../machine/vm/machine.ts'
 import { checkpointMachines } from '../../machine/capture/checkpoint-machines.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { Checkpoints } from './checkpoints.ts'
-import { loadSigningKey } from './signing-key.ts'
+import { loadSigningKeys } from './signing-key.ts'
 import { Thread } from '../../machine/capture/thread.ts'
 
 const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' }
@@ -36,7 +36,7 @@ async function fresh(qemu = QEMU): Promise<Checkpoints<Machine>> {
   const thread = new Thread()
   return new Checkpoints({
     root,
-    key: await loadSigningKey(join(root, 'checkpoint.key')),
+    keys: await loadSigningKeys(join(root, 'checkpoint.key'), silent),
     layers,
     sealFile: (asked, within) => thread.ask('seal', asked, within),
     machines: checkpointMachines(qemu),
@@ -46,6 +46,8 @@ async function fresh(qemu = QEMU): Promise<Checkpoints<Machine>> {
 async function sealed(checkpoints: Checkpoints<Machine>) {
   return checkpoints.seal({ folder, layers: [layer] }, origin, machine, deadline)
 }
+
+const silent = { error: () => undefined }
 
 /** Puts another file of the same size in its place. */
 const replace = async (path: string) => {
@@ -57,7 +59,7 @@ const replace = async (path: string) => {
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'offshoot-checkpoints-'))
-  layers = new Layers(join(root, 'layers'))
+  layers = new Layers({ layers: join(root, 'layers'), retiredLayers: join(root, 'retired') }, console)
   folder = join(root, 'snapshots/one')
   for (const name of ['layers', 'snapshots/one']) await mkdir(join(root, name), { recursive: true })
   await writeFile(layers.path(layer), 'layer')
@@ -160,11 +162,33 @@ describe('a sealed checkpoint', () => {
 })
 
 describe('the key', () => {
-  it('is made once, and nothing else is taken for it', async () => {
-    const path = join(root, 'key')
-    const key = await loadSigningKey(path)
-    expect(await loadSigningKey(path)).toEqual(key)
-    await writeFile(path, 'short')
-    await expect(loadSigningKey(path)).rejects.toThrow('no key')
+  const load = () => loadSigningKeys(join(root, 'checkpoint.key'), silent)
+
+  it('is made once', async () => {
+    expect(await load()).toEqual(await load())
+  })
+
+  it.each([
+    ['has another length', (path: string) => writeFile(path, 'short')],
+    [
+      'cannot be read',
+      async (path: string) => {
+        await rm(path)
+        await mkdir(path)
+      },
+    ],
+  ])('gives way to a second one when it %s, and counts again when it is repaired', async (_what, damage) => {
+    const path = join(root, 'checkpoint.key')
+    await sealed(await fresh())
+    const first = await readFile(path)
+    await damage(path)
+    await expect((await fresh()).read(folder)).rejects.toThrow(CheckpointDamaged)
+    const { current } = await load()
+    expect(current).not.toEqual(first)
+    expect((await load()).current).toEqual(current)
+    await rm(path, { recursive: true })
+    await writeFile(path, first)
+    expect(await load()).toEqual({ current, accepted: [first, current] })
+    expect(await (await fresh()).read(folder)).toMatchObject(origin)
   })
 })

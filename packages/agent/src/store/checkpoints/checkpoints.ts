@@ -9,6 +9,7 @@ import type { Layers } from '../disks/layers.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { checkpointFiles } from './checkpoint-files.ts'
 import { checkpoint, type Checkpoint, type CheckpointOrigin } from './checkpoint.ts'
+import type { SigningKeys } from './signing-key.ts'
 import { type SealOnThread, VerifiedFiles } from './verified-files.ts'
 
 const signed = z.object({ checkpoint: z.unknown(), hmac: z.string() })
@@ -16,7 +17,7 @@ const signed = z.object({ checkpoint: z.unknown(), hmac: z.string() })
 export interface CheckpointsOptions<Machine> {
   /** The agent's data directory: signatures hold for a folder's place below it. */
   readonly root: string
-  readonly key: Uint8Array
+  readonly keys: SigningKeys
   readonly layers: Layers
   readonly sealFile: SealOnThread
   readonly machines: CheckpointMachines<Machine>
@@ -98,7 +99,8 @@ export class Checkpoints<Machine> {
     })
     try {
       const { checkpoint: content, hmac } = signed.parse(JSON.parse(text))
-      if (!isEqual(hmac, this.#sign(folder, content))) throw new Error('signature does not match')
+      const isSigned = this.#options.keys.accepted.some((key) => isEqual(hmac, this.#sign(folder, content, key)))
+      if (!isSigned) throw new Error('signature does not match')
       return checkpoint.parse(content)
     } catch (error) {
       throw new CheckpointDamaged('checkpoint.json was changed on disk', { cause: error })
@@ -133,7 +135,7 @@ export class Checkpoints<Machine> {
 
   /** The same files in a second folder, which it makes: none is ever written again, so that a second name serves a second checkpoint. */
   async link(from: string, to: string): Promise<void> {
-    await mkdir(to, { mode: 0o700 })
+    await mkdir(to, { recursive: true, mode: 0o700 })
     for (const name of LINKED) await this.#files.link(checkpointFiles(from)[name], checkpointFiles(to)[name])
   }
 
@@ -145,8 +147,8 @@ export class Checkpoints<Machine> {
     await rm(folder, { recursive: true, force: true })
   }
 
-  #sign(folder: string, content: unknown): string {
-    const { root, key } = this.#options
+  #sign(folder: string, content: unknown, key: Uint8Array = this.#options.keys.current): string {
+    const { root } = this.#options
     const hmac = createHmac('sha256', key).update(relative(root, join(folder, '.')))
     return hmac.update('\0').update(JSON.stringify(content)).digest('hex')
   }

@@ -1,19 +1,54 @@
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import type { Logger } from 'pino'
 
 const KEY_BYTES = 32
 
-/** The agent's key for its checkpoints, made at its first start. @throws Error when the file is not one */
-export async function loadSigningKey(path: string): Promise<Buffer> {
-  try {
-    const key = await readFile(path)
-    if (key.length !== KEY_BYTES) throw new Error(`${path} is no key of ${KEY_BYTES} bytes`)
-    return key
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+export interface SigningKeys {
+  /** Signs new checkpoints. */
+  readonly current: Buffer
+  /** All that checkpoints may have been signed with, the current one among them. */
+  readonly accepted: readonly Buffer[]
+}
+
+/**
+ * The agent's keys for its checkpoints: `checkpoint.key`, made at the first start, and `checkpoint.key.2` and so on, each made when
+ * none of the earlier ones could be read. A key is never written over: what it has signed can be restored again once its file
+ * is repaired.
+ */
+export async function loadSigningKeys(path: string, log: Pick<Logger, 'error'>): Promise<SigningKeys> {
+  const names = (await readdir(dirname(path))).filter((name) => numberOf(name) !== null)
+  const accepted: Buffer[] = []
+  for (const name of names.toSorted((a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0))) {
+    const key = await readKey(join(dirname(path), name)).catch((error: unknown) => {
+      log.error({ err: error, name }, 'key of checkpoints cannot be read: what it has signed cannot be restored')
+      return null
+    })
+    if (key !== null) accepted.push(key)
   }
-  const key = randomBytes(KEY_BYTES)
-  await writeFileDurably(path, key, 0o600)
+  const newest = accepted.at(-1)
+  if (newest !== undefined) return { current: newest, accepted }
+  const current = randomBytes(KEY_BYTES)
+  await writeFileDurably(freePath(path, names), current, 0o600)
+  return { current, accepted: [current] }
+}
+
+async function readKey(path: string): Promise<Buffer> {
+  const key = await readFile(path)
+  if (key.length !== KEY_BYTES) throw new Error(`${path} is no key of ${KEY_BYTES} bytes`)
   return key
+}
+
+function freePath(path: string, names: readonly string[]): string {
+  if (names.length === 0) return path
+  const highest = Math.max(...names.map((name) => numberOf(name) ?? 0))
+  return `${path}.${highest + 1}`
+}
+
+/** 1 for the first key; `null` for another file. */
+function numberOf(name: string): number | null {
+  const found = /^checkpoint\.key(?:\.(\d{1,6}))?$/.exec(name)
+  return found === null ? null : Number(found[1] ?? 1)
 }

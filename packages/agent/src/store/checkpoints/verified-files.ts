@@ -1,11 +1,13 @@
 import type { BigIntStats } from 'node:fs'
 import { link, open, rm, stat } from 'node:fs/promises'
-import type { Deadline } from '@offshoot/kit/deadline'
+import { Deadline } from '@offshoot/kit/deadline'
 import type { FileSeal } from './checkpoint.ts'
 import type { SealFile } from './seal-file.ts'
 
 /** Files that are remembered; of more the oldest are read again. */
 const MAX_FILES = 65_536
+/** Milliseconds for one hash, whoever waits for it: terabytes. */
+const HASH_MS = 3_600_000
 
 interface Seen {
   /** The file, by whatever name. */
@@ -20,10 +22,19 @@ interface Seen {
 /** Runs `sealFile` beside the event loop. @throws as `sealFile`; DeadlineExceeded */
 export type SealOnThread = (asked: SealFile, deadline: Deadline) => Promise<FileSeal>
 
+/** A hash that is being made. */
+interface Hashing {
+  readonly seen: Seen
+  readonly isDurable: boolean
+  readonly seal: Promise<FileSeal>
+}
+
 /** What files are, each read through once in an agent's life unless it was touched since by anybody but who links and unlinks it here. */
 export class VerifiedFiles {
   readonly #sealFile: SealOnThread
   readonly #known = new Map<string, { readonly seen: Seen; readonly seal: FileSeal }>()
+  /** By file: shared by all who ask, and brought to its end although all of them have left. */
+  readonly #hashing = new Map<string, Hashing>()
 
   constructor(sealFile: SealOnThread) {
     this.#sealFile = sealFile
@@ -77,7 +88,25 @@ export class VerifiedFiles {
     const seen = await look(path)
     const known = this.#known.get(seen.file)
     if (known && isSame(known.seen, seen)) return known.seal
-    const seal = await this.#sealFile({ path, isDurable }, deadline)
+    deadline.throwIfOver()
+    return deadline.race(this.#hash(path, seen, isDurable))
+  }
+
+  /** Gigabytes may take longer than one asker waits: what was read for it is there for the next one. */
+  #hash(path: string, seen: Seen, isDurable: boolean): Promise<FileSeal> {
+    const running = this.#hashing.get(seen.file)
+    if (running && isSame(running.seen, seen) && (running.isDurable || !isDurable)) return running.seal
+    const hashing: Hashing = { seen, isDurable, seal: this.#read(path, seen, isDurable) }
+    this.#hashing.set(seen.file, hashing)
+    const forget = () => {
+      if (this.#hashing.get(seen.file) === hashing) this.#hashing.delete(seen.file)
+    }
+    hashing.seal.then(forget, forget)
+    return hashing.seal
+  }
+
+  async #read(path: string, seen: Seen, isDurable: boolean): Promise<FileSeal> {
+    const seal = await this.#sealFile({ path, isDurable }, Deadline.after(HASH_MS, `hash of ${path}`))
     // Written to while it was read: what was read is then not what it is, and is not remembered.
     if (isSame(seen, await look(path))) this.#remember(seen, seal)
     return seal

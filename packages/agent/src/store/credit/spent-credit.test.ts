@@ -27,14 +27,14 @@ describe('spent credit', () => {
   afterEach(() => rm(folder, { recursive: true }))
 
   it('refuses nobody before it was told of anybody', async () => {
-    const credit = await SpentCredit.open(path)
+    const credit = await SpentCredit.open(path, { error: () => undefined })
     expect(() => credit.refuseIfSpent(id)).not.toThrow()
   })
 
   it('refuses with what was spent, also after a restart, and until it is told otherwise', async () => {
-    const credit = await SpentCredit.open(path)
+    const credit = await SpentCredit.open(path, { error: () => undefined })
     await credit.replace({ workspaces: [entry(HOUR_MS)] })
-    for (const each of [credit, await SpentCredit.open(path)]) {
+    for (const each of [credit, await SpentCredit.open(path, { error: () => undefined })]) {
       expect(() => each.refuseIfSpent(id)).toThrow(
         expect.objectContaining({
           status: 402,
@@ -49,13 +49,13 @@ describe('spent credit', () => {
   })
 
   it('ends by itself', async () => {
-    const credit = await SpentCredit.open(path)
+    const credit = await SpentCredit.open(path, { error: () => undefined })
     await credit.replace({ workspaces: [entry(-1)] })
     expect(() => credit.refuseIfSpent(id)).not.toThrow()
   })
 
   it('holds the later of two lists that come at once', async () => {
-    const credit = await SpentCredit.open(path)
+    const credit = await SpentCredit.open(path, { error: () => undefined })
     await Promise.all([credit.replace({ workspaces: [entry(HOUR_MS)] }), credit.replace({ workspaces: [] })])
     expect(() => credit.refuseIfSpent(id)).not.toThrow()
   })

@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { type SpentCreditBody, spentCreditBody } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import type { Logger } from 'pino'
+import { readRecord } from '../ledger/read-record.ts'
 
 type Entry = SpentCreditBody['workspaces'][number]
 
@@ -20,12 +21,11 @@ export class SpentCredit {
     this.#entries = byWorkspace(entries)
   }
 
-  static async open(path: string): Promise<SpentCredit> {
-    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null
-      throw error
-    })
-    return new SpentCredit(path, text === null ? [] : spentCreditBody.parse(JSON.parse(text)).workspaces)
+  /** Of a file that cannot be read nothing is known: everybody is let in until control, which tells again and again, has told. */
+  static async open(path: string, log: Pick<Logger, 'error'>): Promise<SpentCredit> {
+    const read = await readRecord(path, (content) => spentCreditBody.parse(content))
+    if (read.state === 'unreadable') log.error({ err: read.error, path }, 'list of spent credit cannot be read')
+    return new SpentCredit(path, read.state === 'present' ? read.record.workspaces : [])
   }
 
   /** Holds once it is on disk; of two at once the later one holds. */

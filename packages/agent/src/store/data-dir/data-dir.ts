@@ -21,11 +21,16 @@ export class DataDir {
   readonly snapshots: string
   /** Frozen layers of disks. */
   readonly layers: string
+  /** Layers that nothing seems to need any more; they come back when something does (`store/disks/layers.ts`). */
+  readonly retiredLayers: string
   readonly volumes: string
   /** Builds of templates, and what they are made from. */
   readonly builds: string
   /** Built templates: their images. */
   readonly templates: string
+  /** Objects that were discarded, and those that nobody accounts for (`store/ledger/ledger.ts`). */
+  readonly trash: string
+  readonly quarantine: string
   /** Signs checkpoints; ours alone. */
   readonly checkpointKey: string
   /** A copy of the image builder's: QEMU's users need not reach the images. */
@@ -42,9 +47,12 @@ export class DataDir {
     this.spares = join(root, 'spares')
     this.snapshots = join(root, 'snapshots')
     this.layers = join(root, 'layers')
+    this.retiredLayers = join(root, 'retired-layers')
     this.volumes = join(root, 'volumes')
     this.builds = join(root, 'builds')
     this.templates = join(root, 'templates')
+    this.trash = join(root, 'trash')
+    this.quarantine = join(root, 'quarantine')
     this.checkpointKey = join(root, 'checkpoint.key')
     this.preload = join(root, 'guest-memory.so')
   }
@@ -56,7 +64,15 @@ export class DataDir {
     const dir = new DataDir(await realpath(root))
     for (const folder of [dir.bakes, dir.sandboxes, dir.spares, dir.volumes, dir.builds])
       await mkdir(folder, { recursive: true, mode: 0o711 })
-    for (const folder of [dir.events, dir.snapshots, dir.layers, dir.templates])
+    for (const folder of [
+      dir.events,
+      dir.snapshots,
+      dir.layers,
+      dir.retiredLayers,
+      dir.templates,
+      dir.trash,
+      dir.quarantine,
+    ])
       await mkdir(folder, { recursive: true, mode: 0o700 })
     return dir
   }

@@ -23,6 +23,18 @@ export async function readDiskUsage(dir: DataDir): Promise<AgentDisk> {
   }
 }
 
+/**
+ * What files take on the disk. Links are not followed: one of the files may lie in a folder that belongs to QEMU's user. A file
+ * that is not there takes nothing: a layer may just have been frozen or flattened.
+ */
+export async function allocatedBytes(paths: readonly string[]): Promise<number> {
+  const sizes = paths.map(async (path) => {
+    const stats = await lstat(path).catch(() => null)
+    return stats?.isFile() === true ? stats.blocks * BLOCK_BYTES : 0
+  })
+  return (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0)
+}
+
 /** Links are not followed. What goes while we look takes nothing. */
 async function usedBytes(path: string, seen: Set<bigint>): Promise<number> {
   const about = await lstat(path, { bigint: true }).catch(() => null)

@@ -14,15 +14,15 @@ afterEach(async () => rm(folder, { recursive: true }))
 it('gives the chain that was noted last', async () => {
   for (const layers of [[], [newLayerId(), newLayerId()]]) {
     const chain = { active: newLayerId(), layers }
-    await writeChain(folder, chain)
-    expect(await readChain(folder)).toEqual(chain)
+    await writeChain(folder, chain, chain.layers.length > 0)
+    expect(await readChain(folder)).toEqual({ state: 'present', record: chain })
   }
 })
 
-it('gives none where none was noted, or what is there is no chain', async () => {
-  expect(await readChain(folder)).toBeNull()
+it('tells a chain that was never noted from a note that cannot be read', async () => {
+  expect(await readChain(folder)).toEqual({ state: 'absent' })
   for (const content of ['', '{"active":"../../x","layers":[]}', `{"active":"${newLayerId()}"}`]) {
     await writeFile(join(folder, 'chain.json'), content)
-    expect(await readChain(folder)).toBeNull()
+    expect(await readChain(folder)).toMatchObject({ state: 'unreadable' })
   }
 })

@@ -1,20 +1,28 @@
 import { link, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { fileOfLayer, newLayerId } from './layer-id.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { fileOfLayer, newLayerId, type LayerId } from './layer-id.ts'
 import { LayerMissing, Layers } from './layers.ts'
 
 let root: string
 let vm: string
 let layers: Layers
+let errors: unknown[]
 const [active, upper, lower] = [newLayerId(), newLayerId(), newLayerId()]
+
+const openLayers = () =>
+  new Layers(
+    { layers: join(root, 'layers'), retiredLayers: join(root, 'retired') },
+    { error: (what: unknown) => errors.push(what) },
+  )
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'offshoot-layers-'))
   vm = join(root, 'vm')
-  for (const name of ['vm', 'layers']) await mkdir(join(root, name))
-  layers = new Layers(join(root, 'layers'))
+  for (const name of ['vm', 'layers', 'retired']) await mkdir(join(root, name))
+  errors = []
+  layers = openLayers()
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
@@ -41,15 +49,56 @@ describe('adoption', () => {
   })
 })
 
+const retired = () => readdir(join(root, 'retired'))
+/** Both looks, with the time between them that a layer is kept. */
+const sweepTwice = async (needed: () => LayerId[]) => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  await layers.sweep(needed)
+  vi.setSystemTime(Date.now() + 60_000)
+  await layers.sweep(needed)
+  vi.useRealTimers()
+}
+
 describe('the sweep', () => {
-  it('leaves what is kept and what comes while it asks, and removes the rest', async () => {
+  it('leaves what is needed and what comes while it asks, and retires the rest', async () => {
     for (const id of [upper, lower]) await writeFile(layers.path(id), id)
     const late = newLayerId()
     await writeFile(join(vm, fileOfLayer(late)), late)
-    await writeFile(join(root, 'layers', 'debris'), '')
-    await layers.adopt(vm, { active, layers: [] })
-    expect(await layers.removeAllBut(() => [upper])).toBe(2)
+    expect(await layers.sweep(() => [upper])).toEqual([])
     await layers.adopt(vm, { active, layers: [late] })
     expect((await readdir(join(root, 'layers'))).toSorted()).toEqual([fileOfLayer(upper), fileOfLayer(late)].toSorted())
+    expect(await retired()).toEqual([fileOfLayer(lower)])
+  })
+
+  it('removes a layer that is still not needed at a later look', async () => {
+    for (const id of [upper, lower]) await writeFile(layers.path(id), id)
+    await sweepTwice(() => [upper])
+    expect(await retired()).toEqual([])
+    expect(await readdir(join(root, 'layers'))).toEqual([fileOfLayer(upper)])
+  })
+
+  it('keeps what an earlier agent has retired until it has looked itself', async () => {
+    await writeFile(join(root, 'retired', fileOfLayer(lower)), lower)
+    await layers.sweep(() => [])
+    expect(await retired()).toEqual([fileOfLayer(lower)])
+  })
+
+  it('brings back a retired layer that something needs, at the next look or when it is adopted, and says so', async () => {
+    for (const id of [upper, lower]) await writeFile(layers.path(id), id)
+    await layers.sweep(() => [])
+    expect(await readdir(join(root, 'layers'))).toEqual([])
+    await layers.adopt(vm, { active, layers: [lower] })
+    await layers.sweep(() => [lower, upper])
+    expect((await readdir(join(root, 'layers'))).toSorted()).toEqual([lower, upper].map(fileOfLayer).toSorted())
+    expect(errors).toEqual([{ layer: lower }, { layer: upper }])
+  })
+
+  it('names what is no layer, whatever it is, and goes on', async () => {
+    await mkdir(join(root, 'layers', 'debris'))
+    await mkdir(layers.path(lower))
+    await writeFile(layers.path(upper), upper)
+    await sweepTwice(() => [upper])
+    expect(await layers.sweep(() => [upper])).toEqual(['debris'])
+    expect(await retired()).toEqual([])
   })
 })

@@ -1,13 +1,14 @@
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import { eventCode, type EventType } from '@offshoot/contract/event'
 import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
-import { Segments } from './segments.ts'
+import { Segments, type SegmentsOptions } from './segments.ts'
 
 /**
  * The agent's durable log: what it says has happened, has happened.
  *
- * Invariants: numbers start at 1 and have no gap; a record is on disk before anyone hears of it, its writer included;
- * records that wait at the same time share one write and one sync.
+ * Invariants: numbers start at 1 and are given out without gap; a record is on disk before anyone hears of it, its writer
+ * included; records that wait at the same time share one write and one sync. Old records leave as `segments.ts` says: those
+ * that tell of ports first.
  */
 
 /** Records one write takes at most, and waiting ones in all. */
@@ -44,7 +45,7 @@ interface Waiting {
 export class EventLog {
   readonly #agentId: AgentId
   readonly #segments: Segments
-  readonly #positions = new Map<string, SandboxPosition>()
+  readonly #positions: Map<string, SandboxPosition>
   #recent: AgentRecord[] = []
   #lastSeq = 0
   #waiting: Waiting[] = []
@@ -52,15 +53,18 @@ export class EventLog {
   #writing = Promise.resolve()
   #changed = Promise.withResolvers<void>()
 
-  private constructor(agentId: AgentId, segments: Segments, records: readonly AgentRecord[]) {
+  private constructor(agentId: AgentId, segments: Segments, kept: Kept) {
     this.#agentId = agentId
     this.#segments = segments
-    this.#commit(records)
+    this.#positions = kept.positions
+    this.#recent = kept.recent
+    this.#lastSeq = kept.recent.at(-1)?.seq ?? 0
   }
 
-  static async open(folder: string, agentId: AgentId): Promise<EventLog> {
-    const { segments, records } = await Segments.open(folder)
-    return new EventLog(agentId, segments, records)
+  static async open(folder: string, agentId: AgentId, options?: SegmentsOptions): Promise<EventLog> {
+    const kept: Kept = { positions: new Map(), recent: [] }
+    const segments = await Segments.open(folder, (records) => keep(kept, records), options)
+    return new EventLog(agentId, segments, kept)
   }
 
   /** Number of the last durable record, 0 when there is none. */
@@ -73,9 +77,14 @@ export class EventLog {
     return this.#positions.get(id) ?? null
   }
 
-  /** Tells where a sandbox stands whose records have all left the kept segments. */
+  /** Tells where a sandbox stands whose newest records have left the kept segments. */
   restorePosition(id: SandboxId, position: SandboxPosition): void {
-    if (!this.#positions.has(id)) this.#positions.set(id, position)
+    if ((this.#positions.get(id)?.number ?? 0) < position.number) this.#positions.set(id, position)
+  }
+
+  /** Control has all records up to this number: older segments may go. */
+  acknowledge(seq: number): void {
+    this.#segments.acknowledge(seq)
   }
 
   /** Drops what is remembered of a sandbox that is no more. */
@@ -97,7 +106,7 @@ export class EventLog {
   }
 
   /**
-   * The kept records after `seq`, then each new one, without gap or repeat, until the signal aborts.
+   * The kept records after `seq`, then each new one, in order and without repeat, until the signal aborts.
    * The consumer sets the pace: nothing is buffered for a slow one, it reads from disk what has left memory.
    */
   async *follow(seq: number, signal: AbortSignal): AsyncGenerator<readonly AgentRecord[]> {
@@ -180,16 +189,34 @@ export class EventLog {
   }
 
   #commit(records: readonly AgentRecord[]): void {
-    for (const { seq, number, event } of records) {
-      this.#positions.set(event.sandbox_id, { seq, number, type: event.type, ts: event.ts })
-      this.#lastSeq = seq
-    }
+    place(this.#positions, records)
+    this.#lastSeq = records.at(-1)?.seq ?? this.#lastSeq
     this.#recent = [...this.#recent, ...records].slice(-RECENT)
   }
 
   #wakeFollowers(): void {
     this.#changed.resolve()
     this.#changed = Promise.withResolvers<void>()
+  }
+}
+
+/** What an agent that starts takes from the records on disk. */
+interface Kept {
+  readonly positions: Map<string, SandboxPosition>
+  recent: AgentRecord[]
+}
+
+function keep(kept: Kept, records: readonly AgentRecord[]): void {
+  place(kept.positions, records)
+  const recent = [...kept.recent, ...records].slice(-RECENT)
+  // Older segments have lost records; those in memory have no gap.
+  const gap = recent.findLastIndex(({ seq }, at) => at > 0 && recent[at - 1]?.seq !== seq - 1)
+  kept.recent = recent.slice(Math.max(0, gap))
+}
+
+function place(positions: Map<string, SandboxPosition>, records: readonly AgentRecord[]): void {
+  for (const { seq, number, event } of records) {
+    positions.set(event.sandbox_id, { seq, number, type: event.type, ts: event.ts })
   }
 }
 

@@ -1,47 +1,105 @@
-import { open, readdir, readFile, unlink, type FileHandle } from 'node:fs/promises'
+/**
+ * The agent-wide log on disk: JSON lines in files named by their first record. One process writes.
+ *
+ * Retention. The newest {@link KEPT_SEGMENTS} files are kept whole. An older file
+ *  - goes as soon as control has read all of it;
+ *  - until then keeps its state records and loses its noise: what guests cause at will, as ports that open and close.
+ * So no guest can push out the lifecycle of another one while control is away. State records that nobody reads are
+ * bounded by {@link MAX_UNREAD_BYTES}, for the sake of the disk and of the agent's next start, which reads all of them.
+ */
+import { open, readdir, readFile, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
+import type { EventType } from '@offshoot/contract/event'
+import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { formatRecord, parseRecords } from './record-file.ts'
 
 /** Bytes after which a segment is closed and the next begun. */
 const MAX_SEGMENT_BYTES = 4 * 1024 * 1024
-/** Segments kept; some hundred thousand events. Control compares lists when it was away for longer. */
-const MAX_SEGMENTS = 8
+/** Newest segments, which are kept whole; some hundred thousand events. */
+const KEPT_SEGMENTS = 8
+/** Bytes of older state records that control has not read: half a million changes of state. Control compares lists when it misses some. */
+const MAX_UNREAD_BYTES = 256 * 1024 * 1024
+const NOISE: ReadonlySet<EventType> = new Set(['sandbox.port_opened', 'sandbox.port_closed'])
 const SEQ_DIGITS = 16
+const NEWLINE = 0x0a
 
 interface Segment {
   readonly path: string
   readonly firstSeq: number
+  readonly bytes: number
+  /** Whether its noise is gone. */
+  readonly isCompacted: boolean
 }
 
-/** The agent-wide log on disk: JSON lines in files named by their first record. One process writes. */
+export interface SegmentsOptions {
+  readonly maxUnreadBytes?: number
+  /** Hears of state records that were removed although control has not read them: those up to this number. */
+  readonly onLost?: (lastSeq: number) => void
+  /** Hears of a copy of a segment from which damaged records, and those after them, were cut off. */
+  readonly onDamaged?: (copy: string) => void
+  /** Older segments could not be removed or made smaller. */
+  readonly onTrimFailed?: (error: unknown) => void
+}
+
 export class Segments {
   readonly #folder: string
   readonly #segments: Segment[]
+  readonly #options: SegmentsOptions
   #file: FileHandle
+  /** Of the newest segment. */
   #bytes: number
+  #readSeq = 0
 
-  private constructor(folder: string, segments: Segment[], file: FileHandle, bytes: number) {
+  private constructor(folder: string, segments: Segment[], file: FileHandle, bytes: number, options: SegmentsOptions) {
     this.#folder = folder
     this.#segments = segments
     this.#file = file
     this.#bytes = bytes
+    this.#options = options
   }
 
-  /** Opens the log, cuts a torn tail off its last segment, and gives every record kept. */
-  static async open(folder: string): Promise<{ segments: Segments; records: AgentRecord[] }> {
+  /**
+   * Opens the log and cuts a torn tail off its last segment.
+   * @param take is given every record kept, in order and once, one segment at a time
+   */
+  static async open(
+    folder: string,
+    take: (records: readonly AgentRecord[]) => void,
+    options: SegmentsOptions = {},
+  ): Promise<Segments> {
     const found = await listSegments(folder)
-    const records: AgentRecord[] = []
-    for (const { path } of found.slice(0, -1)) records.push(...parseRecords(await readFile(path)).records)
-    const last = found.at(-1) ?? { path: segmentPath(folder, 1), firstSeq: 1 }
-    if (found.length === 0) found.push(last)
-    const file = await open(last.path, 'a+', 0o600)
-    const tail = parseRecords(await file.readFile())
+    if (found.length === 0) found.push({ path: segmentPath(folder, 1), firstSeq: 1, bytes: 0, isCompacted: false })
+    let lastSeq = 0
+    const takeUnseen = (records: readonly AgentRecord[]) => {
+      take(records.filter(({ seq }) => seq > lastSeq))
+      lastSeq = Math.max(lastSeq, records.at(-1)?.seq ?? 0)
+    }
+    const segments: Segment[] = []
+    for (const [at, segment] of found.slice(0, -1).entries()) {
+      // Killed between the two steps of `#merge`: its state records are in the segment before it.
+      if (segment.firstSeq <= lastSeq) {
+        await unlink(segment.path)
+        continue
+      }
+      takeUnseen(parseRecords(await readFile(segment.path)).records)
+      segments.push({ ...segment, isCompacted: at < found.length - KEPT_SEGMENTS })
+    }
+    const last = found.slice(-1)
+    const path = last[0]?.path ?? ''
+    const file = await open(path, 'a+', 0o600)
+    const content = await file.readFile()
+    const tail = parseRecords(content)
+    if (content.includes(NEWLINE, tail.wholeBytes)) {
+      // More than the torn end of one write: what comes after the damage may be wanted.
+      await writeFileDurably(`${path}.damaged`, content)
+      options.onDamaged?.(`${path}.damaged`)
+    }
     await file.truncate(tail.wholeBytes)
     await file.datasync()
     await syncFolder(folder)
-    records.push(...tail.records)
-    return { segments: new Segments(folder, found, file, tail.wholeBytes), records }
+    takeUnseen(tail.records)
+    return new Segments(folder, [...segments, ...last], file, tail.wholeBytes, options)
   }
 
   /**
@@ -61,11 +119,36 @@ export class Segments {
     }
   }
 
-  /** The kept records from the segment that holds `seq` on, one segment at a time. */
+  /** Control has all records up to this number. It may go back: control was restored from a backup. */
+  acknowledge(seq: number): void {
+    this.#readSeq = seq
+  }
+
+  /**
+   * The kept records from the segment that holds `seq` on, one segment at a time. A segment that is merged into another one
+   * in the meantime makes records come again.
+   */
   async *readFrom(seq: number): AsyncGenerator<readonly AgentRecord[]> {
-    const next = this.#segments.findIndex(({ firstSeq }) => firstSeq > seq)
-    const first = Math.max(0, (next < 0 ? this.#segments.length : next) - 1)
-    for (const { path } of this.#segments.slice(first)) yield parseRecords(await readFile(path)).records
+    for (let next = seq; ;) {
+      const at = Math.max(
+        0,
+        this.#segments.findLastIndex(({ firstSeq }) => firstSeq <= next),
+      )
+      const segment = this.#segments[at]
+      if (segment === undefined) return
+      const content = await readFile(segment.path).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null
+        throw error
+      })
+      // Removed or merged while it was opened: what holds its records now is looked up anew.
+      if (content === null && !this.#segments.includes(segment)) continue
+      if (content === null) throw new Error(`event log: ${segment.path} is gone`)
+      const { records } = parseRecords(content)
+      yield records
+      const following = this.#segments.find(({ firstSeq }) => firstSeq > Math.max(next, segment.firstSeq))
+      if (following === undefined) return
+      next = following.firstSeq
+    }
   }
 
   async close(): Promise<void> {
@@ -76,20 +159,86 @@ export class Segments {
     const path = segmentPath(this.#folder, firstSeq)
     const file = await open(path, 'a', 0o600)
     await this.#file.close()
+    const full = this.#segments.pop()
+    if (full !== undefined) this.#segments.push({ ...full, bytes: this.#bytes })
     this.#file = file
     this.#bytes = 0
-    this.#segments.push({ path, firstSeq })
-    while (this.#segments.length > MAX_SEGMENTS) {
-      const oldest = this.#segments.shift()
-      if (oldest) await unlink(oldest.path)
-    }
+    this.#segments.push({ path, firstSeq, bytes: 0, isCompacted: false })
+    // A full disk must not fail the records that began this segment: the next one tries again.
+    await this.#trim().catch((error: unknown) => this.#options.onTrimFailed?.(error))
     await syncFolder(this.#folder)
+  }
+
+  async #trim(): Promise<void> {
+    await this.#removeRead()
+    await this.#compactUnread()
+    await this.#removeBeyondLimit()
+  }
+
+  async #removeRead(): Promise<void> {
+    while (this.#segments.length > KEPT_SEGMENTS) {
+      const following = this.#segments[1]
+      if (following === undefined || following.firstSeq - 1 > this.#readSeq) return
+      await this.#removeOldest()
+    }
+  }
+
+  async #removeOldest(): Promise<void> {
+    const oldest = this.#segments.shift()
+    if (oldest) await unlink(oldest.path)
+  }
+
+  async #compactUnread(): Promise<void> {
+    for (let at = 0; at < this.#segments.length - KEPT_SEGMENTS;) {
+      const segment = this.#segments[at]
+      if (segment === undefined || segment.isCompacted) at++
+      else await this.#merge(at, segment)
+    }
+  }
+
+  /** Appends the state records of a segment to those of the one before it, or begins a file of such. */
+  async #merge(at: number, segment: Segment): Promise<void> {
+    const { records } = parseRecords(await readFile(segment.path))
+    const kept = Buffer.from(
+      records
+        .filter(({ event }) => !NOISE.has(event.type))
+        .map(formatRecord)
+        .join(''),
+    )
+    const before = this.#segments[at - 1]
+    const isMerged = before?.isCompacted === true && before.bytes + kept.length <= MAX_SEGMENT_BYTES
+    const into = isMerged ? before : segment
+    const content = isMerged ? Buffer.concat([await readFile(before.path), kept]) : kept
+    if (kept.length > 0) await writeFileDurably(into.path, content)
+    const compacted = { ...into, bytes: content.length, isCompacted: true }
+    if (isMerged) {
+      this.#segments.splice(at - 1, 2, compacted)
+      await unlink(segment.path)
+    } else if (kept.length === 0) {
+      this.#segments.splice(at, 1)
+      await unlink(segment.path)
+    } else this.#segments[at] = compacted
+  }
+
+  async #removeBeyondLimit(): Promise<void> {
+    const { maxUnreadBytes = MAX_UNREAD_BYTES, onLost } = this.#options
+    const unread = () => this.#segments.slice(0, -KEPT_SEGMENTS).reduce((sum, { bytes }) => sum + bytes, 0)
+    while (unread() > maxUnreadBytes) {
+      onLost?.((this.#segments[1]?.firstSeq ?? 1) - 1)
+      await this.#removeOldest()
+    }
   }
 }
 
 async function listSegments(folder: string): Promise<Segment[]> {
   const names = (await readdir(folder)).filter((name) => /^\d{16}\.jsonl$/.test(name)).sort()
-  return names.map((name) => ({ path: join(folder, name), firstSeq: Number(name.slice(0, SEQ_DIGITS)) }))
+  return Promise.all(
+    names.map(async (name) => {
+      const path = join(folder, name)
+      const { size: bytes } = await stat(path)
+      return { path, firstSeq: Number(name.slice(0, SEQ_DIGITS)), bytes, isCompacted: false }
+    }),
+  )
 }
 
 function segmentPath(folder: string, firstSeq: number): string {

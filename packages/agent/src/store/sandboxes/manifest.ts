@@ -1,9 +1,10 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bootMode, egress } from '@offshoot/contract/sandbox'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
+import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
 import { runAs } from '../templates/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
@@ -23,6 +24,7 @@ export const MANIFEST = 'manifest.json'
 const manifestStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'failed', 'deleting'])
 
 const manifest = z.object({
+  format: recordFormat,
   id: z.uuid(),
   workspace_id: z.string(),
   template: z.string(),
@@ -75,13 +77,9 @@ export async function writeManifestQuickly(folder: string, content: Manifest): P
   await rename(beside, join(folder, MANIFEST))
 }
 
-/** `null` when it is missing or damaged: the folder was never finished. */
-export async function readManifest(folder: string): Promise<Manifest | null> {
-  try {
-    return manifest.parse(JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')))
-  } catch {
-    return null
-  }
+/** `absent`: the sandbox was never finished. */
+export async function readManifest(folder: string): Promise<RecordRead<Manifest>> {
+  return readRecord(join(folder, MANIFEST), (content) => manifest.parse(content))
 }
 
 function format(content: Manifest): string {

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { agentSnapshot, type AgentSnapshot } from '@offshoot/contract/agent-api'
 import { parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
+import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
 import { runAs } from '../templates/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
@@ -12,6 +12,7 @@ import { machineDevice } from '../volumes/machine-device.ts'
 const RECORD = 'snapshot.json'
 
 const snapshotRecord = agentSnapshot.extend({
+  format: recordFormat,
   id: z.string().transform((text, context): SnapshotId => {
     const id = parseSnapshotId(text)
     if (id !== null) return id
@@ -34,13 +35,9 @@ export async function writeSnapshotRecord(folder: string, record: SnapshotRecord
   await writeFileDurably(join(folder, RECORD), `${JSON.stringify(record)}\n`)
 }
 
-/** `null` when it was never finished. */
-export async function readSnapshotRecord(folder: string): Promise<SnapshotRecord | null> {
-  try {
-    return snapshotRecord.parse(JSON.parse(await readFile(join(folder, RECORD), 'utf8')))
-  } catch {
-    return null
-  }
+/** `absent`: the snapshot was never finished. */
+export async function readSnapshotRecord(folder: string): Promise<RecordRead<SnapshotRecord>> {
+  return readRecord(snapshotRecordPath(folder), (content) => snapshotRecord.parse(content))
 }
 
 export function snapshotRecordPath(folder: string): string {

@@ -1,16 +1,18 @@
 /**
  * The snapshots of one agent: `snapshots/ID`.
  *
- *     begun ──record──► kept ──delete──► (record gone) ──no user──► (folder gone)
+ *     begun ──record──► kept ──delete──► (record struck) ──no user──► (folder gone)
  *
- * Invariants: one that is kept is whole; a folder without a record is nobody's and goes at the next start. VMs that were
+ * Invariants: one that is kept is whole; what becomes of a folder without a record, or with one
+ * that cannot be read, is the ledger's to decide. VMs that were
  * restored from a snapshot have its files mapped: a file that is removed goes when the last of them ends.
  */
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSnapshotId, type SnapshotId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { LayerId } from '../disks/layer-id.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { readSnapshotRecord, snapshotRecordPath, writeSnapshotRecord, type SnapshotRecord } from './snapshot-record.ts'
 
 /** One that is being made. */
@@ -24,24 +26,31 @@ class Draft {
 
 export class Snapshots {
   readonly #folder: string
+  readonly #ledger: Ledger
   readonly #kept = new Map<SnapshotId, SnapshotRecord>()
   readonly #begun = new Map<SnapshotId, Draft>()
   /** How many restores read each. */
   readonly #users = new Map<SnapshotId, { count: number; readonly layers: readonly LayerId[] }>()
 
-  private constructor(folder: string) {
+  private constructor(folder: string, ledger: Ledger) {
     this.#folder = folder
+    this.#ledger = ledger
   }
 
   /** Learns what there is; removes nothing. */
-  static async open(folder: string): Promise<Snapshots> {
-    const snapshots = new Snapshots(folder)
+  static async open(folder: string, ledger: Ledger): Promise<Snapshots> {
+    const snapshots = new Snapshots(folder, ledger)
     for (const name of await readdir(folder)) {
       const id = parseSnapshotId(name)
-      const record = id === null ? null : await readSnapshotRecord(join(folder, name))
-      if (id !== null && record !== null) snapshots.#kept.set(id, record)
+      if (id !== null) await snapshots.load(id)
     }
     return snapshots
+  }
+
+  /** Reads the record of one that is there. */
+  async load(id: SnapshotId): Promise<void> {
+    const record = this.#ledger.unreadable.take('snapshot', id, await readSnapshotRecord(this.folder(id)))
+    if (record !== null) this.#kept.set(id, record)
   }
 
   get all(): SnapshotRecord[] {
@@ -74,26 +83,32 @@ export class Snapshots {
 
   /**
    * Makes one in its folder; of one that fails nothing is left.
-   * @param fill makes the folder, and says in the draft which layers are to be kept as soon as there are any
+   * @param owner the sandbox that it is made of
+   * @param fill fills the folder, and says in the draft which layers are to be kept as soon as there are any
    * @throws ApiError 409 id taken
    */
   async make(
     id: SnapshotId,
+    owner: Pick<SnapshotRecord, 'workspace_id' | 'sandbox_id'>,
     fill: (folder: string, draft: Pick<Draft, 'layers' | 'shown'>) => Promise<SnapshotRecord>,
   ): Promise<SnapshotRecord> {
-    if (this.#kept.has(id) || this.#begun.has(id) || this.#users.has(id)) {
+    const isTaken = this.#kept.has(id) || this.#begun.has(id) || this.#users.has(id)
+    if (isTaken || this.#ledger.unreadable.has('snapshot', id)) {
       throw new ApiError('conflict', { detail: 'a snapshot with this id is already here' })
     }
     const draft = new Draft()
     this.#begun.set(id, draft)
     const folder = this.folder(id)
     try {
+      const of = { kind: 'sandbox', id: owner.sandbox_id } as const
+      await this.#ledger.begin(folder, { workspace_id: owner.workspace_id, of }, 0o700)
       const record = await fill(folder, draft)
       await writeSnapshotRecord(folder, record)
+      await this.#ledger.finish(folder)
       this.#kept.set(id, record)
       return record
     } catch (error) {
-      await rm(folder, { recursive: true, force: true })
+      await this.#ledger.discard('snapshot', folder, 'its making failed')
       throw error
     } finally {
       this.#begun.delete(id)
@@ -116,22 +131,23 @@ export class Snapshots {
 
   /** It is no more from here on; its files go when nobody reads them. */
   async delete({ id }: SnapshotRecord): Promise<void> {
-    await rm(snapshotRecordPath(this.folder(id)), { force: true })
+    await this.#ledger.strike(snapshotRecordPath(this.folder(id)))
     this.#kept.delete(id)
     if (!this.#users.has(id)) await this.#release(id)
   }
 
-  /** Removes what was never finished, and what was deleted and never removed. */
-  async removeUnfinished(): Promise<void> {
+  /** Has the ledger decide about folders without a record. */
+  async settleUnrecorded(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const id = parseSnapshotId(name)
       if (id === null || this.#kept.has(id) || this.#begun.has(id) || this.#users.has(id)) continue
-      await rm(this.folder(id), { recursive: true, force: true })
+      if (this.#ledger.unreadable.has('snapshot', id)) continue
+      await this.#ledger.settleUnrecorded('snapshot', id, this.folder(id))
     }
   }
 
   async #release(id: SnapshotId): Promise<void> {
     this.#users.delete(id)
-    if (!this.#kept.has(id)) await rm(this.folder(id), { recursive: true, force: true })
+    if (!this.#kept.has(id)) await this.#ledger.discard('snapshot', this.folder(id), 'it was deleted')
   }
 }

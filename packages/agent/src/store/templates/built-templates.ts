@@ -1,40 +1,49 @@
 /**
  * The templates that were built on this agent: `templates/ID`, each with its image.
  *
- *     built ──record──► kept ──delete──► (record gone) ──► (folder gone)
+ *     built ──record──► kept ──delete──► (folder gone)
  *
- * Invariants: one that is kept is whole; a folder without a record is nobody's and goes at the next start. Its bake is
+ * Invariants: one that is kept is whole; what becomes of a folder without a record, or with one
+ * that cannot be read, is the ledger's to decide. Its bake is
  * another folder, which stays as long as a sandbox or a snapshot was made from it.
  */
-import { link, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { link, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
+import type { Ledger } from '../ledger/ledger.ts'
 import { LOWER, ROOTFS } from '../bakes/bake-files.ts'
 import type { TemplateDisk } from './template-disk.ts'
-import { readTemplateRecord, templateRecordPath, writeTemplateRecord, type TemplateRecord } from './template-record.ts'
+import { readTemplateRecord, writeTemplateRecord, type TemplateRecord } from './template-record.ts'
 
 const BLOCK_BYTES = 512
 
 /** `Baked`: what a template was baked to, which is kept for whoever restores it. */
 export class BuiltTemplates<Baked> {
   readonly #folder: string
+  readonly #ledger: Ledger
   readonly #kept = new Map<BuildId, TemplateRecord>()
   readonly #baked = new Map<BuildId, Baked>()
   readonly #building = new Set<BuildId>()
 
-  private constructor(folder: string) {
+  private constructor(folder: string, ledger: Ledger) {
     this.#folder = folder
+    this.#ledger = ledger
   }
 
   /** Learns what there is; removes nothing. */
-  static async open<Baked>(folder: string): Promise<BuiltTemplates<Baked>> {
-    const templates = new BuiltTemplates<Baked>(folder)
+  static async open<Baked>(folder: string, ledger: Ledger): Promise<BuiltTemplates<Baked>> {
+    const templates = new BuiltTemplates<Baked>(folder, ledger)
     for (const name of await readdir(folder)) {
       const id = parseBuildId(name)
-      const record = id === null ? null : await readTemplateRecord(join(folder, name))
-      if (id !== null && record !== null) templates.#kept.set(id, record)
+      if (id !== null) await templates.load(id)
     }
     return templates
+  }
+
+  /** Reads the record of one that is there. */
+  async load(id: BuildId): Promise<void> {
+    const record = this.#ledger.unreadable.take('template', id, await readTemplateRecord(join(this.#folder, id)))
+    if (record !== null) this.#kept.set(id, record)
   }
 
   get all(): TemplateRecord[] {
@@ -83,28 +92,30 @@ export class BuiltTemplates<Baked> {
   /** @param disk files of which those of the template become second names; `null`: it has memory */
   async keep(record: TemplateRecord, disk: TemplateDisk | null): Promise<void> {
     const folder = join(this.#folder, record.id)
-    await rm(folder, { recursive: true, force: true })
-    await mkdir(folder, { mode: 0o700 })
+    // What an earlier attempt of the same build has left.
+    await this.#ledger.discard('template', folder, 'its build begins again')
+    const of = { kind: 'build', id: record.id } as const
+    await this.#ledger.begin(folder, { workspace_id: record.workspace_id, of }, 0o700)
     if (disk !== null) await keepFile(disk.rootfs, join(folder, ROOTFS))
     if (disk !== null && disk.lower !== null) await keepFile(disk.lower, join(folder, LOWER))
     await writeTemplateRecord(folder, record)
+    await this.#ledger.finish(folder)
     this.#kept.set(record.id, record)
   }
 
   /** It is no more from here on: no sandbox is made from it. Idempotent. */
   async delete(id: BuildId): Promise<void> {
-    const folder = join(this.#folder, id)
-    await rm(templateRecordPath(folder), { force: true })
+    await this.#ledger.discard('template', join(this.#folder, id), 'it was deleted')
     this.#kept.delete(id)
     this.#baked.delete(id)
-    await rm(folder, { recursive: true, force: true })
   }
 
-  /** Removes what was never finished, and what was deleted and never removed. */
-  async removeUnfinished(): Promise<void> {
+  /** Has the ledger decide about folders without a record. */
+  async settleUnrecorded(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const id = parseBuildId(name)
-      if (id === null || !this.#kept.has(id)) await rm(join(this.#folder, name), { recursive: true, force: true })
+      if (id === null || this.#kept.has(id) || this.#ledger.unreadable.has('template', id)) continue
+      await this.#ledger.settleUnrecorded('template', id, join(this.#folder, name))
     }
   }
 }

@@ -1,14 +1,15 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUuid, parseBuildId, type BuildId } from '@offshoot/contract/ids'
 import { templateImage } from '@offshoot/contract/template-image'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
 
 /** Written last: without it the folder is no template. */
 const RECORD = 'template.json'
 
 const templateRecord = z.object({
+  format: recordFormat,
   id: z.string().transform((text, context): BuildId => {
     const id = parseBuildId(text)
     if (id !== null) return id
@@ -30,15 +31,11 @@ export async function writeTemplateRecord(folder: string, record: TemplateRecord
   await writeFileDurably(templateRecordPath(folder), `${JSON.stringify(record)}\n`)
 }
 
-/** `null` when it was never finished, or is being removed. */
-export async function readTemplateRecord(folder: string): Promise<TemplateRecord | null> {
-  try {
-    return templateRecord.parse(JSON.parse(await readFile(templateRecordPath(folder), 'utf8')))
-  } catch {
-    return null
-  }
+/** `absent`: the template was never finished, or is being removed. */
+export async function readTemplateRecord(folder: string): Promise<RecordRead<TemplateRecord>> {
+  return readRecord(templateRecordPath(folder), (content) => templateRecord.parse(content))
 }
 
-export function templateRecordPath(folder: string): string {
+function templateRecordPath(folder: string): string {
   return join(folder, RECORD)
 }

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUuid, parseVolumeId, type VolumeId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
 
 /** Written last: without it the folder is no volume. */
 const RECORD = 'volume.json'
@@ -10,6 +10,7 @@ const RECORD = 'volume.json'
 const DATA = 'data'
 
 const volumeRecord = z.object({
+  format: recordFormat,
   id: z.string().transform((text, context): VolumeId => {
     const id = parseVolumeId(text)
     if (id !== null) return id
@@ -33,16 +34,12 @@ export async function writeVolumeRecord(folder: string, record: VolumeRecord): P
   await writeFileDurably(volumeRecordPath(folder), `${JSON.stringify(record)}\n`)
 }
 
-/** `null` when it was never finished, or is being removed. */
-export async function readVolumeRecord(folder: string): Promise<VolumeRecord | null> {
-  try {
-    return volumeRecord.parse(JSON.parse(await readFile(volumeRecordPath(folder), 'utf8')))
-  } catch {
-    return null
-  }
+/** `absent`: the volume was never finished, or is being removed. */
+export async function readVolumeRecord(folder: string): Promise<RecordRead<VolumeRecord>> {
+  return readRecord(volumeRecordPath(folder), (content) => volumeRecord.parse(content))
 }
 
-export function volumeRecordPath(folder: string): string {
+function volumeRecordPath(folder: string): string {
   return join(folder, RECORD)
 }
 

@@ -1,23 +1,19 @@
 /**
  * The volumes of one agent: `volumes/ID`.
  *
- *     begun ──record──► kept ──delete──► (record gone) ──► (folder gone)
+ *     begun ──record──► kept ──delete──► (folder gone)
  *
- * Invariants: one that is kept is whole; a folder without a record is nobody's and goes at the next start. Who uses one
+ * Invariants: one that is kept is whole; what becomes of a folder without a record, or with one
+ * that cannot be read, is the ledger's to decide. Who uses one
  * has claimed it (`holders.ts`). The file is as large as the record says before anybody gets it.
  */
-import { mkdir, open, readdir, rm, stat, truncate, type FileHandle } from 'node:fs/promises'
+import { open, readdir, stat, truncate, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseVolumeId, type VolumeId, type WorkspaceId } from '@offshoot/contract/ids'
+import type { Ledger } from '../ledger/ledger.ts'
 import { Holders } from './holders.ts'
-import {
-  readVolumeRecord,
-  volumeDataPath,
-  volumeRecordPath,
-  writeVolumeRecord,
-  type VolumeRecord,
-} from './volume-record.ts'
+import { readVolumeRecord, volumeDataPath, writeVolumeRecord, type VolumeRecord } from './volume-record.ts'
 
 const MIB = 1024 * 1024
 const BLOCK_BYTES = 512
@@ -25,22 +21,29 @@ const BLOCK_BYTES = 512
 export class Volumes {
   readonly holders = new Holders()
   readonly folder: string
+  readonly #ledger: Ledger
   readonly #kept = new Map<VolumeId, VolumeRecord>()
   readonly #begun = new Map<VolumeId, { readonly sizeMb: number }>()
 
-  private constructor(folder: string) {
+  private constructor(folder: string, ledger: Ledger) {
     this.folder = folder
+    this.#ledger = ledger
   }
 
   /** Learns what there is; removes nothing. */
-  static async open(folder: string): Promise<Volumes> {
-    const volumes = new Volumes(folder)
+  static async open(folder: string, ledger: Ledger): Promise<Volumes> {
+    const volumes = new Volumes(folder, ledger)
     for (const name of await readdir(folder)) {
       const id = parseVolumeId(name)
-      const record = id === null ? null : await readVolumeRecord(join(folder, name))
-      if (id !== null && record !== null) volumes.#kept.set(id, record)
+      if (id !== null) await volumes.load(id)
     }
     return volumes
+  }
+
+  /** Reads the record of one that is there. */
+  async load(id: VolumeId): Promise<void> {
+    const record = this.#ledger.unreadable.take('volume', id, await readVolumeRecord(join(this.folder, id)))
+    if (record !== null) this.#kept.set(id, record)
   }
 
   get all(): VolumeRecord[] {
@@ -82,24 +85,25 @@ export class Volumes {
    */
   async make(record: VolumeRecord, fill: (path: string) => Promise<void>): Promise<VolumeRecord> {
     const { id } = record
-    if (this.#kept.has(id) || this.#begun.has(id)) {
+    if (this.#kept.has(id) || this.#begun.has(id) || this.#ledger.unreadable.has('volume', id)) {
       throw new ApiError('conflict', { detail: 'a volume with this id is already here' })
     }
     this.#begun.set(id, { sizeMb: record.size_mb })
     const folder = join(this.folder, id)
     try {
       // QEMU's users pass through to what their tools check (`ext4.ts`).
-      await mkdir(folder, { mode: 0o711 })
+      await this.#ledger.begin(folder, { workspace_id: record.workspace_id, of: null }, 0o711)
       const file = await open(this.path(id), 'wx', 0o600)
       await close(file, () => file.truncate(record.size_mb * MIB))
       await fill(this.path(id))
       const filled = await open(this.path(id), 'r')
       await close(filled, () => filled.sync())
       await writeVolumeRecord(folder, record)
+      await this.#ledger.finish(folder)
       this.#kept.set(id, record)
       return record
     } catch (error) {
-      await rm(folder, { recursive: true, force: true })
+      await this.#ledger.discard('volume', folder, 'its making failed')
       throw error
     } finally {
       this.#begun.delete(id)
@@ -127,21 +131,20 @@ export class Volumes {
     const holder = { work: 'changed' } as const
     this.holders.claim([{ volume: record, isReadOnly: false }], holder)
     try {
-      const folder = join(this.folder, record.id)
-      await rm(volumeRecordPath(folder), { force: true })
+      await this.#ledger.discard('volume', join(this.folder, record.id), 'it was deleted')
       this.#kept.delete(record.id)
-      await rm(folder, { recursive: true, force: true })
     } finally {
       this.holders.release(holder)
     }
   }
 
-  /** Removes what was never finished, and what was deleted and never removed. */
-  async removeUnfinished(): Promise<void> {
+  /** Has the ledger decide about folders without a record. */
+  async settleUnrecorded(): Promise<void> {
     for (const name of await readdir(this.folder)) {
       const id = parseVolumeId(name)
-      if (id === null || this.#kept.has(id) || this.#begun.has(id)) continue
-      await rm(join(this.folder, name), { recursive: true, force: true })
+      if (id === null || this.#kept.has(id) || this.#begun.has(id) || this.#ledger.unreadable.has('volume', id))
+        continue
+      await this.#ledger.settleUnrecorded('volume', id, join(this.folder, name))
     }
   }
 }

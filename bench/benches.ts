@@ -1,0 +1,83 @@
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { appRequests, appScaleOut, deployNodeCached, deployStatic } from './app-benches.ts'
+import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databaseRate } from './database-benches.ts'
+import { idleDensity } from './density-benches.ts'
+import { eventsFanout, idleFollowers } from './event-benches.ts'
+import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
+import { hibernatedCost } from './hibernated-benches.ts'
+import { forkLarge } from './large-guest-benches.ts'
+import { apiRead, authOverhead, ledgerEvents, quotaRace } from './limits-benches.ts'
+import { languageServers } from './lsp-benches.ts'
+import type { Figure } from './measure.ts'
+import { guestHttpGet, networkSetup } from './network-benches.ts'
+import { createFromPool } from './pool-benches.ts'
+import { preview, previewWake } from './preview-benches.ts'
+import { proxyRate } from './proxy-rate-bench.ts'
+import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
+import { sessions } from './session-benches.ts'
+import { signUpToFirstExec } from './signup-benches.ts'
+import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
+import { diskOf, templateBuild } from './template-benches.ts'
+import { createWithVolume, volumeWrites } from './volume-benches.ts'
+import { terminalEcho } from './terminal-benches.ts'
+
+/** Milliseconds after which a bench counts as hung, unless it names its own limit. */
+export const BENCH_MS = 150_000
+
+export interface Bench {
+  /** The figures that it gives; the first one is its name. */
+  readonly names: readonly [string, ...string[]]
+  readonly run: (offshoot: Offshoot) => Promise<Record<string, Figure>>
+  /** Milliseconds after which it counts as hung, where {@link BENCH_MS} is too few. */
+  readonly withinMs?: number
+}
+
+/** In the order in which a full run does them. */
+export const benches: readonly Bench[] = [
+  { names: ['create', 'delete'], run: createAndDelete },
+  { names: ['create_pool'], run: createFromPool },
+  { names: ['net_setup_ms'], run: networkSetup },
+  { names: ['guest_http_get'], run: guestHttpGet },
+  { names: ['exec_true'], run: execTrue },
+  { names: ['memory_private_mib'], run: memoryPrivate },
+  { names: ['burst50'], run: burst, withinMs: 2 * BENCH_MS },
+  { names: ['fork', 'fork_parent_pause_ms'], run: fork },
+  { names: ['pause', 'resume', 'hibernate', 'wake'], run: lifecycle },
+  { names: ['snapshot'], run: snapshot },
+  { names: ['fork_tree_16', 'fork_tree_16_private_mib'], run: forkTree },
+  { names: ['fork_4gib'], run: async () => forkLarge() },
+  { names: ['idle_density_private_mib', 'idle_density_host_mib', 'idle_density_cpu'], run: idleDensity },
+  {
+    names: ['hibernated_cost_disk', 'hibernated_cost_agent_mib', 'hibernated_cost_start_s'],
+    run: async () => hibernatedCost(),
+  },
+  { names: ['stream_first_byte'], run: streamFirstByte },
+  { names: ['exec_throughput_mib_s'], run: execThroughput },
+  { names: ['fs_write_100mib', 'fs_read_100mib'], run: fileThroughput },
+  { names: ['pty_echo'], run: terminalEcho },
+  { names: ['preview_rtt', 'preview_throughput_mib_s'], run: preview },
+  { names: ['preview_wake', 'preview_wake_node'], run: previewWake },
+  { names: ['preview_rps', 'preview_request_cpu_us'], run: proxyRate },
+  { names: ['lsp_initialize_ms', 'lsp_diagnostics_ms'], run: languageServers },
+  { names: ['events_fanout'], run: eventsFanout },
+  { names: ['idle_followers_control_mib', 'idle_followers_agent_mib'], run: idleFollowers },
+  { names: ['api_read_rps', 'api_read_half_load'], run: apiRead },
+  { names: ['auth_overhead'], run: authOverhead },
+  { names: ['ledger_events_s'], run: ledgerEvents },
+  { names: ['quota_race'], run: quotaRace },
+  { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },
+  { names: ['template_build_tar_500mib'], run: templateBuild },
+  { names: ['disk_per_sandbox_mib', 'disk_per_fork_mib'], run: diskOf },
+  { names: ['create_with_volume'], run: createWithVolume },
+  { names: ['volume_seq_write_mib_s', 'volume_fsync_per_s'], run: volumeWrites },
+  { names: ['deploy_static', 'rollback'], run: deployStatic },
+  { names: ['deploy_node_cached'], run: deployNodeCached, withinMs: 2 * BENCH_MS },
+  { names: ['app_request', 'app_wake'], run: appRequests },
+  { names: ['app_scale_out'], run: appScaleOut },
+  { names: ['db_create', 'db_wake'], run: databaseLife },
+  { names: ['db_branch', 'db_branch_parent_pause_ms'], run: databaseBranch },
+  { names: ['db_connect'], run: databaseConnections },
+  { names: ['db_tps'], run: databaseRate },
+  { names: ['broker_query'], run: brokerQuery },
+  { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
+]

@@ -1,0 +1,29 @@
+/** `run-bench.ts MODULE NAME DATA_DIR`: runs one bench of a module against the server in that data directory and sends its figures to its parent. */
+import { Offshoot } from '../tests/setup/offshoot.ts'
+import type { Bench } from './benches.ts'
+import { releaseAll } from './held.ts'
+import type { BenchAnswer } from './run-in-child.ts'
+
+const [module = '', name = '', dataDir = ''] = process.argv.slice(2)
+
+async function answerOf(): Promise<BenchAnswer> {
+  try {
+    const { benches } = (await import(module)) as { benches: readonly Bench[] }
+    const bench = benches.find(({ names }) => names[0] === name)
+    if (bench === undefined) throw new Error(`no bench is called ${name}`)
+    return { figures: await bench.run(await Offshoot.attach(dataDir)) }
+  } catch (error) {
+    return { reason: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+  }
+}
+
+async function end(): Promise<void> {
+  await releaseAll()
+  process.exit()
+}
+
+// A bench that hangs is told to stop by its parent; without a parent nobody wants its figures.
+process.once('SIGTERM', () => void end())
+process.once('disconnect', () => void end())
+const answer = await answerOf()
+process.send?.(answer, () => void end())

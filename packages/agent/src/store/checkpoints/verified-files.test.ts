@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Thread } from '../../machine/capture/thread.ts'
+import { VerifiedFiles } from './verified-files.ts'
+
+const CONTENT = 'what a guest had in its memory'
+const sealOf = (content: string) => ({
+  bytes: content.length,
+  sha256: createHash('sha256').update(content).digest('hex'),
+})
+const soon = () => Deadline.after(60_000, 'test')
+
+/** A thread whose answers wait until the test opens it, and that counts what it was asked. */
+class HeldThread extends Thread {
+  asked = 0
+  readonly opened = Promise.withResolvers<void>()
+
+  async wasAsked(times: number): Promise<void> {
+    await expect.poll(() => this.asked, { timeout: 60_000 }).toBe(times)
+  }
+
+  override async ask(...[kind, asked, deadline]: Parameters<Thread['ask']>): Promise<never> {
+    this.asked++
+    const answer = super.ask(kind, asked, soon())
+    return (await deadline.race(this.opened.promise.then(async () => answer))) as never
+  }
+}
+
+let folder: string
+let path: string
+let thread: HeldThread
+let files: VerifiedFiles
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'verified-'))
+  path = join(folder, 'memory')
+  await writeFile(path, CONTENT)
+  thread = new HeldThread()
+  files = new VerifiedFiles((asked, deadline) => thread.ask('seal', asked, deadline))
+})
+afterEach(async () => {
+  thread.opened.resolve()
+  await rm(folder, { recursive: true })
+})
+
+it('keeps the hash of a file although nobody waits for it any more', async () => {
+  const leave = new AbortController()
+  const asked = files.isUnchanged(path, sealOf(CONTENT), Deadline.after(60_000, 'wake', leave.signal))
+  asked.catch(() => undefined)
+  await thread.wasAsked(1)
+  leave.abort(new Error('the wake took too long'))
+  await expect(asked).rejects.toThrow('the wake took too long')
+  // The next wake comes while the hash is still under way, and the one after it when it is done.
+  const again = files.isUnchanged(path, sealOf(CONTENT), soon())
+  thread.opened.resolve()
+  expect(await again).toBe(true)
+  expect(await files.isUnchanged(path, sealOf(CONTENT), soon())).toBe(true)
+  expect(thread.asked).toBe(1)
+})
+
+it('hashes a file once for all who ask at the same time', async () => {
+  const asked = [1, 2, 3].map(async () => files.isUnchanged(path, sealOf(CONTENT), soon()))
+  thread.opened.resolve()
+  expect(await Promise.all(asked)).toEqual([true, true, true])
+  expect(thread.asked).toBe(1)
+})
+
+it('hashes a file again that was written to meanwhile', async () => {
+  const before = files.isUnchanged(path, sealOf(CONTENT), soon())
+  await thread.wasAsked(1)
+  await appendFile(path, '!')
+  const after = files.isUnchanged(path, sealOf(`${CONTENT}!`), soon())
+  await thread.wasAsked(2)
+  thread.opened.resolve()
+  await before
+  expect(await after).toBe(true)
+})
+
+it('does not take a hash for durable that was made of a file in memory', async () => {
+  const verified = files.isUnchanged(path, sealOf(CONTENT), soon())
+  await thread.wasAsked(1)
+  const sealed = files.seal(path, soon())
+  await thread.wasAsked(2)
+  thread.opened.resolve()
+  expect(await verified).toBe(true)
+  expect(await sealed).toEqual(sealOf(CONTENT))
+})
+
+it('tells all who ask of a failure, and tries again for the next one', async () => {
+  const asked = [1, 2].map(async () => files.seal(path, soon()))
+  await thread.wasAsked(1)
+  const failed = Promise.allSettled(asked)
+  thread.opened.reject(new Error('the thread ended'))
+  expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  await expect(files.seal(path, soon())).rejects.toThrow('the thread ended')
+  expect(thread.asked).toBe(2)
+})

@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { AgentSandboxList, AgentSnapshotList } from '@offshoot/contract/agent-api'
+import type { AgentQuarantine, QuarantineEntry } from '@offshoot/contract/agent-quarantine'
+import type { AgentVolumeList } from '@offshoot/contract/agent-volume'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AgentProcess, eventually } from '../../test/agent-process.ts'
+
+/** One agent, with a volume that holds data, a hibernated sandbox that has a file, and a snapshot of another sandbox. */
+let agent: AgentProcess
+let volume: string
+let hibernated: string
+let snapshot: string
+let running: string
+
+beforeAll(async () => {
+  agent = await AgentProcess.create()
+  await agent.start()
+  volume = randomUUID()
+  const made = await agent.call('POST', '/v1/volumes', { body: { id: volume, name: 'data', size_mb: 32 } })
+  expect(made.status).toBe(201)
+  hibernated = (await agent.created()).id
+  await agent.sh(hibernated, 'echo precious > /root/kept; sync')
+  running = (await agent.created()).id
+  snapshot = randomUUID()
+  expect((await agent.act(running, 'snapshots', { id: snapshot })).status).toBe(201)
+  expect((await agent.act(hibernated, 'hibernate')).status).toBe(200)
+})
+afterAll(() => agent.destroy())
+
+/** What can happen to a record. Each gets the path of the record, whose content has been saved. */
+const DAMAGES: Readonly<Record<string, (path: string, content: string) => Promise<void>>> = {
+  empty: (path) => writeFile(path, ''),
+  truncated: (path, content) => writeFile(path, content.slice(0, content.length / 2)),
+  garbled: (path, content) => writeFile(path, content.replaceAll('"', '\u0000')),
+  'of a newer version': (path, content) => writeFile(path, content.replace(/\}\s*$/, ',"format":99}')),
+  'unreadable for an I/O error': async (path) => {
+    // Reading a folder as a file fails with EISDIR, as a bad sector fails with EIO.
+    await rm(path)
+    await mkdir(path)
+  },
+}
+
+const records = () => [
+  { kind: 'volume', id: volume, path: join(agent.dataDir, 'volumes', volume, 'volume.json') },
+  { kind: 'sandbox', id: hibernated, path: join(agent.dataDir, 'sandboxes', hibernated, 'manifest.json') },
+  { kind: 'snapshot', id: snapshot, path: join(agent.dataDir, 'snapshots', snapshot, 'snapshot.json') },
+]
+
+async function filesOf(path: string): Promise<string[]> {
+  const folder = join(path, '..')
+  return (await readdir(folder, { recursive: true })).toSorted()
+}
+
+async function unreadableOn(path: string): Promise<string[]> {
+  const { body } = await agent.call<AgentSandboxList & AgentSnapshotList & AgentVolumeList>('GET', path, {
+    workspace: null,
+  })
+  return body.unreadable
+}
+
+const RECORD_FOLDERS = { volume: 'volumes', sandbox: 'sandboxes', snapshot: 'snapshots' } as const
+
+async function quarantine(): Promise<QuarantineEntry[]> {
+  const { body } = await agent.call<AgentQuarantine>('GET', '/v1/quarantine', { workspace: null })
+  return body.entries
+}
+const restore = (entry: string) =>
+  agent.call<unknown>('POST', `/v1/quarantine/${entry}/restore`, { workspace: null, body: {} })
+
+describe('records that are gone', () => {
+  it('moves what they described to quarantine, from which an operator brings it back', async () => {
+    await agent.stop()
+    const saved = `${agent.dataDir}-saved`
+    await mkdir(saved)
+    const files = new Map<string, string[]>()
+    for (const { kind, path } of records()) {
+      await rename(path, join(saved, kind))
+      files.set(kind, await filesOf(path))
+    }
+    const layers = await agent.layers()
+    await agent.start()
+    const entries = await quarantine()
+    expect(new Set(entries.map(({ kind, id, state }) => `${state} ${kind} ${id}`))).toEqual(
+      new Set(records().map(({ kind, id }) => `quarantined ${kind} ${id}`)),
+    )
+    expect(agent.log).toContain('moved to quarantine')
+    expect(await agent.layers()).toEqual(layers)
+    const metrics = await fetch(`${agent.url}/metrics`).then((answer) => answer.text())
+    expect(metrics).toContain('offshoot_agent_quarantine_objects{state="quarantined",kind="volume"} 1')
+    for (const { entry, kind } of entries) {
+      const folder = join(agent.dataDir, 'quarantine', entry)
+      expect((await readdir(folder, { recursive: true })).toSorted()).toEqual(files.get(kind))
+      expect((await restore(entry)).status).toBe(409)
+      const { path } = records().find((record) => record.kind === kind) ?? { path: '' }
+      await rename(join(saved, kind), join(folder, basename(path)))
+      expect((await restore(entry)).status).toBe(204)
+      expect((await restore(entry)).status).toBe(404)
+      expect(await readdir(join(agent.dataDir, RECORD_FOLDERS[kind as 'volume']))).toContain(
+        entries.find((each) => each.kind === kind)?.id,
+      )
+    }
+    await rm(saved, { recursive: true })
+    expect(await quarantine()).toEqual([])
+    // In use at once, without a start.
+    expect((await agent.act(hibernated, 'wake')).status).toBe(200)
+    expect(await agent.sh(hibernated, 'cat /root/kept')).toBe('precious')
+    expect((await agent.act(hibernated, 'hibernate')).status).toBe(200)
+    expect((await agent.call('GET', `/v1/volumes/${volume}`)).status).toBe(200)
+    expect(
+      (await agent.call<AgentSnapshotList>('GET', '/v1/snapshots', { workspace: null })).body.snapshots,
+    ).toMatchObject([{ id: snapshot }])
+  })
+
+  it('removes at a start what was struck, what was begun and never finished, and what is empty', async () => {
+    await agent.stop()
+    const folders = ['volumes', 'snapshots', 'templates', 'builds'].flatMap((kind) =>
+      ['begun.json', 'deleted.json', null].map((name) => ({ folder: join(agent.dataDir, kind, randomUUID()), name })),
+    )
+    for (const { folder, name } of folders) {
+      await mkdir(folder)
+      if (name !== null) for (const file of [name, 'data']) await writeFile(join(folder, file), '{}')
+    }
+    await agent.start()
+    expect(await quarantine()).toEqual([])
+    for (const { folder } of folders) expect(await readdir(join(folder, '..'))).not.toContain(basename(folder))
+    expect(await readdir(join(agent.dataDir, 'trash'))).toEqual([])
+  })
+
+  it('purges at an operator’s word, and refuses a tenant', async () => {
+    await agent.stop()
+    const folder = join(agent.dataDir, 'volumes', randomUUID())
+    await mkdir(folder)
+    await writeFile(join(folder, 'data'), 'nobody knows')
+    await agent.start()
+    const [{ entry } = { entry: '' }] = await quarantine()
+    const path = `/v1/quarantine/${entry}`
+    for (const [method, of] of [
+      ['GET', '/v1/quarantine'],
+      ['POST', `${path}/restore`],
+      ['DELETE', path],
+    ] as const)
+      expect((await agent.call(method, of, method === 'POST' ? { body: {} } : {})).status).toBe(404)
+    expect(await readdir(join(agent.dataDir, 'quarantine'))).toHaveLength(2)
+    expect((await agent.call('DELETE', path, { workspace: null })).status).toBe(204)
+    expect((await agent.call('DELETE', path, { workspace: null })).status).toBe(404)
+    expect(await readdir(join(agent.dataDir, 'quarantine'))).toEqual([])
+  })
+})
+
+describe('records that cannot be read', () => {
+  it.each(Object.keys(DAMAGES))('keeps everything that a record describes which is %s', async (name) => {
+    const damage = DAMAGES[name]
+    if (damage === undefined) throw new Error(`no damage ${name}`)
+    await agent.stop()
+    const saved = `${agent.dataDir}-saved`
+    await mkdir(saved)
+    const layers = await agent.layers()
+    const files = new Map<string, string[]>()
+    for (const { kind, path } of records()) {
+      files.set(kind, await filesOf(path))
+      await cp(path, join(saved, kind))
+      await damage(path, await readFile(path, 'utf8'))
+    }
+
+    await agent.start()
+    for (const { kind, id, path } of records()) {
+      expect(await filesOf(path)).toEqual(expect.arrayContaining(files.get(kind) ?? []))
+      expect(agent.log).toContain(`record of a ${kind} cannot be read`)
+      expect(agent.log).toContain(path)
+      const { status, body } = await agent.call<unknown>(
+        'DELETE',
+        `/v1/${kind === 'sandbox' ? 'sandboxe' : kind}s/${id}`,
+      )
+      expect({ status, body }).toMatchObject({
+        status: 500,
+        body: { error: expect.stringContaining('cannot be read') },
+      })
+      expect(await filesOf(path)).toEqual(expect.arrayContaining(files.get(kind) ?? []))
+    }
+    expect(await unreadableOn('/v1/volumes')).toEqual([volume])
+    expect(await unreadableOn('/v1/sandboxes')).toEqual([hibernated])
+    expect(await unreadableOn('/v1/snapshots')).toEqual([snapshot])
+    expect(await agent.layers()).toEqual(layers)
+    // Everything else works.
+    expect(await agent.sh(running, 'echo works')).toBe('works')
+    const other = await agent.created()
+    expect((await agent.delete(other.id)).status).toBe(204)
+    expect(await agent.layers()).toEqual(layers)
+
+    // Repaired under the running agent.
+    for (const { kind, id, path } of records()) {
+      expect((await restore(`${kind}-${id}`)).status).toBe(409)
+      await rm(path, { recursive: true })
+      await rename(join(saved, kind), path)
+      expect((await restore(`${kind}-${id}`)).status).toBe(204)
+    }
+    await rm(saved, { recursive: true })
+    for (const path of ['volumes', 'sandboxes', 'snapshots']) expect(await unreadableOn(`/v1/${path}`)).toEqual([])
+  })
+
+  it('has everything back when the records are repaired', async () => {
+    expect((await agent.act(hibernated, 'wake')).status).toBe(200)
+    expect(await agent.sh(hibernated, 'cat /root/kept')).toBe('precious')
+    const id = randomUUID()
+    const copy = await agent.call('POST', '/v1/sandboxes', {
+      body: { id, template: '', env: {}, snapshot_id: snapshot, volumes: [{ id: volume, read_only: false }] },
+    })
+    expect(copy.status).toBe(201)
+    expect((await agent.delete(id)).status).toBe(204)
+  })
+
+  it('leaves a QEMU running whose manifest cannot be read, and adopts it when the manifest is repaired', async () => {
+    const path = join(agent.dataDir, 'sandboxes', running, 'manifest.json')
+    const content = await readFile(path)
+    await agent.stop('SIGKILL')
+    const before = (await agent.vms()).filter(({ folder }) => folder.includes(running))
+    expect(before).toHaveLength(1)
+    await writeFile(path, '')
+    await agent.start()
+    // Another VM gets another slot, with its user and its network.
+    const other = await agent.created()
+    expect(await agent.sh(other.id, 'echo works')).toBe('works')
+    expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
+    await writeFile(path, content)
+    expect((await restore(`sandbox-${running}`)).status).toBe(204)
+    await eventually('adoption', async () => (await agent.sh(running, 'echo here')) === 'here')
+    expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
+  })
+})

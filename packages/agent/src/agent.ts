@@ -8,11 +8,11 @@ import type { Logger } from 'pino'
 import { Archives } from './archives/archives.ts'
 import { Checkpoints } from './checkpoints/checkpoints.ts'
 import { loadSigningKey } from './checkpoints/signing-key.ts'
+import { chooseMachine } from './choose-machine.ts'
 import { SpentCredit } from './credit/spent-credit.ts'
 import { Layers } from './disks/layers.ts'
 import { EventLog } from './events/event-log.ts'
 import { SshProbes } from './events/ssh-probes.ts'
-import { chooseAccelerator } from './host/accelerator.ts'
 import { loadAgentId } from './host/agent-id.ts'
 import type { SlotClaims } from './host/slot-claims.ts'
 import type { NameServer } from './net/dns/name-server.ts'
@@ -41,7 +41,6 @@ import { Builds } from './builds/builds.ts'
 import { Bakes, type BakedTemplate } from './vm/bakes.ts'
 import { Images } from './vm/images.ts'
 import { Machines } from './vm/machines.ts'
-import { bootsUnderKvm } from './vm/probe.ts'
 import { withVcpus } from './vm/vcpus.ts'
 import { recoverVolumes } from './volumes/recover-volumes.ts'
 import { Volumes } from './volumes/volumes.ts'
@@ -162,14 +161,10 @@ export async function prepareTemplates(
   const { usable: found, broken } = await images.templates(config.templates)
   const smallest = found.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
   if (!smallest) throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
-  const tried = `${qemu.version} ${qemu.build} ${await images.bootHash()}`
-  const { accelerator, tscKhz } = await chooseAccelerator(dir.acceleratorFile, tried, () => {
-    progress('trying whether a guest boots under KVM')
-    return bootsUnderKvm(qemu.path, images, smallest.name)
-  })
-  host.machines.choose(accelerator, tscKhz, host.network === null ? 'user' : 'tap')
+  const slot = new BakingSlot(host, Math.max(...found.map(({ memory_mb }) => memory_mb)))
+  const { accelerator, reason } = await chooseMachine(host, images, smallest, slot, progress)
+  if (reason !== null) progress(`guests run under software emulation (tcg): ${reason}`)
   const usable = found.map((image) => withVcpus(image, accelerator))
-  const slot = new BakingSlot(host, Math.max(...usable.map(({ memory_mb }) => memory_mb)))
   const bakes = new Bakes({
     folder: dir.bakes,
     images,

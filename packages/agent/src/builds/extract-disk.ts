@@ -81,7 +81,8 @@ async function copy(
     ),
     folder: vmFolder,
     logPath,
-    confinement,
+    // It emulates no CPU: the group of KVM's device is none of its business.
+    confinement: { uid: confinement.uid },
     tap: null,
     files,
     preload: null,

@@ -61,7 +61,7 @@ export class VmHost {
     if (!found) throw new Error(`${template} has not been built`)
     const image = { ...found, memory_mb: memoryMib ?? found.memory_mb }
     const bake = async () => {
-      const host = await chooseAccelerator(dir.acceleratorFile, qemu.version, () => Promise.resolve(false))
+      const host = await chooseAccelerator(dir.acceleratorFile, qemu.version, () => Promise.resolve('not tried'))
       const machineOf = ({ cpu, memory_mb }: { cpu: number; memory_mb: number }) => ({
         ...host,
         vcpus: cpu,

@@ -4,6 +4,8 @@ import { TAP_FD } from './machine.ts'
 export interface Confinement {
   /** User and group of the process; `null` where the agent is not root and can give none. */
   readonly uid: number | null
+  /** The group whose members may open KVM's device, where a VM needs it: its only supplementary group. */
+  readonly kvmGroup?: number | null
 }
 
 export interface ProgramLine {
@@ -15,10 +17,11 @@ export interface ProgramLine {
  * The program that starts `line` as nobody: own user and group, no capabilities now or ever, no way to regain any.
  * `setpriv` (util-linux) does what QEMU's own `-run-with user=` does not: it drops the bounding set too.
  */
-export function confine(line: ProgramLine, { uid }: Confinement): ProgramLine {
+export function confine(line: ProgramLine, { uid, kvmGroup = null }: Confinement): ProgramLine {
   const privileges = ['--no-new-privs', '--inh-caps=-all']
   if (uid === null) return { program: 'setpriv', args: [...privileges, line.program, ...line.args] }
-  const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--bounding-set=-all']
+  const groups = kvmGroup === null ? '--clear-groups' : `--groups=${kvmGroup}`
+  const user = [`--reuid=${uid}`, `--regid=${uid}`, groups, '--bounding-set=-all']
   return { program: 'setpriv', args: [...user, ...privileges, line.program, ...line.args] }
 }
 

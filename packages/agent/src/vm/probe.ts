@@ -1,53 +1,39 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
-import { createLayer } from '../disks/qcow2.ts'
-import type { Images } from './images.ts'
-import { launch } from './launch.ts'
-import { BOOT_DISK, bootArguments, DISK, machineArguments, type Machine } from './machine.ts'
-import { Vm } from './vm.ts'
+import { bake } from './bake.ts'
+import type { BakePlace } from './bakes.ts'
+import type { BakeImages } from './images.ts'
+import type { Machine } from './machine.ts'
+import { prepareGuest } from './prepare-guest.ts'
 
-/** Milliseconds; a guest under KVM has answered after a fraction of it. */
-const BOOT_MS = 5000
-const KILL_MS = 5000
-const MEMORY_MIB = 256
+/** Milliseconds; under KVM a guest is baked after a fraction of it. */
+const BAKE_MS = 15_000
+const FINGERPRINT = 'probe'
 
-/** Boots our own kernel and guest under KVM and says whether the guest answered in time. */
-export async function bootsUnderKvm(qemu: string, images: Images, template: string): Promise<boolean> {
-  const folder = await mkdtemp(join(tmpdir(), 'offshoot-probe-'))
-  const machine: Machine = { accelerator: 'kvm', tscKhz: 0, vcpus: 1, memoryMib: MEMORY_MIB, network: 'user' }
-  const deadline = Deadline.after(BOOT_MS, 'boot under KVM')
+export interface Probe {
+  readonly qemu: string
+  readonly machine: Machine
+  readonly images: BakeImages
+  readonly image: TemplateImage
+  /** For the probe alone; removed afterwards. */
+  readonly folder: string
+  /** User, network and limits that VMs get. */
+  readonly place: BakePlace
+}
+
+/** Bakes a template exactly as it is baked to be used, and gives why that does not work; `null`: it does. */
+export async function probeMachine({ folder, place, ...options }: Probe): Promise<string | null> {
+  await rm(folder, { recursive: true, force: true })
   try {
-    await createLayer(join(folder, DISK), { path: images.rootfs(template), format: 'raw', bytes: 2 ** 30 }, deadline)
-    const args = [
-      ...machineArguments(machine, { path: join(folder, 'memory'), isShared: false }, BOOT_DISK),
-      ...bootArguments(machine, images.kernel, images.initramfs),
-    ]
-    // Not confined: it runs nothing but our own guest, once, and KVM itself may be root's only.
-    const confinement = { uid: null }
-    const vm = new Vm(
-      folder,
-      await launch({
-        qemu,
-        args,
-        folder,
-        logPath: join(folder, 'qemu.log'),
-        confinement,
-        tap: null,
-        files: [],
-        preload: null,
-      }),
-      null,
-    )
-    try {
-      await deadline.race(Promise.race([vm.link(deadline), vm.ended.then(() => Promise.reject(new Error('ended')))]))
-      return true
-    } finally {
-      await vm.kill(Deadline.after(KILL_MS, 'end of the probe'))
-    }
-  } catch {
-    return false
+    await mkdir(folder, { recursive: true, mode: 0o711 })
+    const bakeFolder = join(folder, options.image.name, FINGERPRINT)
+    const made = { ...options, ...place, folder: bakeFolder, fingerprint: FINGERPRINT, prepare: prepareGuest }
+    await bake(made, Deadline.after(BAKE_MS, 'boot and bake of a guest'))
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -12,6 +12,7 @@ import { LOWER, ROOTFS } from '../vm/bake-files.ts'
 import type { BakePlace } from '../vm/bakes.ts'
 import { describeEnd, launch } from '../vm/launch.ts'
 import { copierArguments, FIRST_FILE_FD } from '../vm/machine.ts'
+import { endedWith } from '../vm/restore.ts'
 import { Vm } from '../vm/vm.ts'
 
 /** MiB for a QEMU that has no guest. */
@@ -90,7 +91,7 @@ async function copy(
   const vm = new Vm(vmFolder, launched, null)
   try {
     const died = vm.ended.then(async (end) => {
-      throw await describeEnd(logPath, end)
+      throw await describeEnd(launched.log, end)
     })
     died.catch(() => undefined)
     await vm.qmp.ready(deadline)
@@ -98,6 +99,8 @@ async function copy(
     await Promise.race([died, stream(vm, onProgress, deadline)])
     await vm.qmp.execute('quit', {}, deadline)
     await deadline.race(vm.ended)
+  } catch (error) {
+    throw await endedWith(vm, error)
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of a QEMU that copied a disk'))
   }

@@ -24,6 +24,7 @@ import {
   type Machine,
 } from './machine.ts'
 import type { PrepareGuest } from './prepare-guest.ts'
+import { endedWith } from './restore.ts'
 import { Vm } from './vm.ts'
 import { cutVolumes, EMPTY_DEVICES } from './volume-devices.ts'
 import { warmGuest } from './warm-guest.ts'
@@ -116,10 +117,12 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
   const vm = new Vm(folder, launched, null)
   try {
     const died = vm.ended.then(async (end) => {
-      throw await describeEnd(logPath, end)
+      throw await describeEnd(launched.log, end)
     })
     died.catch(() => undefined)
     return await Promise.race([died, save(vm, options, deadline)])
+  } catch (error) {
+    throw await endedWith(vm, error)
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of a baked VM'))
   }

@@ -29,7 +29,8 @@ export class BakingSlot {
     await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
     await network?.open(slot, 'none')
     const limit = async (pid: number) => cgroups?.attach(slot, pid)
-    return { confinement: machines.confinement(uidOfSlot(slot)), tap: tapOf(this.#host, slot), limit }
+    const confinement = { ...machines.confinement(uidOfSlot(slot)), diesWithAgent: true }
+    return { confinement, tap: tapOf(this.#host, slot), limit }
   }
 
   /** Once its last VM has ended. */

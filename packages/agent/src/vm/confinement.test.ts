@@ -1,3 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { identifyProcess, isAlive } from '@offshoot/kit/process-identity'
+import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { confine } from './confinement.ts'
 
@@ -22,3 +28,34 @@ describe('the user of a VM', () => {
     expect(args).toEqual(['--no-new-privs', '--inh-caps=-all', 'qemu', '-S'])
   })
 })
+
+const isRoot = process.getuid?.() === 0
+
+/** A process that starts what its arguments say, tells the pid, and waits. */
+const PARENT = `
+  const { spawn } = require('node:child_process')
+  const [program, ...args] = process.argv.slice(1)
+  console.log(spawn(program, args, { detached: true, stdio: 'ignore' }).pid)
+  setInterval(() => {}, 1000)
+`
+
+describe.each([
+  ['with a user of its own', isRoot ? 199_001 : null],
+  ["with the agent's user", null],
+])('a confined process %s', (_what, uid) => {
+  it('dies with the agent where it is to', async () => {
+    const { program, args } = confine({ program: 'sleep', args: ['600'] }, { uid, diesWithAgent: true })
+    const agent = spawn(process.execPath, ['-e', PARENT, program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [pid] = (await once(createInterface({ input: agent.stdout }), 'line')) as [string]
+    const child = await identifyProcess(Number(pid))
+    if (child === null) throw new Error('the confined process has ended already')
+    // Until it is what it is to become: setpriv sets the signal last.
+    while (!(await isSleeping(child.pid))) await wait(5)
+    agent.kill('SIGKILL')
+    while (await isAlive(child)) await wait(5)
+  })
+})
+
+async function isSleeping(pid: number): Promise<boolean> {
+  return (await readFile(`/proc/${pid}/comm`, 'utf8')).trim() === 'sleep'
+}

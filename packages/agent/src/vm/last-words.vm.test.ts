@@ -27,7 +27,11 @@ async function bakeAnew(deadline: Deadline): Promise<void> {
   const place = { confinement: { uid: host.uid }, tap: null }
   const images = new Images(process.env['OFFSHOOT_IMAGES_DIR'] ?? '')
   const options = { qemu: qemu.path, machine, image, images, folder, fingerprint: 'failing', prepare: prepareGuest }
-  await bake({ ...options, ...place }, deadline).finally(() => expect(access(folder)).rejects.toThrow('ENOENT'))
+  try {
+    await bake({ ...options, ...place }, deadline)
+  } finally {
+    await expect(access(folder)).rejects.toThrow('ENOENT')
+  }
 }
 
 async function restoreAnew(deadline: Deadline): Promise<void> {
@@ -53,7 +57,7 @@ describe("QEMU's own last words", () => {
     ['restore', restoreAnew],
   ])('stand in the error of a %s whose QEMU hangs', async (_what, run) => {
     await qemu.failAt(1, 'hang')
-    const failed = expect(run(Deadline.after(1000, 'a QEMU that hangs'))).rejects
-    await failed.toMatchObject({ name: 'DeadlineExceeded', message: expect.stringContaining(wordsAt('hang')) })
+    const error = { name: 'DeadlineExceeded', message: expect.stringContaining(wordsAt('hang')) }
+    await expect(run(Deadline.after(1000, 'a QEMU that hangs'))).rejects.toMatchObject(error)
   })
 })

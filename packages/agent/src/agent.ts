@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { Archives } from './archives/archives.ts'
 import { Checkpoints } from './checkpoints/checkpoints.ts'
 import { loadSigningKey } from './checkpoints/signing-key.ts'
-import { chooseMachine } from './choose-machine.ts'
+import { chooseMachine, KvmUnavailable } from './choose-machine.ts'
 import { SpentCredit } from './credit/spent-credit.ts'
 import { Layers } from './disks/layers.ts'
 import { EventLog } from './events/event-log.ts'
@@ -60,6 +60,8 @@ export interface Agent {
   readonly id: AgentId
   readonly version: string
   readonly accelerator: Accelerator
+  /** Why not KVM; `null` under KVM. */
+  readonly acceleratorReason: string | null
   readonly isolation: Isolation
   readonly images: Images
   readonly templates: ReadonlyMap<string, BakedTemplate>
@@ -140,8 +142,17 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   return { id, host, images, claims, names }
 }
 
+export interface PreparePlace {
+  readonly host: Host
+  readonly images: Images
+  /** See `Choice.retriesFailure`. */
+  readonly retriesFailure: boolean
+}
+
 export interface Prepared {
   readonly accelerator: Accelerator
+  /** Why not KVM; `null` under KVM. */
+  readonly reason: string | null
   readonly templates: ReadonlyMap<string, BakedTemplate>
   readonly later: LaterTemplates | null
   readonly broken: ReadonlyMap<string, unknown>
@@ -153,7 +164,7 @@ export interface Prepared {
  */
 export async function prepareTemplates(
   config: AgentConfig,
-  { host, images }: { readonly host: Host; readonly images: Images },
+  { host, images, retriesFailure }: PreparePlace,
   progress: (what: string) => void,
 ): Promise<Prepared> {
   const { dir, qemu } = host
@@ -161,16 +172,17 @@ export async function prepareTemplates(
   const { usable: found, broken } = await images.templates(config.templates)
   const smallest = found.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
   if (!smallest) throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
-  const slot = new BakingSlot(host, Math.max(...found.map(({ memory_mb }) => memory_mb)))
-  const { accelerator, reason } = await chooseMachine(host, images, smallest, slot, progress)
-  if (reason !== null) progress(`guests run under software emulation (tcg): ${reason}`)
+  const choice = { config, host, images, image: smallest, retriesFailure, progress }
+  const { accelerator, reason } = await chooseMachine(choice)
   const usable = found.map((image) => withVcpus(image, accelerator))
+  const slot = new BakingSlot(host, Math.max(...usable.map(({ memory_mb }) => memory_mb)))
   const bakes = new Bakes({
     folder: dir.bakes,
     images,
     qemu,
     slot: () => slot.open(),
     machineOf: host.machines.of,
+    patience: config.kvm.patience,
   })
   const templates = new Map<string, BakedTemplate>()
   for (const image of usable) {
@@ -203,7 +215,7 @@ export async function prepareTemplates(
       }
     },
   })
-  return { accelerator, templates, later, broken }
+  return { accelerator, reason, templates, later, broken }
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
@@ -215,7 +227,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   host.slots.supplySoon()
   host.checkpoints.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
-  const { accelerator, templates, later, broken } = await prepareOrExplain(config, { host, images })
+  const { accelerator, reason, templates, later, broken } = await prepareOrExplain(config, host, images)
   host.pool.start()
   for (const sandbox of host.sandboxes.values()) if (sandbox.manifest.cold) comeBack(host, sandbox)
   const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
@@ -228,6 +240,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     id,
     version: '0.1.0',
     accelerator,
+    acceleratorReason: reason,
     isolation: isolationOf(host),
     images,
     templates,
@@ -243,16 +256,18 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
 }
 
 /** An agent without templates still serves the sandboxes it has. */
-async function prepareOrExplain(config: AgentConfig, place: { host: Host; images: Images }): Promise<Prepared> {
-  const { log } = place.host
+async function prepareOrExplain(config: AgentConfig, host: Host, images: Images): Promise<Prepared> {
+  const { log } = host
   try {
+    const place = { host, images, retriesFailure: false }
     const prepared = await prepareTemplates(config, place, (what) => log.info(what))
     for (const [template, error] of prepared.broken) log.error({ err: error, template }, 'template cannot be used')
     return prepared
   } catch (error) {
+    if (error instanceof KvmUnavailable) throw error
     log.error({ err: error }, 'no template can be used')
     const broken = new Map((config.templates ?? []).map((name) => [name, error] as const))
-    return { accelerator: 'tcg', templates: new Map(), later: null, broken }
+    return { accelerator: 'tcg', reason: 'no template can be used', templates: new Map(), later: null, broken }
   }
 }
 

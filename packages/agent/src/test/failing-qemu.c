@@ -1,8 +1,8 @@
 /*
  * Stands in QEMU's place in tests: becomes the real QEMU, or fails at a chosen moment after it has written why.
  *
- * The file CASE holds "LAUNCH MOMENT": the how-manieth launch fails (0: every one), and when. `start`: at once. `hang`: it
- * never comes up. Else the name of a monitor command: QEMU is killed when it is asked for that. The file COUNT has the launches
+ * The file CASE holds "LAUNCH MOMENT TIME": the how-manieth launch fails (0: every one), and when. `start`: at once. `hang`: it
+ * never comes up. Else the name of a monitor command: QEMU is killed when it is asked for that for the TIMEth time. The file COUNT has the launches
  * so far. Both names are given at compile time, because QEMU's environment is the agent's to choose.
  *
  * The process that was started is the one that becomes QEMU, as the agent reads its memory. A child of it passes on what the
@@ -37,7 +37,7 @@ static int count_launch(void)
 }
 
 /* A command of the agent's is one write, and shorter than the buffer. */
-static void pass_on(pid_t qemu, const char *moment)
+static void pass_on(pid_t qemu, const char *moment, int times)
 {
 	static char buffer[65536];
 	char wanted[96];
@@ -52,7 +52,7 @@ static void pass_on(pid_t qemu, const char *moment)
 			if (got <= 0)
 				return;
 			buffer[got] = '\0';
-			if (i == 0 && strstr(buffer, wanted) != NULL) {
+			if (i == 0 && strstr(buffer, wanted) != NULL && --times == 0) {
 				fprintf(stderr, "failing-qemu: I fail at %s\n", moment);
 				kill(qemu, SIGKILL);
 				return;
@@ -66,11 +66,11 @@ static void pass_on(pid_t qemu, const char *moment)
 int main(int count, char **arguments)
 {
 	char moment[64];
-	int failing, launch, pair[2];
+	int failing, launch, times, pair[2];
 	FILE *file = fopen(CASE, "r");
 
 	(void)count;
-	if (file == NULL || fscanf(file, "%d %63s", &failing, moment) != 2)
+	if (file == NULL || fscanf(file, "%d %63s %d", &failing, moment, &times) != 3)
 		return 127;
 	fclose(file);
 	launch = count_launch();
@@ -90,7 +90,7 @@ int main(int count, char **arguments)
 	if (fork() == 0) {
 		dup2(pair[1], QEMU_END);
 		close_range(QEMU_END + 1, ~0U, 0);
-		pass_on(qemu, moment);
+		pass_on(qemu, moment, times);
 		return 0;
 	}
 	close(pair[1]);

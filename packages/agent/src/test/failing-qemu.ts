@@ -40,9 +40,10 @@ export class FailingQemu {
   /**
    * @param launch from 1, counted from now; 0 for every one
    * @param moment `start`, `hang`, or a command of the monitor
+   * @param time from 1, of that command
    */
-  async failAt(launch: number, moment: string): Promise<void> {
-    await writeFile(this.#case, `${launch} ${moment}\n`)
+  async failAt(launch: number, moment: string, time = 1): Promise<void> {
+    await writeFile(this.#case, `${launch} ${moment} ${time}\n`)
     await writeFile(this.#count, '0\n')
     await chmod(this.#case, 0o644)
     // Each VM's user counts.

@@ -42,6 +42,8 @@ export interface Bake {
   readonly tap: TapGiver | null
   readonly limit?: (pid: number) => Promise<void>
   readonly prepare: PrepareGuest
+  /** Milliseconds for the guest's first answer; without: the bake's deadline alone bounds that. */
+  readonly bootMs?: number
 }
 
 const KERNEL = 'vmlinuz'
@@ -128,10 +130,12 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
   }
 }
 
-async function save(vm: Vm, { image, machine, limit, prepare }: Bake, deadline: Deadline): Promise<string | null> {
-  await vm.qmp.ready(deadline)
+async function save(vm: Vm, options: Bake, deadline: Deadline): Promise<string | null> {
+  const { image, machine, limit, prepare, bootMs } = options
+  const booted = bootMs === undefined ? deadline : deadline.within(bootMs, 'boot of a guest')
+  await vm.qmp.ready(booted)
   await limit?.(vm.process.pid)
-  const link = await vm.link(deadline)
+  const link = await vm.link(booted)
   const guestIp = await prepare(link, image, deadline)
   await link.quiesce(deadline)
   await warmGuest(link, machine.network, deadline)

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { identifyProcess, isAlive } from '@offshoot/kit/process-identity'
-import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { confine } from './confinement.ts'
 
@@ -50,12 +49,12 @@ describe.each([
     const child = await identifyProcess(Number(pid))
     if (child === null) throw new Error('the confined process has ended already')
     // Until it is what it is to become: setpriv sets the signal last.
-    while (!(await isSleeping(child.pid))) await wait(5)
+    await expect.poll(() => nameOf(child.pid), { timeout: 30_000 }).toBe('sleep')
     agent.kill('SIGKILL')
-    while (await isAlive(child)) await wait(5)
+    await expect.poll(() => isAlive(child), { timeout: 30_000 }).toBe(false)
   })
 })
 
-async function isSleeping(pid: number): Promise<boolean> {
-  return (await readFile(`/proc/${pid}/comm`, 'utf8')).trim() === 'sleep'
+async function nameOf(pid: number): Promise<string> {
+  return (await readFile(`/proc/${pid}/comm`, 'utf8')).trim()
 }

@@ -8,6 +8,8 @@ import { confine, giveTap, type Confinement, type TapGiver } from './confinement
 import { FIRST_FILE_FD } from './machine.ts'
 
 const LOG_TAIL_CHARS = 2000
+/** Said of every device state that is restored, and of no matter (`restoreArguments`). */
+const HARMLESS = /^.*Expected vmdescription section, but got 0\n?/gm
 
 /** How a VM's process ended; both `null` when it was not our child. */
 export interface VmEnd {
@@ -127,5 +129,5 @@ export async function lastWords({ path, start }: QemuLog): Promise<string> {
   const log = await readFile(path).catch(() => Buffer.alloc(0))
   // A log that has grown too long is cut to nothing (`sandboxes/bound-logs.ts`).
   const own = log.length < start ? log : log.subarray(start)
-  return own.toString('utf8').slice(-LOG_TAIL_CHARS).trim()
+  return own.toString('utf8').replaceAll(HARMLESS, '').slice(-LOG_TAIL_CHARS).trim()
 }

@@ -1,15 +1,14 @@
-import type { Accelerator } from '@offshoot/contract/agent-api'
 import type { Confinement } from './confinement.ts'
-import type { Machine, NetworkKind } from './machine.ts'
+import type { Machine } from './machine.ts'
 
 /** The machines that this host gives its guests; known once its accelerator has been chosen. */
 export class Machines {
-  #host: Pick<Machine, 'accelerator' | 'tscKhz' | 'network'> | undefined
+  #host: Pick<Machine, 'accelerator' | 'tscKhz' | 'network' | 'kvm'> | undefined
   #kvmGroup: number | null = null
 
   /** @param kvmGroup see `Confinement.kvmGroup`; `null` under TCG */
-  choose(accelerator: Accelerator, tscKhz: number, network: NetworkKind, kvmGroup: number | null): void {
-    this.#host = { accelerator, tscKhz, network }
+  choose(host: Pick<Machine, 'accelerator' | 'tscKhz' | 'network' | 'kvm'>, kvmGroup: number | null): void {
+    this.#host = host
     this.#kvmGroup = kvmGroup
   }
 

@@ -16,13 +16,14 @@ beforeEach(async () => {
 })
 afterEach(() => rm(join(path, '..'), { recursive: true, force: true }))
 
+/** As the real one, which compiles a program for it: what is known stays. */
+const measure = async (known: number | undefined) => known ?? 2_600_000
+
 function choose(result: KvmResult, choice: Partial<Choice> = {}) {
   const probe = async (lastCpu: string | null) => {
     probes.push(lastCpu)
     return result
   }
-  // As the real one, which compiles a program for it: what is known stays.
-  const measure = async (known: number | undefined) => known ?? 2_600_000
   return chooseAccelerator({ path, measure, tried: 'this', wanted: 'auto', retriesFailure: false, probe, ...choice })
 }
 

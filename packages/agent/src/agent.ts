@@ -41,6 +41,7 @@ import { Builds } from './builds/builds.ts'
 import { Bakes, type BakedTemplate } from './vm/bakes.ts'
 import { Images } from './vm/images.ts'
 import { Machines } from './vm/machines.ts'
+import { endProbe } from './vm/probe.ts'
 import { withVcpus } from './vm/vcpus.ts'
 import { recoverVolumes } from './volumes/recover-volumes.ts'
 import { Volumes } from './volumes/volumes.ts'
@@ -93,6 +94,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const dir = await DataDir.open(config.data_dir)
   // A Unix socket's path is short; from here they all fit (host/data-dir.ts).
   process.chdir(dir.sandboxes)
+  await endProbe(dir.probe)
   const id = await loadAgentId(dir.agentFile, config.agent_id)
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)

@@ -6,6 +6,7 @@
  * The first step that fails is told, with its reason. Every VM and every file of a probe is gone when it has ended; the VMs
  * also die with the agent's process, and the next probe removes the files that a killed one has left.
  */
+import { existsSync } from 'node:fs'
 import { chown, mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TemplateImage } from '@offshoot/contract/template-image'
@@ -89,6 +90,7 @@ export async function probeMachine(probe: Probe): Promise<ProbeResult> {
 
 /** Ends what a probe that was killed has left in its folder, and removes that. */
 export async function endProbe(folder: string): Promise<void> {
+  if (!existsSync(folder)) return
   await endVmProcesses(await findVmProcesses(folder))
   await rm(folder, { recursive: true, force: true })
 }

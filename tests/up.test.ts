@@ -1,11 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeDevice, withKvmDevice } from './setup/kvm-device.ts'
 import { Offshoot } from './setup/offshoot.ts'
@@ -184,10 +183,10 @@ describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () =>
     return found.filter((_pid, at) => names[at] === 'sleep\n')
   }
 
+  /** What has started the QEMU. */
   async function prepareProcess(): Promise<number> {
-    const config = join(dataDir, 'config/agent.json')
-    const { stdout } = await promisify(execFile)('pgrep', ['-f', `^\\S*node \\S*prepare\\.ts ${config}$`])
-    return Number(stdout.split('\n')[0])
+    const status = await readFile(`/proc/${(await probing())[0]}/status`, 'utf8')
+    return Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1])
   }
 
   it.each([

@@ -219,7 +219,7 @@ class ProbeRun {
     }
     const vm = await restore(options, deadline)
     this.#vms.add(vm)
-    await limit?.(vm.process.pid)
+    await this.#inStep(vm, async () => limit?.(vm.process.pid))
     return vm
   }
 

@@ -28,7 +28,7 @@ const agentLayers = {
     'data-dir ledger disks volumes bakes checkpoints templates sandboxes snapshots',
     'archives builds events logs credit',
   ),
-  machine: inOrder('host vm network slots disks guest restore bakes capture'),
+  machine: inOrder('host vm network slots disks guest restore bakes capture probe'),
   sandbox: inOrder(
     'metrics pool model events cleanup commands terminals files ports lsp archives volumes',
     'start logs templates lifecycle snapshots builds recovery',

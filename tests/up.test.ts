@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeDevice, withKvmDevice } from './setup/kvm-device.ts'
 import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
 
 const up = resolve(import.meta.dirname, '../bin/up')
 const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(import.meta.dirname, '../.offshoot/images'))
@@ -134,5 +136,74 @@ describe('bin/up --down', () => {
     await offshoot.up()
     expect((await offshoot.request('GET', `/v1/sandboxes/${id}`)).body.status).toBe('failed')
     await offshoot.delete(id)
+  })
+})
+
+describe('bin/up --accelerator', () => {
+  it('tcg does not try KVM, and /healthz says that it was asked for', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
+    const made = await run('--prepare', '--data-dir', folder, '--images-dir', imagesDir, '--accelerator', 'tcg')
+    expect(made).toMatchObject({ code: 0, output: expect.stringContaining('software emulation was asked for') })
+    expect(made.output).not.toContain('trying whether guests run under KVM')
+    await rm(folder, { recursive: true })
+  })
+
+  it('auto tells in /healthz why guests do not run under KVM', async () => {
+    const { agents } = (await offshoot.request('GET', '/healthz')).body
+    const [{ accelerator, accelerator_reason: reason }] = agents
+    expect(accelerator === 'kvm' ? reason === null : reason.length > 0).toBe(true)
+  })
+})
+
+// Needs a device to put another over, which only root can.
+const canReplaceKvm = process.getuid?.() === 0 && (await stat('/dev/kvm').catch(() => null)) !== null
+
+describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () => {
+  let folder: string
+  let dataDir: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
+    await chmod(folder, 0o755)
+    dataDir = join(folder, 'data')
+    await makeDevice(join(folder, 'kvm'), { driver: 'null', gid: 0, mode: 0o666 })
+    // In QEMU's place: it answers nothing, and so it is waited for.
+    const qemu = `#!/bin/sh\ncase "$1" in --version) echo 'QEMU emulator version 7.2.22' ;; *) exec sleep 600 ;; esac\n`
+    await writeFile(join(folder, 'qemu-system-x86_64'), qemu, { mode: 0o755 })
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  /** Pids of what a probe runs. */
+  async function probing(): Promise<number[]> {
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+    const folders = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+    const place = join(dataDir, 'agent/probe/')
+    const found = pids.filter((_pid, at) => folders[at]?.startsWith(place))
+    // Before it is QEMU's double, it is the program that confines it.
+    const names = await Promise.all(found.map((pid) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')))
+    return found.filter((_pid, at) => names[at] === 'sleep\n')
+  }
+
+  /** What has started the QEMU. */
+  async function prepareProcess(): Promise<number> {
+    const status = await readFile(`/proc/${(await probing())[0]}/status`, 'utf8')
+    return Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1])
+  }
+
+  it.each([
+    ['SIGTERM to bin/up', (child: ChildProcess) => child.kill('SIGTERM')],
+    ['SIGINT to bin/up', (child: ChildProcess) => child.kill('SIGINT')],
+    ['SIGKILL to bin/up', (child: ChildProcess) => child.kill('SIGKILL')],
+    ['SIGKILL to what tries it', async () => process.kill(await prepareProcess(), 'SIGKILL')],
+  ])('by %s leaves no QEMU', async (_what, end) => {
+    const [program = '', ...under] = withKvmDevice(join(folder, 'kvm'))
+    const line = [up, '--prepare', '--data-dir', dataDir, '--images-dir', imagesDir]
+    const env = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal', PATH: `${folder}:${process.env['PATH']}` }
+    const child = spawn(program, [...under, ...line], { stdio: 'ignore', env })
+    const ended = once(child, 'exit')
+    await until('a probe', async () => (await probing()).length > 0)
+    await end(child)
+    await ended
+    await until('the end of the QEMU', async () => (await probing()).length === 0)
+    await run('--down', '--data-dir', dataDir)
   })
 })

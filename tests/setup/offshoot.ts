@@ -34,6 +34,14 @@ export interface StartOptions {
   readonly port?: number
   /** Without spare guests unless it says otherwise: making them would take time from what is tested. */
   readonly env?: Record<string, string>
+  /** More of the command line of `bin/up`. */
+  readonly args?: readonly string[]
+  /** What `bin/up` is started by: a program and its arguments, which end where the command line of `bin/up` begins. */
+  readonly under?: readonly string[]
+  /** Other images than all tests share. */
+  readonly imagesDir?: string
+  /** Milliseconds until `bin/up` is ready. */
+  readonly readyMs?: number
   /** What the operator has chosen: `settings.json`. */
   readonly settings?: Readonly<Record<string, unknown>>
 }
@@ -83,22 +91,20 @@ export class Offshoot {
   /** Runs `bin/up` and waits for its `ready` line. */
   async up(): Promise<void> {
     this.#output = ''
-    const { templates = ['minimal'], port = 0, env = {} } = this.#options
-    const child = spawn(
-      join(repository, 'bin/up'),
-      ['--data-dir', this.dataDir, ...this.#imagesArguments, '--port', String(port), '--yes'],
-      {
-        env: {
-          ...process.env,
-          OFFSHOOT_POOL_MIB: '0',
-          OFFSHOOT_RATE_LIMIT: NO_RATE_LIMIT,
-          ...(templates ? { OFFSHOOT_TEMPLATES: templates.join(',') } : {}),
-          ...env,
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
-        detached: true,
+    const { templates = ['minimal'], port = 0, env = {}, args = [], under = [] } = this.#options
+    const line = ['--data-dir', this.dataDir, ...this.#imagesArguments, '--port', String(port), '--yes', ...args]
+    const [program = '', ...rest] = [...under, join(repository, 'bin/up'), ...line]
+    const child = spawn(program, rest, {
+      env: {
+        ...process.env,
+        OFFSHOOT_POOL_MIB: '0',
+        OFFSHOOT_RATE_LIMIT: NO_RATE_LIMIT,
+        ...(templates ? { OFFSHOOT_TEMPLATES: templates.join(',') } : {}),
+        ...env,
       },
-    )
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
     this.#up = child
     for (const stream of [child.stdout, child.stderr]) {
       stream?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -111,7 +117,7 @@ export class Offshoot {
         if (child.exitCode !== null) throw new Error(`bin/up exited with ${child.exitCode}:\n${this.#output}`)
         return /^ready http/m.test(this.#output)
       },
-      300_000,
+      this.#options.readyMs ?? 300_000,
     )
     await this.#readCredentials()
   }
@@ -121,7 +127,7 @@ export class Offshoot {
   }
 
   get #imagesArguments(): string[] {
-    return this.#options.ownImages ? [] : ['--images-dir', imagesDir]
+    return this.#options.ownImages ? [] : ['--images-dir', this.#options.imagesDir ?? imagesDir]
   }
 
   get output(): string {

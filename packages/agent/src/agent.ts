@@ -10,11 +10,11 @@ import { checkpointMachines } from './machine/capture/checkpoint-machines.ts'
 import { CaptureThreads, Thread } from './machine/capture/thread.ts'
 import { Checkpoints } from './store/checkpoints/checkpoints.ts'
 import { loadSigningKeys } from './store/checkpoints/signing-key.ts'
+import { chooseMachine, KvmUnavailable } from './choose-machine.ts'
 import { SpentCredit } from './store/credit/spent-credit.ts'
 import { Layers } from './store/disks/layers.ts'
 import { EventLog } from './store/events/event-log.ts'
 import { SshProbes } from './sandbox/events/ssh-probes.ts'
-import { chooseAccelerator } from './machine/host/accelerator.ts'
 import { loadAgentId } from './store/events/agent-id.ts'
 import type { SlotClaims } from './machine/host/slot-claims.ts'
 import type { NameServer } from './machine/network/dns/name-server.ts'
@@ -46,7 +46,7 @@ import { Builds } from './sandbox/builds/builds.ts'
 import { Bakes, type BakedTemplate } from './machine/bakes/bakes.ts'
 import { Images } from './store/bakes/images.ts'
 import { Machines } from './machine/vm/machines.ts'
-import { bootsUnderKvm } from './machine/bakes/probe-kvm.ts'
+import { endProbe } from './machine/probe/probe-kvm.ts'
 import { withVcpus } from './machine/vm/vcpus.ts'
 import { recoverVolumes } from './sandbox/recovery/recover-volumes.ts'
 import { Volumes } from './store/volumes/volumes.ts'
@@ -76,6 +76,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const dir = await DataDir.open(config.data_dir)
   // A Unix socket's path is short; from here they all fit (store/data-dir/data-dir.ts).
   process.chdir(dir.sandboxes)
+  await endProbe(dir.probe)
   const id = await loadAgentId(dir, config.agent_id, log)
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
@@ -142,8 +143,17 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   return { id, host, images, claims, names }
 }
 
+export interface PreparePlace {
+  readonly host: Host
+  readonly images: Images
+  /** See `Choice.retriesFailure`. */
+  readonly retriesFailure: boolean
+}
+
 export interface Prepared {
   readonly accelerator: Accelerator
+  /** Why not KVM; `null` under KVM. */
+  readonly reason: string | null
   readonly templates: ReadonlyMap<string, BakedTemplate>
   readonly onDemand: OnDemandTemplates | null
   readonly broken: ReadonlyMap<string, unknown>
@@ -155,7 +165,7 @@ export interface Prepared {
  */
 export async function prepareTemplates(
   config: AgentConfig,
-  { host, images }: { readonly host: Host; readonly images: Images },
+  { host, images, retriesFailure }: PreparePlace,
   progress: (what: string) => void,
 ): Promise<Prepared> {
   const { dir, qemu } = host
@@ -163,12 +173,8 @@ export async function prepareTemplates(
   const { usable: found, broken } = await images.templates(config.templates)
   const smallest = found.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
   if (!smallest) throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
-  const tried = `${qemu.version} ${qemu.build} ${await images.bootHash()}`
-  const { accelerator, tscKhz } = await chooseAccelerator(dir.acceleratorFile, tried, () => {
-    progress('trying whether a guest boots under KVM')
-    return bootsUnderKvm(qemu.path, images, smallest.name)
-  })
-  host.machines.choose(accelerator, tscKhz, host.network === null ? 'user' : 'tap')
+  const choice = { config, host, images, image: smallest, retriesFailure, progress }
+  const { accelerator, reason } = await chooseMachine(choice)
   const usable = found.map((image) => withVcpus(image, accelerator))
   const slot = new BakingSlot(host, Math.max(...usable.map(({ memory_mb }) => memory_mb)))
   const bakes = new Bakes({
@@ -177,6 +183,7 @@ export async function prepareTemplates(
     qemu,
     slot: () => slot.open(),
     machineOf: host.machines.of,
+    patience: config.kvm.patience,
   })
   const templates = new Map<string, BakedTemplate>()
   for (const image of usable) {
@@ -211,7 +218,7 @@ export async function prepareTemplates(
       }
     },
   })
-  return { accelerator, templates, onDemand, broken }
+  return { accelerator, reason, templates, onDemand, broken }
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
@@ -223,7 +230,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   host.slots.supplySoon()
   host.captureThreads.saving.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
-  const { accelerator, templates, onDemand, broken } = await prepareOrExplain(config, { host, images })
+  const { accelerator, reason, templates, onDemand, broken } = await prepareOrExplain(config, host, images)
   host.pool.start()
   for (const sandbox of host.sandboxes.values()) if (sandbox.manifest.cold) rebootSandbox(host, sandbox)
   const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
@@ -236,6 +243,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     id,
     version: '0.1.0',
     accelerator,
+    acceleratorReason: reason,
     isolation: isolationOf(host),
     images,
     templates,
@@ -251,16 +259,18 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
 }
 
 /** An agent without templates still serves the sandboxes it has. */
-async function prepareOrExplain(config: AgentConfig, place: { host: Host; images: Images }): Promise<Prepared> {
-  const { log } = place.host
+async function prepareOrExplain(config: AgentConfig, host: Host, images: Images): Promise<Prepared> {
+  const { log } = host
   try {
+    const place = { host, images, retriesFailure: false }
     const prepared = await prepareTemplates(config, place, (what) => log.info(what))
     for (const [template, error] of prepared.broken) log.error({ err: error, template }, 'template cannot be used')
     return prepared
   } catch (error) {
+    if (error instanceof KvmUnavailable) throw error
     log.error({ err: error }, 'no template can be used')
     const broken = new Map((config.templates ?? []).map((name) => [name, error] as const))
-    return { accelerator: 'tcg', templates: new Map(), onDemand: null, broken }
+    return { accelerator: 'tcg', reason: 'no template can be used', templates: new Map(), onDemand: null, broken }
   }
 }
 

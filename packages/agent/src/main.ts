@@ -58,6 +58,7 @@ async function serve(): Promise<void> {
     {
       agent_id: agent.id,
       accelerator: agent.accelerator,
+      accelerator_reason: agent.acceleratorReason,
       isolation: agent.isolation,
       network: describeNetwork(agent.host),
     },

@@ -22,7 +22,7 @@ try {
     host.sandboxes.set(id, new Sandbox(manifest, host))
     host.slots.reserve(manifest.slot)
   }
-  const { broken } = await prepareTemplates(config, { host, images }, (what) => console.log(what))
+  const { broken } = await prepareTemplates(config, { host, images, retriesFailure: true }, (what) => console.log(what))
   for (const [template, error] of broken) throw new Error(`template ${template} cannot be baked`, { cause: error })
   await host.events.close()
   process.exit(0)

@@ -40,6 +40,8 @@ export const agentInfo = z.object({
   agent_id: z.string(),
   version: z.string(),
   accelerator,
+  /** Why not KVM; `null` under KVM. */
+  accelerator_reason: z.string().nullable().default(null),
   isolation,
   network: guestNetwork,
   qemu_version: z.string(),

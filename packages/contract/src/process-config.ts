@@ -44,6 +44,25 @@ const agentNetwork = z
   })
   .prefault({})
 
+/** `auto`: KVM where guests really run under it, else TCG. `kvm`: nothing else will do. `tcg`: KVM is not even tried. */
+export const acceleratorChoice = z.enum(['auto', 'kvm', 'tcg'])
+export type AcceleratorChoice = z.infer<typeof acceleratorChoice>
+
+/** Of guests under KVM. */
+export const kvmSettings = z
+  .strictObject({
+    /** What `-cpu` of QEMU takes; without: the newest of a list of models that this host offers. */
+    cpu: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9_.,=+-]*$/, "must be a CPU model of QEMU's, with its options")
+      .optional(),
+    /** Added to the guest kernel's command line. */
+    kernel_parameters: z.array(z.string().regex(/^[\x21-\x7e]+$/)).default([]),
+    /** Times the usual limits of probe and bakes: for hosts whose KVM is very slow. */
+    patience: z.int().min(1).max(100).default(1),
+  })
+  .prefault({})
+
 /** The configuration file of an agent, also that of its `prepare.ts` and `end-all.ts`. All paths are absolute. */
 export const agentConfig = z.strictObject({
   /** Chosen by the agent at its first start and kept in its data directory when absent. */
@@ -71,6 +90,8 @@ export const agentConfig = z.strictObject({
    */
   commit_limit_mib: z.int().min(1).nullable().default(null),
   network: agentNetwork,
+  accelerator: acceleratorChoice.default('auto'),
+  kvm: kvmSettings,
   log_level: logLevel,
 })
 

@@ -27,6 +27,8 @@ export interface Commands {
   /** Closes it once nothing uses it. */
   readonly 'remove-fd': { arguments: { 'fdset-id': number }; return: object }
   readonly 'query-block-jobs': { arguments: NoArguments; return: readonly BlockJob[] }
+  /** CPU models that `-cpu` takes, under the accelerator that this QEMU runs with. */
+  readonly 'query-cpu-definitions': { arguments: NoArguments; return: readonly CpuDefinition[] }
 }
 
 export type CommandName = keyof Commands
@@ -55,6 +57,12 @@ interface BlockStats {
 interface FdSet {
   readonly 'fdset-id': number
   readonly fds: readonly { readonly fd: number; readonly opaque?: string }[]
+}
+
+export interface CpuDefinition {
+  readonly name: string
+  /** What the model has and the host cannot give; absent where the accelerator does not know. */
+  readonly 'unavailable-features'?: readonly string[]
 }
 
 interface BlockJob {

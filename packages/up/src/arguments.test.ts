@@ -19,12 +19,19 @@ describe('parseArguments', () => {
       poolMemoryMib: null,
       commitLimitMib: null,
       network: {},
+      accelerator: 'auto',
+      kvm: {},
       limits: {},
     })
   })
 
   it('resolves folders and reads the wanted templates', () => {
     const args = ['--data-dir', 'd', '--images-dir=/i', '--port', '0', '--edge-port', '9000', '--yes', '--down']
+    const kvm = {
+      OFFSHOOT_KVM_CPU: 'qemu64,vendor=GenuineIntel',
+      OFFSHOOT_KVM_KERNEL_PARAMETERS: 'nokaslr noxsave',
+      OFFSHOOT_KVM_PATIENCE: '10',
+    }
     const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_COMMIT_MIB: '4096' }
     const env = {
       OFFSHOOT_TEMPLATES: 'minimal, base',
@@ -37,7 +44,7 @@ describe('parseArguments', () => {
       OFFSHOOT_RATE_LIMIT: '100/5',
       OFFSHOOT_DEFAULT_PLAN: 'pro',
     }
-    expect(parseArguments(args, { ...env, ...memory }, '/w')).toEqual({
+    expect(parseArguments([...args, '--accelerator', 'kvm'], { ...env, ...memory, ...kvm }, '/w')).toEqual({
       command: 'down',
       dataDir: '/w/d',
       isDataDirNamed: true,
@@ -53,6 +60,8 @@ describe('parseArguments', () => {
       poolMemoryMib: 0,
       commitLimitMib: 4096,
       network: { egress_allow: ['10.1.0.0/16:443', '10.2.0.1/32:53'], guest_range: '10.9.0.0/16' },
+      accelerator: 'kvm',
+      kvm: { cpu: 'qemu64,vendor=GenuineIntel', kernel_parameters: ['nokaslr', 'noxsave'], patience: 10 },
       limits: { rate_burst: 100, rate_per_second: 5, default_plan: 'pro' },
     })
   })
@@ -75,6 +84,9 @@ describe('parseArguments', () => {
     { OFFSHOOT_EGRESS_ALLOW: '10.1.0.0/16' },
     { OFFSHOOT_EGRESS_ALLOW: '10.1.0.0/16:443,' },
     { OFFSHOOT_EGRESS_ALLOW: 'fd00::/8:443' },
+    { OFFSHOOT_KVM_CPU: 'host;id' },
+    { OFFSHOOT_KVM_PATIENCE: 'long' },
+    { OFFSHOOT_KVM_PATIENCE: '0' },
     { OFFSHOOT_GUEST_RANGE: '10.9.0.0/24' },
     { OFFSHOOT_GUEST_RANGE: '10.9.1.0/16' },
     { OFFSHOOT_GUEST_RANGE: '10.999.0.0/16' },
@@ -117,6 +129,8 @@ describe('parseArguments', () => {
     ['--port', '-1'],
     ['--port', ''],
     ['--edge-port', 'x'],
+    ['--accelerator', 'xen'],
+    ['--accelerator'],
     ['--nonsense'],
     ['--data-dir'],
     ['word'],

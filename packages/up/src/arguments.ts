@@ -2,9 +2,16 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { parseEgressException } from '@offshoot/contract/egress-exception'
 import { type PlanName, planName } from '@offshoot/contract/plan'
-import { DEFAULT_GUEST_RANGE, guestRange } from '@offshoot/contract/process-config'
+import {
+  type AcceleratorChoice,
+  acceleratorChoice,
+  DEFAULT_GUEST_RANGE,
+  guestRange,
+  kvmSettings,
+} from '@offshoot/contract/process-config'
+import type { z } from 'zod'
 
-export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--images-dir DIR] [--yes] [--prepare | --down] [--help]
+export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes] [--prepare | --down] [--help]
 
 Sets up everything Offshoot needs on this machine, starts it and stays in the foreground; Ctrl-C stops the services and leaves VMs running.
 
@@ -13,6 +20,8 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
   --edge-port N     port of the sandboxes' preview addresses (default 8081, or a free one where that is taken)
   --database-port N port of databases (default 5433, or a free one where that is taken)
   --images-dir DIR  where built images are kept, to share them between data directories (default DIR/images)
+  --accelerator A   kvm: refuse to start where guests cannot run under KVM; tcg: software emulation, KVM is not tried;
+                    auto: kvm where it works, else tcg, and /healthz says why (default)
   --yes             install missing Debian packages without asking
   --prepare         only build what a start needs and is shared between data directories; start nothing. Where --data-dir
                     is given, what DIR's first start would make as well: its database, first user and snapshots of templates
@@ -22,6 +31,7 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
 OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
 OFFSHOOT_POOL_MIB=512             memory for guests that are restored before they are asked for (default 512; 0 for none)
 OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
+OFFSHOOT_KVM_CPU=host            QEMU's CPU model under KVM (default: the newest of a list that this host offers; docs/kvm.md)
 OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name under it leads here (default localhost)
 OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   its certificate; addresses then begin with https
 OFFSHOOT_PREVIEW_ACME_HOOK=/hook   or one by ACME: a program that changes DNS, run as HOOK add|remove NAME VALUE; also
@@ -61,6 +71,8 @@ export interface UpArguments {
   /** MiB that VMs may have together; `null` for the agent's default. */
   readonly commitLimitMib: number | null
   readonly network: NetworkSettings
+  readonly accelerator: AcceleratorChoice
+  readonly kvm: KvmSettings
   /** What workspaces may have; absent is the default. */
   readonly limits: LimitSettings
 }
@@ -81,6 +93,9 @@ export interface NetworkSettings {
   readonly egress_allow?: string[]
   readonly guest_range?: string
 }
+
+/** Of the agent, for guests under KVM; absent is its default. */
+export type KvmSettings = z.input<typeof kvmSettings>
 
 export interface LimitSettings {
   readonly rate_burst?: number
@@ -114,6 +129,8 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     poolMemoryMib: parseMib(env, 'OFFSHOOT_POOL_MIB', 0),
     commitLimitMib: parseMib(env, 'OFFSHOOT_COMMIT_MIB', 1),
     network: { ...parseEgressAllow(env['OFFSHOOT_EGRESS_ALLOW']), ...parseRange(env['OFFSHOOT_GUEST_RANGE']) },
+    accelerator: parseAccelerator(values.accelerator),
+    kvm: parseKvm(env),
     limits: { ...parseRate(env['OFFSHOOT_RATE_LIMIT']), ...parsePlan(env['OFFSHOOT_DEFAULT_PLAN']) },
   }
 }
@@ -170,6 +187,26 @@ function parseRange(range: string | undefined): NetworkSettings {
   return { guest_range: range }
 }
 
+function parseAccelerator(text = 'auto'): AcceleratorChoice {
+  const parsed = acceleratorChoice.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new UsageError(`--accelerator must be one of ${acceleratorChoice.options.join(', ')}, not "${text}"`)
+}
+
+/** The last two are for tests on hosts whose KVM is slow or incomplete (docs/kvm.md). */
+function parseKvm(env: Readonly<NodeJS.ProcessEnv>): KvmSettings {
+  const { OFFSHOOT_KVM_CPU: cpu, OFFSHOOT_KVM_KERNEL_PARAMETERS: parameters, OFFSHOOT_KVM_PATIENCE: patience } = env
+  const settings: KvmSettings = {
+    ...(cpu && { cpu }),
+    ...(parameters && { kernel_parameters: parameters.split(' ').filter(Boolean) }),
+    ...(patience && { patience: Number(patience) }),
+  }
+  const parsed = kvmSettings.safeParse(settings)
+  if (parsed.success) return settings
+  const [issue] = parsed.error.issues
+  throw new UsageError(`OFFSHOOT_KVM_${String(issue?.path[0]).toUpperCase()} is not right: ${issue?.message}`)
+}
+
 function commandOf({ help, down, prepare }: ReturnType<typeof parseFlags>): UpArguments['command'] {
   if (down && prepare) throw new UsageError('--down and --prepare exclude one another')
   return help ? 'help' : down ? 'down' : prepare ? 'prepare' : 'up'
@@ -182,6 +219,7 @@ function parseFlags(argv: readonly string[]) {
       options: {
         'data-dir': { type: 'string' },
         'images-dir': { type: 'string' },
+        accelerator: { type: 'string' },
         port: { type: 'string' },
         'edge-port': { type: 'string' },
         'database-port': { type: 'string' },

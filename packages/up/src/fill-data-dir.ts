@@ -46,6 +46,8 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
     templates: args.templates,
     maxUploadBytes: args.maxUploadBytes,
     network: args.network,
+    accelerator: args.accelerator,
+    kvm: args.kvm,
     poolMemoryMib: args.poolMemoryMib,
     commitLimitMib: args.commitLimitMib,
     limits: args.limits,

@@ -18,6 +18,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       agent_id: agent.id,
       version: agent.version,
       accelerator: agent.accelerator,
+      accelerator_reason: agent.acceleratorReason,
       isolation: agent.isolation,
       network: describeNetwork(agent.host),
       qemu_version: agent.host.qemu.version,

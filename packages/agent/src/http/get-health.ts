@@ -6,13 +6,18 @@ import type { Host } from '../sandbox/model/host.ts'
 /** `GET /healthz`, without a credential: that the agent is up, and at which tiers it runs. */
 export function getHealth(server: FastifyInstance, agent: Agent): void {
   const { kind, reason } = describeNetwork(agent.host)
-  const network = reason === null ? kind : `${kind}: ${reason}`
+  const network = withReason(kind, reason)
+  const accelerator = withReason(agent.accelerator, agent.acceleratorReason)
   server.get('/healthz', { config: { isPublic: true } }, async () => ({
     status: 'ok',
-    checks: { accelerator: agent.accelerator, isolation: agent.isolation, network },
+    checks: { accelerator, isolation: agent.isolation, network },
   }))
 }
 
 export function describeNetwork({ network, networkReason }: Host): GuestNetworkInfo {
   return { kind: network === null ? 'none' : 'tap', reason: networkReason }
+}
+
+function withReason(what: string, reason: string | null): string {
+  return reason === null ? what : `${what}: ${reason}`
 }

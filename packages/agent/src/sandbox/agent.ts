@@ -13,6 +13,8 @@ export interface Agent {
   readonly id: AgentId
   readonly version: string
   readonly accelerator: Accelerator
+  /** Why not KVM; `null` under KVM. */
+  readonly acceleratorReason: string | null
   readonly isolation: Isolation
   readonly images: Images
   readonly templates: ReadonlyMap<string, BakedTemplate>

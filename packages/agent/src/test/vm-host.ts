@@ -73,9 +73,16 @@ export class VmHost {
     if (!found) throw new Error(`${template} has not been built`)
     const image = { ...found, memory_mb: memoryMib ?? found.memory_mb }
     const bake = async () => {
-      const host = await chooseAccelerator(dir.acceleratorFile, qemu.version, () => Promise.resolve(false))
+      const { accelerator, tscKhz } = await chooseAccelerator({
+        path: dir.acceleratorFile,
+        tried: qemu.version,
+        wanted: 'tcg',
+        retriesFailure: false,
+        probe: () => Promise.reject(new Error('nobody asked for KVM')),
+      })
       const machineOf = ({ cpu, memory_mb }: { cpu: number; memory_mb: number }) => ({
-        ...host,
+        accelerator,
+        tscKhz,
         vcpus: cpu,
         memoryMib: memory_mb,
         network: 'user' as const,

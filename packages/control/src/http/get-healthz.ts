@@ -57,6 +57,7 @@ function describe({ info, isReachable }: KnownAgent, cursors: ReadonlyMap<string
     id: info?.agent_id ?? null,
     status,
     accelerator: info?.accelerator ?? null,
+    accelerator_reason: info?.accelerator_reason ?? null,
     isolation: info?.isolation ?? null,
     network: info?.network ?? null,
     sandboxes: info?.sandboxes ?? null,

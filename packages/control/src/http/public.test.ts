@@ -116,7 +116,15 @@ describe('public routes', () => {
     expect(body).toMatchObject({
       status: 'ok',
       checks: { database: 'ok', agents: 'ok' },
-      agents: [{ id: agent.state.agentId, status: 'ok', accelerator: 'tcg', isolation: 'user' }],
+      agents: [
+        {
+          id: agent.state.agentId,
+          status: 'ok',
+          accelerator: 'tcg',
+          accelerator_reason: 'there is no /dev/kvm',
+          isolation: 'user',
+        },
+      ],
     })
     await agent.kill()
     const later = await eventually(async () => {

@@ -252,6 +252,7 @@ export class FakeAgent {
       agent_id: this.state.agentId,
       version: '0.1.0',
       accelerator: 'tcg',
+      accelerator_reason: 'there is no /dev/kvm',
       isolation: 'user',
       network: { kind: 'tap', reason: null },
       qemu_version: '7.2.0',

@@ -12,6 +12,8 @@ const inputs = {
   poolMemoryMib: 0,
   commitLimitMib: 6,
   network: { egress_allow: ['10.1.0.0/16:443'] },
+  accelerator: 'kvm' as const,
+  kvm: { kernel_parameters: ['noxsave'] },
   limits: {},
   preview: { suffix: 'localhost', certificate: null, acme: null },
   databaseSuffix: null,
@@ -34,6 +36,8 @@ describe('configuration', () => {
       pool_memory_mib: 0,
       commit_limit_mib: 6,
       network: { egress_allow: ['10.1.0.0/16:443'], guest_range: '10.213.0.0/16' },
+      accelerator: 'kvm',
+      kvm: { kernel_parameters: ['noxsave'], patience: 1 },
     })
     // What is written is what the agent reads.
     expect(agentConfig.parse(JSON.parse(JSON.stringify(agentConfiguration(inputs))))).toEqual(

@@ -2,6 +2,7 @@ import {
   agentConfig,
   controlConfig,
   edgeConfig,
+  type AcceleratorChoice,
   type AgentConfig,
   type ControlConfig,
   type EdgeConfig,
@@ -9,7 +10,7 @@ import {
 import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../data-layout.ts'
-import type { LimitSettings, NetworkSettings, PreviewSettings } from '../arguments.ts'
+import type { KvmSettings, LimitSettings, NetworkSettings, PreviewSettings } from '../arguments.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
@@ -23,6 +24,8 @@ export interface ConfigurationInputs {
   readonly poolMemoryMib: number | null
   readonly commitLimitMib: number | null
   readonly network: NetworkSettings
+  readonly accelerator: AcceleratorChoice
+  readonly kvm: KvmSettings
   readonly limits: LimitSettings
   readonly preview: PreviewSettings
   readonly databaseSuffix: string | null
@@ -57,6 +60,8 @@ export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
     ...(poolMemoryMib !== null && { pool_memory_mib: poolMemoryMib }),
     ...(commitLimitMib !== null && { commit_limit_mib: commitLimitMib }),
     network: inputs.network,
+    accelerator: inputs.accelerator,
+    kvm: inputs.kvm,
     log_level: 'info',
   })
 }

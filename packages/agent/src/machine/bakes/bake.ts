@@ -24,6 +24,7 @@ import {
   type Machine,
 } from '../vm/machine.ts'
 import type { PrepareGuest } from './prepare-guest.ts'
+import { endedWith } from '../restore/restore.ts'
 import { Vm } from '../vm/vm.ts'
 import { cutVolumes, EMPTY_DEVICES } from '../vm/volume-devices.ts'
 import { warmGuest } from './warm-guest.ts'
@@ -41,6 +42,8 @@ export interface Bake {
   readonly tap: TapGiver | null
   readonly limit?: (pid: number) => Promise<void>
   readonly prepare: PrepareGuest
+  /** Milliseconds for the guest's first answer; without: the bake's deadline alone bounds that. */
+  readonly bootMs?: number
 }
 
 const KERNEL = 'vmlinuz'
@@ -116,19 +119,23 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
   const vm = new Vm(folder, launched, null)
   try {
     const died = vm.ended.then(async (end) => {
-      throw await describeEnd(logPath, end)
+      throw await describeEnd(launched.log, end)
     })
     died.catch(() => undefined)
     return await Promise.race([died, save(vm, options, deadline)])
+  } catch (error) {
+    throw await endedWith(vm, error)
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of a baked VM'))
   }
 }
 
-async function save(vm: Vm, { image, machine, limit, prepare }: Bake, deadline: Deadline): Promise<string | null> {
-  await vm.qmp.ready(deadline)
+async function save(vm: Vm, options: Bake, deadline: Deadline): Promise<string | null> {
+  const { image, machine, limit, prepare, bootMs } = options
+  const booted = bootMs === undefined ? deadline : deadline.within(bootMs, 'boot of a guest')
+  await vm.qmp.ready(booted)
   await limit?.(vm.process.pid)
-  const link = await vm.link(deadline)
+  const link = await vm.link(booted)
   const guestIp = await prepare(link, image, deadline)
   await link.quiesce(deadline)
   await warmGuest(link, machine.network, deadline)

@@ -38,6 +38,8 @@ export interface BakesOptions {
   readonly qemu: Qemu
   readonly slot: BakeSlot
   readonly machineOf: (image: TemplateImage) => Machine
+  /** Times the usual time for a bake. */
+  readonly patience?: number
 }
 
 /** The frozen templates of one agent: `bakes/NAME/FINGERPRINT`. */
@@ -77,7 +79,7 @@ export class Bakes {
    */
   async ensure(
     image: TemplateImage,
-    deadline: Deadline = Deadline.after(BAKE_MS, `bake of ${image.name}`),
+    deadline: Deadline = Deadline.after(BAKE_MS * (this.#options.patience ?? 1), `bake of ${image.name}`),
     prepare: PrepareGuest = prepareGuest,
   ): Promise<BakedTemplate> {
     const { folder, fingerprint, baked } = await this.find(image)

@@ -72,7 +72,7 @@ export class PrestartedVm {
     const { socket } = launched
     // QEMU's end is told by the monitor.
     socket?.on('error', () => undefined)
-    return PrestartedVm.#orEnd(vm, logPath, async () => {
+    return PrestartedVm.#orEnd(vm, async () => {
       await vm.qmp.ready(deadline)
       if (socket === null) throw new Error('QEMU was started without a socket for its state')
       return new PrestartedVm(options, vm, disk, socket, fdset)
@@ -86,7 +86,7 @@ export class PrestartedVm {
   async load(statePath: string, greet: Greet, deadline: Deadline): Promise<void> {
     const { vm } = this
     stopGivingWay(vm.process)
-    await PrestartedVm.#orEnd(vm, this.#options.logPath, async () => {
+    await PrestartedVm.#orEnd(vm, async () => {
       const [state] = await Promise.all([readFile(statePath), this.#addLayer(deadline)])
       this.#state.end(state)
       await deadline.race(finished(this.#state, { readable: false }))
@@ -126,11 +126,11 @@ export class PrestartedVm {
     vm.disk = { active, layers: [...layers, id] }
   }
 
-  static async #orEnd<T>(vm: Vm, logPath: string, step: () => Promise<T>): Promise<T> {
+  static async #orEnd<T>(vm: Vm, step: () => Promise<T>): Promise<T> {
     try {
       return await step()
     } catch (error) {
-      const cause = await endedWith(vm, logPath, error)
+      const cause = await endedWith(vm, error)
       await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
       throw cause
     }

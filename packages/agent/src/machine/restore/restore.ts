@@ -1,8 +1,8 @@
 import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Deadline } from '@offshoot/kit/deadline'
-import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
@@ -12,7 +12,7 @@ import { newLayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import type { Confinement, TapGiver } from '../vm/confinement.ts'
 import { inheritance, type Inheritance } from './inheritance.ts'
-import { describeEnd, launch } from '../vm/launch.ts'
+import { describeEnd, lastWords, launch } from '../vm/launch.ts'
 import { bootArguments, IMAGE_SOCKET, restoreArguments } from '../vm/machine.ts'
 import { Vm } from '../vm/vm.ts'
 import { addVolumes } from '../vm/volume-devices.ts'
@@ -80,7 +80,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     else await greet(vm, deadline)
     return vm
   } catch (error) {
-    const cause = await endedWith(vm, logPath, error)
+    const cause = await endedWith(vm, error)
     // A deadline of its own: the restore's may be what has passed.
     await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
     throw cause
@@ -122,12 +122,24 @@ async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void
   }
 }
 
-/** A QEMU that dies takes its sockets with it; why it died is the better cause. */
-export async function endedWith(vm: Vm, logPath: string, error: unknown): Promise<unknown> {
-  if (![QmpConnectionError, GuestLinkLost, GuestNotAsked].some((kind) => error instanceof kind)) return error
-  const ended = Deadline.after(END_MS, 'end of QEMU').race(vm.ended)
-  return ended.then(
-    (end) => describeEnd(logPath, end),
-    () => error,
-  )
+/**
+ * What to tell of a failure of a VM, with QEMU's own words where it has any. A QEMU that dies takes its sockets with it: why
+ * it died is the better cause. One that hangs or refuses may have said why.
+ */
+export async function endedWith(vm: Vm, error: unknown): Promise<unknown> {
+  const isLost = [QmpConnectionError, GuestLinkLost, GuestNotAsked].some((kind) => error instanceof kind)
+  if (vm.log === null) return error
+  const isGone = isLost || vm.hasEnded || !(await isAlive(vm.process))
+  const end = isGone
+    ? await Deadline.after(END_MS, 'end of QEMU')
+        .race(vm.ended)
+        .catch(() => null)
+    : null
+  if (end !== null) return describeEnd(vm.log, end)
+  const words = await lastWords(vm.log)
+  if (words === '') return error
+  const told = (message: string) => `${message}; QEMU's last words: ${words}`
+  if (error instanceof DeadlineExceeded) return new DeadlineExceeded(told(error.message), { cause: error })
+  if (error instanceof QmpConnectionError) return new QmpConnectionError(told(error.message), { cause: error })
+  return error
 }

@@ -8,6 +8,8 @@ import { confine, giveTap, type Confinement, type TapGiver } from './confinement
 import { FIRST_FILE_FD } from './machine.ts'
 
 const LOG_TAIL_CHARS = 2000
+/** Said of every device state that is restored, and of no matter (`restoreArguments`). */
+const HARMLESS = /^.*Expected vmdescription section, but got 0\n?/gm
 
 /** How a VM's process ended; both `null` when it was not our child. */
 export interface VmEnd {
@@ -38,8 +40,16 @@ export type InheritedFile =
   | { readonly open: FileHandle }
   | { readonly socket: true }
 
+/** Where one QEMU's messages are: the file has those of earlier ones, too. */
+export interface QemuLog {
+  readonly path: string
+  /** Bytes; where its own begin. */
+  readonly start: number
+}
+
 export interface LaunchedQemu {
   readonly process: ProcessIdentity
+  readonly log: QemuLog
   readonly qmp: QmpClient
   readonly ended: Promise<VmEnd>
   /** Our end of the socket among its files, if there is one. */
@@ -60,6 +70,7 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
   try {
     const log = await open(logPath, 'a', 0o600)
     opened.push(log)
+    const ownLog: QemuLog = { path: logPath, start: (await log.stat()).size }
     const files: (number | 'pipe')[] = []
     for (const inherited of options.files) files.push(await descriptorOf(inherited, opened))
     const confined = confine({ program: options.qemu, args: options.args }, confinement)
@@ -84,10 +95,11 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
     // The fourth descriptor is a socket pair of which we hold one end (node documents pipes there as duplex).
     const qmp = new QmpClient(child.stdio[3] as Duplex)
     const identity = child.pid === undefined ? null : await identifyProcess(child.pid)
-    if (identity === null) throw await describeEnd(logPath, await ended.promise)
+    if (identity === null) throw await describeEnd(ownLog, await ended.promise)
     const socket = files.indexOf('pipe')
     return {
       process: identity,
+      log: ownLog,
       qmp,
       ended: ended.promise,
       socket: socket < 0 ? null : (child.stdio[FIRST_FILE_FD + socket] as Duplex),
@@ -107,8 +119,15 @@ async function descriptorOf(inherited: InheritedFile, opened: FileHandle[]): Pro
 }
 
 /** Why QEMU ended, in its own words. */
-export async function describeEnd(logPath: string, { exitCode, signal }: VmEnd): Promise<QemuEnded> {
-  const log = await readFile(logPath, 'utf8').catch(() => '')
+export async function describeEnd(log: QemuLog, { exitCode, signal }: VmEnd): Promise<QemuEnded> {
   const how = signal === null ? `exit code ${exitCode}` : `signal ${signal}`
-  return new QemuEnded(`QEMU ended with ${how}: ${log.slice(-LOG_TAIL_CHARS).trim()}`)
+  return new QemuEnded(`QEMU ended with ${how}: ${(await lastWords(log)) || 'it said nothing'}`)
+}
+
+/** The end of what a QEMU has written so far; empty where that is nothing. */
+export async function lastWords({ path, start }: QemuLog): Promise<string> {
+  const log = await readFile(path).catch(() => Buffer.alloc(0))
+  // A log that has grown too long is cut to nothing (`sandbox/logs/bound-logs.ts`).
+  const own = log.length < start ? log : log.subarray(start)
+  return own.toString('utf8').replaceAll(HARMLESS, '').slice(-LOG_TAIL_CHARS).trim()
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Qemu } from '../host/qemu.ts'
-import { BOOT_DISK, bootArguments, LAYOUT_VERSION, machineArguments, type Machine } from './machine.ts'
+import { BOOT_DISK, bootArguments, isHostCpu, LAYOUT_VERSION, machineArguments, type Machine } from './machine.ts'
 import { EMPTY_DEVICES } from './volume-devices.ts'
 
 export interface FingerprintInputs {
@@ -29,8 +29,8 @@ async function machineParts({ qemu, machine }: Pick<FingerprintInputs, 'qemu' | 
     qemu: [qemu.version, qemu.build],
     machine: machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK, EMPTY_DEVICES),
     boot: bootArguments(machine, 'vmlinuz', 'initramfs'),
-    // Under KVM the guest sees the host's own CPU.
-    cpu: machine.accelerator === 'kvm' ? await hostCpu() : null,
+    // Any other CPU is one of QEMU's models, which the machine names.
+    cpu: isHostCpu(machine) ? await hostCpu() : null,
   }
 }
 
@@ -38,10 +38,9 @@ function digest(parts: object): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 
+/** Which CPU it is and what it can do. The microcode's own version changes neither. */
 async function hostCpu(): Promise<string> {
   const [first = ''] = (await readFile('/proc/cpuinfo', 'utf8')).split('\n\n')
-  return first
-    .split('\n')
-    .filter((line) => /^(model name|stepping|microcode|flags)\s*:/.test(line))
-    .join('\n')
+  const lines = first.split('\n').filter((line) => /^(vendor_id|cpu family|model|stepping|flags)\s*:/.test(line))
+  return lines.map((line) => line.split(/\s+/).toSorted().join(' ')).join('\n')
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { fingerprint } from './machine-fingerprint.ts'
-import { BOOT_DISK, bootArguments, machineArguments, restoreArguments, type Machine } from './machine.ts'
+import { BOOT_DISK, bootArguments, isHostCpu, machineArguments, restoreArguments, type Machine } from './machine.ts'
 
 const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
 
@@ -41,6 +41,28 @@ describe('the command line', () => {
   })
 })
 
+function under(cpu: string): Machine {
+  return { ...machine, accelerator: 'kvm', kvm: { cpu, kernelParameters: ['noxsave'] } }
+}
+
+describe('the CPU under KVM', () => {
+  it('is the model that the host was found to offer, and the kernel gets what it needs for that', () => {
+    const args = machineArguments(under('EPYC-v1'), { path: 'memory', isShared: false }, BOOT_DISK)
+    expect(args[args.indexOf('-cpu') + 1]).toBe('EPYC-v1')
+    expect(bootArguments(under('EPYC-v1'), 'k', 'i').at(-1)).toMatch(/ noxsave$/)
+  })
+
+  it.each([
+    ['host', true],
+    ['host,migratable=on', true],
+    ['max', true],
+    ['Broadwell-v2', false],
+    ['qemu64,vendor=GenuineIntel', false],
+  ])('%s is the one of this very host: %s', (cpu, isHosts) => {
+    expect(isHostCpu(under(cpu))).toBe(isHosts)
+  })
+})
+
 describe('the fingerprint', () => {
   const inputs = {
     qemu: { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' },
@@ -59,6 +81,10 @@ describe('the fingerprint', () => {
     ['memory', { machine: { ...machine, memoryMib: 256 } }],
     ['vCPUs', { machine: { ...machine, vcpus: 2 } }],
     ['the accelerator', { machine: { ...machine, accelerator: 'kvm' as const } }],
+    [
+      'the CPU model',
+      { machine: { ...machine, accelerator: 'kvm' as const, kvm: { cpu: 'EPYC-v1', kernelParameters: [] } } },
+    ],
     ['the kind of its network', { machine: { ...machine, network: 'user' as const } }],
     ['the counter', { machine: { ...machine, tscKhz: 1 } }],
     ['the image', { imageVersion: 'c' }],

@@ -12,6 +12,16 @@ export interface Machine {
   readonly vcpus: number
   readonly memoryMib: number
   readonly network: NetworkKind
+  /** Under KVM only. */
+  readonly kvm?: KvmGuest
+}
+
+/** What is particular to guests under KVM. */
+export interface KvmGuest {
+  /** QEMU's model, with its options (`cpu-model.ts`). */
+  readonly cpu: string
+  /** Added to the guest kernel's command line. */
+  readonly kernelParameters: readonly string[]
 }
 
 /**
@@ -29,6 +39,9 @@ export const TRANSLATION_CACHE_MIB = 128
  * and copy in words: a page fault costs 6 µs instead of 9, 64 KiB through a pipe 60 instead of 300.
  */
 const TCG_CPU = 'max,erms=off,fsrm=off'
+/** QEMU's models that are whatever CPU the host has. */
+export const HOST_CPU = 'host'
+const MAX_CPU = 'max'
 /** The address QEMU's user network expects its guest to have. */
 export const GUEST_IP = '10.0.2.15'
 export const GUEST_GATEWAY = '10.0.2.2'
@@ -86,12 +99,12 @@ export function machineArguments(
   disk: readonly DiskNode[],
   volumes: readonly VolumeDevice[] = [],
 ): string[] {
-  const { accelerator, vcpus, memoryMib, network } = machine
+  const { accelerator, vcpus, memoryMib, network, kvm } = machine
   const thread = vcpus > 1 ? 'multi' : 'single'
   return [
     ['-M', 'microvm,acpi=on,rtc=on,memory-backend=ram'],
     ['-accel', accelerator === 'tcg' ? `tcg,thread=${thread},tb-size=${TRANSLATION_CACHE_MIB}` : 'kvm'],
-    ['-cpu', accelerator === 'tcg' ? TCG_CPU : 'host'],
+    ['-cpu', accelerator === 'tcg' ? TCG_CPU : (kvm?.cpu ?? HOST_CPU)],
     ['-m', String(memoryMib), '-smp', String(vcpus)],
     ['-object', memoryBackend(memoryMib, memory)],
     ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
@@ -119,7 +132,8 @@ export function bootArguments(machine: Machine, kernel: string, initramfs: strin
   const clock = machine.accelerator === 'tcg' ? [`tsc_early_khz=${machine.tscKhz}`, 'tsc=reliable'] : []
   // RCU's threads above the priority at which the agent holds a machine: what waits for them waits for ever otherwise.
   const hold = 'rcutree.kthread_prio=99'
-  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', hold, ...clock]
+  const extra = machine.kvm?.kernelParameters ?? []
+  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', hold, ...clock, ...extra]
   return ['-kernel', kernel, '-initrd', initramfs, '-append', parameters.join(' ')]
 }
 
@@ -133,6 +147,22 @@ export function bootArguments(machine: Machine, kernel: string, initramfs: strin
 export function restoreArguments(): string[] {
   const globals = ['migration.send-configuration=off', 'migration.announce-rounds=0']
   return ['-incoming', `fd:${FIRST_FILE_FD}`, ...globals.flatMap((setting) => ['-global', setting])]
+}
+
+/** A QEMU without a guest, to be asked which CPU models it has under KVM. */
+export function cpuQueryArguments(): string[] {
+  return [
+    ['-M', 'none', '-accel', 'kvm', '-S'],
+    ['-nodefaults', '-no-user-config', '-display', 'none'],
+    ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
+    ['-sandbox', SYSTEM_CALLS],
+  ].flat()
+}
+
+/** Whether the guest sees the CPU of this very host. */
+export function isHostCpu({ accelerator, kvm }: Machine): boolean {
+  const [model = HOST_CPU] = kvm?.cpu.split(',') ?? []
+  return accelerator === 'kvm' && (model === HOST_CPU || model === MAX_CPU)
 }
 
 /**

@@ -6,7 +6,7 @@ import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/proc
 import { QmpClient } from '@offshoot/qmp/client'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { socketPath } from '../../store/data-dir/data-dir.ts'
-import type { LaunchedQemu, VmEnd } from './launch.ts'
+import type { LaunchedQemu, QemuLog, VmEnd } from './launch.ts'
 import { GUEST_SOCKET, QMP_SOCKET } from './machine.ts'
 import { readDiskChain } from './read-disk-chain.ts'
 
@@ -17,6 +17,8 @@ const END_POLL_MS = 2
 export class Vm {
   readonly process: ProcessIdentity
   readonly qmp: QmpClient
+  /** Its messages; `null` where another agent process started it. */
+  readonly log: QemuLog | null
   /** Resolves when the process is gone, however it went. */
   readonly ended: Promise<VmEnd>
   /** What its disk consists of; `null` where nobody will ask: a bake, a probe. */
@@ -34,8 +36,13 @@ export class Vm {
   readonly #gone = new AbortController()
   #hasEnded = false
 
-  constructor(folder: string, { process, qmp, ended }: Omit<LaunchedQemu, 'socket'>, disk: DiskChain | null) {
+  constructor(
+    folder: string,
+    { process, log, qmp, ended }: Omit<LaunchedQemu, 'socket' | 'log'> & Pick<Vm, 'log'>,
+    disk: DiskChain | null,
+  ) {
     this.disk = disk
+    this.log = log
     this.process = process
     this.qmp = qmp
     this.#folder = folder
@@ -54,7 +61,7 @@ export class Vm {
       while (await isAlive(process)) await wait(END_POLL_MS)
       return { exitCode: null, signal: null }
     })
-    return new Vm(folder, { process, qmp, ended }, await readDiskChain(qmp, deadline))
+    return new Vm(folder, { process, log: null, qmp, ended }, await readDiskChain(qmp, deadline))
   }
 
   /** QEMU's working directory. */

@@ -12,6 +12,7 @@ import { LOWER, ROOTFS } from '../../store/bakes/bake-files.ts'
 import type { BakePlace } from '../../machine/bakes/bakes.ts'
 import { describeEnd, launch } from '../../machine/vm/launch.ts'
 import { copierArguments, FIRST_FILE_FD } from '../../machine/vm/machine.ts'
+import { endedWith } from '../../machine/restore/restore.ts'
 import { Vm } from '../../machine/vm/vm.ts'
 
 /** MiB for a QEMU that has no guest. */
@@ -81,7 +82,8 @@ async function copy(
     ),
     folder: vmFolder,
     logPath,
-    confinement,
+    // It emulates no CPU: the group of KVM's device is none of its business.
+    confinement: { uid: confinement.uid },
     tap: null,
     files,
     preload: null,
@@ -89,7 +91,7 @@ async function copy(
   const vm = new Vm(vmFolder, launched, null)
   try {
     const died = vm.ended.then(async (end) => {
-      throw await describeEnd(logPath, end)
+      throw await describeEnd(launched.log, end)
     })
     died.catch(() => undefined)
     await vm.qmp.ready(deadline)
@@ -97,6 +99,8 @@ async function copy(
     await Promise.race([died, stream(vm, onProgress, deadline)])
     await vm.qmp.execute('quit', {}, deadline)
     await deadline.race(vm.ended)
+  } catch (error) {
+    throw await endedWith(vm, error)
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of a QEMU that copied a disk'))
   }

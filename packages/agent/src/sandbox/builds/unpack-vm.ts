@@ -94,7 +94,7 @@ async function start(
       ],
       folder,
       logPath: join(buildFolder, QEMU_LOG),
-      confinement: { uid },
+      confinement: host.machines.confinement(uid),
       tap: tapOf(host, slot),
       greet: async (restored, greeting) => {
         const link = await restored.link(greeting)

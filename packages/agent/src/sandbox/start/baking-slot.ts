@@ -22,14 +22,15 @@ export class BakingSlot {
 
   /** @throws Error when there is no free slot */
   async open(): Promise<BakePlace> {
-    const { slots, network, cgroups } = this.#host
+    const { slots, network, cgroups, machines } = this.#host
     this.#slot ??= slots.take()
     const slot = this.#slot
     if (slot === null) throw new Error('this agent has no free slot')
     await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
     await network?.open(slot, 'none')
     const limit = async (pid: number) => cgroups?.attach(slot, pid)
-    return { confinement: { uid: uidOfSlot(slot) }, tap: tapOf(this.#host, slot), limit }
+    const confinement = { ...machines.confinement(uidOfSlot(slot)), diesWithAgent: true }
+    return { confinement, tap: tapOf(this.#host, slot), limit }
   }
 
   /** Once its last VM has ended. */

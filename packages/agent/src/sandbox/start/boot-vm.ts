@@ -69,7 +69,7 @@ export async function prepareVm(
     layers: host.layers,
     folder,
     logPath: join(place.folder, QEMU_LOG),
-    confinement: { uid },
+    confinement: host.machines.confinement(uid),
     tap: tapOf(host, place.slot),
     isDurable: place.durable,
   }

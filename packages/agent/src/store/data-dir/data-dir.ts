@@ -15,6 +15,8 @@ export class DataDir {
   readonly spentCreditFile: string
   readonly events: string
   readonly bakes: string
+  /** What the probe of the accelerator bakes and restores, while it runs. */
+  readonly probe: string
   readonly sandboxes: string
   /** Restored guests that are nobody's yet; as deep as the sandboxes, whose place they take. */
   readonly spares: string
@@ -43,6 +45,7 @@ export class DataDir {
     this.spentCreditFile = join(root, 'spent-credit.json')
     this.events = join(root, 'events')
     this.bakes = join(root, 'bakes')
+    this.probe = join(root, 'probe')
     this.sandboxes = join(root, 'sandboxes')
     this.spares = join(root, 'spares')
     this.snapshots = join(root, 'snapshots')

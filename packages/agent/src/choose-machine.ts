@@ -1,0 +1,116 @@
+import type { Accelerator } from '@offshoot/contract/agent-api'
+import type { AgentConfig } from '@offshoot/contract/process-config'
+import type { TemplateImage } from '@offshoot/contract/template-image'
+import { chooseAccelerator, type KvmResult } from './machine/host/accelerator.ts'
+import { findKvmDevice } from './machine/host/kvm-device.ts'
+import { BakingSlot } from './sandbox/start/baking-slot.ts'
+import type { Host } from './sandbox/model/host.ts'
+import type { BakePlace } from './machine/bakes/bakes.ts'
+import type { Images } from './store/bakes/images.ts'
+import type { Machine } from './machine/vm/machine.ts'
+import { PROBE_LIMITS, probeMachine } from './machine/probe/probe-kvm.ts'
+import { withVcpus } from './machine/vm/vcpus.ts'
+
+/** KVM was asked for and does not work here; the message says why. */
+export class KvmUnavailable extends Error {
+  override readonly name = 'KvmUnavailable'
+}
+
+export interface ChooseMachine {
+  readonly config: Pick<AgentConfig, 'accelerator' | 'kvm'>
+  readonly host: Host
+  readonly images: Images
+  /** The smallest template: what guests can do is tried with it. */
+  readonly image: TemplateImage
+  /** See `Choice.retriesFailure`. */
+  readonly retriesFailure: boolean
+  readonly progress: (what: string) => void
+}
+
+export interface ChosenAccelerator {
+  readonly accelerator: Accelerator
+  /** Why not KVM; `null` under KVM. */
+  readonly reason: string | null
+}
+
+/**
+ * Chooses how this host runs guests, and with it the machines that they get.
+ * @throws KvmUnavailable
+ */
+export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccelerator> {
+  const { config, host, images, progress } = options
+  const { dir, qemu, machines } = host
+  const device = await findKvmDevice()
+  const group = device.isUsable ? device.group : null
+  const inputs = [qemu.version, qemu.build, await images.bootHash(), JSON.stringify([device, config.kvm])]
+  const probe = async (lastCpu: string | null): Promise<KvmResult> =>
+    device.isUsable ? probeKvm(options, group, lastCpu) : { works: false, reason: device.reason, isTimeout: false }
+  const { accelerator, reason, cpu, tscKhz } = await chooseAccelerator({
+    path: dir.acceleratorFile,
+    tried: inputs.join(' '),
+    wanted: config.accelerator,
+    retriesFailure: options.retriesFailure,
+    probe,
+  })
+  if (reason !== null && config.accelerator === 'kvm') {
+    throw new KvmUnavailable(`KVM was asked for and does not work on this host: ${reason}`)
+  }
+  if (reason !== null) progress(`guests run under software emulation (tcg): ${reason}`)
+  machines.choose(
+    {
+      accelerator,
+      tscKhz,
+      network: networkOf(host),
+      ...(cpu !== null && { kvm: { cpu, kernelParameters: config.kvm.kernel_parameters } }),
+    },
+    accelerator === 'kvm' ? group : null,
+  )
+  return { accelerator, reason }
+}
+
+/** Under the confinement, network and limits that sandboxes get. */
+async function probeKvm(
+  { config: { kvm }, host, images, image, progress }: ChooseMachine,
+  kvmGroup: number | null,
+  lastCpu: string | null,
+): Promise<KvmResult> {
+  progress('trying whether guests run under KVM')
+  const { cpu: vcpus, memory_mb: memoryMib } = withVcpus(image, 'kvm')
+  const machine: Machine = {
+    accelerator: 'kvm',
+    tscKhz: 0,
+    vcpus,
+    memoryMib,
+    network: networkOf(host),
+    kvm: { cpu: kvm.cpu ?? '', kernelParameters: kvm.kernel_parameters },
+  }
+  const slots = [new BakingSlot(host, memoryMib), new BakingSlot(host, memoryMib)] as const
+  const open = async (slot: BakingSlot): Promise<BakePlace> => {
+    const place = await slot.open()
+    return { ...place, confinement: { ...place.confinement, kvmGroup } }
+  }
+  try {
+    const result = await probeMachine({
+      qemu: host.qemu.path,
+      preload: host.dir.preload,
+      machine,
+      cpu: kvm.cpu ?? null,
+      lastCpu,
+      images,
+      image,
+      folder: host.dir.probe,
+      places: [await open(slots[0]), await open(slots[1])],
+      limits: { bootMs: PROBE_LIMITS.bootMs * kvm.patience, stepMs: PROBE_LIMITS.stepMs * kvm.patience },
+      saving: host.captureThreads.saving,
+    })
+    if (!result.works)
+      return { ...result, reason: `KVM was tried and failed at the step "${result.step}": ${result.reason}` }
+    return { works: true, cpu: result.machine.kvm?.cpu ?? '' }
+  } finally {
+    for (const slot of slots) await slot.release()
+  }
+}
+
+function networkOf({ network }: Host): Machine['network'] {
+  return network === null ? 'user' : 'tap'
+}

@@ -1,0 +1,101 @@
+/*
+ * Stands in QEMU's place in tests: becomes the real QEMU, or fails at a chosen moment after it has written why.
+ *
+ * The file CASE holds "LAUNCH MOMENT TIME": the how-manieth launch fails (0: every one), and when. `start`: at once. `hang`: it
+ * never comes up. Else the name of a monitor command: QEMU is killed when it is asked for that for the TIMEth time. The file COUNT has the launches
+ * so far. Both names are given at compile time, because QEMU's environment is the agent's to choose.
+ *
+ * The process that was started is the one that becomes QEMU, as the agent reads its memory. A child of it passes on what the
+ * monitor hears and says.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MONITOR 3
+#define QEMU_END 4
+
+static int count_launch(void)
+{
+	int count = 0;
+	FILE *file = fopen(COUNT, "r+");
+
+	if (file == NULL)
+		return -1;
+	if (fscanf(file, "%d", &count) != 1)
+		count = 0;
+	rewind(file);
+	fprintf(file, "%d\n", ++count);
+	fclose(file);
+	return count;
+}
+
+/* A command of the agent's is one write, and shorter than the buffer. */
+static void pass_on(pid_t qemu, const char *moment, int times)
+{
+	static char buffer[65536];
+	char wanted[96];
+	struct pollfd ends[2] = {{.fd = MONITOR, .events = POLLIN}, {.fd = QEMU_END, .events = POLLIN}};
+
+	snprintf(wanted, sizeof wanted, "\"execute\":\"%s\"", moment);
+	while (poll(ends, 2, -1) > 0) {
+		for (int i = 0; i < 2; i++) {
+			if (ends[i].revents == 0)
+				continue;
+			ssize_t got = read(ends[i].fd, buffer, sizeof buffer - 1);
+			if (got <= 0)
+				return;
+			buffer[got] = '\0';
+			if (i == 0 && strstr(buffer, wanted) != NULL && --times == 0) {
+				fprintf(stderr, "failing-qemu: I fail at %s\n", moment);
+				kill(qemu, SIGKILL);
+				return;
+			}
+			if (write(ends[1 - i].fd, buffer, (size_t)got) != got)
+				return;
+		}
+	}
+}
+
+int main(int count, char **arguments)
+{
+	char moment[64];
+	int failing, launch, times, pair[2];
+	FILE *file = fopen(CASE, "r");
+
+	(void)count;
+	if (file == NULL || fscanf(file, "%d %63s %d", &failing, moment, &times) != 3)
+		return 127;
+	fclose(file);
+	launch = count_launch();
+	if (failing != 0 && failing != launch) {
+		execv(REAL, arguments);
+		return 127;
+	}
+	if (strcmp(moment, "start") == 0 || strcmp(moment, "hang") == 0) {
+		fprintf(stderr, "failing-qemu: I fail at %s\n", moment);
+		while (strcmp(moment, "hang") == 0)
+			pause();
+		return 1;
+	}
+	pid_t qemu = getpid();
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+		return 127;
+	if (fork() == 0) {
+		dup2(pair[1], QEMU_END);
+		close_range(QEMU_END + 1, ~0U, 0);
+		pass_on(qemu, moment, times);
+		return 0;
+	}
+	close(pair[1]);
+	dup2(pair[0], MONITOR);
+	close(pair[0]);
+	execv(REAL, arguments);
+	return 127;
+}

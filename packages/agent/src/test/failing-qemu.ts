@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const SOURCE = join(import.meta.dirname, 'failing-qemu.c')
+const NAME = 'qemu-system-x86_64'
+
+/**
+ * A program in QEMU's place that is QEMU until a chosen moment, writes why it fails, and ends there (failing-qemu.c).
+ * Its words at a moment are {@link wordsAt}.
+ */
+export class FailingQemu {
+  readonly path: string
+  readonly #case: string
+  readonly #count: string
+
+  readonly #folder: string
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    this.path = join(folder, NAME)
+    this.#case = join(folder, 'case')
+    this.#count = join(folder, 'count')
+  }
+
+  /** In a folder that every user can reach. */
+  static async make(real: string): Promise<FailingQemu> {
+    const folder = await mkdtemp(join(tmpdir(), 'offshoot-failing-qemu-'))
+    await chmod(folder, 0o755)
+    const made = new FailingQemu(folder)
+    const names = { REAL: real, CASE: made.#case, COUNT: made.#count }
+    const defined = Object.entries(names).map(([name, path]) => `-D${name}=${JSON.stringify(path)}`)
+    await promisify(execFile)('cc', ['-O1', '-Wall', '-Wextra', '-Werror', ...defined, '-o', made.path, SOURCE])
+    await made.failAt(-1, 'never')
+    return made
+  }
+
+  /**
+   * @param launch from 1, counted from now; 0 for every one
+   * @param moment `start`, `hang`, or a command of the monitor
+   * @param time from 1, of that command
+   */
+  async failAt(launch: number, moment: string, time = 1): Promise<void> {
+    await writeFile(this.#case, `${launch} ${moment} ${time}\n`)
+    await writeFile(this.#count, '0\n')
+    await chmod(this.#case, 0o644)
+    // Each VM's user counts.
+    await chmod(this.#count, 0o666)
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+export function wordsAt(moment: string): string {
+  return `failing-qemu: I fail at ${moment}`
+}

@@ -20,7 +20,8 @@ import { type HostPurpose, openNetwork } from './net/open-network.ts'
 import { BakingSlot } from './sandboxes/baking-slot.ts'
 import { Cgroups } from './host/cgroups.ts'
 import { DataDir } from './host/data-dir.ts'
-import { findQemu } from './host/qemu.ts'
+import { type Jail, openJail } from './host/jail.ts'
+import { findQemu, type Qemu } from './host/qemu.ts'
 import { Pool } from './pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './pool/make-spare.ts'
 import { Admission } from './sandboxes/admission.ts'
@@ -102,6 +103,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const host: Host = {
     dir,
     qemu,
+    jail: await jailOf(dir, images, qemu, log),
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
@@ -261,8 +263,24 @@ async function prepareOrExplain(config: AgentConfig, place: { host: Host; images
   }
 }
 
-function isolationOf({ cgroups }: Host): Isolation {
+/** `null` where this host does not let the agent make namespaces; its VMs have a user and a filter of their own then. */
+async function jailOf(dir: DataDir, images: Images, qemu: Qemu, log: Logger): Promise<Jail | null> {
+  if (process.getuid?.() !== 0) return null
+  try {
+    const parts = { qemu, launcher: images.jail, preload: images.preload }
+    return await openJail(dir.qemu, parts, Deadline.after(START_MS, 'trial of a jail'))
+  } catch (error) {
+    log.error(
+      { err: error },
+      'VMs run without a jail: who breaks out of one sees the files and the network of this host',
+    )
+    return null
+  }
+}
+
+function isolationOf({ cgroups, jail }: Host): Isolation {
   if (process.getuid?.() !== 0) return 'process'
+  if (jail !== null) return cgroups === null ? 'jail-nolimits' : 'jail'
   return cgroups === null ? 'user-nolimits' : 'user'
 }
 

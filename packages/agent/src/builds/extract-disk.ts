@@ -10,6 +10,7 @@ import { QEMU_LOG } from '../sandboxes/boot-vm.ts'
 import type { Host } from '../sandboxes/host.ts'
 import { LOWER, ROOTFS } from '../vm/bake-files.ts'
 import type { BakePlace } from '../vm/bakes.ts'
+import { channelFolder } from '../vm/channel.ts'
 import { describeEnd, launch } from '../vm/launch.ts'
 import { copierArguments, FIRST_FILE_FD } from '../vm/machine.ts'
 import { Vm } from '../vm/vm.ts'
@@ -58,6 +59,7 @@ export async function extractDisk(host: Host, options: ExtractDisk, deadline: De
     await rename(made, lower)
   } finally {
     await rm(vmFolder, { recursive: true, force: true })
+    await rm(channelFolder(vmFolder), { recursive: true, force: true })
     await slot.release()
     release()
   }

@@ -4,11 +4,12 @@ import type { BuildId, SandboxId } from '@offshoot/contract/ids'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { VM_FOLDER } from '../host/data-dir.ts'
-import { MAX_PROCESSES, QEMU_LOG } from '../sandboxes/boot-vm.ts'
+import { confinementOf, MAX_PROCESSES, QEMU_LOG } from '../sandboxes/boot-vm.ts'
 import type { Host } from '../sandboxes/host.ts'
 import { networkIdentity, tapOf } from '../sandboxes/slot-network.ts'
 import { uidOfSlot } from '../sandboxes/slots.ts'
 import type { BakedTemplate } from '../vm/bakes.ts'
+import { channelFolder } from '../vm/channel.ts'
 import { guestIdentity } from '../vm/guest-identity.ts'
 import { restore } from '../vm/restore.ts'
 import { vmLimitMib } from '../vm/vm-memory.ts'
@@ -61,6 +62,7 @@ export async function withUnpackVm<T>(
   } finally {
     await vm?.kill(Deadline.after(KILL_MS, 'end of a machine that unpacked'))
     await rm(folder, { recursive: true, force: true })
+    await rm(channelFolder(folder), { recursive: true, force: true })
     await host.cgroups?.remove(slot)
     host.slots.release(slot)
     release()
@@ -94,7 +96,7 @@ async function start(
       ],
       folder,
       logPath: join(buildFolder, QEMU_LOG),
-      confinement: { uid },
+      confinement: confinementOf(host, slot),
       tap: tapOf(host, slot),
       greet: async (restored, greeting) => {
         const link = await restored.link(greeting)
@@ -104,6 +106,6 @@ async function start(
     },
     deadline.within(RESTORE_MS, 'restore of a machine that unpacks'),
   )
-  await host.cgroups?.attach(slot, vm.process.pid)
+  if (!vm.isJailed) await host.cgroups?.attach(slot, vm.process.pid)
   return vm
 }

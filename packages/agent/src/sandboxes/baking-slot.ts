@@ -1,9 +1,8 @@
 import type { BakePlace } from '../vm/bakes.ts'
 import { vmLimitMib } from '../vm/vm-memory.ts'
-import { MAX_PROCESSES } from './boot-vm.ts'
+import { confinementOf, MAX_PROCESSES } from './boot-vm.ts'
 import type { Host } from './host.ts'
 import { tapOf } from './slot-network.ts'
-import { uidOfSlot } from './slots.ts'
 
 /**
  * The slot that templates are baked in, one after the other: like a sandbox's, a template's own commands are not trusted.
@@ -22,14 +21,16 @@ export class BakingSlot {
 
   /** @throws Error when there is no free slot */
   async open(): Promise<BakePlace> {
-    const { slots, network, cgroups } = this.#host
+    const { slots, network, cgroups, jail } = this.#host
+    const isNew = this.#slot === null
     this.#slot ??= slots.take()
     const slot = this.#slot
     if (slot === null) throw new Error('this agent has no free slot')
-    await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
+    // Whatever else runs in a slot that was free is ended: no other bake may run there yet.
+    if (isNew) await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
     await network?.open(slot, 'none')
-    const limit = async (pid: number) => cgroups?.attach(slot, pid)
-    return { confinement: { uid: uidOfSlot(slot) }, tap: tapOf(this.#host, slot), limit }
+    const limit = async (pid: number) => (jail === null ? cgroups?.attach(slot, pid) : undefined)
+    return { confinement: confinementOf(this.#host, slot), tap: tapOf(this.#host, slot), limit }
   }
 
   /** Once its last VM has ended. */

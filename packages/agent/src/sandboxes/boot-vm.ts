@@ -2,6 +2,7 @@ import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { VM_FOLDER } from '../host/data-dir.ts'
+import type { Confinement } from '../vm/confinement.ts'
 import { restore, type Restore } from '../vm/restore.ts'
 import { vmLimitMib } from '../vm/vm-memory.ts'
 import type { Vm } from '../vm/vm.ts'
@@ -47,6 +48,11 @@ export async function bootVm(
   return vm
 }
 
+/** What processes of a slot may be; its control group must be there when the first is started. */
+export function confinementOf({ jail, cgroups }: Pick<Host, 'jail' | 'cgroups'>, slot: number): Confinement {
+  return { uid: uidOfSlot(slot), jail, cgroup: jail === null ? null : (cgroups?.placeOf(slot) ?? null) }
+}
+
 /** Makes its own folder, its group and its network, and says what QEMU is to be started with. */
 export async function prepareVm(
   host: Host,
@@ -68,7 +74,7 @@ export async function prepareVm(
     layers: host.layers,
     folder,
     logPath: join(place.folder, QEMU_LOG),
-    confinement: { uid },
+    confinement: confinementOf(host, place.slot),
     tap: tapOf(host, place.slot),
     isDurable: place.durable,
   }

@@ -7,6 +7,7 @@ import type { Layers } from '../disks/layers.ts'
 import type { EventDraft, EventLog } from '../events/event-log.ts'
 import type { Cgroups } from '../host/cgroups.ts'
 import type { DataDir } from '../host/data-dir.ts'
+import type { Jail } from '../host/jail.ts'
 import type { Qemu } from '../host/qemu.ts'
 import type { GuestNetwork } from '../net/guest-network.ts'
 import type { Snapshots } from '../snapshots/snapshots.ts'
@@ -24,6 +25,8 @@ import type { Turns } from './turns.ts'
 export interface Host {
   readonly dir: DataDir
   readonly qemu: Qemu
+  /** What QEMU and other readers of guests' data run in; `null` where the host does not let us make it. */
+  readonly jail: Jail | null
   /** `null` where the host gives none. */
   readonly cgroups: Cgroups | null
   readonly machines: Machines

@@ -34,9 +34,9 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
   const { known, lastNumbers } = await loadFolders(host)
   host.events.forgetAllBut(new Set(known.keys()))
-  for (const { process, folder } of processes) {
-    const id = sandboxOf(host, folder)
-    if (id === null || !known.has(id)) await endUnmanaged(host, id, process)
+  for (const found of processes) {
+    const id = sandboxOf(host, found.folder)
+    if (id === null || !known.has(id)) await endUnmanaged(host, id, found)
   }
   const missing = await missingRecords(host.events, lastNumbers)
   await beside([...known], async ([id, manifest]) => {
@@ -74,6 +74,6 @@ async function loadFolders(host: Host) {
 }
 
 async function removeUnfinished(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
-  for (const { process } of processes) await endUnmanaged(host, id, process)
+  for (const found of processes) await endUnmanaged(host, id, found)
   await rm(host.dir.sandbox(id), { recursive: true, force: true })
 }

@@ -10,9 +10,11 @@ import { loadSigningKey } from '../checkpoints/signing-key.ts'
 import { Layers } from '../disks/layers.ts'
 import { chooseAccelerator } from '../host/accelerator.ts'
 import { DataDir } from '../host/data-dir.ts'
+import { openJail } from '../host/jail.ts'
 import { findQemu, type Qemu } from '../host/qemu.ts'
 import { Bakes, type BakedTemplate } from '../vm/bakes.ts'
 import { runCommand } from '../vm/command.ts'
+import type { Confinement } from '../vm/confinement.ts'
 import { releaseGuest } from '../vm/hold.ts'
 import { Images } from '../vm/images.ts'
 import { restore, type Restore } from '../vm/restore.ts'
@@ -25,21 +27,21 @@ const MAX_OUTPUT_BYTES = 64 * 1024
 /** A user that no agent's slot has. */
 const UID = process.getuid?.() === 0 ? 199_000 : null
 
-const slotOfBakes = () => Promise.resolve({ confinement: { uid: UID }, tap: null })
-
 /** A data directory with one baked template, and VMs of it without an agent around them. */
 export class VmHost {
   readonly deadline = Deadline.after(LIFE_MS, 'test')
   readonly dir: DataDir
   readonly qemu: Qemu
   readonly baked: BakedTemplate
+  readonly confinement: Confinement
   readonly layers: Layers
   readonly checkpoints: Checkpoints
   readonly #vms = new Set<Vm>()
   #lastNumber = 0
 
-  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, key: Buffer) {
+  private constructor(dir: DataDir, qemu: Qemu, confinement: Confinement, baked: BakedTemplate, key: Buffer) {
     this.dir = dir
+    this.confinement = confinement
     this.qemu = qemu
     this.baked = baked
     this.layers = new Layers(dir.layers)
@@ -56,6 +58,9 @@ export class VmHost {
     const images = new Images(imagesDir)
     await copyFile(images.preload, dir.preload)
     const qemu = await findQemu(deadline)
+    const parts = { qemu, launcher: images.jail, preload: images.preload }
+    const confinement = { uid: UID, jail: UID === null ? null : await openJail(dir.qemu, parts, deadline) }
+    const slot = () => Promise.resolve({ confinement, tap: null })
     const { usable } = await images.templates([template])
     const [found] = usable
     if (!found) throw new Error(`${template} has not been built`)
@@ -68,11 +73,11 @@ export class VmHost {
         memoryMib: memory_mb,
         network: 'user' as const,
       })
-      return new Bakes({ folder: dir.bakes, images, qemu, slot: slotOfBakes, machineOf }).ensure(image)
+      return new Bakes({ folder: dir.bakes, images, qemu, slot, machineOf }).ensure(image)
     }
     await shareBakes(`vm-host-${template}-${image.memory_mb}`, dir.root, bake)
     const baked = await bake()
-    return new VmHost(dir, qemu, baked, await loadSigningKey(dir.checkpointKey))
+    return new VmHost(dir, qemu, confinement, baked, await loadSigningKey(dir.checkpointKey))
   }
 
   get uid(): number | null {
@@ -107,7 +112,7 @@ export class VmHost {
       volumes: [],
       folder,
       logPath: join(sandbox, 'qemu.log'),
-      confinement: { uid: this.uid },
+      confinement: this.confinement,
       tap: null,
       boot: null,
       isDurable: false,

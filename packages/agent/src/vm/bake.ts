@@ -10,6 +10,7 @@ import { explainByDisk } from '../host/full-disk.ts'
 import { runProgram } from '../host/run-program.ts'
 import { bakeFiles, LOWER, ROOTFS, type BakeFiles } from './bake-files.ts'
 import { formatBakeManifest } from './bake-manifest.ts'
+import { channelFolder } from './channel.ts'
 import type { Confinement, TapGiver } from './confinement.ts'
 import { stopHeld } from './hold.ts'
 import type { BakeImages } from './images.ts'
@@ -69,6 +70,7 @@ export async function bake(options: Bake, deadline: Deadline): Promise<void> {
     throw cause
   } finally {
     await rm(logPath, { force: true })
+    await rm(channelFolder(beside), { recursive: true, force: true })
   }
 }
 
@@ -103,13 +105,20 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
   const launched = await launch({
     qemu: options.qemu,
     args: [
-      ...machineArguments(machine, { path: 'memory', isShared: true }, BOOT_DISK, EMPTY_DEVICES),
+      ...machineArguments(
+        machine,
+        { path: 'memory', isShared: true },
+        BOOT_DISK,
+        EMPTY_DEVICES,
+        confinement.jail == null ? 'paths' : 'inherited',
+      ),
       ...bootArguments(machine, KERNEL, INITRAMFS),
     ],
     folder,
     logPath,
     confinement,
     tap: options.tap,
+    accelerator: machine.accelerator,
     files: [],
     preload: null,
   })

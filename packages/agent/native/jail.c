@@ -16,18 +16,19 @@
  *     --join FILE         joins a control group of version 1: FILE is its `tasks`
  *     --cgroup DIR        starts the program in a control group of version 2
  *     --memory BYTES      address space; --cpu SECONDS: CPU time
+ *     --files COUNT       so many descriptors after the first three are the program's; whatever else is open is closed
  *     --report FD         gets the program's process id, in decimal, as the agent sees it
  *     --with-parent       the program ends when the process that started this one ends
  *
- * Everything else that is open is inherited by the program. JavaScript can do none of this: it has neither ioctl nor clone.
+ * JavaScript can do none of this: it has neither ioctl nor clone.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/if.h>
 #include <linux/if_tun.h>
 #include <linux/sched.h>
+#include <net/if.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -52,6 +53,7 @@
 
 #define MAX_BINDS 8
 #define MAX_GROUPS 8
+#define MAX_LISTENERS 8
 #define MAX_DESCRIPTORS 4096
 /* What a shell says of a program that it could not start. */
 #define CANNOT_RUN 127
@@ -62,10 +64,18 @@ struct bind {
 	int is_writable;
 };
 
+/* A descriptor that this program opens, and the number that it is to have. */
+struct opened {
+	const char *name;
+	int fd;
+};
+
 static struct {
 	const char *root;
 	long uid;
-	int has_vm, has_kvm, is_with_parent, report;
+	int has_vm, has_kvm, is_with_parent, report, files;
+	struct opened tap, listeners[MAX_LISTENERS];
+	int listener_count;
 	struct bind binds[MAX_BINDS];
 	int bind_count;
 	const char *groups[MAX_GROUPS];
@@ -117,11 +127,11 @@ static void open_tap(const char *name, int wanted)
 
 	if (tap < 0)
 		fail("/dev/net/tun");
-	if (strlen(name) >= IFNAMSIZ)
-		errno = ENAMETOOLONG;
-	else
-		strcpy(request.ifr_name, name);
-	if (request.ifr_name[0] == '\0' || ioctl(tap, TUNSETIFF, &request) != 0)
+	/* One that is not there would be made. A name that is too long names none. */
+	if (if_nametoindex(name) == 0)
+		fail("TAP %s", name);
+	strcpy(request.ifr_name, name);
+	if (ioctl(tap, TUNSETIFF, &request) != 0)
 		fail("TAP %s", name);
 	place(tap, wanted);
 }
@@ -150,6 +160,15 @@ static void add_bind(const char *from, const char *to, int is_writable)
 		fail("--bind %s", from);
 	}
 	options.binds[options.bind_count++] = (struct bind){from, to, is_writable};
+}
+
+static void add_listener(const char *path, int fd)
+{
+	if (options.listener_count == MAX_LISTENERS) {
+		errno = E2BIG;
+		fail("--listen %s", path);
+	}
+	options.listeners[options.listener_count++] = (struct opened){path, fd};
 }
 
 static void add_group(const char *file)
@@ -185,6 +204,8 @@ static int read_option(int left, char **at)
 		return options.memory_bytes = (rlim_t)number(first), 2;
 	if (first != NULL && strcmp(name, "--cpu") == 0)
 		return options.cpu_seconds = (rlim_t)number(first), 2;
+	if (first != NULL && strcmp(name, "--files") == 0)
+		return options.files = (int)number(first), 2;
 	if (first != NULL && strcmp(name, "--report") == 0)
 		return options.report = (int)number(first), 2;
 	if (second != NULL && strcmp(name, "--bind") == 0)
@@ -192,9 +213,9 @@ static int read_option(int left, char **at)
 	if (second != NULL && strcmp(name, "--bind-writable") == 0)
 		return add_bind(first, second, 1), 3;
 	if (second != NULL && strcmp(name, "--tap") == 0)
-		return open_tap(first, (int)number(second)), 3;
+		return options.tap = (struct opened){first, (int)number(second)}, 3;
 	if (second != NULL && strcmp(name, "--listen") == 0)
-		return open_listener(first, (int)number(second)), 3;
+		return add_listener(first, (int)number(second)), 3;
 	errno = EINVAL;
 	fail("option %s", name);
 }
@@ -343,6 +364,26 @@ static _Noreturn void be_program(int parent_lives)
 	fail("%s", options.program[0]);
 }
 
+static void open_all(void)
+{
+	int last = STDERR_FILENO + options.files;
+
+	if (options.report >= 0) {
+		/* The program does not inherit it. */
+		if (options.report <= last || fcntl(options.report, F_SETFD, FD_CLOEXEC) != 0)
+			fail("report");
+		if (options.report > last + 1)
+			syscall(SYS_close_range, last + 1, options.report - 1, 0);
+		last = options.report;
+	}
+	/* Who started the agent may have left descriptors open in it. */
+	syscall(SYS_close_range, last + 1, ~0U, 0);
+	if (options.tap.name != NULL)
+		open_tap(options.tap.name, options.tap.fd);
+	for (int i = 0; i < options.listener_count; i++)
+		open_listener(options.listeners[i].name, options.listeners[i].fd);
+}
+
 static pid_t start_program(int cgroup)
 {
 	struct clone_args arguments = {.flags = NAMESPACES, .exit_signal = SIGCHLD};
@@ -379,6 +420,7 @@ int main(int count, char **arguments)
 	pid_t program, agent = getppid();
 
 	read_options(count, arguments);
+	open_all();
 	if (options.is_with_parent && (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != agent))
 		fail("the process that starts this one");
 	if (options.cgroup != NULL) {
@@ -388,9 +430,6 @@ int main(int count, char **arguments)
 	}
 	if (pipe2(lives, O_CLOEXEC) != 0)
 		fail("pipe");
-	/* The program does not inherit it. */
-	if (options.report >= 0 && fcntl(options.report, F_SETFD, FD_CLOEXEC) != 0)
-		fail("report");
 	limit(RLIMIT_CORE, 0);
 	program = start_program(cgroup);
 	if (program < 0)

@@ -3,7 +3,7 @@ import type { Accelerator } from '@offshoot/contract/agent-api'
 import type { CgroupPlace } from '../host/cgroups.ts'
 import { JAIL_BAKE, type Jail, joining } from '../host/jail.ts'
 import { channelFolder } from './channel.ts'
-import { CHANNELS, TAP_FD } from './machine.ts'
+import { CHANNELS, QMP_FD, TAP_FD } from './machine.ts'
 
 /** What QEMU may be on this host. */
 export interface Confinement {
@@ -55,7 +55,17 @@ export function imprison({ line, jail, confinement, folder, bake, accelerator, t
   const channel = `../${basename(channelFolder(folder))}`
   const sockets = Object.values(CHANNELS).flatMap(({ name, fd }) => ['--listen', `${channel}/${name}`, String(fd)])
   const options = [
-    ['--root', jail.root, '--uid', String(uid), '--vm', '--report', String(reportFd)],
+    [
+      '--root',
+      jail.root,
+      '--uid',
+      String(uid),
+      '--vm',
+      '--files',
+      String(reportFd - QMP_FD),
+      '--report',
+      String(reportFd),
+    ],
     bake === null ? [] : ['--bind', bake, JAIL_BAKE],
     accelerator === 'kvm' ? ['--kvm'] : [],
     tap === null ? [] : ['--tap', tap, String(TAP_FD)],

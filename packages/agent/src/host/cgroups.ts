@@ -137,7 +137,7 @@ async function prepareSplit(root: string): Promise<Hierarchy[]> {
 }
 
 /** Kills what is in the group until it can be removed: what forks meanwhile is met by the next look. */
-async function removeGroup(folder: string): Promise<void> {
+export async function removeGroup(folder: string): Promise<void> {
   const endsAtMs = performance.now() + REMOVE_MS
   for (;;) {
     try {
@@ -162,7 +162,7 @@ async function endMembers(folder: string): Promise<void> {
 }
 
 /** How many processes there were. */
-async function killMembers(folder: string): Promise<number> {
+export async function killMembers(folder: string): Promise<number> {
   const members = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENODEV') return ''
     throw error

@@ -8,6 +8,8 @@ import { AgentProcess } from '../test/agent-process.ts'
 const IMAGES = process.env['OFFSHOOT_IMAGES_DIR'] ?? ''
 const SOCKETS = ['qmp.sock', 'guest.sock']
 
+const nameOf = (id: string) => `sbx-${id.slice(0, 8)}`
+
 describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
   let agent: AgentProcess
   /** Images without the launcher: an agent that has these starts its VMs as it did before there were jails. */
@@ -44,7 +46,6 @@ describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
   }
 
   const hostname = async (id: string) => (await agent.exec(id, { cmd: 'hostname' })).body.stdout?.trim()
-  const nameOf = (id: string) => `sbx-${id.slice(0, 8)}`
   const statusOf = async (id: string) => (await agent.list()).sandboxes.find((sandbox) => sandbox.id === id)?.status
 
   it('holds every VM, whose agent is diverted by nothing that its user puts into its folder', async () => {

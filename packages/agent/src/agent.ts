@@ -103,7 +103,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const host: Host = {
     dir,
     qemu,
-    jail: await jailOf(dir, images, qemu, log),
+    // Who ends all VMs starts none.
+    jail: purpose === 'end' ? null : await jailOf(dir, images, qemu, log),
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,

@@ -132,13 +132,17 @@ async function lineOf(
 async function reportedPid(report: Duplex): Promise<number | undefined> {
   const { promise, resolve } = Promise.withResolvers<number | undefined>()
   let text = ''
-  report
-    .setEncoding('latin1')
-    .on('data', (chunk: string) => (text += chunk))
-    .once('error', () => resolve(undefined))
-    .once('close', () => resolve(text.endsWith('\n') ? Number(text) : undefined))
-    .once('end', () => report.destroy())
-  return promise
+  report.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk
+    // Not at the end of the stream: the child has the descriptor until it executes QEMU.
+    if (text.endsWith('\n')) resolve(Number(text))
+  })
+  for (const event of ['error', 'end', 'close']) report.once(event, () => resolve(undefined))
+  try {
+    return await promise
+  } finally {
+    report.destroy()
+  }
 }
 
 /** @param opened takes what is to be closed */

@@ -10,6 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive } from '@offshoot/kit/process-identity'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { readReport } from '../test/inside-jail.ts'
 import { TestJail } from '../test/test-jail.ts'
 import { channelFolder } from '../vm/channel.ts'
 import { launch, type LaunchedQemu } from '../vm/launch.ts'
@@ -36,28 +37,6 @@ const DANGEROUS = [
   'open_by_handle_at name_to_handle_at init_module finit_module kexec_load mknodat setuid setgid',
   'setgroups capset personality reboot swapon execveat symlinkat linkat fchownat syslog',
 ].flatMap((line) => line.split(' '))
-
-interface Report {
-  readonly descriptors: number[]
-  readonly pid: number
-  readonly parent: number
-  readonly others: number
-  readonly root: string[]
-  readonly above: string[]
-  readonly vm: string[]
-  readonly bake: string[]
-  readonly dev: string[]
-  readonly etc: string[]
-  readonly proc: string[]
-  readonly read: string[]
-  readonly writes: Record<string, number>
-  readonly kvm: number
-  readonly runs_own: number
-  readonly calls: number[]
-  readonly allowed: number[]
-  readonly uid: number
-  readonly gid: number
-}
 
 /** A program that ends well when somebody answers, and says what kept it from that. */
 const ask = (url: string) =>
@@ -133,18 +112,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     })
     started.push(launched)
     launched.qmp.close()
-    return { launched, folder, report: () => reportIn(logPath) }
-  }
-
-  async function reportIn(logPath: string): Promise<Report> {
-    const patience = deadline()
-    for (;;) {
-      const text = await readFile(logPath, 'utf8')
-      if (text.endsWith('}\n')) return JSON.parse(text) as Report
-      if (!text.startsWith('{') && text !== '') throw new Error(text)
-      patience.throwIfOver()
-      await wait(10)
-    }
+    return { launched, folder, report: () => readReport(logPath, deadline()) }
   }
 
   it('has its own files, no other process, no rights and the system calls of the list alone', async () => {

@@ -44,15 +44,24 @@ export async function readRecipe(dataDir: string, template: string, pid: number)
   const args = line.map((arg) => arg.replaceAll(TO_AGENT, `${agent}/`))
   const [name] = await readdir(join(agent, 'bakes', template))
   if (name === undefined) throw new Error(`no bake of ${template}`)
+  const bake = join(agent, 'bakes', template, name)
   const folder = await mkdtemp(join(dataDir, 'bare-'))
   const memoryBytes = Number(MEMORY.exec(args.join(' '))?.[1]) * 1024 * 1024
   return {
-    args,
-    bake: join(agent, 'bakes', template, name),
+    args: args.map((arg) => withoutJail(arg, bake)),
+    bake,
     withTap: args.some((arg) => arg.startsWith('tap,')) ? await findWithTap(dataDir) : null,
     memoryBytes,
     folder,
   }
+}
+
+/** The same machine with paths of the host, and sockets that QEMU makes itself. */
+function withoutJail(arg: string, bake: string): string {
+  return arg
+    .replace(/id=monitor,fd=\d+/, 'id=monitor,path=qmp.sock')
+    .replace(/id=guest,fd=\d+/, 'id=guest,path=guest.sock')
+    .replace('filename=/bake/', `filename=${bake}/`)
 }
 
 /** Images are the server's own or those of all. */

@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, readdir, readlink, rm, writeFile } from 'node:fs/promises'
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
 import { type ProcessIdentity, identifyProcess } from '@offshoot/kit/process-identity'
 import { type Answer, type Call, call } from './http.ts'
 import { layOutFromSeed } from './seed.ts'
@@ -219,11 +220,9 @@ export class Offshoot {
   async #machinesIn(folder: string): Promise<{ pid: number; name: string }[]> {
     const place = join(this.dataDir, folder)
     const found: { pid: number; name: string }[] = []
-    for (const entry of await readdir('/proc')) {
-      if (!/^\d+$/.test(entry)) continue
-      const cwd = await readlink(`/proc/${entry}/cwd`).catch(() => '')
+    for (const { process: machine, folder: cwd } of await findVmProcesses(this.dataDir)) {
       if (!cwd.startsWith(`${place}/`)) continue
-      found.push({ pid: Number(entry), name: cwd.slice(place.length + 1).split(/[/ ]/)[0] ?? '' })
+      found.push({ pid: machine.pid, name: cwd.slice(place.length + 1).split('/')[0] ?? '' })
     }
     return found
   }

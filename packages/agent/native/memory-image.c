@@ -8,8 +8,9 @@
  * user, no capabilities, no descriptor but its socket, and a filter of its own, under which whoever had taken over QEMU, and with it this process, could
  * make it wait, answer and fork.
  *
- * GUEST_IMAGE_SOCKET names the socket, in QEMU's working directory; GUEST_IMAGE_OF the program that it is for, because others run before it with the
- * same environment. A connection is answered with the process id of an image in decimal, which lives until the connection ends. One at a time.
+ * GUEST_IMAGE_FD is the inherited socket that it listens on, or, where QEMU has no jail, GUEST_IMAGE_SOCKET names one to make in QEMU's working
+ * directory. GUEST_IMAGE_OF is the program that it is for, because others run before it with the same environment. A connection is answered with the
+ * process id of an image in decimal, as this pid namespace counts, which lives until the connection ends. One at a time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -51,7 +52,7 @@ static _Noreturn void fail(const char *what)
 /* QEMU's mapping of its memory is its own matter; a child that has not got it would be no image. */
 int madvise(void *at, size_t length, int advice)
 {
-	if (advice == MADV_DONTFORK && getenv("GUEST_IMAGE_SOCKET") != NULL)
+	if (advice == MADV_DONTFORK && getenv("GUEST_IMAGE_OF") != NULL)
 		return 0;
 	return (int)syscall(SYS_madvise, at, length, advice);
 }
@@ -166,22 +167,28 @@ static int serve(void *unused)
 	}
 }
 
-__attribute__((constructor)) static void begin(void)
+static int make_listener(const char *name)
 {
-	const char *name = getenv("GUEST_IMAGE_SOCKET"), *of = getenv("GUEST_IMAGE_OF");
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	char *stack;
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (name == NULL || of == NULL || strcmp(of, program_invocation_short_name) != 0)
-		return;
 	if (strlen(name) >= sizeof address.sun_path)
 		fail("the name of the socket is too long");
 	strcpy(address.sun_path, name);
-	serving.qemu = getpid();
-	serving.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (serving.socket < 0 || bind(serving.socket, (struct sockaddr *)&address, sizeof address) != 0 ||
-	    listen(serving.socket, 1) != 0)
+	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 1) != 0)
 		fail("the socket cannot be made");
+	return listener;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *fd = getenv("GUEST_IMAGE_FD"), *name = getenv("GUEST_IMAGE_SOCKET"), *of = getenv("GUEST_IMAGE_OF");
+	char *stack;
+
+	if ((fd == NULL && name == NULL) || of == NULL || strcmp(of, program_invocation_short_name) != 0)
+		return;
+	serving.qemu = getpid();
+	serving.socket = fd != NULL ? atoi(fd) : make_listener(name);
 	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	/* No signal tells of its end: QEMU does not know of it. */
 	if (stack == MAP_FAILED || clone(serve, stack + STACK_BYTES, CLONE_VM, NULL) < 0)

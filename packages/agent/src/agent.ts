@@ -22,7 +22,8 @@ import { type HostPurpose, type KnownGuest, openNetwork } from './machine/slots/
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
 import { Cgroups } from './machine/host/cgroups.ts'
 import { DataDir } from './store/data-dir/data-dir.ts'
-import { findQemu } from './machine/host/qemu.ts'
+import { type Jail, openJail } from './machine/host/jail.ts'
+import { findQemu, type Qemu } from './machine/host/qemu.ts'
 import { Ledger } from './store/ledger/ledger.ts'
 import { Pool } from './sandbox/pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './sandbox/start/make-spare.ts'
@@ -91,6 +92,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     dir,
     ledger,
     qemu,
+    // Who ends all VMs starts none.
+    jail: purpose === 'end' ? null : await jailOf(dir, images, qemu, log),
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
@@ -274,8 +277,24 @@ async function prepareOrExplain(config: AgentConfig, host: Host, images: Images)
   }
 }
 
-function isolationOf({ cgroups }: Host): Isolation {
+/** `null` where this host does not let the agent make namespaces; its VMs have a user and a filter of their own then. */
+async function jailOf(dir: DataDir, images: Images, qemu: Qemu, log: Logger): Promise<Jail | null> {
+  if (process.getuid?.() !== 0) return null
+  try {
+    const parts = { qemu, launcher: images.jail, preload: images.preload }
+    return await openJail(dir.qemu, parts, Deadline.after(START_MS, 'trial of a jail'))
+  } catch (error) {
+    log.error(
+      { err: error },
+      'VMs run without a jail: who breaks out of one sees the files and the network of this host',
+    )
+    return null
+  }
+}
+
+function isolationOf({ cgroups, jail }: Host): Isolation {
   if (process.getuid?.() !== 0) return 'process'
+  if (jail !== null) return cgroups === null ? 'jail-nolimits' : 'jail'
   return cgroups === null ? 'user-nolimits' : 'user'
 }
 

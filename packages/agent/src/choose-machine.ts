@@ -40,7 +40,7 @@ export interface ChosenAccelerator {
 export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccelerator> {
   const { config, host, images, progress } = options
   const { dir, qemu, machines } = host
-  const device = await findKvmDevice()
+  const device = await findKvmDevice({ isJailed: host.jail !== null })
   const group = device.isUsable ? device.group : null
   const inputs = [qemu.version, qemu.build, await images.bootHash(), JSON.stringify([device, config.kvm])]
   const probe = async (lastCpu: string | null): Promise<KvmResult> =>

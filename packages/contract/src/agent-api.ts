@@ -28,7 +28,7 @@ export type Accelerator = z.infer<typeof accelerator>
  * `user-nolimits`: the same where the host gives no cgroup.
  * `process`: the agent is not root; seccomp alone.
  */
-export const isolation = z.enum(['user', 'user-nolimits', 'process'])
+export const isolation = z.enum(['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process'])
 export type Isolation = z.infer<typeof isolation>
 
 /** `tap`: guests have a way out. `none`: this host gives them none, and `reason` says why. */

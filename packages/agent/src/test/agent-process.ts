@@ -51,21 +51,6 @@ export interface AgentPlace {
 
 type AgentListen = Pick<AgentPlace, 'host'> & { readonly port: number }
 
-/** Folders of the data directory that hold what sandboxes leave; bakes are kept. */
-const OBJECT_FOLDERS = [
-  'sandboxes',
-  'spares',
-  'events',
-  'snapshots',
-  'layers',
-  'retired-layers',
-  'volumes',
-  'builds',
-  'templates',
-  'trash',
-  'quarantine',
-]
-
 /** A real agent process on a data directory of its own, which tests kill and start again. */
 export class AgentProcess {
   readonly folder: string
@@ -181,7 +166,8 @@ export class AgentProcess {
     const ended = await this.run('end-all.ts')
     if (ended.exitCode !== 0) throw new Error(`end-all: ${ended.output}`)
     if ((await this.vms()).length > 0) throw new Error('a QEMU is left')
-    for (const name of OBJECT_FOLDERS) await rm(join(this.dataDir, name), { recursive: true, force: true })
+    const left = 'sandboxes spares events snapshots layers retired-layers volumes builds templates trash quarantine'
+    for (const name of left.split(' ')) await rm(join(this.dataDir, name), { recursive: true, force: true })
   }
 
   /** Ends everything and checks that nothing is left behind. */

@@ -14,9 +14,11 @@ import { pino } from 'pino'
 import { Layers } from '../store/disks/layers.ts'
 import { chooseAccelerator } from '../machine/host/accelerator.ts'
 import { DataDir } from '../store/data-dir/data-dir.ts'
+import { openJail } from '../machine/host/jail.ts'
 import { findQemu, type Qemu } from '../machine/host/qemu.ts'
 import { Bakes, type BakedTemplate } from '../machine/bakes/bakes.ts'
 import { runCommand } from '../machine/guest/command.ts'
+import type { Confinement } from '../machine/vm/confinement.ts'
 import { releaseGuest } from '../machine/guest/hold.ts'
 import { Images } from '../store/bakes/images.ts'
 import { restore, type Restore } from '../machine/restore/restore.ts'
@@ -29,22 +31,22 @@ const MAX_OUTPUT_BYTES = 64 * 1024
 /** A user that no agent's slot has. */
 const UID = process.getuid?.() === 0 ? 199_000 : null
 
-const slotOfBakes = () => Promise.resolve({ confinement: { uid: UID }, tap: null })
-
 /** A data directory with one baked template, and VMs of it without an agent around them. */
 export class VmHost {
   readonly deadline = Deadline.after(LIFE_MS, 'test')
   readonly dir: DataDir
   readonly qemu: Qemu
   readonly baked: BakedTemplate
+  readonly confinement: Confinement
   readonly layers: Layers
   readonly checkpoints: Checkpoints<Machine>
   readonly captureThreads = new CaptureThreads()
   readonly #vms = new Set<Vm>()
   #lastNumber = 0
 
-  private constructor(dir: DataDir, qemu: Qemu, baked: BakedTemplate, keys: SigningKeys) {
+  private constructor(dir: DataDir, qemu: Qemu, confinement: Confinement, baked: BakedTemplate, keys: SigningKeys) {
     this.dir = dir
+    this.confinement = confinement
     this.qemu = qemu
     this.baked = baked
     this.layers = new Layers(dir, pino({ level: 'silent' }))
@@ -68,6 +70,9 @@ export class VmHost {
     const images = new Images(imagesDir)
     await copyFile(images.preload, dir.preload)
     const qemu = await findQemu(deadline)
+    const parts = { qemu, launcher: images.jail, preload: images.preload }
+    const confinement = { uid: UID, jail: UID === null ? null : await openJail(dir.qemu, parts, deadline) }
+    const slot = () => Promise.resolve({ confinement, tap: null })
     const { usable } = await images.templates([template])
     const [found] = usable
     if (!found) throw new Error(`${template} has not been built`)
@@ -87,11 +92,11 @@ export class VmHost {
         memoryMib: memory_mb,
         network: 'user' as const,
       })
-      return new Bakes({ folder: dir.bakes, images, qemu, slot: slotOfBakes, machineOf }).ensure(image)
+      return new Bakes({ folder: dir.bakes, images, qemu, slot, machineOf }).ensure(image)
     }
     await shareBakes(`vm-host-${template}-${image.memory_mb}`, dir.root, bake)
     const baked = await bake()
-    return new VmHost(dir, qemu, baked, await loadSigningKeys(dir.checkpointKey, console))
+    return new VmHost(dir, qemu, confinement, baked, await loadSigningKeys(dir.checkpointKey, console))
   }
 
   get uid(): number | null {
@@ -126,7 +131,7 @@ export class VmHost {
       volumes: [],
       folder,
       logPath: join(sandbox, 'qemu.log'),
-      confinement: { uid: this.uid },
+      confinement: this.confinement,
       tap: null,
       boot: null,
       isDurable: false,

@@ -1,5 +1,6 @@
 import { guestProgramStep } from './guest-program.ts'
 import { initramfsStep } from './initramfs.ts'
+import { jailStep } from './jail.ts'
 import { kernelStep } from './kernel.ts'
 import { guestMemoryStep } from './guest-memory.ts'
 import { readRecipes } from './recipe.ts'
@@ -19,5 +20,6 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     initramfsStep(),
     guestMemoryStep(),
     withTapStep(),
+    jailStep(),
   ]
 }

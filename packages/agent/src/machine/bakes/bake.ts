@@ -10,6 +10,7 @@ import { explainByDisk } from '../../store/data-dir/full-disk.ts'
 import { runProgram } from '../host/run-program.ts'
 import { bakeFiles, LOWER, ROOTFS, type BakeFiles } from '../../store/bakes/bake-files.ts'
 import { formatBakeManifest } from '../../store/bakes/bake-manifest.ts'
+import { channelFolder } from '../vm/channel.ts'
 import type { Confinement, TapGiver } from '../vm/confinement.ts'
 import { stopHeld } from '../guest/hold.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
@@ -72,6 +73,7 @@ export async function bake(options: Bake, deadline: Deadline): Promise<void> {
     throw cause
   } finally {
     await rm(logPath, { force: true })
+    await rm(channelFolder(beside), { recursive: true, force: true })
   }
 }
 
@@ -106,13 +108,20 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
   const launched = await launch({
     qemu: options.qemu,
     args: [
-      ...machineArguments(machine, { path: 'memory', isShared: true }, BOOT_DISK, EMPTY_DEVICES),
+      ...machineArguments(
+        machine,
+        { path: 'memory', isShared: true },
+        BOOT_DISK,
+        EMPTY_DEVICES,
+        confinement.jail == null ? 'paths' : 'inherited',
+      ),
       ...bootArguments(machine, KERNEL, INITRAMFS),
     ],
     folder,
     logPath,
     confinement,
     tap: options.tap,
+    accelerator: machine.accelerator,
     files: [],
     preload: null,
   })

@@ -41,7 +41,7 @@ async function imaged(name: string) {
   const mapper = await (await mappers.start(undefined, { images: cwd })).ready()
   const process = await identify(mapper.pid)
   const take = async () => {
-    const image = await MemoryImage.take({ folder: cwd, process }, deadline())
+    const image = await MemoryImage.take({ socket: async (name) => join(cwd, name), process }, deadline())
     if (image === null) throw new Error('no image was made')
     return image
   }
@@ -108,11 +108,11 @@ describe('an image of the memory', () => {
       await rm(join(cwd, IMAGE_SOCKET), { force: true })
       const server = createServer((socket) => socket.end(answer)).listen(join(cwd, IMAGE_SOCKET))
       await once(server, 'listening')
-      expect(await MemoryImage.take({ folder: cwd, process: own }, deadline())).toBe(null)
+      expect(await MemoryImage.take({ socket: async (name) => join(cwd, name), process: own }, deadline())).toBe(null)
       server.close()
       await once(server, 'close')
     }
-    expect(await MemoryImage.take({ folder: cwd, process: own }, deadline())).toBe(null)
+    expect(await MemoryImage.take({ socket: async (name) => join(cwd, name), process: own }, deadline())).toBe(null)
     image.close()
   })
 })

@@ -2,8 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
-import { parentOf } from '../host/find-vm-processes.ts'
-import { socketPath } from '../../store/data-dir/data-dir.ts'
+import { childrenOf, parentOf, pidInNamespace } from '../host/find-vm-processes.ts'
 import { IMAGE_SOCKET } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
 
@@ -14,7 +13,7 @@ const MAX_ANSWER_CHARS = 16
 /** So that it is what ends where memory runs out, and not the guest that runs on beside it. */
 const ENDS_FIRST = '1000'
 
-type Imaged = Pick<Vm, 'folder' | 'process'>
+type Imaged = Pick<Vm, 'process' | 'socket'>
 
 /** A QEMU's memory as it was when this was taken, in a process that does nothing (native/memory-image.c). */
 export class MemoryImage {
@@ -31,7 +30,7 @@ export class MemoryImage {
    * @returns `null` where this QEMU makes none: its memory is to be read where it is
    */
   static async take(vm: Imaged, deadline: Deadline): Promise<MemoryImage | null> {
-    const connection = connect(socketPath(vm.folder, IMAGE_SOCKET))
+    const connection = connect(await vm.socket(IMAGE_SOCKET))
     try {
       const pid = Number(await deadline.within(TAKE_MS, 'image of a memory').race(firstLine(connection)))
       return new MemoryImage(await judge(pid, vm), connection)
@@ -48,14 +47,21 @@ export class MemoryImage {
   }
 }
 
-/** Who has taken over a QEMU may name any process as its image: only its own is read. */
-async function judge(pid: number, vm: Imaged): Promise<ProcessIdentity> {
-  const image = await identifyProcess(pid)
-  const parent = image === null ? null : await parentOf(image)
-  const grandparent = parent === null ? null : await parentOf({ pid: parent })
-  if (image === null || grandparent !== vm.process.pid) throw new Error('an image of another')
-  await writeFile(`/proc/${pid}/oom_score_adj`, ENDS_FIRST)
-  return image
+/**
+ * Who has taken over a QEMU may name any process as its image: only its own is read. The number is that of its pid namespace, so that
+ * it is looked for from QEMU downwards: QEMU, the process beside it, the image.
+ */
+async function judge(named: number, vm: Imaged): Promise<ProcessIdentity> {
+  for (const beside of await childrenOf(vm.process)) {
+    for (const pid of await childrenOf({ pid: beside })) {
+      if ((await pidInNamespace(pid)) !== named) continue
+      const image = await identifyProcess(pid)
+      if (image === null || (await parentOf(image)) !== beside) continue
+      await writeFile(`/proc/${pid}/oom_score_adj`, ENDS_FIRST)
+      return image
+    }
+  }
+  throw new Error('an image of another')
 }
 
 async function firstLine(connection: Socket): Promise<string> {

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runProgram } from '../host/run-program.ts'
-import { checkExt4, growExt4, makeExt4 } from './ext4.ts'
+import { TestJail } from '../../test/test-jail.ts'
+import { checkExt4, growExt4, makeExt4, type ToolPlace } from './ext4.ts'
 import { admitVolume } from '../../store/volumes/headroom.ts'
 import { readCondition } from './superblock.ts'
 
@@ -16,6 +17,8 @@ const UID = process.getuid?.() === 0 ? 299_999 : null
 const [STATE, INCOMPAT] = [1024 + 58, 1024 + 96]
 let folder: string
 let path: string
+let testJail: TestJail | null = null
+let place: ToolPlace
 const deadline = () => Deadline.after(50_000, 'test')
 
 beforeAll(async () => {
@@ -23,8 +26,13 @@ beforeAll(async () => {
   path = join(folder, 'data')
   // As a volume's own is.
   await chmod(folder, 0o711)
+  if (UID !== null) testJail = await TestJail.open()
+  place = (work) => work({ uid: UID, jail: testJail?.jail ?? null })
 })
-afterAll(async () => rm(folder, { recursive: true }))
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+  await testJail?.close()
+})
 beforeEach(async () => {
   await rm(path, { force: true })
   await writeFile(path, '')
@@ -53,11 +61,11 @@ describe('a file system', () => {
   it('is mended when it says that it was left in the middle, as nobody, and is ours again', async () => {
     await write(STATE, [2, 0])
     expect(await readCondition(path)).toBe('unclean')
-    await checkExt4(path, UID, deadline())
+    await checkExt4(path, place, deadline())
     expect(await readCondition(path)).toBe('clean')
     await write(INCOMPAT, [0xc6])
     expect(await readCondition(path)).toBe('unclean')
-    await checkExt4(path, UID, deadline())
+    await checkExt4(path, place, deadline())
     expect(await readCondition(path)).toBe('clean')
     await isWhole()
     expect((await stat(path)).uid).toBe(process.getuid?.())
@@ -66,22 +74,28 @@ describe('a file system', () => {
   it('is mended when a part of it is noise', async () => {
     await write(STATE, [2, 0])
     await write(2 * 4096, [...randomBytes(4096)])
-    await checkExt4(path, UID, deadline())
+    await checkExt4(path, place, deadline())
     expect(await readCondition(path)).toBe('clean')
     await isWhole()
   })
 
+  it('is mended by the tools of this host where that has no jail', async () => {
+    await write(STATE, [2, 0])
+    await checkExt4(path, (work) => work({ uid: UID }), deadline())
+    expect(await readCondition(path)).toBe('clean')
+  })
+
   it('grows with its file, and is left alone when it is none of ours', async () => {
     await truncate(path, 256 * MIB)
-    await growExt4(path, UID, deadline())
+    await growExt4(path, place, deadline())
     await isWhole()
     const about = await runProgram('dumpe2fs', ['-h', path], deadline())
     expect(about).toMatch(/Block count:\s+(65536|262144)/)
     const noise = randomBytes(4096)
     await writeFile(path, noise)
     expect(await readCondition(path)).toBe('not-ext4')
-    await checkExt4(path, UID, deadline())
-    await growExt4(path, UID, deadline())
+    await checkExt4(path, place, deadline())
+    await growExt4(path, place, deadline())
     expect((await stat(path)).size).toBe(noise.length)
   })
 })

@@ -6,7 +6,9 @@ import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { AgentProcess } from '../../test/agent-process.ts'
+import { hasChannel, ownSocket } from '../vm/channel.ts'
 import { runCommand } from './command.ts'
+import { GUEST_SOCKET } from '../vm/machine.ts'
 
 const HELD_MS = 300
 const HOLDS = 5
@@ -31,7 +33,7 @@ beforeAll(async () => {
   folder = join(agent.dataDir, 'sandboxes', (await agent.created()).id, 'vm')
   // The VM stays: from here on we are its host.
   await agent.stop()
-  link = await GuestLink.connect(join(folder, 'guest.sock'), soon('guest'))
+  link = await GuestLink.connect(await ownSocket(folder, GUEST_SOCKET, await hasChannel(folder)), soon('guest'))
 })
 afterAll(async () => {
   link.close()
@@ -69,7 +71,7 @@ it('stays held when its host changes, and becomes another machine by a refresh',
   const before = await shell('cat /sys/class/net/eth0/address; ip route; ip address show eth0 | grep inet')
   await link.hold(soon('hold'))
   link.close()
-  link = await GuestLink.connect(join(folder, 'guest.sock'), soon('guest'))
+  link = await GuestLink.connect(await ownSocket(folder, GUEST_SOCKET, await hasChannel(folder)), soon('guest'))
   await expect(link.run({ argv: ['true'] })).rejects.toThrow('held')
   const mac = '02:00:00:00:00:17'
   const identity = { hostname: 'other', machineId: 'b'.repeat(32), env: 'keep' as const, mac }

@@ -5,10 +5,14 @@ export interface VmProcess {
   readonly process: ProcessIdentity
   /** Its working directory. */
   readonly folder: string
+  /** What waits for it outside of its jail (native/jail.c); `null`: it has no jail, or has not been started yet. */
+  readonly launcher: ProcessIdentity | null
 }
 
 /** Also what starts QEMU: a process may be on its way to becoming one. */
 const PROGRAMS = /^(qemu-system-|setpriv$|with-tap$)/
+/** Its working directory is the VM's folder as the host names it. That of a QEMU in a jail is `/vm`. */
+const LAUNCHER = 'jail'
 const DELETED = ' (deleted)'
 
 /**
@@ -20,11 +24,21 @@ export async function findVmProcesses(root: string): Promise<VmProcess[]> {
   const found: VmProcess[] = []
   for (const pid of pids) {
     const folder = await workingDirectory(pid)
-    if (folder === null || !folder.startsWith(`${root}/`) || !(await isVmProgram(pid))) continue
+    if (folder === null || !folder.startsWith(`${root}/`)) continue
+    const name = await nameOf(pid)
+    if (name !== LAUNCHER && !PROGRAMS.test(name)) continue
     const process = await identifyProcess(pid)
-    if (process) found.push({ process, folder })
+    if (process === null) continue
+    const jailed = name === LAUNCHER ? await jailedBy(process) : null
+    found.push(jailed === null ? { process, folder, launcher: null } : { process: jailed, folder, launcher: process })
   }
   return found
+}
+
+/** `null`: not yet, or no more. */
+async function jailedBy(launcher: ProcessIdentity): Promise<ProcessIdentity | null> {
+  const [pid] = await childrenOf(launcher)
+  return pid === undefined ? null : identifyProcess(pid)
 }
 
 async function workingDirectory(pid: number): Promise<string | null> {
@@ -59,7 +73,13 @@ export async function childrenOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise
   return all.filter((_, at) => parents[at] === pid)
 }
 
-async function isVmProgram(pid: number): Promise<boolean> {
-  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')
-  return PROGRAMS.test(name.trim())
+async function nameOf(pid: number): Promise<string> {
+  return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim()
+}
+
+/** Its number in the innermost pid namespace that it is in (`NSpid` in proc_pid_status(5)); `null` when it is gone. */
+export async function pidInNamespace(pid: number): Promise<number | null> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const inner = /^NSpid:\s.*?(\d+)$/m.exec(status)?.[1]
+  return inner === undefined ? null : Number(inner)
 }

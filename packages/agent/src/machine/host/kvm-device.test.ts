@@ -49,7 +49,7 @@ describe.skipIf(process.getuid?.() !== 0)("KVM's device, as a VM's user opens it
     ['another owner, with the group: 0660', OWNER, GROUP, 0o660, GROUP],
   ])('%s', async (name, uid, gid, mode, group) => {
     const path = await makeDevice(name.replaceAll(/\W/g, '-'), uid, gid, mode)
-    expect(await findKvmDevice(path)).toEqual({ isUsable: true, group })
+    expect(await findKvmDevice({ path })).toEqual({ isUsable: true, group })
     expect(await canOpen(path, group)).toBe(true)
     // The group is what makes the difference, and nothing else that the VM has.
     expect(await canOpen(path, null)).toBe(group === null)
@@ -62,10 +62,12 @@ describe.skipIf(process.getuid?.() !== 0)("KVM's device, as a VM's user opens it
     ['a group that only writes', 0, GROUP, 0o620],
   ])('%s is refused, with owner, mode and what to do', async (name, uid, gid, mode) => {
     const path = await makeDevice(name.replaceAll(/\W/g, '-'), uid, gid, mode)
-    const device = await findKvmDevice(path)
+    const device = await findKvmDevice({ path })
     const told = `its owner is ${uid}:${gid} and its mode 0${mode.toString(8)}`
     expect(device).toEqual({ isUsable: false, reason: expect.stringContaining(told) })
     expect(await canOpen(path, null)).toBe(false)
+    // A jail has a device of its own for the VM's user.
+    expect(await findKvmDevice({ path, isJailed: true })).toEqual({ isUsable: true, group: null })
   })
 })
 
@@ -73,8 +75,14 @@ describe("KVM's device", () => {
   it('that is not there or is none says so', async () => {
     const file = join(folder, 'file')
     await writeFile(file, '')
-    expect(await findKvmDevice(join(folder, 'none'), true)).toMatchObject({ reason: `there is no ${folder}/none` })
-    expect(await findKvmDevice(file, true)).toMatchObject({ reason: `${file} is not a character device` })
-    expect(await findKvmDevice(join(file, 'below'), true)).toMatchObject({ reason: expect.stringContaining('ENOTDIR') })
+    expect(await findKvmDevice({ path: join(folder, 'none'), isRoot: true })).toMatchObject({
+      reason: `there is no ${folder}/none`,
+    })
+    expect(await findKvmDevice({ path: file, isRoot: true })).toMatchObject({
+      reason: `${file} is not a character device`,
+    })
+    expect(await findKvmDevice({ path: join(file, 'below'), isRoot: true })).toMatchObject({
+      reason: expect.stringContaining('ENOTDIR'),
+    })
   })
 })

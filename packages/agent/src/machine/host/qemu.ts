@@ -22,8 +22,12 @@ export async function findQemu(deadline: Deadline): Promise<Qemu> {
   return { path, version, build: `${size}-${Math.trunc(mtimeMs)}` }
 }
 
-async function findProgram(name: string, debianPackage: string): Promise<string> {
-  for (const folder of (process.env['PATH'] ?? '/usr/bin:/bin').split(':')) {
+/** Folders of programs that only root's `PATH` names. */
+const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin']
+
+/** @throws Error when there is none; the message names the package */
+export async function findProgram(name: string, debianPackage: string): Promise<string> {
+  for (const folder of [...(process.env['PATH'] ?? '/usr/bin:/bin').split(':'), ...SYSTEM_FOLDERS]) {
     const path = await realpath(join(folder, name)).catch(() => null)
     if (path === null) continue
     const isExecutable = await access(path, constants.X_OK).then(

@@ -50,7 +50,17 @@ async function askQemu({ qemu, folder, place }: CpuQuery, deadline: Deadline): P
   const logPath = join(folder, 'qemu.log')
   const { confinement } = place
   const args = cpuQueryArguments()
-  const launched = await launch({ qemu, args, folder, logPath, confinement, tap: null, files: [], preload: null })
+  const launched = await launch({
+    qemu,
+    args,
+    folder,
+    logPath,
+    confinement,
+    accelerator: 'kvm',
+    tap: null,
+    files: [],
+    preload: null,
+  })
   const vm = new Vm(folder, launched, null)
   try {
     return await vm.qmp.execute('query-cpu-definitions', {}, deadline)

@@ -1,9 +1,11 @@
-import { relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { fileNodeOfLayer, fileOfLayer, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import type { Layers } from '../../store/disks/layers.ts'
+import { JAIL_BAKE } from '../host/jail.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
+import type { Confinement } from '../vm/confinement.ts'
 import type { InheritedFile } from '../vm/launch.ts'
 import {
   BAKE_NODE,
@@ -31,11 +33,12 @@ export interface Inheritance {
   readonly volumes: readonly VolumeDevice[]
   /** QEMU's working directory; it belongs to the VM's user already. */
   readonly folder: string
+  readonly confinement: Confinement
 }
 
 /** The files that QEMU inherits, and the command line and variables that name their descriptors. */
 export function inheritance(
-  { machine, folder, checkpoint, layers, volumes, bake, isDurable: isFlushed }: Inheritance,
+  { machine, folder, confinement, checkpoint, layers, volumes, bake, isDurable: isFlushed }: Inheritance,
   disk: DiskChain,
   state: InheritedFile,
 ) {
@@ -47,7 +50,9 @@ export function inheritance(
     GUEST_MEMORY_FD: String(FIRST_FILE_FD + 1),
     ...(own === null ? {} : { GUEST_PAGES_FD: String(FIRST_FILE_FD + 2), GUEST_RUNS_FD: String(FIRST_FILE_FD + 3) }),
   }
-  const nodes: DiskNode[] = [{ name: BAKE_NODE, path: relative(folder, bakeDisk), isReadOnly: true, backing: null }]
+  const isJailed = confinement.jail != null
+  const bakePath = isJailed ? join(JAIL_BAKE, basename(bakeDisk)) : relative(folder, bakeDisk)
+  const nodes: DiskNode[] = [{ name: BAKE_NODE, path: bakePath, isReadOnly: true, backing: null }]
   const descriptors: string[] = []
   const inherit = (file: InheritedFile, what?: string): string => {
     const fd = FIRST_FILE_FD + files.push(file) - 1
@@ -65,7 +70,8 @@ export function inheritance(
     return { ...device, path: inherit(device.isReadOnly ? path : { writable: path }) }
   })
   const memoryFile = { path: INHERITED_MEMORY, isShared: false }
-  return { args: [...machineArguments(machine, memoryFile, nodes, devices), ...descriptors], files, env }
+  const channels = isJailed ? 'inherited' : 'paths'
+  return { args: [...machineArguments(machine, memoryFile, nodes, devices, channels), ...descriptors], files, env }
 }
 
 function layerNode(id: LayerId, file: Omit<DiskNode, 'name' | 'backing'>, below: readonly DiskNode[]): DiskNode {

@@ -64,6 +64,8 @@ export class PrestartedVm {
       logPath,
       confinement,
       tap: options.tap,
+      bake: options.bake,
+      accelerator: options.machine.accelerator,
       files,
       preload: { path: options.preload, env: { ...env, ...imaging(options), GUEST_STATE_FD: String(FIRST_FILE_FD) } },
     })

@@ -10,10 +10,10 @@ import { addActiveLayer } from '../disks/active-layer.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { newLayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
-import type { Confinement, TapGiver } from '../vm/confinement.ts'
+import type { TapGiver } from '../vm/confinement.ts'
 import { inheritance, type Inheritance } from './inheritance.ts'
 import { describeEnd, lastWords, launch } from '../vm/launch.ts'
-import { bootArguments, IMAGE_SOCKET, restoreArguments } from '../vm/machine.ts'
+import { bootArguments, CHANNELS, IMAGE_SOCKET, restoreArguments } from '../vm/machine.ts'
 import { Vm } from '../vm/vm.ts'
 import { addVolumes } from '../vm/volume-devices.ts'
 
@@ -30,7 +30,6 @@ export interface Restore extends Inheritance {
   /** The guest is booted from its disk, with nothing in memory; `null`: it is restored. */
   readonly boot: BootFiles | null
   readonly logPath: string
-  readonly confinement: Confinement
   readonly tap: TapGiver | null
   /** `null`: the guest is loaded and stands still. */
   readonly greet: Greet | null
@@ -68,6 +67,8 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     logPath,
     confinement,
     tap: options.tap,
+    bake: options.bake,
+    accelerator: options.machine.accelerator,
     files,
     preload: { path: options.preload, env: { ...env, ...imaging(options) } },
   })
@@ -88,8 +89,15 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
 }
 
 /** One with much in its memory is copied while it runs on (`machine/capture/memory-image.ts`): those whose disk outlives them are the large ones. */
-export function imaging({ isDurable, qemu }: Pick<Restore, 'isDurable' | 'qemu'>): Record<string, string> {
-  return isDurable ? { GUEST_IMAGE_SOCKET: IMAGE_SOCKET, GUEST_IMAGE_OF: basename(qemu) } : {}
+export function imaging({
+  isDurable,
+  qemu,
+  confinement,
+}: Pick<Restore, 'isDurable' | 'qemu' | 'confinement'>): Record<string, string> {
+  if (!isDurable) return {}
+  const socket: Record<string, string> =
+    confinement.jail == null ? { GUEST_IMAGE_SOCKET: IMAGE_SOCKET } : { GUEST_IMAGE_FD: String(CHANNELS.image.fd) }
+  return { ...socket, GUEST_IMAGE_OF: basename(qemu) }
 }
 
 /** Of a guest: what is in its memory, or what it boots. */

@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process'
-import { open, readFile, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, readFile, rm, type FileHandle } from 'node:fs/promises'
 import { relative } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
-import { confine, giveTap, type Confinement, type TapGiver } from './confinement.ts'
+import type { Accelerator } from '@offshoot/contract/agent-api'
+import { JAIL_PRELOAD } from '../host/jail.ts'
+import { channelFolder } from './channel.ts'
+import { confine, giveTap, imprison, type Confinement, type TapGiver } from './confinement.ts'
 import { FIRST_FILE_FD } from './machine.ts'
 
 const LOG_TAIL_CHARS = 2000
@@ -27,6 +30,10 @@ export interface Launch {
   readonly confinement: Confinement
   /** What its network ends in; `null`: in QEMU itself. */
   readonly tap: TapGiver | null
+  /** The bake whose files its command line names, which its jail shows it; `null` or absent: it names none. */
+  readonly bake?: string | null
+  /** Under `kvm` its jail has the device. */
+  readonly accelerator?: Accelerator
   /** Files it inherits, from FIRST_FILE_FD on: opened by us, so that its user need not reach them. */
   readonly files: readonly InheritedFile[]
   /** A shared object to load into it, and the variables that this one reads. */
@@ -52,6 +59,8 @@ export interface LaunchedQemu {
   readonly log: QemuLog
   readonly qmp: QmpClient
   readonly ended: Promise<VmEnd>
+  /** Its sockets are where it cannot reach them, and it is in its control groups already. */
+  readonly isJailed: boolean
   /** Our end of the socket among its files, if there is one. */
   readonly socket: Duplex | null
 }
@@ -66,6 +75,7 @@ export class QemuEnded extends Error {
  */
 export async function launch(options: Launch): Promise<LaunchedQemu> {
   const { folder, logPath, confinement, preload } = options
+  const isJailed = confinement.jail != null
   const opened: FileHandle[] = []
   try {
     const log = await open(logPath, 'a', 0o600)
@@ -73,16 +83,18 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
     const ownLog: QemuLog = { path: logPath, start: (await log.stat()).size }
     const files: (number | 'pipe')[] = []
     for (const inherited of options.files) files.push(await descriptorOf(inherited, opened))
-    const confined = confine({ program: options.qemu, args: options.args }, confinement)
-    const { program, args } = options.tap === null ? confined : giveTap(confined, options.tap)
+    const reportFd = FIRST_FILE_FD + files.length
+    const { program, args } = await lineOf(options, reportFd)
     const child = spawn(program, args, {
       cwd: folder,
       detached: true,
-      stdio: ['ignore', log.fd, log.fd, 'pipe', ...files],
+      stdio: ['ignore', log.fd, log.fd, 'pipe', ...files, ...(isJailed ? ['pipe' as const] : [])],
       env: {
         PATH: process.env['PATH'] ?? '/usr/bin:/bin',
         // Relative: the folders above ours may be closed to QEMU's user.
-        ...(preload === null ? {} : { LD_PRELOAD: relative(folder, preload.path), ...preload.env }),
+        ...(preload === null
+          ? {}
+          : { LD_PRELOAD: isJailed ? JAIL_PRELOAD : relative(folder, preload.path), ...preload.env }),
       },
     })
     const ended = Promise.withResolvers<VmEnd>()
@@ -94,7 +106,8 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
     child.unref()
     // The fourth descriptor is a socket pair of which we hold one end (node documents pipes there as duplex).
     const qmp = new QmpClient(child.stdio[3] as Duplex)
-    const identity = child.pid === undefined ? null : await identifyProcess(child.pid)
+    const pid = isJailed ? await reportedPid(child.stdio[reportFd] as Duplex) : child.pid
+    const identity = pid === undefined ? null : await identifyProcess(pid)
     if (identity === null) throw await describeEnd(ownLog, await ended.promise)
     const socket = files.indexOf('pipe')
     return {
@@ -102,10 +115,45 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
       log: ownLog,
       qmp,
       ended: ended.promise,
+      isJailed,
       socket: socket < 0 ? null : (child.stdio[FIRST_FILE_FD + socket] as Duplex),
     }
   } finally {
     for (const file of opened) await file.close()
+  }
+}
+
+async function lineOf(
+  { qemu, args, folder, confinement, tap, bake = null, accelerator = 'tcg' }: Launch,
+  reportFd: number,
+) {
+  const line = { program: qemu, args }
+  const channel = channelFolder(folder)
+  const { jail = null } = confinement
+  if (jail !== null) {
+    await mkdir(channel, { recursive: true, mode: 0o700 })
+    return imprison({ line, jail, confinement, folder, bake, accelerator, tap: tap?.tap ?? null, reportFd })
+  }
+  // Of a VM before this one: whoever adopts this one would take it for a jailed one.
+  await rm(channel, { recursive: true, force: true })
+  const confined = confine(line, confinement)
+  return tap === null ? confined : giveTap(confined, tap)
+}
+
+/** What the launcher says of QEMU's process; `undefined` when it ended without having started it. */
+async function reportedPid(report: Duplex): Promise<number | undefined> {
+  const { promise, resolve } = Promise.withResolvers<number | undefined>()
+  let text = ''
+  report.setEncoding('latin1').on('data', (chunk: string) => {
+    text += chunk
+    // Not at the end of the stream: the child has the descriptor until it executes QEMU.
+    if (text.endsWith('\n')) resolve(Number(text))
+  })
+  for (const event of ['error', 'end', 'close']) report.once(event, () => resolve(undefined))
+  try {
+    return await promise
+  } finally {
+    report.destroy()
   }
 }
 

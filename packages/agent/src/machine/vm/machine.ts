@@ -61,6 +61,14 @@ export const QMP_FD = 3
 export const FIRST_FILE_FD = 4
 /** And its TAP, out of the way of those. */
 export const TAP_FD = 99
+/** The sockets that a QEMU in a jail listens on and inherits: it cannot make or reach one by a path. */
+export const CHANNELS = {
+  monitor: { name: QMP_SOCKET, fd: 100 },
+  guest: { name: GUEST_SOCKET, fd: 101 },
+  image: { name: IMAGE_SOCKET, fd: 102 },
+} as const
+/** Whether QEMU makes its sockets in its working directory or inherits them. The guest's machine is the same. */
+export type ChannelKind = 'paths' | 'inherited'
 
 /**
  * What a restore gives as the path of its memory: the preload object knows it (native/guest-memory.c), and without that
@@ -98,6 +106,7 @@ export function machineArguments(
   memory: MemoryFile,
   disk: readonly DiskNode[],
   volumes: readonly VolumeDevice[] = [],
+  channels: ChannelKind = 'paths',
 ): string[] {
   const { accelerator, vcpus, memoryMib, network, kvm } = machine
   const thread = vcpus > 1 ? 'multi' : 'single'
@@ -115,14 +124,14 @@ export function machineArguments(
     ['-device', `virtio-blk-device,drive=${disk.at(-1)?.name},werror=report,rerror=report`],
     ['-netdev', network === 'tap' ? `tap,id=net,fd=${TAP_FD}` : 'user,id=net,restrict=on,ipv6=off'],
     ['-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
-    ['-chardev', `socket,id=guest,path=${GUEST_SOCKET},server=on,wait=off`],
+    ['-chardev', listener('guest', CHANNELS.guest, channels)],
     ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
     // A guest says which pages it has freed, and the host has them back. At a bus out of the way of those that count down.
     ['-device', 'virtio-balloon-device,bus=virtio-mmio-bus.0,free-page-reporting=on'],
     ...volumeArguments(volumes),
     // Two monitors: one that we hold from before QEMU runs, and one by path for the agent that comes after us.
     ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
-    ['-chardev', `socket,id=monitor,path=${QMP_SOCKET},server=on,wait=off`, '-mon', 'chardev=monitor,mode=control'],
+    ['-chardev', listener('monitor', CHANNELS.monitor, channels), '-mon', 'chardev=monitor,mode=control'],
     ['-sandbox', SYSTEM_CALLS],
   ].flat()
 }
@@ -196,6 +205,10 @@ export function descriptorArguments(fd: number, what = ''): string[] {
 
 export function descriptorPath(fd: number): string {
   return `/dev/fdset/${fd}`
+}
+
+function listener(id: string, { name, fd }: { name: string; fd: number }, channels: ChannelKind): string {
+  return `socket,id=${id},${channels === 'paths' ? `path=${name}` : `fd=${fd}`},server=on,wait=off`
 }
 
 function memoryBackend(memoryMib: number, { path, isShared }: MemoryFile): string {

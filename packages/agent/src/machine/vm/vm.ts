@@ -5,7 +5,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
-import { socketPath } from '../../store/data-dir/data-dir.ts'
+import { hasChannel, ownSocket } from './channel.ts'
 import type { LaunchedQemu, QemuLog, VmEnd } from './launch.ts'
 import { GUEST_SOCKET, QMP_SOCKET } from './machine.ts'
 import { readDiskChain } from './read-disk-chain.ts'
@@ -30,6 +30,8 @@ export class Vm {
   /** A flattening of the disk that is under way (`machine/disks/flatten.ts`). */
   flattening: Promise<void> | null = null
   #folder: string
+  /** It was started in a jail (native/jail.c): its sockets are apart from its folder. */
+  readonly isJailed: boolean
   readonly #shutBy = new Set<Promise<void>>()
   #link: Promise<GuestLink> | undefined
   /** Aborts when the process is gone. */
@@ -38,11 +40,12 @@ export class Vm {
 
   constructor(
     folder: string,
-    { process, log, qmp, ended }: Omit<LaunchedQemu, 'socket' | 'log'> & Pick<Vm, 'log'>,
+    { process, log, qmp, ended, isJailed }: Omit<LaunchedQemu, 'socket' | 'log'> & Pick<Vm, 'log'>,
     disk: DiskChain | null,
   ) {
     this.disk = disk
     this.log = log
+    this.isJailed = isJailed
     this.process = process
     this.qmp = qmp
     this.#folder = folder
@@ -56,12 +59,13 @@ export class Vm {
 
   /** Takes over a VM that another agent process started. */
   static async adopt(folder: string, process: ProcessIdentity, deadline: Deadline): Promise<Vm> {
-    const qmp = await QmpClient.connect(socketPath(folder, QMP_SOCKET), deadline)
+    const isJailed = await hasChannel(folder)
+    const qmp = await QmpClient.connect(await ownSocket(folder, QMP_SOCKET, isJailed), deadline)
     const ended = qmp.closed.then(async () => {
       while (await isAlive(process)) await wait(END_POLL_MS)
       return { exitCode: null, signal: null }
     })
-    return new Vm(folder, { process, log: null, qmp, ended }, await readDiskChain(qmp, deadline))
+    return new Vm(folder, { process, log: null, qmp, ended, isJailed }, await readDiskChain(qmp, deadline))
   }
 
   /** QEMU's working directory. */
@@ -72,6 +76,11 @@ export class Vm {
   /** After QEMU's working directory was renamed: what is open stays open, and relative paths hold at the same depth. */
   moved(folder: string): void {
     this.#folder = folder
+  }
+
+  /** The path of one of its sockets. @throws ForeignSocket */
+  async socket(name: string): Promise<string> {
+    return ownSocket(this.#folder, name, this.isJailed)
   }
 
   get hasEnded(): boolean {
@@ -127,7 +136,7 @@ export class Vm {
     try {
       const cancelled = AbortSignal.any([deadline.signal, this.#gone.signal])
       const inTime = Deadline.after(deadline.remainingMs, 'answer of a guest', cancelled)
-      const link = await GuestLink.connect(socketPath(this.folder, GUEST_SOCKET), inTime)
+      const link = await GuestLink.connect(await this.socket(GUEST_SOCKET), inTime)
       void link.closed.then(forget)
       return link
     } catch (error) {

@@ -10,6 +10,7 @@ import { QEMU_LOG } from '../start/boot-vm.ts'
 import type { Host } from '../model/host.ts'
 import { LOWER, ROOTFS } from '../../store/bakes/bake-files.ts'
 import type { BakePlace } from '../../machine/bakes/bakes.ts'
+import { channelFolder } from '../../machine/vm/channel.ts'
 import { describeEnd, launch } from '../../machine/vm/launch.ts'
 import { copierArguments, FIRST_FILE_FD } from '../../machine/vm/machine.ts'
 import { endedWith } from '../../machine/restore/restore.ts'
@@ -59,6 +60,7 @@ export async function extractDisk(host: Host, options: ExtractDisk, deadline: De
     await rename(made, lower)
   } finally {
     await rm(vmFolder, { recursive: true, force: true })
+    await rm(channelFolder(vmFolder), { recursive: true, force: true })
     await slot.release()
     release()
   }

@@ -1,3 +1,4 @@
+import { confinementOf } from '../model/confinement-of.ts'
 import { chown, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BuildId, SandboxId } from '@offshoot/contract/ids'
@@ -9,6 +10,7 @@ import type { Host } from '../model/host.ts'
 import { networkIdentity, tapOf } from '../start/slot-network.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
+import { channelFolder } from '../../machine/vm/channel.ts'
 import { guestIdentity } from '../../machine/guest/guest-identity.ts'
 import { restore } from '../../machine/restore/restore.ts'
 import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
@@ -61,6 +63,7 @@ export async function withUnpackVm<T>(
   } finally {
     await vm?.kill(Deadline.after(KILL_MS, 'end of a machine that unpacked'))
     await rm(folder, { recursive: true, force: true })
+    await rm(channelFolder(folder), { recursive: true, force: true })
     await host.cgroups?.remove(slot)
     host.slots.release(slot)
     release()
@@ -94,7 +97,7 @@ async function start(
       ],
       folder,
       logPath: join(buildFolder, QEMU_LOG),
-      confinement: host.machines.confinement(uid),
+      confinement: confinementOf(host, slot),
       tap: tapOf(host, slot),
       greet: async (restored, greeting) => {
         const link = await restored.link(greeting)
@@ -104,6 +107,6 @@ async function start(
     },
     deadline.within(RESTORE_MS, 'restore of a machine that unpacks'),
   )
-  await host.cgroups?.attach(slot, vm.process.pid)
+  if (!vm.isJailed) await host.cgroups?.attach(slot, vm.process.pid)
   return vm
 }

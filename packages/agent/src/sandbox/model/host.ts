@@ -8,6 +8,7 @@ import type { Layers } from '../../store/disks/layers.ts'
 import type { EventDraft, EventLog } from '../../store/events/event-log.ts'
 import type { Cgroups } from '../../machine/host/cgroups.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
+import type { Jail } from '../../machine/host/jail.ts'
 import type { Qemu } from '../../machine/host/qemu.ts'
 import type { Ledger } from '../../store/ledger/ledger.ts'
 import type { GuestNetwork } from '../../machine/network/guest-network.ts'
@@ -30,6 +31,8 @@ export interface Host {
   readonly dir: DataDir
   readonly ledger: Ledger
   readonly qemu: Qemu
+  /** What QEMU and other readers of guests' data run in; `null` where the host does not let us make it. */
+  readonly jail: Jail | null
   /** `null` where the host gives none. */
   readonly cgroups: Cgroups | null
   readonly machines: Machines

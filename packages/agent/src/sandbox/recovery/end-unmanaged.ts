@@ -1,6 +1,6 @@
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
-import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
+import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
 import type { Host } from '../model/host.ts'
 
 /** The sandbox in whose folder a QEMU works; `null` for a bake's. */
@@ -10,8 +10,9 @@ export function sandboxOf(host: Host, folder: string): SandboxId | null {
 }
 
 /** Ends a QEMU of which there is no sandbox, and says so. */
-export async function endUnmanaged(host: Host, id: SandboxId | null, process: ProcessIdentity): Promise<void> {
-  await endVmProcesses([{ process }])
+export async function endUnmanaged(host: Host, id: SandboxId | null, found: VmProcess): Promise<void> {
+  const { process } = found
+  await endVmProcesses([found])
   host.log.warn({ sandbox_id: id, pid: process.pid }, 'QEMU without a sandbox ended')
   // A bake that its agent did not live to finish was never anybody's sandbox.
   if (id === null) return

@@ -69,23 +69,24 @@ export async function reconcile(host: Host): Promise<void> {
 }
 
 async function endStrayProcesses(host: Host): Promise<void> {
-  for (const { process, folder } of await findVmProcesses(host.dir.root)) {
+  for (const found of await findVmProcesses(host.dir.root)) {
+    const { process, folder, launcher } = found
     const id = sandboxOf(host, folder)
     if (id === null) {
       // Of a bake or a build, whose agent died while it was being started: nobody knows of it.
-      const parentPid = await parentOf(process)
-      if (parentPid !== null && parentPid !== ownPid) await endUnmanaged(host, null, process)
+      const parentPid = await parentOf(launcher ?? process)
+      if (parentPid !== null && parentPid !== ownPid) await endUnmanaged(host, null, found)
       continue
     }
     if (host.ledger.unreadable.has('sandbox', id)) continue
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
-      if (await isAlive(process)) await endUnmanaged(host, id, process)
+      if (await isAlive(process)) await endUnmanaged(host, id, found)
       continue
     }
     if (isChanging(sandbox) || sandbox.vm?.process.pid === process.pid) continue
     host.log.warn({ sandbox_id: id, pid: process.pid }, 'second QEMU of a sandbox ended')
-    await endVmProcesses([{ process }])
+    await endVmProcesses([found])
   }
 }
 

@@ -36,13 +36,13 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
   const { known, lastNumbers } = await loadFolders(host)
   host.events.forgetAllBut(new Set([...known.keys(), ...host.ledger.unreadable.idsOf('sandbox')]))
-  for (const { process, folder } of processes) {
-    const id = sandboxOf(host, folder)
+  for (const found of processes) {
+    const id = sandboxOf(host, found.folder)
     if (id !== null && host.ledger.unreadable.has('sandbox', id)) {
-      await reserveSlotOf(host, id, process)
+      await reserveSlotOf(host, id, found.process)
       continue
     }
-    if (id === null || !known.has(id)) await endUnmanaged(host, id, process)
+    if (id === null || !known.has(id)) await endUnmanaged(host, id, found)
   }
   const missing = await missingRecords(host.events, lastNumbers)
   await beside([...known], async ([id, manifest]) => {
@@ -98,7 +98,7 @@ async function reserveSlotOf(host: Host, id: SandboxId, process: VmProcess['proc
 }
 
 async function settleUnrecorded(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {
-  for (const { process } of processes) await endUnmanaged(host, id, process)
+  for (const found of processes) await endUnmanaged(host, id, found)
   await host.ledger.settleUnrecorded('sandbox', id, host.dir.sandbox(id))
 }
 

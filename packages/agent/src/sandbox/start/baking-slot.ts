@@ -1,9 +1,9 @@
+import { confinementOf } from '../model/confinement-of.ts'
 import type { BakePlace } from '../../machine/bakes/bakes.ts'
 import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 import { MAX_PROCESSES } from './boot-vm.ts'
 import type { Host } from '../model/host.ts'
 import { tapOf } from './slot-network.ts'
-import { uidOfSlot } from '../../machine/slots/slots.ts'
 
 /**
  * The slot that templates are baked in, one after the other: like a sandbox's, a template's own commands are not trusted.
@@ -22,14 +22,16 @@ export class BakingSlot {
 
   /** @throws Error when there is no free slot */
   async open(): Promise<BakePlace> {
-    const { slots, network, cgroups, machines } = this.#host
+    const { slots, network, cgroups, jail } = this.#host
+    const isNew = this.#slot === null
     this.#slot ??= slots.take()
     const slot = this.#slot
     if (slot === null) throw new Error('this agent has no free slot')
-    await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
+    // Whatever else runs in a slot that was free is ended: no other bake may run there yet.
+    if (isNew) await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
     await network?.open(slot, 'none')
-    const limit = async (pid: number) => cgroups?.attach(slot, pid)
-    const confinement = { ...machines.confinement(uidOfSlot(slot)), diesWithAgent: true }
+    const limit = async (pid: number) => (jail === null ? cgroups?.attach(slot, pid) : undefined)
+    const confinement = { ...confinementOf(this.#host, slot), diesWithAgent: true }
     return { confinement, tap: tapOf(this.#host, slot), limit }
   }
 

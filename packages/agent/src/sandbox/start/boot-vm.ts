@@ -1,7 +1,9 @@
+import { confinementOf } from '../model/confinement-of.ts'
 import { chown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
+import type { Confinement } from '../../machine/vm/confinement.ts'
 import { restore, type Restore } from '../../machine/restore/restore.ts'
 import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
@@ -69,7 +71,7 @@ export async function prepareVm(
     layers: host.layers,
     folder,
     logPath: join(place.folder, QEMU_LOG),
-    confinement: host.machines.confinement(uid),
+    confinement: confinementOf(host, place.slot),
     tap: tapOf(host, place.slot),
     isDurable: place.durable,
   }

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { uidOfSlot } from '../../machine/slots/slots.ts'
+import { toolPlace } from './tool-place.ts'
 import { vmIn } from '../model/stopping.ts'
 import { nodeOfPlace } from '../../machine/vm/volume-devices.ts'
 import { growExt4 } from '../../machine/disks/ext4.ts'
@@ -43,7 +43,7 @@ async function growAlone(host: Host, record: VolumeRecord, sizeMb: number, deadl
     if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
     const growing = await volumes.change(record.id, { size_mb: sizeMb, is_growing: true })
     await volumes.stretch(growing)
-    await growExt4(volumes.path(record.id), uidOfSlot(slot), deadline)
+    await growExt4(volumes.path(record.id), toolPlace(host, slot), deadline)
     return await volumes.change(record.id, { is_growing: false })
   } finally {
     if (slot !== null) slots.release(slot)

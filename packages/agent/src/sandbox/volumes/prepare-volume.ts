@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { VolumeId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
-import { checkExt4, growExt4 } from '../../machine/disks/ext4.ts'
+import { checkExt4, growExt4, type ToolPlace } from '../../machine/disks/ext4.ts'
 import type { VolumeRecord } from '../../store/volumes/volume-record.ts'
 import type { Volumes } from '../../store/volumes/volumes.ts'
 
@@ -13,26 +13,26 @@ const underWay = new Map<VolumeId, Promise<void>>()
 
 /**
  * Makes a volume fit for a guest that has claimed it: as large as it should be, its file system in order.
- * @param uid of the guest's own VM
+ * @param place in the slot of the guest's own VM
  * @throws ApiError 500 it could not be mended
  */
-export async function prepareVolume(volumes: Volumes, record: VolumeRecord, uid: number | null): Promise<void> {
+export async function prepareVolume(volumes: Volumes, record: VolumeRecord, place: ToolPlace): Promise<void> {
   const { id } = record
   const other = underWay.get(id)
   if (other !== undefined) return other
   const isFirst = volumes.holders.of(id).length === 1
-  const preparing = prepare(volumes, record, uid, isFirst).finally(() => underWay.delete(id))
+  const preparing = prepare(volumes, record, place, isFirst).finally(() => underWay.delete(id))
   underWay.set(id, preparing)
   return preparing
 }
 
-async function prepare(volumes: Volumes, record: VolumeRecord, uid: number | null, isFirst: boolean): Promise<void> {
+async function prepare(volumes: Volumes, record: VolumeRecord, place: ToolPlace, isFirst: boolean): Promise<void> {
   const { id, name, is_growing } = record
   try {
     if (isFirst) {
       await volumes.stretch(record)
       const deadline = Deadline.after(CHECK_MS, `check of volume ${id}`)
-      await (is_growing ? growExt4 : checkExt4)(volumes.path(id), uid, deadline)
+      await (is_growing ? growExt4 : checkExt4)(volumes.path(id), place, deadline)
     }
     if (!record.was_attached || (isFirst && is_growing)) {
       await volumes.change(id, { was_attached: true, ...(isFirst && { is_growing: false }) })

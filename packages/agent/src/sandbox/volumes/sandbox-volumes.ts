@@ -7,7 +7,7 @@ import type { Volumes } from '../../store/volumes/volumes.ts'
 import type { Host } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { uidOfSlot } from '../../machine/slots/slots.ts'
+import { toolPlace } from './tool-place.ts'
 
 /** Milliseconds for a guest that is to end to put on its volumes what it has in memory. */
 const SYNC_MS = 5000
@@ -33,9 +33,10 @@ export function releaseVolumes({ volumes }: Host, { id }: Pick<Sandbox, 'id'>): 
 }
 
 /** Checks what it has claimed, before its VM gets it. @throws ApiError 500 */
-export async function prepareVolumes({ volumes }: Host, { manifest }: Sandbox): Promise<void> {
+export async function prepareVolumes(host: Host, { manifest }: Sandbox): Promise<void> {
+  const { volumes } = host
   for (const { volume } of wantedOf(volumes, manifest.devices)) {
-    await prepareVolume(volumes, volume, uidOfSlot(manifest.slot))
+    await prepareVolume(volumes, volume, toolPlace(host, manifest.slot))
   }
 }
 

@@ -16,6 +16,7 @@ export class Images {
   readonly initramfs: string
   readonly preload: string
   readonly withTap: string
+  readonly jail: string
   readonly #folder: string
   #bootHash: Promise<string> | undefined
 
@@ -25,6 +26,7 @@ export class Images {
     this.initramfs = join(folder, 'initramfs.cpio.gz')
     this.preload = join(folder, 'guest-memory.so')
     this.withTap = join(folder, 'with-tap')
+    this.jail = join(folder, 'jail')
   }
 
   rootfs(template: string): string {

@@ -161,9 +161,9 @@ describe('a sealed checkpoint', () => {
   })
 })
 
-describe('the key', () => {
-  const load = () => loadSigningKeys(join(root, 'checkpoint.key'), silent)
+const load = () => loadSigningKeys(join(root, 'checkpoint.key'), silent)
 
+describe('the key', () => {
   it('is made once', async () => {
     expect(await load()).toEqual(await load())
   })

@@ -37,6 +37,8 @@ export class DataDir {
   readonly checkpointKey: string
   /** A copy of the image builder's: QEMU's users need not reach the images. */
   readonly preload: string
+  /** Roots of jails, by the version of QEMU in them (`jail.ts`). */
+  readonly qemu: string
 
   private constructor(root: string) {
     this.root = root
@@ -58,6 +60,7 @@ export class DataDir {
     this.quarantine = join(root, 'quarantine')
     this.checkpointKey = join(root, 'checkpoint.key')
     this.preload = join(root, 'guest-memory.so')
+    this.qemu = join(root, 'qemu')
   }
 
   /** Makes what is missing. QEMU's users pass through (0711) and read nothing. */
@@ -65,7 +68,7 @@ export class DataDir {
     await mkdir(root, { recursive: true, mode: 0o711 })
     // As the kernel names it: the working directories of live QEMUs are compared with it.
     const dir = new DataDir(await realpath(root))
-    for (const folder of [dir.bakes, dir.sandboxes, dir.spares, dir.volumes, dir.builds])
+    for (const folder of [dir.bakes, dir.sandboxes, dir.spares, dir.volumes, dir.builds, dir.qemu])
       await mkdir(folder, { recursive: true, mode: 0o711 })
     for (const folder of [
       dir.events,

@@ -1,0 +1,153 @@
+/**
+ * What every process that reads a guest's data runs in (native/jail.c, docs/adr/0014-jail.md): the launcher that makes its
+ * namespaces, and the folder that becomes its root.
+ *
+ * The root holds QEMU and the tools for ext4 of this host, with the libraries, modules and firmware that they need, each at the
+ * path that it has on the host. Its name is that of their versions, and what it holds never changes: an upgrade of the host's
+ * packages makes another root beside it.
+ */
+import { createHash } from 'node:crypto'
+import {
+  access,
+  chmod,
+  copyFile,
+  mkdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { linkOrCopy } from '../../store/disks/link-or-copy.ts'
+import type { CgroupPlace } from './cgroups.ts'
+import { findProgram, type Qemu } from './qemu.ts'
+import { runProgram } from './run-program.ts'
+
+export interface Jail {
+  /** native/jail.c, compiled. */
+  readonly launcher: string
+  /** The folder that becomes the root of each process. */
+  readonly root: string
+  /** Paths in the root. */
+  readonly tools: { readonly e2fsck: string; readonly resize2fs: string }
+}
+
+/** Raise it when another list of files is put into a root. */
+const ROOT_VERSION = 1
+/** A user without any rights, who tries whether the launcher works here. */
+const NOBODY_UID = 65_534
+/** Names in the root: the VM's folder, the folder of its bake, a file system that a tool works on, the preload object. */
+export const JAIL_VM = '/vm'
+export const JAIL_BAKE = '/bake'
+export const JAIL_VOLUME = '/volume'
+export const JAIL_PRELOAD = '/guest-memory.so'
+/** Where Debian's QEMU looks for what it loads while it runs. */
+const DATA_FOLDERS = ['/usr/share/qemu', '/usr/share/seabios']
+/** What QEMU needs for the machine `microvm`. */
+const FIRMWARE = ['bios-microvm.bin', 'linuxboot_dma.bin', 'linuxboot.bin', 'kvmvapic.bin', 'pvh.bin']
+const MODULES = ['accel-tcg-x86_64.so']
+/** On Debian they are links to folders of the same name below `/usr`; programs name their loader by them. */
+const MERGED_FOLDERS = ['lib', 'lib64', 'bin', 'sbin']
+/** `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)`, or the loader itself: `/lib64/ld-linux-x86-64.so.2 (0x…)`. */
+const LIBRARY = /(\/\S+) \(0x[0-9a-f]+\)$/
+
+/**
+ * Makes the root unless it is there, and tries the launcher.
+ * @param folder holds the roots, each named after what it is made of
+ * @throws Error where this host lets nobody make namespaces, or lacks a program
+ */
+export async function openJail(
+  folder: string,
+  { qemu, launcher, preload }: { readonly qemu: Qemu; readonly launcher: string; readonly preload: string },
+  deadline: Deadline,
+): Promise<Jail> {
+  const tools = {
+    e2fsck: await findProgram('e2fsck', 'e2fsprogs'),
+    resize2fs: await findProgram('resize2fs', 'e2fsprogs'),
+  }
+  const files = await filesOf(qemu.path, Object.values(tools), deadline)
+  const root = join(folder, `${qemu.version}-${await digestOf(files)}`)
+  if (!(await exists(root))) await makeRoot(root, files, deadline)
+  await copyFile(preload, join(root, `${JAIL_PRELOAD}.new`))
+  await rename(join(root, `${JAIL_PRELOAD}.new`), join(root, JAIL_PRELOAD))
+  const trial = ['--root', root, '--uid', String(NOBODY_UID), '--with-parent', '--', qemu.path, '--version']
+  await runProgram(launcher, trial, deadline)
+  return { launcher, root, tools }
+}
+
+/** The launcher's options for control groups. */
+export function joining(place: CgroupPlace | null): string[] {
+  if (place === null) return []
+  return place.version === 2 ? ['--cgroup', place.folder] : place.tasks.flatMap((file) => ['--join', file])
+}
+
+/** Every file that the programs need, as the host names it. */
+async function filesOf(qemu: string, tools: readonly string[], deadline: Deadline): Promise<string[]> {
+  const modules = join(dirname(await libraryNamed('libc.so.6', qemu, deadline)), 'qemu')
+  const loaded = (await present(MODULES.map((name) => join(modules, name)))).toSorted()
+  const data = await present(DATA_FOLDERS.flatMap((folder) => FIRMWARE.map((name) => join(folder, name))))
+  const programs = [qemu, ...tools, ...loaded]
+  const libraries = await Promise.all(programs.map((program) => librariesOf(program, deadline)))
+  return [...new Set([...programs, ...libraries.flat(), ...data])].toSorted()
+}
+
+async function libraryNamed(name: string, program: string, deadline: Deadline): Promise<string> {
+  const found = (await librariesOf(program, deadline)).find((path) => basename(path) === name)
+  if (found === undefined) throw new Error(`${program} does not use ${name}: it is not a program of this distribution`)
+  return found
+}
+
+/** By the loader itself, which knows what the libraries need in turn (ldd(1)). */
+async function librariesOf(program: string, deadline: Deadline): Promise<string[]> {
+  const lines = (await runProgram('ldd', [program], deadline)).split('\n')
+  const missing = lines.find((line) => line.endsWith('not found'))
+  if (missing !== undefined) throw new Error(`${program} lacks a library: ${missing.trim()}`)
+  return lines.flatMap((line) => LIBRARY.exec(line)?.[1] ?? [])
+}
+
+/** Packages keep the time of their build in their files, so that another build of the same version counts as another. */
+async function digestOf(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256').update(String(ROOT_VERSION))
+  for (const path of files) {
+    const { size, mtimeMs } = await stat(path)
+    hash.update(`\n${path} ${size} ${Math.trunc(mtimeMs)}`)
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function makeRoot(root: string, files: readonly string[], deadline: Deadline): Promise<void> {
+  const beside = join(dirname(root), `.new-${basename(root)}`)
+  await rm(beside, { recursive: true, force: true })
+  await mkdir(beside, { recursive: true, mode: 0o711 })
+  for (const folder of ['dev', 'etc', 'proc', JAIL_VM, JAIL_BAKE]) await mkdir(join(beside, folder), { mode: 0o755 })
+  for (const name of MERGED_FOLDERS) {
+    const target = await readlink(`/${name}`).catch(() => null)
+    if (target !== null) await symlink(target, join(beside, name))
+  }
+  for (const path of files) {
+    const folder = join(beside, await realpath(dirname(path)))
+    await mkdir(folder, { recursive: true, mode: 0o755 })
+    await linkOrCopy(await realpath(path), join(folder, basename(path)))
+  }
+  // Nothing is mounted: resize2fs asks, and refuses to work where it gets no answer.
+  for (const name of ['proc/mounts', 'proc/swaps', 'etc/mtab', JAIL_VOLUME]) await writeFile(join(beside, name), '')
+  await runProgram('ldconfig', ['-r', beside], deadline)
+  await chmod(beside, 0o755)
+  await rename(beside, root)
+}
+
+async function present(paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(paths.map(exists))
+  return paths.filter((_path, index) => found[index])
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,87 @@
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { runProgram } from '../../machine/host/run-program.ts'
+import { AgentProcess } from '../../test/agent-process.ts'
+
+const IMAGES = process.env['OFFSHOOT_IMAGES_DIR'] ?? ''
+const SOCKETS = ['qmp.sock', 'guest.sock']
+
+const nameOf = (id: string) => `sbx-${id.slice(0, 8)}`
+
+describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
+  let agent: AgentProcess
+  /** Images without the launcher: an agent that has these starts its VMs as it did before there were jails. */
+  let withoutJail: string
+
+  beforeAll(async () => {
+    agent = await AgentProcess.create()
+    withoutJail = join(agent.folder, 'images')
+    await mkdir(withoutJail)
+    for (const name of await readdir(IMAGES)) {
+      if (name !== 'jail') await symlink(join(IMAGES, name), join(withoutJail, name))
+    }
+  })
+  afterEach(() => agent.reset())
+  afterAll(() => agent.destroy())
+
+  const folderOf = (id: string) => join(agent.dataDir, 'sandboxes', id, 'vm')
+
+  async function isolation(): Promise<string> {
+    const response = await fetch(`${agent.url}/healthz`)
+    return ((await response.json()) as { checks: { isolation: string } }).checks.isolation
+  }
+
+  /** As the user of a VM, which is what breaks out of its guest. */
+  async function asUserOf(id: string, command: string): Promise<string> {
+    const { uid } = await stat(folderOf(id))
+    const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']
+    return runProgram('setpriv', [...user, 'sh', '-c', command], Deadline.after(20_000, command), folderOf(id))
+  }
+
+  /** Puts links to the sockets of another sandbox where those of the first were before there were jails. */
+  async function divert(id: string, to: string): Promise<void> {
+    for (const name of SOCKETS) await asUserOf(id, `rm -f ${name} && ln -s ${folderOf(to)}/${name} ${name}`)
+  }
+
+  const hostname = async (id: string) => (await agent.exec(id, { cmd: 'hostname' })).body.stdout?.trim()
+  const statusOf = async (id: string) => (await agent.list()).sandboxes.find((sandbox) => sandbox.id === id)?.status
+
+  it('holds every VM, whose agent is diverted by nothing that its user puts into its folder', async () => {
+    await agent.start()
+    expect(await isolation()).toMatch(/^jail(-nolimits)?$/)
+    const [victim, broken] = [(await agent.created()).id, (await agent.created()).id]
+    const vms = await agent.vms()
+    expect(vms).toHaveLength(2)
+    for (const { process: vm, launcher } of vms) {
+      expect(launcher).not.toBeNull()
+      expect(await readlink(`/proc/${vm.pid}/ns/net`)).not.toBe(await readlink(`/proc/${agent.pid}/ns/net`))
+      expect(await readFile(`/proc/${vm.pid}/mountinfo`, 'utf8')).not.toContain('/proc ')
+    }
+    await divert(broken, victim)
+    await agent.stop('SIGKILL')
+    await agent.start()
+    expect(await hostname(broken)).toBe(nameOf(broken))
+    expect(await hostname(victim)).toBe(nameOf(victim))
+  })
+
+  it('is not asked of VMs that an agent without it has left, whose sockets are their own or none', async () => {
+    await agent.configure({ images_dir: withoutJail })
+    await agent.start()
+    expect(await isolation()).toMatch(/^user(-nolimits)?$/)
+    const [victim, broken] = [(await agent.created()).id, (await agent.created()).id]
+    await agent.stop('SIGTERM')
+    await divert(broken, victim)
+    await agent.configure({ images_dir: IMAGES })
+    await agent.start()
+    expect(await isolation()).toMatch(/^jail(-nolimits)?$/)
+    expect(await hostname(victim)).toBe(nameOf(victim))
+    expect(await statusOf(broken)).toBe('failed')
+    expect(agent.log).toContain('is no socket of its own')
+    const { id } = await agent.created()
+    expect(await hostname(id)).toBe(nameOf(id))
+    expect((await agent.delete(victim)).status).toBe(204)
+    await rm(withoutJail, { recursive: true, force: true })
+  })
+})

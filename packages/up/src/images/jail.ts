@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import { repositoryRoot } from '../repository.ts'
+import { runCommand } from '../run-command.ts'
+import { hashTexts, hashTree } from './content-hash.ts'
+import type { Step } from './step.ts'
+
+/** The program that starts QEMU in its jail. Static: it starts in a fraction of the time, and its own memory is small. */
+export function jailStep(): Step {
+  const native = join(repositoryRoot, 'packages/agent/native')
+  const sources = ['jail.c', 'jail-filter.c'].map((name) => join(native, name))
+  const inputs = [...sources, join(native, 'jail-filter.h')]
+  return {
+    name: 'jail',
+    title: 'jail program',
+    after: [],
+    outputs: ['jail'],
+    maxSeconds: 60,
+    inputsHash: async () => hashTexts(...(await Promise.all(inputs.map((source) => hashTree(source))))),
+    run: async (work) => {
+      const output = join(work.folder, 'jail')
+      await runCommand('cc', ['-static', '-O2', '-Wall', '-Wextra', '-Werror', '-o', output, ...sources], {
+        deadline: work.deadline,
+      })
+    },
+  }
+}

@@ -26,7 +26,10 @@ export async function keepDisk(host: Host, sandbox: Sandbox, announceDeath: () =
     return false
   }
   // Of a hibernation that was begun, or of one that is over: its memory is older than the disk.
-  await rm(host.dir.hibernation(id), { recursive: true, force: true })
+  // The sandbox is booted from its disk whether it can be removed or not.
+  await rm(host.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
+    host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
+  )
   await announceDeath()
   const kept: Manifest = { ...manifest, status: 'hibernated', cold: true, layers, qemu: null }
   await commitChange(host, sandbox, kept, hibernatedDraft(null))

@@ -11,6 +11,7 @@ import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
 import { sweepBakes } from '../templates/sweep-bakes.ts'
 import { sweepLayers } from './sweep-layers.ts'
+import { continueUnanswered } from './wake.ts'
 
 const LOOK_MS = 30_000
 /** Frozen layers below a disk from which on it is flattened. */
@@ -53,6 +54,7 @@ export class Reconciliation {
 export async function reconcile(host: Host): Promise<void> {
   await endStrayProcesses(host)
   await removeStrayFolders(host)
+  await continueAllUnanswered(host)
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
   await host.snapshots.removeUnfinished()
   await flattenLongChains(host)
@@ -92,8 +94,15 @@ async function removeStrayFolders(host: Host): Promise<void> {
       continue
     }
     if (isChanging(sandbox) || sandbox.manifest.status === 'hibernated') continue
-    await rm(host.dir.hibernation(id), { recursive: true, force: true })
+    await rm(host.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
+      host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
+    )
   }
+}
+
+async function continueAllUnanswered(host: Host): Promise<void> {
+  const sandboxes = [...host.sandboxes.values()].filter((sandbox) => !isChanging(sandbox))
+  await Promise.all(sandboxes.map((sandbox) => continueUnanswered(host, sandbox)))
 }
 
 async function flattenLongChains(host: Host): Promise<void> {

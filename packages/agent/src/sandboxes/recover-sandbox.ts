@@ -62,8 +62,10 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   await endVmProcesses(processes.filter((other) => other !== own))
   if (manifest.status === 'failed') return endVmProcesses(processes)
   if (own && mode === 'adopt' && hasSlot && (await adopt(host, sandbox, own))) {
-    // Of a hibernation that was begun and of one that is over.
-    return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true })
+    // Of a hibernation that was begun and of one that is over. The reconciliation tries again.
+    return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true }).catch((error: unknown) =>
+      host.log.error({ err: error, sandbox_id: sandbox.id }, 'old checkpoint not removed'),
+    )
   }
   await endVmProcesses(processes)
   await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')

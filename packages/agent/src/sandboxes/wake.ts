@@ -25,6 +25,8 @@ const RESTORE_MS = 30_000
 /** Milliseconds for a boot, and for what the template starts. */
 const BOOT_MS = 90_000
 const KILL_MS = 10_000
+/** Milliseconds for a guest that has not answered before. */
+const ASK_AGAIN_MS = 5000
 
 /**
  * Brings a hibernated sandbox back; all who ask at the same time share one wake, and none who leaves ends it for the
@@ -45,10 +47,18 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
   try {
     const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
     try {
-      await host.gates.restores.run(() => restoreHibernated(host, sandbox, startedAt, cancelled), cancelled)
-    } catch (error) {
-      await forgetVm(host, sandbox)
-      throw error
+      await host.gates.restores.run(async () => {
+        const woken = await restoreHibernated(host, sandbox, startedAt, cancelled).catch(async (error: unknown) => {
+          await forgetVm(host, sandbox)
+          throw error
+        })
+        // The wake is committed: from here on nothing of it may be rolled back, whatever fails.
+        try {
+          if (woken.isWriting) await continueCommitted(host, sandbox, woken)
+        } finally {
+          await removeCheckpoint(host, sandbox)
+        }
+      }, cancelled)
     } finally {
       release()
     }
@@ -58,12 +68,22 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
   void takeUpAllBackground([sandbox], host.log)
 }
 
+/** A VM whose sandbox runs by manifest and log. */
+interface Woken {
+  readonly vm: Vm
+  readonly greet: Greet
+  /** Its guest writes to a volume, so that it stands still until it is told to go on. */
+  readonly isWriting: boolean
+  readonly deadline: Deadline
+}
+
+/** Up to the commit: whatever fails, the sandbox is hibernated as before, and `vm/` is for the caller to remove. */
 async function restoreHibernated(
   host: Host,
   sandbox: Sandbox,
   startedAt: number,
   cancelled: AbortSignal,
-): Promise<void> {
+): Promise<Woken> {
   const { id } = sandbox
   const { cold } = sandbox.manifest
   const deadline = Deadline.after(cold ? BOOT_MS : RESTORE_MS, `wake of ${id}`, cancelled)
@@ -97,9 +117,7 @@ async function restoreHibernated(
   }
   sandbox.activity.touch()
   watchVm(host, sandbox, vm)
-  if (isWriting) await continueCommitted(vm, greet, deadline)
-  // Only now: until here it could have been tried again. What is mapped of it stays until the VM ends.
-  await host.checkpoints.remove(folder)
+  return { vm, greet, isWriting, deadline }
 }
 
 async function restoreFrom(
@@ -136,16 +154,48 @@ function greetingOf(host: Host, { id, manifest }: Sandbox, guestIp: string | nul
 }
 
 /**
- * A guest that writes to a volume runs only once there is no way back: its hibernation must not be restored over what it
- * has written since. When that fails its sandbox does.
+ * A guest that writes to a volume runs only once the wake is committed: its memory must not be restored over what it has
+ * written since. When it does not answer, its VM is kept: the reconciliation asks it again. The VM of a durable sandbox is
+ * ended instead, and the sandbox booted again from its disk (`watch-vm.ts`).
  */
-async function continueCommitted(vm: Vm, greet: Greet, deadline: Deadline): Promise<void> {
+async function continueCommitted(host: Host, { id, manifest }: Sandbox, { vm, greet, deadline }: Woken): Promise<void> {
   try {
-    await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
+    await continueGreeted(vm, greet, deadline)
   } catch (error) {
-    await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not go on'))
+    host.log.error({ err: error, sandbox_id: id }, 'guest does not answer after its wake')
+    if (manifest.durable) await vm.kill(Deadline.after(KILL_MS, `end of ${id}`))
+    else unanswered.set(vm, greet)
     throw error
   }
+}
+
+async function continueGreeted(vm: Vm, greet: Greet, deadline: Deadline): Promise<void> {
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
+}
+
+/** VMs whose guests have not answered since their wake was committed, and what they are still to be told. */
+const unanswered = new WeakMap<Vm, Greet>()
+
+/** Asks a guest again that did not answer after its wake; for the reconciliation. */
+export async function continueUnanswered(host: Host, { id, vm, manifest }: Sandbox): Promise<void> {
+  const greet = vm === null || manifest.status !== 'running' ? undefined : unanswered.get(vm)
+  if (vm === null || greet === undefined) return
+  try {
+    await continueGreeted(vm, greet, Deadline.after(ASK_AGAIN_MS, `answer of ${id}`))
+    unanswered.delete(vm)
+  } catch (error) {
+    host.log.warn({ err: error, sandbox_id: id }, 'guest still does not answer after its wake')
+  }
+}
+
+/**
+ * Removes the checkpoint of a sandbox that runs by now, or whose guest may have written to a volume since. What a VM has
+ * mapped of it stays until that VM ends. The reconciliation removes what cannot be removed now.
+ */
+async function removeCheckpoint(host: Host, { id }: Sandbox): Promise<void> {
+  await host.checkpoints
+    .remove(host.dir.hibernation(id))
+    .catch((error: unknown) => host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'))
 }
 
 /** What a wake that failed has begun; what it wrote to the disk goes with its layer. */

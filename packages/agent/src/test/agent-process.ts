@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AgentFork, AgentRecord, AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
-import type { AgentConfigFile } from '@offshoot/contract/process-config'
+import { agentConfig, type AgentConfig, type AgentConfigFile } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { SignJWT } from 'jose'
@@ -116,6 +116,11 @@ export class AgentProcess {
   get pid(): number {
     if (this.#child?.pid === undefined) throw new Error('the agent does not run')
     return this.#child.pid
+  }
+
+  /** For an agent inside of the test's own process, in the place of this one. */
+  async config(): Promise<AgentConfig> {
+    return agentConfig.parse(JSON.parse(await readFile(this.#config, 'utf8')))
   }
 
   /** Runs one of the agent's programs to its end. */

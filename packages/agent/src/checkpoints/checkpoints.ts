@@ -1,17 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import type { LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
 import type { Qemu } from '../host/qemu.ts'
-import { machineFingerprint } from '../vm/fingerprint.ts'
+import { earlierMachineFingerprint } from '../vm/earlier-fingerprint.ts'
+import { isSameCounter, machineFingerprint } from '../vm/fingerprint.ts'
 import type { Machine } from '../vm/machine.ts'
 import type { Captured } from './capture.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { checkpointFiles } from './checkpoint-files.ts'
-import { checkpoint, type Checkpoint, type CheckpointOrigin } from './checkpoint.ts'
+import { checkpoint, type Checkpoint, type CheckpointOrigin, type FileSeal } from './checkpoint.ts'
 import { Thread } from './thread.ts'
 import { VerifiedFiles } from './verified-files.ts'
 
@@ -72,6 +74,7 @@ export class Checkpoints {
     const content: Checkpoint = {
       ...origin,
       machine: await machineFingerprint({ qemu, machine }),
+      tsc_khz: machine.tscKhz,
       bytes: pages.bytes + runs.bytes + state.bytes + ownLayer,
       layers: sealedLayers,
       pages,
@@ -104,23 +107,45 @@ export class Checkpoints {
   async open(folder: string, machineOf: MachineOf, deadline: Deadline): Promise<Checkpoint> {
     const content = await this.read(folder)
     const { layers, qemu } = this.#options
-    if (content.machine !== (await machineFingerprint({ qemu, machine: machineOf(content) }))) {
+    if (!(await isRestorable(content, qemu, machineOf(content)))) {
       throw new CheckpointIncompatible(
         'made with another version of QEMU, or for another machine or CPU than this host',
       )
     }
     const files = checkpointFiles(folder)
-    const sealed = [
-      { name: 'pages', path: files.pages, seal: content.pages },
-      { name: 'runs', path: files.runs, seal: content.runs },
-      { name: 'state', path: files.state, seal: content.state },
-      ...content.layers.map((layer) => ({ name: `layer ${layer.id}`, path: layers.path(layer.id), seal: layer })),
-    ]
-    for (const { name, path, seal } of sealed) {
-      if (await this.#files.isUnchanged(path, seal, deadline)) continue
-      throw new CheckpointDamaged(`${name} was changed on disk or is missing`)
+    for (const name of LINKED) await this.#check(name, files[name], content[name], deadline)
+    for (const layer of content.layers) {
+      await this.#check(`layer ${layer.id}`, layers.path(layer.id), layer, deadline)
     }
     return content
+  }
+
+  /**
+   * Checks the disk of a checkpoint that {@link open} refused, which may be booted without the memory. Where
+   * `checkpoint.json` itself is damaged nothing says what the layers were, so that they need only be there.
+   * @param ids of the layers, as the checkpoint's owner knows them
+   * @throws CheckpointDamaged naming the layer
+   */
+  async checkDisk(folder: string, ids: readonly LayerId[], deadline: Deadline): Promise<void> {
+    const content = await this.read(folder).catch((error: unknown) => {
+      if (error instanceof CheckpointDamaged) return null
+      throw error
+    })
+    for (const id of ids) {
+      const path = this.#options.layers.path(id)
+      const seal = content?.layers.find((layer) => layer.id === id)
+      if (seal !== undefined) await this.#check(`layer ${id}`, path, seal, deadline)
+      else if (!(await isThere(path))) throw new CheckpointDamaged(`layer ${id} is missing`)
+    }
+  }
+
+  async #check(name: string, path: string, seal: FileSeal, deadline: Deadline): Promise<void> {
+    const isWhole = await this.#files.isUnchanged(path, seal, deadline).catch((error: NodeJS.ErrnoException) => {
+      // The device below has lost a part of the file. Any other error may pass: too many open files, say.
+      if (error.code === 'EIO') return false
+      throw error
+    })
+    if (!isWhole) throw new CheckpointDamaged(`${name} was changed on disk or is missing`)
   }
 
   /** The same files in a second folder, which it makes: none is ever written again, so that a second name serves a second checkpoint. */
@@ -142,6 +167,22 @@ export class Checkpoints {
     const hmac = createHmac('sha256', key).update(relative(root, join(folder, '.')))
     return hmac.update('\0').update(JSON.stringify(content)).digest('hex')
   }
+}
+
+async function isRestorable(content: Checkpoint, qemu: Qemu, machine: Machine): Promise<boolean> {
+  const { tsc_khz: bootedKhz, machine: named } = content
+  if (bootedKhz === undefined) return named === (await earlierMachineFingerprint({ qemu, machine }))
+  return named === (await machineFingerprint({ qemu, machine })) && isSameCounter(bootedKhz, machine.tscKhz)
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    },
+  )
 }
 
 function isEqual(a: string, b: string): boolean {

@@ -13,11 +13,11 @@ import type { Host } from '../sandboxes/host.ts'
 import { pauseSandbox } from '../sandboxes/pause.ts'
 import { promoteSandbox } from '../sandboxes/promote.ts'
 import { resumeSandbox } from '../sandboxes/resume.ts'
-import type { Sandbox } from '../sandboxes/sandbox.ts'
+import type { Sandbox, Wake } from '../sandboxes/sandbox.ts'
 import { ownSandbox } from './credential.ts'
 import { parseBody } from './parse-body.ts'
 
-const changes: Record<string, (host: Host, sandbox: Sandbox) => Promise<void>> = {
+const changes: Record<string, (host: Host, sandbox: Sandbox) => Promise<void | Wake>> = {
   pause: pauseSandbox,
   resume: resumeSandbox,
   hibernate: hibernateSandbox,
@@ -39,8 +39,8 @@ export function lifecycle(server: FastifyInstance, { host, stopping }: Agent): v
     server.post(`/v1/sandboxes/:id/${name}`, async (request): Promise<AgentSandbox> => {
       const sandbox = find(request)
       if (stopping.aborted) throw new ApiError('shuttingDown')
-      await change(host, sandbox)
-      return show(sandbox)
+      const done = await change(host, sandbox)
+      return { ...show(sandbox), ...(done?.isCold === true ? { cold: true } : {}) }
     })
   }
   server.post('/v1/sandboxes/:id/promote', async (request): Promise<AgentSandbox> => {

@@ -16,7 +16,7 @@ import type { Volumes } from '../volumes/volumes.ts'
 import type { BootFiles } from '../vm/restore.ts'
 import type { Machines } from '../vm/machines.ts'
 import type { Admission } from './admission.ts'
-import type { Sandbox } from './sandbox.ts'
+import type { Sandbox, Wake } from './sandbox.ts'
 import type { Slots } from './slots.ts'
 import type { Turns } from './turns.ts'
 
@@ -50,7 +50,7 @@ export interface Host {
   readonly log: Logger
   readonly gates: Gates
   /** See `Sandbox.wake`. */
-  readonly wake: (sandbox: Sandbox) => Promise<void>
+  readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
 
 /** What bounds the work that is done at the same time. */

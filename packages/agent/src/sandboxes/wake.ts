@@ -2,7 +2,9 @@ import { rm } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { ApiError } from '@offshoot/contract/errors'
 import { guestIdentity } from '../vm/guest-identity.ts'
+import { CheckpointDamaged, CheckpointIncompatible } from '../checkpoints/checkpoint-errors.ts'
 import { releaseGuest } from '../vm/hold.ts'
+import { QemuEnded } from '../vm/launch.ts'
 import type { Greet } from '../vm/restore.ts'
 import type { Vm } from '../vm/vm.ts'
 import { wokenDraft } from './announce-state.ts'
@@ -14,7 +16,7 @@ import type { Host } from './host.ts'
 import type { Manifest } from './manifest.ts'
 import { noteDisk } from './note-disk.ts'
 import { refusal } from './refusal.ts'
-import type { Sandbox } from './sandbox.ts'
+import type { Sandbox, Wake } from './sandbox.ts'
 import { writesVolumes } from './sandbox-volumes.ts'
 import { networkIdentity } from './slot-network.ts'
 import { NO_SLOT } from './slots.ts'
@@ -33,21 +35,24 @@ const ASK_AGAIN_MS = 5000
  * others. Nothing happens to one that runs. One that cannot be woken stays hibernated, whole.
  * @throws ApiError 404, 409 paused, 507 no memory for it
  */
-export function wakeSandbox(host: Host, sandbox: Sandbox): Promise<void> {
+export function wakeSandbox(host: Host, sandbox: Sandbox): Promise<Wake> {
   sandbox.waking ??= sandbox
     .change((cancelled) => wake(host, sandbox, cancelled))
     .finally(() => (sandbox.waking = undefined))
   return sandbox.waking
 }
 
-async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promise<void> {
+async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promise<Wake> {
   const startedAt = performance.now()
-  if (sandbox.manifest.status !== 'hibernated') return void vmIn(sandbox, 'running')
+  if (sandbox.manifest.status !== 'hibernated') {
+    vmIn(sandbox, 'running')
+    return { isCold: false }
+  }
   host.credit.refuseIfSpent(sandbox.workspaceId)
   try {
     const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
     try {
-      await host.gates.restores.run(async () => {
+      const { isCold } = await host.gates.restores.run(async () => {
         const woken = await restoreHibernated(host, sandbox, startedAt, cancelled).catch(async (error: unknown) => {
           await forgetVm(host, sandbox)
           throw error
@@ -58,18 +63,20 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
         } finally {
           await removeCheckpoint(host, sandbox)
         }
+        return woken
       }, cancelled)
+      void takeUpAllBackground([sandbox], host.log)
+      return { isCold }
     } finally {
       release()
     }
   } catch (error) {
     throw await refusal(host, sandbox, 'sandbox could not be woken', error)
   }
-  void takeUpAllBackground([sandbox], host.log)
 }
 
 /** A VM whose sandbox runs by manifest and log. */
-interface Woken {
+interface Woken extends Wake {
   readonly vm: Vm
   readonly greet: Greet
   /** Its guest writes to a volume, so that it stands still until it is told to go on. */
@@ -85,18 +92,8 @@ async function restoreHibernated(
   cancelled: AbortSignal,
 ): Promise<Woken> {
   const { id } = sandbox
-  const { cold } = sandbox.manifest
-  const deadline = Deadline.after(cold ? BOOT_MS : RESTORE_MS, `wake of ${id}`, cancelled)
-  const folder = host.dir.hibernation(id)
   const guestIp = placeAnew(host, sandbox)
-  const greet = greetingOf(host, sandbox, guestIp)
-  const isWriting = writesVolumes(sandbox.manifest) && !cold
-  const from = cold
-    ? await bootFromDisk(host, sandbox)
-    : await restoreFrom(host, folder, isWriting ? null : greet, deadline)
-  await rm(host.dir.vm(id), { recursive: true, force: true })
-  const place = { ...sandbox.manifest, folder: host.dir.sandbox(id) }
-  const vm = await bootVm(host, place, { ...from, known: sandbox.manifest.devices }, deadline)
+  const { vm, ...started } = await startFromDisk(host, sandbox, guestIp, cancelled)
   sandbox.vm = vm
   try {
     await noteDisk(host, sandbox, vm)
@@ -108,8 +105,9 @@ async function restoreHibernated(
       guest_ip: guestIp,
       qemu: vm.process,
     }
+    const { isCold, lost } = started
     const wokenMs = Math.round(performance.now() - startedAt)
-    await commitChange(host, sandbox, manifest, wokenDraft(wokenMs, guestIp))
+    await commitChange(host, sandbox, manifest, wokenDraft({ wokenMs, guestIp, isCold, lost }))
   } catch (error) {
     sandbox.vm = null
     await vm.kill(Deadline.after(KILL_MS, `end of ${id}`))
@@ -117,17 +115,75 @@ async function restoreHibernated(
   }
   sandbox.activity.touch()
   watchVm(host, sandbox, vm)
+  return { vm, ...started }
+}
+
+/** The VM of a hibernated sandbox: restored, or booted from its disk where there is no memory that could be restored. */
+async function startFromDisk(
+  host: Host,
+  sandbox: Sandbox,
+  guestIp: string | null,
+  cancelled: AbortSignal,
+): Promise<Woken & { readonly lost: string | null }> {
+  const { id } = sandbox
+  if (!sandbox.manifest.cold) {
+    const deadline = Deadline.after(RESTORE_MS, `wake of ${id}`, cancelled)
+    try {
+      return { ...(await restoreMemory(host, sandbox, guestIp, deadline)), isCold: false, lost: null }
+    } catch (error) {
+      const lost = whyLost(error)
+      if (lost === null) throw error
+      host.log.error({ err: error, sandbox_id: id }, 'memory cannot be restored: the sandbox is booted from its disk')
+      return await bootDisk(host, sandbox, lost, Deadline.after(BOOT_MS, `boot of ${id}`, cancelled))
+    }
+  }
+  return bootDisk(host, sandbox, null, Deadline.after(BOOT_MS, `boot of ${id}`, cancelled))
+}
+
+async function restoreMemory(
+  host: Host,
+  sandbox: Sandbox,
+  guestIp: string | null,
+  deadline: Deadline,
+): Promise<Omit<Woken, 'isCold'>> {
+  const folder = host.dir.hibernation(sandbox.id)
+  const greet = greetingOf(host, sandbox, guestIp)
+  const isWriting = writesVolumes(sandbox.manifest)
+  const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
+  const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
+  const vm = await startVm(host, sandbox, { checkpoint, greet: isWriting ? null : greet }, deadline)
   return { vm, greet, isWriting, deadline }
 }
 
-async function restoreFrom(
+/**
+ * @param lost why what was in memory is; `null`: there was nothing
+ * @throws CheckpointDamaged when the disk is damaged, too: then nothing of the sandbox is touched
+ */
+async function bootDisk(host: Host, sandbox: Sandbox, lost: string | null, deadline: Deadline) {
+  const { id, manifest } = sandbox
+  if (lost !== null) await host.checkpoints.checkDisk(host.dir.hibernation(id), manifest.layers, deadline)
+  const from = await bootFromDisk(host, sandbox)
+  const vm = await startVm(host, sandbox, from, deadline)
+  return { vm, greet: releaseGuest, isWriting: false, deadline, isCold: true, lost }
+}
+
+async function startVm(
   host: Host,
-  folder: string,
-  greet: Greet | null,
+  { id, manifest }: Sandbox,
+  from: Omit<BootFrom, 'known'>,
   deadline: Deadline,
-): Promise<Omit<BootFrom, 'known'>> {
-  const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
-  return { checkpoint: { folder, layers: layers.map((layer) => layer.id) }, greet }
+): Promise<Vm> {
+  await rm(host.dir.vm(id), { recursive: true, force: true })
+  const place = { ...manifest, folder: host.dir.sandbox(id) }
+  return bootVm(host, place, { ...from, known: manifest.devices }, deadline)
+}
+
+/** Why a memory can never be restored here; `null`: the wake failed for another reason, and may be tried again. */
+function whyLost(error: unknown): string | null {
+  if (error instanceof CheckpointIncompatible || error instanceof CheckpointDamaged) return error.message
+  if (error instanceof QemuEnded && /error while loading state|load of migration failed/.test(error.message))
+    return 'QEMU cannot load its device state'
+  return null
 }
 
 /**

@@ -1,9 +1,13 @@
-import { access } from 'node:fs/promises'
+import { access, open, rm, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { execFile } from 'node:child_process'
+import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { AgentInside } from '../test/agent-inside.ts'
 import { eventually } from '../test/agent-process.ts'
+import type { LayerId } from '../disks/layer-id.ts'
+import { checkpointOrigin } from './capture-options.ts'
 import { deleteSandbox } from './delete.ts'
 import { hibernateSandbox } from './hibernate.ts'
 import { reconcile } from './reconcile.ts'
@@ -45,6 +49,94 @@ function loseNextLink(sandbox: Sandbox): void {
     },
   })
 }
+
+/** As `QEMU`, or a host, that this one cannot continue would have written it. */
+async function sealForAnotherMachine({ host }: AgentInside, sandbox: Sandbox): Promise<void> {
+  const folder = host.dir.hibernation(sandbox.id)
+  const captured = { folder, layers: sandbox.manifest.layers, memoryBytes: 0, pausedMs: 0 }
+  const machine = { ...host.machines.of(sandbox.manifest), vcpus: 7 }
+  await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, Deadline.after(60_000, 'seal'))
+}
+
+async function flipByte(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    const byte = Buffer.alloc(1)
+    await file.read(byte, 0, 1, 4096)
+    await file.write(Buffer.of((byte[0] ?? 0) ^ 1), 0, 1, 4096)
+  } finally {
+    await file.close()
+  }
+}
+
+async function lastEvent(sandbox: Sandbox) {
+  return (await sandbox.events.snapshot(0)).findLast(({ event }) => event.type !== 'sandbox.ssh_ready')?.event
+}
+
+/** With a file on its disk and one in its memory. */
+async function hibernated(): Promise<Sandbox> {
+  const sandbox = await agent.created()
+  await agent.sh(sandbox, 'echo remembered > /run/memory; echo kept > /root/file; sync')
+  await hibernateSandbox(agent.host, sandbox)
+  return sandbox
+}
+
+describe('a checkpoint that cannot be restored', () => {
+  it.each<readonly [string, string, (sandbox: Sandbox) => Promise<void>]>([
+    ['of another machine', 'another machine', async (sandbox) => sealForAnotherMachine(agent, sandbox)],
+    [
+      'with a truncated file of pages',
+      'pages was changed',
+      async ({ id }) => truncate(join(agent.host.dir.hibernation(id), 'pages'), 8192),
+    ],
+    [
+      'without its record',
+      'no whole checkpoint',
+      async ({ id }) => rm(join(agent.host.dir.hibernation(id), 'checkpoint.json')),
+    ],
+  ])('%s is booted from its disk, and the event says so', async (_what, reason, spoil) => {
+    const sandbox = await hibernated()
+    await spoil(sandbox)
+    expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
+    expect(await agent.sh(sandbox, 'cat /root/file; test ! -e /run/memory && echo lost')).toBe('kept\nlost')
+    const event = await lastEvent(sandbox)
+    expect(event).toMatchObject({ type: 'sandbox.woken', metadata: { cold: true } })
+    expect(event?.message).toContain('what was in memory is lost')
+    expect(event?.message).toContain(reason)
+  })
+
+  it('is refused with the reason when its disk is damaged, too, and nothing of it is touched', async () => {
+    const sandbox = await hibernated()
+    const layer = agent.host.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
+    await flipByte(layer)
+    await expect(agent.host.wake(sandbox)).rejects.toMatchObject({
+      body: { error: 'sandbox could not be woken', detail: expect.stringContaining('layer') },
+    })
+    await reconcile(agent.host)
+    expect(sandbox.manifest.status).toBe('hibernated')
+    await flipByte(layer)
+    expect(await agent.host.wake(sandbox)).toEqual({ isCold: false })
+    expect(await agent.sh(sandbox, 'cat /run/memory /root/file')).toBe('remembered\nkept')
+    expect((await lastEvent(sandbox))?.metadata).not.toHaveProperty('cold')
+  })
+})
+
+describe('a checkpoint of a host whose counter is measured anew', () => {
+  it('is restored, and its guest knows the time', async () => {
+    const { host } = agent
+    const sandbox = await hibernated()
+    const { accelerator, tscKhz, network } = host.machines.of(sandbox.manifest)
+    host.machines.choose(accelerator, Math.round(tscKhz * 1.0009), network)
+    try {
+      expect(await host.wake(sandbox)).toEqual({ isCold: false })
+      expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
+      const seconds = Number(await agent.sh(sandbox, 'date +%s'))
+      expect(Math.abs(seconds - Date.now() / 1000)).toBeLessThan(5)
+    } finally {
+      host.machines.choose(accelerator, tscKhz, network)
+    }
+  })
+})
 
 describe('after a wake is committed', () => {
   it('keeps the VM running when the old checkpoint cannot be removed, and removes it later', async () => {

@@ -8,6 +8,7 @@ import { execInSandbox } from '../sandboxes/exec.ts'
 import type { Host } from '../sandboxes/host.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { seedOfTemplate, type Seed } from '../sandboxes/seed.ts'
+import { loadConfig } from '../load-config.ts'
 import { makeVolume } from '../volumes/make-volume.ts'
 import type { VolumeRecord } from '../volumes/volume-record.ts'
 import { AgentProcess, WORKSPACE } from './agent-process.ts'
@@ -33,7 +34,7 @@ export class AgentInside {
   static async start(place?: AgentProcess): Promise<AgentInside> {
     const folder = place ?? (await AgentProcess.create())
     const stopping = new AbortController()
-    const agent = await startAgent(await folder.config(), pino({ level: 'silent' }), stopping.signal)
+    const agent = await startAgent(await loadConfig([folder.configPath]), pino({ level: 'silent' }), stopping.signal)
     return new AgentInside(folder, agent, stopping)
   }
 

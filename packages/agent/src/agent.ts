@@ -39,6 +39,7 @@ import { findBakes, rebakeStale } from './templates/bakes-of-built.ts'
 import { LaterTemplates } from './templates/later-templates.ts'
 import { Builds } from './builds/builds.ts'
 import { Bakes, type BakedTemplate } from './vm/bakes.ts'
+import { learnEarlierMachine } from './vm/earlier-machines.ts'
 import { Images } from './vm/images.ts'
 import { Machines } from './vm/machines.ts'
 import { bootsUnderKvm } from './vm/probe.ts'
@@ -105,7 +106,13 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
-    checkpoints: new Checkpoints({ root: dir.root, key: await loadSigningKey(dir.checkpointKey), layers, qemu }),
+    checkpoints: new Checkpoints({
+      root: dir.root,
+      key: await loadSigningKey(dir.checkpointKey),
+      layers,
+      qemu,
+      earlier: await learnEarlierMachine(dir.earlierMachinesFile, dir.acceleratorFile),
+    }),
     snapshots: await Snapshots.open(dir.snapshots),
     archives: new Archives(dir),
     volumes: await Volumes.open(dir.volumes),

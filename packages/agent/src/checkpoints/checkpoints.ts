@@ -9,6 +9,7 @@ import type { Layers } from '../disks/layers.ts'
 import type { Qemu } from '../host/qemu.ts'
 import { earlierMachineFingerprint } from '../vm/earlier-fingerprint.ts'
 import { isSameCounter, machineFingerprint } from '../vm/fingerprint.ts'
+import type { EarlierMachine } from '../vm/earlier-machines.ts'
 import type { Machine } from '../vm/machine.ts'
 import type { Captured } from './capture.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
@@ -25,6 +26,8 @@ export interface CheckpointsOptions {
   readonly key: Uint8Array
   readonly layers: Layers
   readonly qemu: Qemu
+  /** Under which checkpoints were made that name their machine in the earlier form. */
+  readonly earlier?: readonly EarlierMachine[]
 }
 
 /** The guest that a checkpoint wants, as this host would make it. */
@@ -106,8 +109,8 @@ export class Checkpoints {
    */
   async open(folder: string, machineOf: MachineOf, deadline: Deadline): Promise<Checkpoint> {
     const content = await this.read(folder)
-    const { layers, qemu } = this.#options
-    if (!(await isRestorable(content, qemu, machineOf(content)))) {
+    const { layers } = this.#options
+    if (!(await isRestorable(content, this.#options, machineOf(content)))) {
       throw new CheckpointIncompatible(
         'made with another version of QEMU, or for another machine or CPU than this host',
       )
@@ -169,10 +172,24 @@ export class Checkpoints {
   }
 }
 
-async function isRestorable(content: Checkpoint, qemu: Qemu, machine: Machine): Promise<boolean> {
+async function isRestorable(
+  content: Checkpoint,
+  { qemu, earlier = [] }: Pick<CheckpointsOptions, 'qemu' | 'earlier'>,
+  machine: Machine,
+): Promise<boolean> {
   const { tsc_khz: bootedKhz, machine: named } = content
-  if (bootedKhz === undefined) return named === (await earlierMachineFingerprint({ qemu, machine }))
-  return named === (await machineFingerprint({ qemu, machine })) && isSameCounter(bootedKhz, machine.tscKhz)
+  const now = await machineFingerprint({ qemu, machine })
+  if (bootedKhz !== undefined) return named === now && isSameCounter(bootedKhz, machine.tscKhz)
+  const { version, build } = qemu
+  for (const each of [{ version, build, tsc_khz: machine.tscKhz }, ...earlier]) {
+    const then = {
+      qemu: { ...qemu, version: each.version, build: each.build },
+      machine: { ...machine, tscKhz: each.tsc_khz },
+    }
+    if (named !== (await earlierMachineFingerprint(then))) continue
+    return isSameCounter(each.tsc_khz, machine.tscKhz) && now === (await machineFingerprint(then))
+  }
+  return false
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import { BLOCK_SLOTS, SlotClaims } from '../host/slot-claims.ts'
 import type { DataDir } from '../host/data-dir.ts'
 import type { Manifest } from '../sandboxes/manifest.ts'
 import type { Images } from '../vm/images.ts'
-import { BASE_UID, Slots } from '../sandboxes/slots.ts'
+import { BASE_UID, MAX_PARKED, Slots } from '../sandboxes/slots.ts'
 import { GUEST_IP } from '../vm/machine.ts'
 import { NameServer } from './dns/name-server.ts'
 import { Resolvers } from './dns/resolvers.ts'
@@ -78,7 +78,7 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
     await refuseRangeInUse(cidr)
     await findTun()
     const network = new GuestNetwork({ range: { base, cidr }, exceptions, limits })
-    const inUse = manifests.filter(({ slot }) => claims.has(slot))
+    const inUse = slotsInUse(manifests).filter(({ slot }) => claims.has(slot))
     const names = purpose === 'serve' ? await startNameServer(network) : null
     try {
       await network.start(claims.blocks, inUse, names?.port ?? null)
@@ -97,6 +97,18 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
   } catch (error) {
     return without(claims, error)
   }
+}
+
+/** Those that guests run in, and those of the hibernated for which they may be kept. */
+function slotsInUse(manifests: readonly Manifest[]): { slot: number; egress: Manifest['egress'] }[] {
+  const bySlot = new Map<number, Pick<Manifest, 'slot' | 'egress'>>()
+  for (const { slot, egress, status } of manifests) if (status !== 'hibernated') bySlot.set(slot, { slot, egress })
+  const mostSlots = bySlot.size + MAX_PARKED
+  for (const { slot: last, home_slot: slot = last, egress, status } of manifests) {
+    if (bySlot.size === mostSlots) break
+    if (status === 'hibernated' && !bySlot.has(slot)) bySlot.set(slot, { slot, egress })
+  }
+  return [...bySlot.values()]
 }
 
 /** Guests here had a network, and there is none to be had now. */
@@ -145,7 +157,7 @@ function startNameServer(network: GuestNetwork): Promise<NameServer> {
   })
 }
 
-function trialSlot({ blocks }: SlotClaims, inUse: readonly Manifest[]): number {
+function trialSlot({ blocks }: SlotClaims, inUse: readonly Pick<Manifest, 'slot'>[]): number {
   const used = new Set(inUse.map(({ slot }) => slot))
   const first = (blocks[0] ?? 0) * BLOCK_SLOTS
   for (let slot = first; slot < first + BLOCK_SLOTS; slot++) if (!used.has(slot)) return slot

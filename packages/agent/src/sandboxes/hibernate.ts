@@ -10,6 +10,7 @@ import type { Host } from './host.ts'
 import { writeManifestQuickly, type Manifest } from './manifest.ts'
 import { refusal } from './refusal.ts'
 import type { Sandbox } from './sandbox.ts'
+import { NO_SLOT } from './slots.ts'
 import { syncVolumes } from './sandbox-volumes.ts'
 import { vmIn, whileStopping } from './stopping.ts'
 
@@ -40,6 +41,7 @@ export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = 
 
 async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSignal): Promise<void> {
   const startedAt = performance.now()
+  const { slot } = sandbox.manifest
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
   const folder = host.dir.hibernation(sandbox.id)
   await rm(folder, { recursive: true, force: true })
@@ -54,6 +56,8 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
       status: 'hibernated',
       cold: false,
       layers: [...captured.layers],
+      slot: NO_SLOT,
+      home_slot: slot,
       qemu: null,
     }
     await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }))
@@ -67,5 +71,6 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   sandbox.vm = null
   vm.refuse()
   await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
-  await host.cgroups?.remove(sandbox.manifest.slot)
+  await host.cgroups?.remove(slot)
+  host.slots.park(slot, sandbox.id)
 }

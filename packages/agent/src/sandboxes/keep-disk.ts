@@ -5,6 +5,7 @@ import { commitChange } from './commit-change.ts'
 import type { Host } from './host.ts'
 import type { Manifest } from './manifest.ts'
 import type { Sandbox } from './sandbox.ts'
+import { NO_SLOT } from './slots.ts'
 
 /**
  * Keeps what a durable sandbox has after its QEMU is gone: its disk, frozen as it is. It is hibernated then, without memory, and
@@ -31,8 +32,10 @@ export async function keepDisk(host: Host, sandbox: Sandbox, announceDeath: () =
     host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
   )
   await announceDeath()
-  const kept: Manifest = { ...manifest, status: 'hibernated', cold: true, layers, qemu: null }
+  const place = { slot: NO_SLOT, ...(manifest.slot === NO_SLOT ? {} : { home_slot: manifest.slot }) }
+  const kept: Manifest = { ...manifest, ...place, status: 'hibernated', cold: true, layers, qemu: null }
   await commitChange(host, sandbox, kept, hibernatedDraft(null))
   await host.cgroups?.remove(manifest.slot)
+  host.slots.park(manifest.slot, id)
   return true
 }

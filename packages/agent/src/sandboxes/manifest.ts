@@ -28,8 +28,10 @@ const manifest = z.object({
   template: z.string(),
   /** The bake it was restored from, `NAME/FINGERPRINT`: its files are mapped as long as this sandbox is here. */
   bake: z.string(),
-  /** Number of its user and of what else each VM has of its own. */
+  /** Number of its user and of what else each VM has of its own; `NO_SLOT` while it is hibernated. */
   slot: z.int(),
+  /** While `hibernated`: the slot that it had, and gets again unless another sandbox has it by then. */
+  home_slot: z.int().optional(),
   status: manifestStatus,
   created_at: z.iso.datetime(),
   cpu: z.int(),

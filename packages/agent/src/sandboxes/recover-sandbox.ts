@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
+import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { endVmProcesses } from '../host/end-vm-processes.ts'
@@ -38,9 +39,7 @@ export interface Found {
 /** See the table of `recover`. */
 export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
   const { processes } = found
-  const hasSlot = host.slots.reserve(found.manifest.slot)
-  if (!hasSlot) host.log.warn({ sandbox_id: found.manifest.id }, 'slot lost while no agent ran')
-  const manifest = hasSlot ? found.manifest : { ...found.manifest, slot: NO_SLOT }
+  const { manifest, hasSlot } = placeOf(host, found.manifest)
   const sandbox = new Sandbox(manifest, host)
   await sandbox.events.load(found.records)
   host.sandboxes.set(sandbox.id, sandbox)
@@ -71,10 +70,24 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')
 }
 
+/** A hibernated sandbox needs no slot; where the one that it had is still free, it is kept for it as long as may be. */
+function placeOf(host: Host, manifest: Manifest): { manifest: Manifest; hasSlot: boolean } {
+  const { id, slot, home_slot: home = slot } = manifest
+  if (manifest.status === 'hibernated') {
+    if (host.slots.reserve(home)) host.slots.park(home, id as SandboxId)
+    return { manifest: { ...manifest, slot: NO_SLOT, home_slot: home }, hasSlot: false }
+  }
+  if (host.slots.reserve(slot)) return { manifest, hasSlot: true }
+  host.log.warn({ sandbox_id: id }, 'slot lost while no agent ran')
+  return { manifest: { ...manifest, slot: NO_SLOT }, hasSlot: false }
+}
+
 /** A QEMU that is still there was to end, or belongs to a wake that nobody was answered for. */
 async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly VmProcess[]): Promise<void> {
-  await endVmProcesses(processes)
-  await host.cgroups?.remove(sandbox.manifest.slot)
+  if (processes.length > 0) {
+    await endVmProcesses(processes)
+    await host.cgroups?.remove(sandbox.manifest.home_slot ?? NO_SLOT)
+  }
   await announceState(host, sandbox)
 }
 

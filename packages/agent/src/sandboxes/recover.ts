@@ -39,12 +39,18 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
     if (id === null || !known.has(id)) await endUnmanaged(host, id, process)
   }
   const missing = await missingRecords(host.events, lastNumbers)
-  await beside([...known], async ([id, manifest]) => {
+  // Last those that need no slot: whoever runs has a slot that one of them may have had before.
+  const inOrder = [...known].toSorted(([, a], [, b]) => Number(isHibernated(a)) - Number(isHibernated(b)))
+  await beside(inOrder, async ([id, manifest]) => {
     const own = processes.filter(({ folder }) => sandboxOf(host, folder) === id)
     if (manifest === null) await removeUnfinished(host, id, own)
     else await recoverSandbox(host, mode, { manifest, records: missing.get(id) ?? [], processes: own })
   })
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
+}
+
+function isHibernated(manifest: Manifest | null): boolean {
+  return manifest?.status === 'hibernated'
 }
 
 /** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */

@@ -100,6 +100,7 @@ async function restoreHibernated(
     const manifest: Manifest = {
       ...sandbox.manifest,
       status: 'running',
+      home_slot: undefined,
       cold: false,
       layers: [],
       guest_ip: guestIp,
@@ -187,17 +188,19 @@ function whyLost(error: unknown): string | null {
 }
 
 /**
- * A sandbox keeps its slot while it is hibernated, unless another agent of this host got it while ours did not run.
+ * A hibernated sandbox gets the slot that it had, unless another sandbox has it by now.
  * @returns the address it is to have
  * @throws ApiError 507 no slot
  */
 function placeAnew(host: Host, sandbox: Sandbox): string | null {
-  if (sandbox.manifest.slot === NO_SLOT) {
-    const slot = host.slots.take()
+  const { id, manifest } = sandbox
+  if (manifest.slot === NO_SLOT) {
+    const { home_slot: home = NO_SLOT } = manifest
+    const slot = host.slots.reclaim(home, id) ? home : host.slots.take()
     if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
-    sandbox.manifest = { ...sandbox.manifest, slot }
+    sandbox.manifest = { ...manifest, slot }
   }
-  return host.network?.addressOf(sandbox.manifest.slot).ip ?? sandbox.manifest.guest_ip
+  return host.network?.addressOf(sandbox.manifest.slot).ip ?? manifest.guest_ip
 }
 
 /** Who comes back where he was goes on; at another address his connections could not. */
@@ -256,6 +259,11 @@ async function removeCheckpoint(host: Host, { id }: Sandbox): Promise<void> {
 
 /** What a wake that failed has begun; what it wrote to the disk goes with its layer. */
 async function forgetVm(host: Host, sandbox: Sandbox): Promise<void> {
-  await host.cgroups?.remove(sandbox.manifest.slot)
-  await rm(host.dir.vm(sandbox.id), { recursive: true, force: true })
+  const { id, manifest } = sandbox
+  const { slot, home_slot: home } = manifest
+  await host.cgroups?.remove(slot)
+  await rm(host.dir.vm(id), { recursive: true, force: true })
+  sandbox.manifest = { ...manifest, slot: NO_SLOT }
+  if (slot === home) host.slots.park(slot, id)
+  else host.slots.release(slot)
 }

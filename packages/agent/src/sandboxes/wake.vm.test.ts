@@ -121,6 +121,39 @@ describe('a checkpoint that cannot be restored', () => {
   })
 })
 
+describe('the slot of a hibernated sandbox', () => {
+  it('is its own again when it wakes, and another is as good when somebody else has it', async () => {
+    const { host } = agent
+    const sandbox = await hibernated()
+    const { home_slot: home = -1, guest_ip: address } = sandbox.manifest
+    await host.wake(sandbox)
+    expect(sandbox.manifest).toMatchObject({ slot: home, guest_ip: address })
+    await hibernateSandbox(host, sandbox)
+    host.slots.releaseParked(home, sandbox.id)
+    await eventually('the slot', async () => host.slots.reserve(home))
+    try {
+      await host.wake(sandbox)
+      expect(sandbox.manifest.slot).not.toBe(home)
+      expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
+    } finally {
+      host.slots.release(home)
+    }
+  })
+
+  it('is kept for it when a wake fails', async () => {
+    const { host } = agent
+    const sandbox = await hibernated()
+    const { home_slot: home } = sandbox.manifest
+    const layer = host.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
+    await flipByte(layer)
+    await expect(host.wake(sandbox)).rejects.toThrow('sandbox could not be woken')
+    expect(sandbox.manifest).toMatchObject({ slot: -1, home_slot: home })
+    await flipByte(layer)
+    await host.wake(sandbox)
+    expect(sandbox.manifest.slot).toBe(home)
+  })
+})
+
 describe('a checkpoint of a host whose counter is measured anew', () => {
   it('is restored, and its guest knows the time', async () => {
     const { host } = agent

@@ -41,7 +41,8 @@ function earlierArguments({ accelerator, vcpus, memoryMib, network }: Machine): 
     ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
     ['-device', 'virtio-balloon-device,bus=virtio-mmio-bus.0,free-page-reporting=on'],
     ...Array.from({ length: 8 }, (_unused, place) => [
-      ...['-blockdev', `driver=null-co,size=512,node-name=volume-${place},discard=unmap`],
+      '-blockdev',
+      `driver=null-co,size=512,node-name=volume-${place},discard=unmap`,
       '-device',
       `virtio-blk-device,bus=virtio-mmio-bus.${20 - place},drive=volume-${place},serial=vol${place},werror=report,rerror=report`,
     ]),

@@ -142,6 +142,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       }),
       restores: new Turns(RESTORES_AT_ONCE, MAX_WAITING),
       captures: new Turns(CAPTURES_AT_ONCE, MAX_WAITING),
+      hibernations: new Turns(CAPTURES_AT_ONCE, MAX_WAITING),
     },
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }
@@ -225,7 +226,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   await recoverVolumes(host)
   await host.templates.removeUnfinished()
   host.slots.supplySoon()
-  host.checkpoints.saving.start()
+  host.checkpoints.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, templates, later, broken } = await prepareOrExplain(config, { host, images })
   host.pool.start()

@@ -93,6 +93,19 @@ describe('a checkpoint of a running guest', () => {
     for (const each of [grandchild, other]) await host.end(each)
   })
 
+  it('leaves its guest running while another capture has the thread that copies memory', async () => {
+    const vm = await host.start()
+    const other = Promise.withResolvers<void>()
+    const occupied = host.checkpoints.saving.use(() => other.promise, host.deadline)
+    const capturing = host.capture(vm, 'waiting')
+    expect(await host.sh(vm, 'echo runs')).toBe('runs')
+    expect((await vm.qmp.execute('query-status', {}, host.deadline)).running).toBe(true)
+    other.resolve()
+    await occupied
+    expect((await capturing).pausedMs).toBeGreaterThan(0)
+    await host.end(vm)
+  })
+
   it('can be taken of a stopped one, which stays so, and restored stopped', async () => {
     const { vm, sums } = await busyVm()
     await stopHeld(vm, host.deadline)
@@ -142,13 +155,17 @@ describe('a checkpoint of a guest with a disk that outlives it', () => {
     // The memory that is copied is not QEMU's own, once.
     const whenCopied = (work: () => Promise<unknown>): Partial<Capture> => ({
       saving: {
-        ask: async (kind, asked, deadline) => {
-          if ('pid' in asked && asked.pid !== vm.process.pid) {
-            imaged.push(asked.pid)
-            await work()
-          }
-          return host.checkpoints.saving.ask(kind, asked, deadline)
-        },
+        use: (use, deadline) =>
+          host.checkpoints.saving.use((thread) => {
+            const ask: typeof thread.ask = async (kind, asked, until) => {
+              if ('pid' in asked && asked.pid !== vm.process.pid) {
+                imaged.push(asked.pid)
+                await work()
+              }
+              return thread.ask(kind, asked, until)
+            }
+            return use({ ask })
+          }, deadline),
       },
     })
     // More is written than was written before.

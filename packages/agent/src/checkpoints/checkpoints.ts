@@ -15,6 +15,7 @@ import type { Captured } from './capture.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { checkpointFiles } from './checkpoint-files.ts'
 import { checkpoint, type Checkpoint, type CheckpointOrigin, type FileSeal } from './checkpoint.ts'
+import { CopyLane } from './copy-lane.ts'
 import { Thread } from './thread.ts'
 import { VerifiedFiles } from './verified-files.ts'
 
@@ -45,15 +46,23 @@ const LINKED = ['pages', 'runs', 'state'] as const
  * it, {@link open} has checked every byte, once in an agent's life unless a file was touched since.
  */
 export class Checkpoints {
-  /** Memory is copied here, while a guest stands still. */
-  readonly saving = new Thread()
-  /** And here, of large guests: it is started by the first of them. */
+  readonly #saver = new Thread()
+  /** Copies the memory of guests that go on: forks and snapshots. */
+  readonly saving = new CopyLane(this.#saver)
+  /** Copies the memory of guests that are to end: no fork waits for the copy of a large one. */
+  readonly savingToEnd = new CopyLane(new Thread())
+  /** Helps {@link saving} with large guests: it is started by the first of them. */
   readonly savingBeside = new Thread()
   readonly #options: CheckpointsOptions
   readonly #files = new VerifiedFiles(new Thread())
 
   constructor(options: CheckpointsOptions) {
     this.#options = options
+  }
+
+  /** So that the first fork need not wait for its thread to start. */
+  start(): void {
+    this.#saver.start()
   }
 
   /**

@@ -9,14 +9,16 @@ import { uidOfSlot } from './slots.ts'
 export function captureOptions(
   { dir, layers, checkpoints }: Host,
   { manifest }: Sandbox,
-): Omit<Capture, 'folder' | 'leave'> {
+  leave: Capture['leave'],
+): Omit<Capture, 'folder'> {
   return {
     bake: join(dir.bakes, manifest.bake),
     memoryMib: manifest.memory_mb,
     uid: uidOfSlot(manifest.slot),
     layers,
-    saving: checkpoints.saving,
+    saving: leave === 'stopped' ? checkpoints.savingToEnd : checkpoints.saving,
     savingBeside: checkpoints.savingBeside,
+    leave,
   }
 }
 

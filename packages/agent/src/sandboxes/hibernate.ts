@@ -30,7 +30,7 @@ export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = 
     if (sandbox.manifest.status === 'hibernated') return
     const vm = vmIn(sandbox, 'running')
     try {
-      await host.gates.captures.run(async () => {
+      await host.gates.hibernations.run(async () => {
         if (isWanted()) await whileStopping(sandbox, () => hibernate(host, sandbox, vm, cancelled))
       }, cancelled)
     } catch (error) {
@@ -46,7 +46,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   const folder = host.dir.hibernation(sandbox.id)
   await rm(folder, { recursive: true, force: true })
   await syncVolumes(host, sandbox, vm)
-  const captured = await capture(vm, { ...captureOptions(host, sandbox), folder, leave: 'stopped' }, deadline)
+  const captured = await capture(vm, { ...captureOptions(host, sandbox, 'stopped'), folder }, deadline)
   try {
     await host.checkpoints.seal(captured, checkpointOrigin(sandbox), host.machines.of(sandbox.manifest), deadline)
     const snapMs = Math.round(performance.now() - startedAt)

@@ -58,8 +58,10 @@ export interface Gates {
   readonly admission: Admission
   /** VMs being restored. */
   readonly restores: Turns
-  /** Checkpoints being written. */
+  /** Checkpoints being written of guests that go on. */
   readonly captures: Turns
+  /** And of guests that are to end, so that no fork waits for one of them. */
+  readonly hibernations: Turns
 }
 
 /** Writes an event about a sandbox to the agent's log, durably; then those who read the sandbox's own hear of it. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { access, open, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +10,7 @@ import { eventually } from '../test/agent-process.ts'
 import type { LayerId } from '../disks/layer-id.ts'
 import { checkpointOrigin } from './capture-options.ts'
 import { deleteSandbox } from './delete.ts'
+import { forkSandbox } from './fork.ts'
 import { hibernateSandbox } from './hibernate.ts'
 import { reconcile } from './reconcile.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -118,6 +120,26 @@ describe('a checkpoint that cannot be restored', () => {
     expect(await agent.host.wake(sandbox)).toEqual({ isCold: false })
     expect(await agent.sh(sandbox, 'cat /run/memory /root/file')).toBe('remembered\nkept')
     expect((await lastEvent(sandbox))?.metadata).not.toHaveProperty('cold')
+  })
+})
+
+describe('a hibernation under way', () => {
+  it('holds up no fork, whatever it has to copy', async () => {
+    const { host } = agent
+    const [large, small] = [await agent.created(), await agent.created()]
+    const copying = Promise.withResolvers<void>()
+    const deadline = Deadline.after(60_000, 'test')
+    const occupied = host.checkpoints.savingToEnd.use(() => copying.promise, deadline)
+    const hibernating = [large, await agent.created(), await agent.created()].map((each) =>
+      hibernateSandbox(host, each),
+    )
+    const child = { id: randomUUID(), index: 0 }
+    const { children } = await forkSandbox(host, small, { snapshot_id: randomUUID(), children: [child] })
+    expect(children).toMatchObject([{ status: 'running' }])
+    expect(large.manifest.status).toBe('running')
+    copying.resolve()
+    await Promise.all([occupied, ...hibernating])
+    expect(large.manifest.status).toBe('hibernated')
   })
 })
 

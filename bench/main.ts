@@ -56,7 +56,7 @@ const benches: readonly {
   { names: ['fork_4gib'], run: async () => forkLarge() },
   { names: ['idle_density_private_mib', 'idle_density_host_mib', 'idle_density_cpu'], run: idleDensity },
   {
-    names: ['hibernated_cost_disk', 'hibernated_cost_agent_mib', 'hibernated_cost_start_s'],
+    names: ['hibernated_cost_disk', 'hibernated_cost_agent_mib', 'start_with_10000_hibernated_s'],
     run: async () => hibernatedCost(),
   },
   { names: ['stream_first_byte'], run: streamFirstByte },

@@ -1,7 +1,7 @@
 import { copyFile, rename } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import type { Accelerator, Isolation } from '@offshoot/contract/agent-api'
-import type { AgentId } from '@offshoot/contract/ids'
+import type { AgentId, SandboxId } from '@offshoot/contract/ids'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
@@ -28,6 +28,7 @@ import { takeUpAllBackground } from './sandboxes/background-watch.ts'
 import { comeBack } from './sandboxes/come-back.ts'
 import { guestsWithVms } from './sandboxes/guests-with-vms.ts'
 import type { Host } from './sandboxes/host.ts'
+import type { Manifest } from './sandboxes/manifest.ts'
 import { recover } from './sandboxes/recover.ts'
 import { recoverSnapshots } from './sandboxes/recover-snapshots.ts'
 import { readManifests } from './sandboxes/read-manifests.ts'
@@ -86,6 +87,8 @@ export interface OpenedHost {
   /** `null` where the agent is not root. */
   readonly claims: SlotClaims | null
   readonly names: NameServer | null
+  /** Of the sandboxes that there are. */
+  readonly manifests: ReadonlyMap<SandboxId, Manifest>
 }
 
 /** What all three programs of the agent begin with; the data directory's lock is held already. */
@@ -97,8 +100,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
   const layers = new Layers(dir.layers)
-  const manifests = [...(await readManifests(dir)).values()]
-  const opened = await openNetwork({ config, dir, images, manifests, purpose, log })
+  const manifests = await readManifests(dir)
+  const opened = await openNetwork({ config, dir, images, manifests: [...manifests.values()], purpose, log })
   const { slots, network, names, reason, claims } = opened
   const host: Host = {
     dir,
@@ -146,7 +149,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     },
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }
-  return { id, host, images, claims, names }
+  return { id, host, images, claims, names, manifests }
 }
 
 export interface Prepared {
@@ -220,8 +223,8 @@ export async function prepareTemplates(
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
-  const { id, host, images, names } = await openHost(config, log, 'serve')
-  await recover(host, 'adopt')
+  const { id, host, images, names, manifests } = await openHost(config, log, 'serve')
+  await recover(host, 'adopt', manifests)
   await recoverSnapshots(host)
   await recoverVolumes(host)
   await host.templates.removeUnfinished()

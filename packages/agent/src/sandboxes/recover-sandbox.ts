@@ -3,6 +3,7 @@ import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import type { LastRecord } from '../events/sandbox-event-file.ts'
 import { endVmProcesses } from '../host/end-vm-processes.ts'
 import type { VmProcess } from '../host/find-vm-processes.ts'
 import { Vm } from '../vm/vm.ts'
@@ -33,6 +34,8 @@ export interface Found {
   readonly manifest: Manifest
   /** Records of the agent's log that the sandbox's own file lacks. */
   readonly records: readonly AgentRecord[]
+  /** Its last event, where it hibernates and no event of its is missing; `null`: they are all to be read. */
+  readonly last: LastRecord | null
   readonly processes: readonly VmProcess[]
 }
 
@@ -41,7 +44,10 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   const { processes } = found
   const { manifest, hasSlot } = placeOf(host, found.manifest)
   const sandbox = new Sandbox(manifest, host)
-  await sandbox.events.load(found.records)
+  const isSaid =
+    found.last !== null && found.processes.length === 0 && found.last.record.event.type === 'sandbox.hibernated'
+  if (isSaid && found.last !== null) sandbox.events.resume(found.last)
+  else await sandbox.events.load(found.records)
   host.sandboxes.set(sandbox.id, sandbox)
   const logged = host.events.position(sandbox.id)?.type
   if (manifest.status === 'deleting' || logged === 'sandbox.deleted') {
@@ -54,8 +60,9 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
     return removeTraces(host, sandbox)
   }
   const folder = host.dir.sandbox(sandbox.id)
-  sandbox.activity = new Activity(await readIdleMs(folder))
+  sandbox.activity = new Activity(readIdleMs(folder))
   if (manifest.status !== 'failed') keepVolumes(host, sandbox)
+  if (isSaid) return
   if (manifest.status === 'hibernated') return keepHibernated(host, sandbox, processes)
   const own = processes.find(({ process }) => isSame(process, manifest.qemu))
   await endVmProcesses(processes.filter((other) => other !== own))

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { missingRecords } from '../events/missing-records.ts'
-import { SandboxEventFile } from '../events/sandbox-event-file.ts'
+import { SandboxEventFile, type LastRecord } from '../events/sandbox-event-file.ts'
 import { findVmProcesses, type VmProcess } from '../host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
 import { endLeftSpares } from '../pool/end-left-spares.ts'
@@ -12,6 +12,9 @@ import { Turns } from './turns.ts'
 
 /** Sandboxes that are looked at at the same time. */
 const AT_ONCE = 16
+
+/** Those that have been read already; nobody has changed them since. */
+type Manifests = ReadonlyMap<SandboxId, Manifest>
 
 /**
  * Brings folders, log and live QEMU processes into agreement, at the start of an agent; nobody else may work on them.
@@ -30,9 +33,9 @@ const AT_ONCE = 16
  *
  * Guests that waited for a sandbox are ended: the demand they were made for is forgotten.
  */
-export async function recover(host: Host, mode: RecoverMode): Promise<void> {
+export async function recover(host: Host, mode: RecoverMode, manifests: Manifests): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
-  const { known, lastNumbers } = await loadFolders(host)
+  const { known, lastNumbers, lastRecords } = await loadFolders(host, manifests)
   host.events.forgetAllBut(new Set(known.keys()))
   for (const { process, folder } of processes) {
     const id = sandboxOf(host, folder)
@@ -41,10 +44,13 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
   const missing = await missingRecords(host.events, lastNumbers)
   // Last those that need no slot: whoever runs has a slot that one of them may have had before.
   const inOrder = [...known].toSorted(([, a], [, b]) => Number(isHibernated(a)) - Number(isHibernated(b)))
+  const processesOf = Map.groupBy(processes, ({ folder }) => sandboxOf(host, folder))
   await beside(inOrder, async ([id, manifest]) => {
-    const own = processes.filter(({ folder }) => sandboxOf(host, folder) === id)
-    if (manifest === null) await removeUnfinished(host, id, own)
-    else await recoverSandbox(host, mode, { manifest, records: missing.get(id) ?? [], processes: own })
+    const own = processesOf.get(id) ?? []
+    const records = missing.get(id) ?? []
+    if (manifest === null) return removeUnfinished(host, id, own)
+    const last = records.length === 0 ? (lastRecords.get(id) ?? null) : null
+    return recoverSandbox(host, mode, { manifest, records, last, processes: own })
   })
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
 }
@@ -59,24 +65,29 @@ async function beside<T>(items: readonly T[], work: (item: T) => Promise<void>):
   await Promise.all(items.map((item) => turns.run(() => work(item))))
 }
 
-/** Also what number each sandbox's own file of events has come to. */
-async function loadFolders(host: Host) {
+/** Also what number each sandbox's own file of events has come to, and the last events of those that hibernate. */
+async function loadFolders(host: Host, manifests: Manifests) {
   const known = new Map<SandboxId, Manifest | null>()
   const lastNumbers = new Map<SandboxId, number>()
+  const lastRecords = new Map<SandboxId, LastRecord>()
   await beside(await readdir(host.dir.sandboxes), async (name) => {
     const id = parseSandboxId(name)
     if (id === null) {
       host.log.warn({ name }, 'no sandbox: left alone')
       return
     }
-    known.set(id, await readManifest(host.dir.sandbox(id)))
-    const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
+    const manifest = manifests.get(id) ?? (await readManifest(host.dir.sandbox(id)))
+    known.set(id, manifest)
+    const file = new SandboxEventFile(host.dir.sandbox(id))
+    const lastOfSleeper = isHibernated(manifest) ? file.readLast() : null
+    if (lastOfSleeper !== null) lastRecords.set(id, lastOfSleeper)
+    const last = lastOfSleeper?.record ?? (await file.load()).at(-1)
     lastNumbers.set(id, last?.number ?? 0)
     if (!last) return
     const { seq, number, event } = last
     host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
   })
-  return { known, lastNumbers }
+  return { known, lastNumbers, lastRecords }
 }
 
 async function removeUnfinished(host: Host, id: SandboxId, processes: readonly VmProcess[]): Promise<void> {

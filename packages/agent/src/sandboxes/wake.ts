@@ -50,6 +50,8 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
   }
   host.credit.refuseIfSpent(sandbox.workspaceId)
   try {
+    // Which ports were open before, and whether its SSH server has answered, is asked of a sandbox that runs.
+    await sandbox.events.recall()
     const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
     try {
       const { isCold } = await host.gates.restores.run(async () => {

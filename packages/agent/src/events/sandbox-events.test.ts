@@ -196,16 +196,16 @@ describe('SandboxEvents', () => {
   })
 })
 
-describe('events of a sandbox that hibernates when its agent starts', () => {
-  /** As an agent has them that read only the last one. */
-  async function resumed(): Promise<SandboxEvents> {
-    const last = new SandboxEventFile(folder).readLast()
-    if (last === null) throw new Error('no last event')
-    const events = open()
-    events.resume(last)
-    return events
-  }
+/** As an agent has them that read only the last one. */
+async function resumed(): Promise<SandboxEvents> {
+  const last = new SandboxEventFile(folder).readLast()
+  if (last === null) throw new Error('no last event')
+  const events = open()
+  events.resume(last)
+  return events
+}
 
+describe('events of a sandbox that hibernates when its agent starts', () => {
   it('are read when somebody asks for them, and go on with the next number', async () => {
     const before = open()
     add(before, 1, 40)

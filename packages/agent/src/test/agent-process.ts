@@ -57,7 +57,6 @@ export class AgentProcess {
   /** What its programs are started with: another network namespace, fewer rights. */
   readonly #under: readonly string[]
   readonly dataDir: string
-  /** Path of the configuration file. */
   readonly configPath: string
   readonly #secret: Uint8Array
   readonly #base: string

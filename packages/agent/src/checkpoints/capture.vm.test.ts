@@ -102,7 +102,7 @@ describe('a checkpoint of a running guest', () => {
     await host.sh(vm, 'true')
     expect((await vm.qmp.execute('query-status', {}, host.deadline)).running).toBe(true)
     other.resolve()
-    await capturing.finally(() => host.end(vm))
+    await capturing.then(() => host.end(vm))
   })
 
   it('can be taken of a stopped one, which stays so, and restored stopped', async () => {

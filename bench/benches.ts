@@ -5,7 +5,7 @@ import { idleDensity } from './density-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
 import { hibernatedCost } from './hibernated-benches.ts'
-import { forkLarge } from './large-guest-benches.ts'
+import { forkBesideHibernation, forkLarge } from './large-guest-benches.ts'
 import { apiRead, authOverhead, ledgerEvents, quotaRace } from './limits-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import type { Figure } from './measure.ts'
@@ -46,9 +46,10 @@ export const benches: readonly Bench[] = [
   { names: ['snapshot'], run: snapshot },
   { names: ['fork_tree_16', 'fork_tree_16_private_mib'], run: forkTree },
   { names: ['fork_4gib'], run: async () => forkLarge() },
+  { names: ['fork_pause_beside_hibernation_ms'], run: async () => forkBesideHibernation() },
   { names: ['idle_density_private_mib', 'idle_density_host_mib', 'idle_density_cpu'], run: idleDensity },
   {
-    names: ['hibernated_cost_disk', 'hibernated_cost_agent_mib', 'hibernated_cost_start_s'],
+    names: ['hibernated_cost_disk', 'hibernated_cost_agent_mib', 'start_with_10000_hibernated_s'],
     run: async () => hibernatedCost(),
   },
   { names: ['stream_first_byte'], run: streamFirstByte },

@@ -6,7 +6,7 @@ import { agentOfBase } from './agent-of-base.ts'
 import { type Figure, Samples } from './measure.ts'
 
 /** OFFSHOOT_BENCH_HIBERNATED: how many hibernated sandboxes an agent starts with. */
-const MANY = Number(process.env['OFFSHOOT_BENCH_HIBERNATED'] ?? 2000)
+const MANY = Number(process.env['OFFSHOOT_BENCH_HIBERNATED'] ?? 10_000)
 const REAL = 5
 const PAGE_BYTES = 4096
 const RUNS_HEAD_BYTES = 16
@@ -83,7 +83,7 @@ async function multiply(agent: AgentProcess, id: string, count: number): Promise
     const own = randomUUID()
     const folder = join(sandboxes, own)
     await mkdir(join(folder, 'hibernation'), { recursive: true })
-    const changed = { ...(JSON.parse(manifest) as object), id: own, slot: REAL + i }
+    const changed = { ...(JSON.parse(manifest) as object), id: own, home_slot: REAL + i }
     await writeFile(join(folder, 'manifest.json'), JSON.stringify(changed))
     await writeFile(join(folder, 'events.jsonl'), events.replaceAll(id, own))
     await writeFile(join(folder, 'hibernation/checkpoint.json'), checkpoint)
@@ -122,7 +122,7 @@ export async function hibernatedCost(): Promise<Record<string, Figure>> {
     return {
       hibernated_cost_disk: disk.figure('MiB', needed.p50),
       hibernated_cost_agent_mib: memory.figure('MiB'),
-      hibernated_cost_start_s: { ...start.figure('s'), ...seconds },
+      start_with_10000_hibernated_s: { ...start.figure('s'), ...seconds },
     }
   } finally {
     await release()

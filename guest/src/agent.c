@@ -28,7 +28,7 @@ struct agent {
 	const struct agent_setup *setup;
 	int poll_fd;
 	int signal_fd;
-	bool has_host;       // a HELLO of our version came and nothing went wrong since
+	bool has_host;       // a HELLO of a version that we speak came and nothing went wrong since
 	bool has_next_host;  // on the listener, while one is still connected
 	uint8_t message_type; // of the message that is being put together; 0: none
 	uint32_t message_stream;
@@ -71,11 +71,13 @@ static void on_hello(struct agent *agent, const struct frame *frame)
 	}
 	forget_host(agent);
 	channel_drop_output(&agent->channel);
-	agent->has_host = read_u16(frame->payload) == PROTOCOL_VERSION;
+	// A host of a later version says HELLO again, with ours.
+	uint16_t version = read_u16(frame->payload);
+	agent->has_host = version >= PROTOCOL_MIN_VERSION && version <= PROTOCOL_VERSION;
 
 	uint8_t answer[NONCE_BYTES + 4 + BOOT_ID_BYTES + 1];
 	memcpy(answer, frame->payload + VERSION_BYTES, NONCE_BYTES);
-	write_u16(answer + NONCE_BYTES, PROTOCOL_VERSION);
+	write_u16(answer + NONCE_BYTES, agent->has_host ? version : PROTOCOL_VERSION);
 	write_u16(answer + NONCE_BYTES + 2, STREAMS_MAX);
 	char *boot_id = (char *)answer + NONCE_BYTES + 4;
 	memset(boot_id, '0', BOOT_ID_BYTES);

@@ -1,13 +1,14 @@
 import { copyFile, rename } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import type { Accelerator, Isolation } from '@offshoot/contract/agent-api'
-import type { AgentId } from '@offshoot/contract/ids'
+import type { AgentId, SandboxId } from '@offshoot/contract/ids'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
 import { Archives } from './store/archives/archives.ts'
 import { checkpointMachines } from './machine/capture/checkpoint-machines.ts'
-import { CaptureThreads, Thread } from './machine/capture/thread.ts'
+import { CaptureThreads } from './machine/capture/capture-threads.ts'
+import { Thread } from './machine/capture/thread.ts'
 import { Checkpoints } from './store/checkpoints/checkpoints.ts'
 import { loadSigningKeys } from './store/checkpoints/signing-key.ts'
 import { chooseMachine, KvmUnavailable } from './choose-machine.ts'
@@ -45,6 +46,7 @@ import { findBakes, rebakeStale } from './sandbox/builds/rebake-templates.ts'
 import { OnDemandTemplates } from './sandbox/templates/on-demand-templates.ts'
 import { Builds } from './sandbox/builds/builds.ts'
 import { Bakes, type BakedTemplate } from './machine/bakes/bakes.ts'
+import { learnEarlierMachine } from './machine/vm/earlier-machines.ts'
 import { Images } from './store/bakes/images.ts'
 import { Machines } from './machine/vm/machines.ts'
 import { endProbe } from './machine/probe/probe-kvm.ts'
@@ -70,6 +72,8 @@ export interface OpenedHost {
   /** `null` where the agent is not root. */
   readonly claims: SlotClaims | null
   readonly names: NameServer | null
+  /** Of the sandboxes that there are. */
+  readonly manifests: ReadonlyMap<SandboxId, Manifest>
 }
 
 /** What all three programs of the agent begin with; the data directory's lock is held already. */
@@ -84,8 +88,9 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const layers = new Layers(dir, log)
   const ledger = await Ledger.open(dir, log)
   const sealing = new Thread()
-  const manifests = [...(await readManifests(dir, ledger.unreadable)).values()]
-  const opened = await openNetwork({ config, dir, images, guests: manifests.map(knownGuest), purpose, log })
+  const earlier = await learnEarlierMachine(dir.earlierMachinesFile, dir.acceleratorFile)
+  const manifests = await readManifests(dir, ledger.unreadable)
+  const opened = await openNetwork({ config, dir, images, guests: knownGuests(manifests.values()), purpose, log })
   const { slots, network, names, reason, claims } = opened
   const sandboxes: Host['sandboxes'] = new Map()
   const host: Host = {
@@ -102,7 +107,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       keys: await loadSigningKeys(dir.checkpointKey, log),
       layers,
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
-      machines: checkpointMachines(qemu),
+      machines: checkpointMachines(qemu, earlier),
     }),
     captureThreads: new CaptureThreads(),
     snapshots: await Snapshots.open(dir.snapshots, ledger),
@@ -140,10 +145,11 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       }),
       restores: new Semaphore(RESTORES_AT_ONCE, MAX_WAITING),
       captures: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
+      hibernations: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
     },
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }
-  return { id, host, images, claims, names }
+  return { id, host, images, claims, names, manifests }
 }
 
 export interface PreparePlace {
@@ -225,13 +231,13 @@ export async function prepareTemplates(
 }
 
 export async function startAgent(config: AgentConfig, log: Logger, stopping: AbortSignal): Promise<Agent> {
-  const { id, host, images, names } = await openHost(config, log, 'serve')
-  await recover(host, 'adopt')
+  const { id, host, images, names, manifests } = await openHost(config, log, 'serve')
+  await recover(host, 'adopt', manifests)
   await recoverSnapshots(host)
   await recoverVolumes(host)
   await host.templates.settleUnrecorded()
   host.slots.supplySoon()
-  host.captureThreads.saving.start()
+  host.captureThreads.start()
   void takeUpAllBackground([...host.sandboxes.values()], log)
   const { accelerator, reason, templates, onDemand, broken } = await prepareOrExplain(config, host, images)
   host.pool.start()
@@ -298,9 +304,12 @@ function isolationOf({ cgroups, jail }: Host): Isolation {
   return cgroups === null ? 'user-nolimits' : 'user'
 }
 
-function knownGuest({ slot, egress, status, guest_ip: ip }: Manifest): KnownGuest {
-  const canRun = status === 'running' || status === 'paused' || status === 'hibernated'
-  return { slot, egress, ip: canRun ? ip : null }
+function knownGuests(manifests: Iterable<Manifest>): KnownGuest[] {
+  return Array.from(manifests, ({ slot: last, home_slot: home = last, egress, status, guest_ip: ip }) => {
+    const isHibernated = status === 'hibernated'
+    const canRun = isHibernated || status === 'running' || status === 'paused'
+    return { slot: isHibernated ? home : last, isHibernated, egress, ip: canRun ? ip : null }
+  })
 }
 
 /** Renamed into place: a QEMU that is just starting reads the old file or the new. */

@@ -101,7 +101,7 @@ async function probeKvm(
       folder: host.dir.probe,
       places: [await open(slots[0]), await open(slots[1])],
       limits: { bootMs: PROBE_LIMITS.bootMs * kvm.patience, stepMs: PROBE_LIMITS.stepMs * kvm.patience },
-      saving: host.captureThreads.saving,
+      threads: host.captureThreads,
     })
     if (!result.works)
       return { ...result, reason: `KVM was tried and failed at the step "${result.step}": ${result.reason}` }

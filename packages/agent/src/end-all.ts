@@ -15,8 +15,12 @@ try {
   const config = await loadConfig(process.argv.slice(2))
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
-  const { host, claims } = await openHost(config, pino({ level: 'warn' }, unfailing(pino.destination(2))), 'end')
-  await recover(host, 'end')
+  const { host, claims, manifests } = await openHost(
+    config,
+    pino({ level: 'warn' }, unfailing(pino.destination(2))),
+    'end',
+  )
+  await recover(host, 'end', manifests)
   await claims?.release(forwardNoMore)
   await host.events.close()
   process.exit(0)

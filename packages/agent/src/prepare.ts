@@ -4,7 +4,6 @@ import { pino } from 'pino'
 import { openHost, prepareTemplates } from './agent.ts'
 import { DataDirLock } from './machine/host/data-dir-lock.ts'
 import { loadConfig } from './load-config.ts'
-import { readManifests } from './store/sandboxes/read-manifests.ts'
 import { Sandbox } from './sandbox/model/sandbox.ts'
 
 /**
@@ -17,8 +16,8 @@ try {
   const config = await loadConfig(process.argv.slice(2))
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
-  const { host, images } = await openHost(config, pino({ level: 'silent' }), 'prepare')
-  for (const [id, manifest] of await readManifests(host.dir, host.ledger.unreadable)) {
+  const { host, images, manifests } = await openHost(config, pino({ level: 'silent' }), 'prepare')
+  for (const [id, manifest] of manifests) {
     host.sandboxes.set(id, new Sandbox(manifest, host))
     host.slots.reserve(manifest.slot)
   }

@@ -98,6 +98,8 @@ export const agentSandbox = z.object({
   fork_tree_id: z.string().nullable(),
   /** Number of the last record about this sandbox. */
   last_seq: z.int(),
+  /** In the answer of a wake: it was booted from its disk, because what was in its memory could not be restored. */
+  cold: z.literal(true).optional(),
 })
 export type AgentSandbox = z.infer<typeof agentSandbox>
 

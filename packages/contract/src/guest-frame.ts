@@ -9,8 +9,12 @@
  * and its successor filled up with zeros is recognised and dropped.
  */
 
-/** Spoken by this build; the guest answers with its own in HELLO_ACK. */
-export const GUEST_PROTOCOL_VERSION = 5
+/**
+ * Versions that this build speaks, the lowest and the highest; both ends use the highest that both speak. Guests of an
+ * earlier agent run on, and wake from checkpoints: {@link MIN_GUEST_PROTOCOL_VERSION} is the version before this one.
+ */
+export const GUEST_PROTOCOL_VERSION = 6
+export const MIN_GUEST_PROTOCOL_VERSION = 5
 
 export const FRAME_HEADER_BYTES = 8
 export const FRAME_PAYLOAD_MAX_BYTES = 16_384

@@ -92,3 +92,9 @@ export const sandbox = z.object({
   network: z.object({ egress }),
 })
 export type Sandbox = z.infer<typeof sandbox>
+
+/** Answer of a wake. */
+export const wokenSandbox = sandbox.extend({
+  /** There and true when the sandbox was booted from its disk: its memory could not be restored, and is lost. */
+  cold: z.literal(true).optional(),
+})

@@ -120,11 +120,34 @@ it('takes pieces of any size, whatever they hold', async () => {
   await raw.die()
 })
 
-describe('a host that breaks the protocol', () => {
-  it('of another version is told ours, and nothing else', async () => {
+describe('an end of the previous protocol version', () => {
+  it('is served by the guest, if it is the host', async () => {
     const raw = await RawHost.connect(guest.socketPath)
-    const ack = await raw.hello(77)
+    const ack = await raw.hello(5)
     expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(5)
+    raw.send(FrameType.ping, 1)
+    await raw.expect(FrameType.pong)
+    await raw.die()
+  })
+
+  it('is served by the host, if it is the guest', async () => {
+    const earlier = await HostGuest.start(5)
+    try {
+      const link = await earlier.connect()
+      expect(link.hello.protocolVersion).toBe(5)
+      expect((await runToEnd(link, 'echo ran')).stdout.toString()).toBe('ran\n')
+      link.close()
+    } finally {
+      await earlier.stop()
+    }
+  })
+})
+
+describe('a host that breaks the protocol', () => {
+  it.each([4, 77])('of version %i is told ours, and nothing else', async (version) => {
+    const raw = await RawHost.connect(guest.socketPath)
+    const ack = await raw.hello(version)
+    expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(6)
     raw.send(FrameType.ping, 1)
     const reset = await raw.expect(FrameType.reset)
     expect(readErrorPayload(reset.payload).text).toBe('no HELLO of this protocol version')

@@ -27,7 +27,7 @@ afterEach(async () => {
 describe('requests', () => {
   it('says hello with version, boot id and the number of streams', () => {
     expect(link.hello).toEqual({
-      protocolVersion: 5,
+      protocolVersion: 6,
       bootId: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
       streamsMax: 512,
     })

@@ -31,7 +31,7 @@ import type { GuestProcess } from './guest-process.ts'
 import { encodeRelease, type GuestRelease } from './guest-release.ts'
 import type { GuestRefresh, GuestRefreshing } from './guest-refresh.ts'
 import { HoldGate } from './hold-gate.ts'
-import { Handshake, readHelloAck, type GuestHello } from './handshake.ts'
+import { Handshake, type GuestHello } from './handshake.ts'
 import { decodeKeptList, type KeptCommand } from './kept-command.ts'
 import { completeKeepOptions, encodeAttach, encodeKeptId, encodeSignal, type KeepOptions } from './kept-payload.ts'
 import { LinkRefresh } from './link-refresh.ts'
@@ -61,9 +61,10 @@ export class GuestLink {
     ask: (opening, answerType) => this.#open(opening, () => new LinkRequest(answerType), true).answered,
     onOpen: () => this.#writer?.letGo(),
   })
-  #handshake: Handshake | undefined = new Handshake()
+  readonly #handshake = new Handshake()
   #hello: GuestHello | undefined
   #isClosed = false
+  #socket: Socket | undefined
   #writer: FrameWriter | undefined
 
   private constructor() {
@@ -238,13 +239,14 @@ export class GuestLink {
   }
 
   #greet(socket: Socket): void {
+    this.#socket = socket
     this.#writer = new FrameWriter(socket, () => this.#close(TAKES_NOTHING))
     socket.on('error', (error) =>
       this.#close({ reason: 'lost', message: `the guest's socket failed: ${error.message}` }),
     )
     socket.on('close', () => this.#close({ reason: 'lost', message: "the guest's socket was closed" }))
     if (socket.destroyed) this.#close({ reason: 'lost', message: "the guest's socket was closed" })
-    else if (this.#handshake !== undefined) socket.write(this.#handshake.opening)
+    else socket.write(this.#handshake.opening)
   }
 
   async #ask(type: number, answerType: number, payload: Uint8Array, deadline: Deadline, flags = 0) {
@@ -256,10 +258,8 @@ export class GuestLink {
   #onBytes(bytes: Uint8Array): void {
     if (this.#isClosed) return
     try {
-      const framed = this.#handshake === undefined ? bytes : this.#handshake.find(bytes)
-      if (framed === undefined) return
-      this.#handshake = undefined
-      this.#decoder.push(framed, (frame) => this.#onFrame(frame))
+      const framed = this.#handshake.find(bytes)
+      if (framed !== undefined) this.#decoder.push(framed, (frame) => this.#onFrame(frame))
     } catch (error) {
       if (!(error instanceof GuestProtocolError)) throw error
       this.#greeted.reject(error)
@@ -270,8 +270,8 @@ export class GuestLink {
   #onFrame(frame: Frame): void {
     if (this.#isClosed) return
     if (this.#hello === undefined) {
-      this.#hello = readHelloAck(frame.payload)
-      this.#greeted.resolve()
+      this.#hello = this.#handshake.answered(frame.payload, (opening) => this.#socket?.write(opening))
+      if (this.#hello !== undefined) this.#greeted.resolve()
       return
     }
     if (frame.type === FrameType.reset) {

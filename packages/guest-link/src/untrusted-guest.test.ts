@@ -76,7 +76,7 @@ describe('the handshake', () => {
   it('refuses another protocol version by name', async () => {
     const connecting = connectTo((frame, socket) => socket.write(helloAck(frame, 1)))
     await expect(connecting).rejects.toThrow(GuestProtocolError)
-    await expect(connecting).rejects.toThrow('the guest speaks protocol version 1, this host 5')
+    await expect(connecting).rejects.toThrow('the guest speaks protocol version 1, this host versions 5 to 6')
   })
 
   it('tells a guest that hangs up from one that is slow', async () => {

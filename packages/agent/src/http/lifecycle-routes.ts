@@ -13,11 +13,11 @@ import type { Host } from '../sandbox/model/host.ts'
 import { pauseSandbox } from '../sandbox/lifecycle/pause.ts'
 import { promoteSandbox } from '../sandbox/lifecycle/promote.ts'
 import { resumeSandbox } from '../sandbox/lifecycle/resume.ts'
-import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import type { Sandbox, Wake } from '../sandbox/model/sandbox.ts'
 import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 
-const changes: Record<string, (host: Host, sandbox: Sandbox) => Promise<void>> = {
+const changes: Record<string, (host: Host, sandbox: Sandbox) => Promise<void | Wake>> = {
   pause: pauseSandbox,
   resume: resumeSandbox,
   hibernate: hibernateSandbox,
@@ -39,8 +39,8 @@ export function lifecycleRoutes(server: FastifyInstance, { host, stopping }: Age
     server.post(`/v1/sandboxes/:id/${name}`, async (request): Promise<AgentSandbox> => {
       const sandbox = find(request)
       if (stopping.aborted) throw new ApiError('shuttingDown')
-      await change(host, sandbox)
-      return show(sandbox)
+      const done = await change(host, sandbox)
+      return { ...show(sandbox), ...(done?.isCold === true ? { cold: true } : {}) }
     })
   }
   server.post('/v1/sandboxes/:id/promote', async (request): Promise<AgentSandbox> => {

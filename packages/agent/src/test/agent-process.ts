@@ -57,7 +57,7 @@ export class AgentProcess {
   /** What its programs are started with: another network namespace, fewer rights. */
   readonly #under: readonly string[]
   readonly dataDir: string
-  readonly #config: string
+  readonly configPath: string
   readonly #secret: Uint8Array
   readonly #base: string
   #child: ChildProcess | undefined
@@ -67,7 +67,7 @@ export class AgentProcess {
     this.folder = folder
     this.#under = under
     this.dataDir = join(folder, 'agent')
-    this.#config = join(folder, `agent-${port}.json`)
+    this.configPath = join(folder, `agent-${port}.json`)
     this.#secret = secret
     this.#base = `http://${host}:${port}`
   }
@@ -97,7 +97,7 @@ export class AgentProcess {
       pool_memory_mib: 0,
       ...options,
     }
-    await writeFile(agent.#config, JSON.stringify(config))
+    await writeFile(agent.configPath, JSON.stringify(config))
     // A place of the caller's may be another file system; other images are other bakes.
     if (folder === undefined && options.images_dir === undefined)
       await shareBakes(`agent-${config.templates?.join()}`, agent.dataDir, () => agent.run('prepare.ts'))
@@ -142,8 +142,8 @@ export class AgentProcess {
 
   /** Takes effect at the next start. */
   async configure(options: AgentOptions): Promise<void> {
-    const config = JSON.parse(await readFile(this.#config, 'utf8')) as object
-    await writeFile(this.#config, JSON.stringify({ ...config, ...options }))
+    const config = JSON.parse(await readFile(this.configPath, 'utf8')) as object
+    await writeFile(this.configPath, JSON.stringify({ ...config, ...options }))
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
@@ -155,7 +155,7 @@ export class AgentProcess {
   }
 
   #spawn(program: string) {
-    const command = [process.execPath, join(SOURCE, program), this.#config]
+    const command = [process.execPath, join(SOURCE, program), this.configPath]
     // env(1) runs what it is given as it is.
     return spawn('env', [...this.#under, ...command], { stdio: ['ignore', 'pipe', 'pipe'] })
   }

@@ -1,5 +1,5 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { sandbox } from '@offshoot/contract/sandbox'
+import { sandbox, wokenSandbox } from '@offshoot/contract/sandbox'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { refuse } from '../agents/agent-failure.ts'
@@ -10,7 +10,7 @@ import { placeOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
 import { liveAgent, subjectOf } from '../sandboxes/live-agent.ts'
 import type { SandboxPlace } from '../sandboxes/sandbox-places.ts'
-import { presentSandbox, type SandboxRow } from '../sandboxes/sandbox-row.ts'
+import { presentSandbox } from '../sandboxes/sandbox-row.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 
 const SUMMARIES: Record<Transition, string> = {
@@ -37,26 +37,26 @@ export function transitionRoutes(app: FastifyInstance, control: Control): void {
           tag: 'Lifecycle',
           body: noFields,
           status: 200,
-          answer: sandbox,
+          answer: transition === 'wake' ? wokenSandbox : sandbox,
           errors: ['notFound', 'sandboxNotRunning', 'conflict', 'agentUnreachable', 'insufficientMemory'],
         },
       },
       handler: async (request) => {
         const place = placeOf(request)
         parseBody(request, noFields)
-        return presentSandbox(await moveSandbox(control, place, transition, request.id))
+        return moveSandbox(control, place, transition, request.id)
       },
     })
   }
 }
 
-/** @returns the row, which nobody asks for before, with the agent's answer in it, or with what the log has said since */
+/** @returns as the row has it, which nobody asks for before, with the agent's answer in it, or with what the log has said since */
 async function moveSandbox(
   control: Control,
   place: SandboxPlace,
   transition: Transition,
   requestId: string,
-): Promise<SandboxRow> {
+): Promise<z.infer<typeof wokenSandbox>> {
   const moved = await move(liveAgent(control, place), subjectOf(place, requestId), transition).catch(refuse)
   const { pool } = control.database
   const [applied] = await applyStatus(
@@ -69,8 +69,7 @@ async function moveSandbox(
     moved.boot_mode,
     moved.guest_ip,
   )
-  if (applied !== undefined) return applied
-  const [current] = await sandboxById(pool, place.id)
+  const [current] = applied === undefined ? await sandboxById(pool, place.id) : [applied]
   if (current === undefined) throw new ApiError('sandboxNotFound')
-  return current
+  return { ...presentSandbox(current), ...(moved.cold === true ? { cold: true } : {}) }
 }

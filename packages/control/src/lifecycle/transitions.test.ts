@@ -55,6 +55,19 @@ describe('pause, resume, hibernate, wake', () => {
     expect(answers.at(-1)?.body).toMatchObject({ id, status })
   })
 
+  it('wake says when the sandbox was booted from its disk, and only then', async () => {
+    await move('hibernate')
+    agent.onAction = async (action, woken) => {
+      if (action !== 'wake') return undefined
+      agent.log('sandbox.woken', woken)
+      return { status: 200, body: { ...agent.state.sandboxes.get(woken), cold: true } }
+    }
+    expect((await move('wake')).body).toMatchObject({ id, status: 'running', cold: true })
+    agent.onAction = async () => undefined
+    expect((await move('wake')).body).not.toHaveProperty('cold')
+    expect((await get()).body).not.toHaveProperty('cold')
+  })
+
   it.each([
     [['hibernate'], 'pause'],
     [['hibernate'], 'resume'],

@@ -3,7 +3,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -30,11 +30,13 @@ export class HostGuest {
     this.#errors = child.stderr === null ? Promise.resolve('') : text(child.stderr)
   }
 
-  static async start(): Promise<HostGuest> {
-    await promisify(execFile)('make', ['-C', guestFolder, 'asan'])
+  /** @param version the one protocol version that it is to speak; all of this build when absent */
+  static async start(version?: 5): Promise<HostGuest> {
+    const built = version === undefined ? program : `${program}-${version}`
+    await promisify(execFile)('make', ['-C', guestFolder, relative(guestFolder, built)])
     const root = await mkdtemp(join(tmpdir(), 'offshoot-guest-'))
     const socketPath = join(root, 'guest.sock')
-    const child = spawn(program, ['--socket', socketPath, '--root', root], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(built, ['--socket', socketPath, '--root', root], { stdio: ['ignore', 'ignore', 'pipe'] })
     return new HostGuest(root, child)
   }
 

@@ -11,6 +11,7 @@ import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { continueReleased, stopHeld } from '../guest/hold.ts'
 import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import type { CopyLane } from './copy-lane.ts'
 import { bothEnded, copyImage, copyMemory, ImageLost, type MemoryCopy } from './memory-copy.ts'
 import { PAGE_BYTES } from './page-runs.ts'
 import { MemoryImage } from './memory-image.ts'
@@ -23,7 +24,9 @@ const MAX_STATE_BYTES = 16 * 1024 * 1024
 /** Milliseconds to undo what was begun, whatever deadline has passed. */
 const UNDO_MS = 10_000
 
-export interface Capture extends MemoryCopy {
+export interface Capture extends Omit<MemoryCopy, 'saving'> {
+  /** The thread that copies the memory is had before the guest is stopped. */
+  readonly saving: Pick<CopyLane, 'use'>
   /** The VM's user; `null` where it has none. */
   readonly uid: number | null
   readonly layers: Layers
@@ -47,7 +50,14 @@ export interface Captured {
  *
  * Whatever fails, the VM is as before and the folder is gone. Nobody else may change the VM's state meanwhile.
  */
-export async function capture(vm: Vm, options: Capture, deadline: Deadline): Promise<Captured> {
+export async function capture(vm: Vm, { saving, ...options }: Capture, deadline: Deadline): Promise<Captured> {
+  return saving.use((thread) => captureWith(vm, { ...options, saving: thread }, deadline), deadline)
+}
+
+/** With the thread that copies its memory. */
+type Capturing = Omit<Capture, 'saving'> & MemoryCopy
+
+async function captureWith(vm: Vm, options: Capturing, deadline: Deadline): Promise<Captured> {
   await stopFlattening(vm, deadline)
   if ((vm.disk?.layers.length ?? 0) >= MAX_LAYERS) await flatten(vm, deadline)
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
@@ -61,11 +71,11 @@ export async function capture(vm: Vm, options: Capture, deadline: Deadline): Pro
 type Way = (
   vm: Vm,
   next: LayerId,
-  options: Capture,
+  options: Capturing,
   deadline: Deadline,
 ) => Promise<{ memory: SavedMemory; pausedMs: number }>
 
-async function captureOnce(vm: Vm, options: Capture, way: Way, deadline: Deadline): Promise<Captured> {
+async function captureOnce(vm: Vm, options: Capturing, way: Way, deadline: Deadline): Promise<Captured> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 })
   const next = newLayerId()
   try {
@@ -145,7 +155,7 @@ const captureStopped: Way = async (vm, next, options, deadline) => {
 async function pausing<T>(
   vm: Vm,
   next: LayerId,
-  { leave, layers }: Capture,
+  { leave, layers }: Capturing,
   save: () => Promise<T>,
   deadline: Deadline,
 ): Promise<{ saved: T; pausedMs: number }> {
@@ -168,7 +178,7 @@ async function pausing<T>(
   }
 }
 
-async function saveAll(vm: Vm, next: LayerId, options: Capture, deadline: Deadline): Promise<SavedMemory> {
+async function saveAll(vm: Vm, next: LayerId, options: Capturing, deadline: Deadline): Promise<SavedMemory> {
   const [saved] = await bothEnded(copyMemory(vm.process, options, deadline), saveState(vm, options, next, deadline))
   return saved
 }
@@ -212,7 +222,7 @@ async function attachLayer(
 }
 
 /** QEMU writes in its own folder only; what it made there is believed to be nothing but bytes. */
-async function saveState(vm: Vm, { folder }: Capture, id: LayerId, deadline: Deadline): Promise<void> {
+async function saveState(vm: Vm, { folder }: Capturing, id: LayerId, deadline: Deadline): Promise<void> {
   const name = `state-${id}`
   const path = join(vm.folder, name)
   try {

@@ -6,6 +6,7 @@ import { flatten, FlattenStopped, stopFlattening } from '../disks/flatten.ts'
 import { runProgram } from '../host/run-program.ts'
 import { VmHost } from '../../test/vm-host.ts'
 import type { Capture } from './capture.ts'
+import { CopyLane } from './copy-lane.ts'
 import { continueReleased, releaseGuest, stopHeld } from '../guest/hold.ts'
 import { Vm } from '../vm/vm.ts'
 
@@ -93,6 +94,17 @@ describe('a checkpoint of a running guest', () => {
     for (const each of [grandchild, other]) await host.end(each)
   })
 
+  it('leaves its guest running while another capture has the thread that copies memory', async () => {
+    const vm = await host.start()
+    const other = Promise.withResolvers<void>()
+    void host.captureThreads.saving.use(() => other.promise, host.deadline)
+    const capturing = host.capture(vm, 'waiting')
+    await host.sh(vm, 'true')
+    expect((await vm.qmp.execute('query-status', {}, host.deadline)).running).toBe(true)
+    other.resolve()
+    await capturing.then(() => host.end(vm))
+  })
+
   it('can be taken of a stopped one, which stays so, and restored stopped', async () => {
     const { vm, sums } = await busyVm()
     await stopHeld(vm, host.deadline)
@@ -141,15 +153,16 @@ describe('a checkpoint of a guest with a disk that outlives it', () => {
     const imaged: number[] = []
     // The memory that is copied is not QEMU's own, once.
     const whenCopied = (work: () => Promise<unknown>): Partial<Capture> => ({
-      saving: {
+      saving: new CopyLane({
+        idle: () => Promise.resolve(),
         ask: async (kind, asked, deadline) => {
           if ('pid' in asked && asked.pid !== vm.process.pid) {
             imaged.push(asked.pid)
             await work()
           }
-          return host.captureThreads.saving.ask(kind, asked, deadline)
+          return host.captureThreads.savingBeside.ask(kind, asked, deadline)
         },
-      },
+      }),
     })
     // More is written than was written before.
     const write = () => host.sh(vm, 'head -c 8388608 /dev/urandom > /run/t/later')

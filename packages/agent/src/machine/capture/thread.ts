@@ -19,10 +19,18 @@ export class Thread {
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
   #lastId = 0
+  #idle: PromiseWithResolvers<void> | undefined
 
   /** Starts it, so that the first question need not wait for that. */
   start(): void {
     this.#worker ??= this.#open()
+  }
+
+  /** Resolves when nothing is left to be done of what was asked so far, also of that for which nobody waits any more. */
+  async idle(): Promise<void> {
+    if (this.#waiting.size === 0) return
+    this.#idle ??= Promise.withResolvers<void>()
+    await this.#idle.promise
   }
 
   /**
@@ -57,7 +65,7 @@ export class Thread {
   #receive(reply: Reply): void {
     const waiting = this.#waiting.get(reply.id)
     this.#waiting.delete(reply.id)
-    if (this.#waiting.size === 0) this.#worker?.unref()
+    if (this.#waiting.size === 0) this.#rest()
     if ('error' in reply) waiting?.reject(Object.assign(new Error(reply.error.message), { code: reply.error.code }))
     else waiting?.resolve(reply.answer)
   }
@@ -67,13 +75,12 @@ export class Thread {
     this.#worker = undefined
     for (const { reject } of this.#waiting.values()) reject(error)
     this.#waiting.clear()
+    this.#rest()
   }
-}
 
-/** The threads that copy the memory of guests, for the whole life of an agent. */
-export class CaptureThreads {
-  /** Copies while a guest stands still. */
-  readonly saving = new Thread()
-  /** Helps with large guests; the first of them starts it. */
-  readonly savingBeside = new Thread()
+  #rest(): void {
+    this.#worker?.unref()
+    this.#idle?.resolve()
+    this.#idle = undefined
+  }
 }

@@ -12,7 +12,6 @@ import { dirname, join } from 'node:path'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import { capture, type Capture } from '../capture/capture.ts'
-import type { Thread } from '../capture/thread.ts'
 import { Layers } from '../../store/disks/layers.ts'
 import { endVmProcesses } from '../host/end-vm-processes.ts'
 import { findVmProcesses } from '../host/find-vm-processes.ts'
@@ -69,7 +68,7 @@ export interface Probe {
   /** Users, networks and limits of two VMs that run at the same time. */
   readonly places: readonly [BakePlace, BakePlace]
   readonly limits: ProbeLimits
-  readonly saving: Pick<Thread, 'ask'>
+  readonly threads: Pick<Capture, 'saving' | 'savingBeside'>
 }
 
 const FINGERPRINT = 'probe'
@@ -243,11 +242,10 @@ class ProbeRun {
   }
 
   async #capture(vm: Vm, { confinement }: BakePlace, leave: Capture['leave'], deadline: Deadline) {
-    const { folder, saving } = this.#probe
+    const { folder, threads } = this.#probe
     const { memoryMib } = this.#machine
     const options = { bake: this.#bake, memoryMib, uid: confinement.uid, layers: this.#layers, leave }
     const place = join(folder, 'checkpoints', this.step)
-    const threads = { saving, savingBeside: saving }
     return capture(vm, { ...options, ...threads, folder: place }, deadline).catch(async (error: unknown) => {
       throw await endedWith(vm, error)
     })

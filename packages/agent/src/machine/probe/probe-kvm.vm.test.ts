@@ -31,7 +31,7 @@ beforeAll(async () => {
     places: [place, place],
     // Emulation, on a machine that others use too.
     limits: { bootMs: PROBE_LIMITS.bootMs * 6, stepMs: PROBE_LIMITS.stepMs * 3 },
-    saving: host.captureThreads.saving,
+    threads: host.captureThreads,
   }
 })
 afterAll(async () => {

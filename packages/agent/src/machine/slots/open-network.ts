@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import { BLOCK_SLOTS, SlotClaims } from '../host/slot-claims.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
 import type { Images } from '../../store/bakes/images.ts'
-import { BASE_UID, Slots } from './slots.ts'
+import { BASE_UID, MAX_PARKED, Slots } from './slots.ts'
 import { GUEST_IP } from '../vm/machine.ts'
 import { NameServer } from '../network/dns/name-server.ts'
 import { Resolvers } from '../network/dns/resolvers.ts'
@@ -29,7 +29,9 @@ export type HostPurpose = 'serve' | 'prepare' | 'end'
 
 /** A guest that an earlier agent process has left here. */
 export interface KnownGuest {
+  /** Of one that is hibernated: the slot that it had last, if that is still free. */
   readonly slot: number
+  readonly isHibernated: boolean
   readonly egress: Egress
   /** The guest's address, where it runs or can run again; `null` for one that never will. */
   readonly ip: string | null
@@ -86,7 +88,7 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
     await refuseRangeInUse(cidr)
     await findTun()
     const network = new GuestNetwork({ range: { base, cidr }, exceptions, limits })
-    const inUse = guests.filter(({ slot }) => claims.has(slot))
+    const inUse = slotsInUse(guests).filter(({ slot }) => claims.has(slot))
     const names = purpose === 'serve' ? await startNameServer(network) : null
     try {
       await network.start(claims.blocks, inUse, names?.port ?? null)
@@ -105,6 +107,18 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
   } catch (error) {
     return without(claims, error)
   }
+}
+
+/** Those that guests run in, and those of the hibernated for which they may be kept. */
+function slotsInUse(guests: readonly KnownGuest[]): Pick<KnownGuest, 'slot' | 'egress'>[] {
+  const bySlot = new Map<number, Pick<KnownGuest, 'slot' | 'egress'>>()
+  for (const { slot, egress, isHibernated } of guests) if (!isHibernated) bySlot.set(slot, { slot, egress })
+  const mostSlots = bySlot.size + MAX_PARKED
+  for (const { slot, egress, isHibernated } of guests) {
+    if (bySlot.size === mostSlots) break
+    if (isHibernated && !bySlot.has(slot)) bySlot.set(slot, { slot, egress })
+  }
+  return [...bySlot.values()]
 }
 
 /** Guests here had a network, and there is none to be had now. */
@@ -152,7 +166,7 @@ function startNameServer(network: GuestNetwork): Promise<NameServer> {
   })
 }
 
-function trialSlot({ blocks }: SlotClaims, inUse: readonly KnownGuest[]): number {
+function trialSlot({ blocks }: SlotClaims, inUse: readonly Pick<KnownGuest, 'slot'>[]): number {
   const used = new Set(inUse.map(({ slot }) => slot))
   const first = (blocks[0] ?? 0) * BLOCK_SLOTS
   for (let slot = first; slot < first + BLOCK_SLOTS; slot++) if (!used.has(slot)) return slot

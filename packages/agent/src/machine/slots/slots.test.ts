@@ -1,6 +1,7 @@
+import type { SandboxId } from '@offshoot/contract/ids'
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { MAX_SLOTS, Slots } from './slots.ts'
+import { MAX_PARKED, MAX_SLOTS, Slots } from './slots.ts'
 
 const log = pino({ level: 'silent' })
 const open = () => new Slots({ claims: null, network: null, log })
@@ -27,4 +28,38 @@ it('reserves no slot twice, and none that there is not', () => {
     false,
     false,
   ])
+})
+
+const sleeper = (n: number) => `sleeper-${n}` as SandboxId
+
+it('gives a parked slot back to its sandbox, and to nobody else', () => {
+  const slots = open()
+  const slot = slots.take() ?? -1
+  slots.park(slot, sleeper(0))
+  expect([slots.take(), slots.reclaim(slot, sleeper(1)), slots.reclaim(slot, sleeper(0))]).toEqual([1, false, true])
+  slots.release(slot)
+  expect(slots.reclaim(slot, sleeper(0))).toBe(true)
+})
+
+it('keeps slots for those that fell asleep last', () => {
+  const slots = open()
+  for (let n = 0; n <= MAX_PARKED; n++) slots.park(slots.take() ?? -1, sleeper(n))
+  expect([slots.take(), slots.reclaim(0, sleeper(0)), slots.reclaim(1, sleeper(1))]).toEqual([0, false, true])
+})
+
+it('keeps no slot for anybody when there is hardly any other', () => {
+  const slots = open()
+  for (let n = 0; n < MAX_PARKED; n++) slots.park(slots.take() ?? -1, sleeper(n))
+  for (let slot = MAX_PARKED; slot < MAX_SLOTS - 1; slot++) slots.reserve(slot)
+  const taken = Array.from({ length: MAX_PARKED + 1 }, () => slots.take())
+  expect(taken).not.toContain(null)
+})
+
+it('has a slot that no sandbox will come back for', () => {
+  const slots = open()
+  slots.park(slots.take() ?? -1, sleeper(0))
+  slots.releaseParked(0, sleeper(1))
+  expect(slots.take()).toBe(1)
+  slots.releaseParked(0, sleeper(0))
+  expect(slots.take()).toBe(0)
 })

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { SandboxId } from '@offshoot/contract/ids'
 import type { Logger } from 'pino'
 import { BLOCK_SLOTS, type SlotClaims } from '../host/slot-claims.ts'
 import type { GuestNetwork } from '../network/guest-network.ts'
@@ -7,13 +8,20 @@ import type { GuestNetwork } from '../network/guest-network.ts'
 export const MAX_SLOTS = 4096
 /** User ids from here on belong to VMs, one a slot. Nobody else may have them. */
 export const BASE_UID = 200_000
-/** Of a sandbox that has lost its slot while no agent ran: it gets another when it is to run. */
+/** Of a sandbox that has no VM, or has lost its slot while no agent ran: it gets another when it is to run. */
 export const NO_SLOT = -1
+/**
+ * Slots that are kept for sandboxes that hibernate, with TAP and connections, so that a guest that wakes soon finds its
+ * connections as they were. Those that fell asleep first lose theirs first.
+ */
+export const MAX_PARKED = 128
 /** TAPs that wait for their guests, and how many may be left over by those that have gone. */
 const READY_TAPS = 16
 const MAX_IDLE_TAPS = 48
 /** Free slots from which on another block is claimed. */
 const FEW_FREE = 128
+/** Of fewer free slots, so many parked ones are given up. */
+const FEW_PARKED = 16
 /** Milliseconds between a VM's start and the work for those that come after it. */
 const SUPPLY_MS = 100
 
@@ -28,10 +36,15 @@ export interface SlotsOptions {
  * Hands out numbers; what a VM has of its own on the host is derived from them: its user, its TAP, its address.
  *
  *     free ──take──► taken ──release──► (cleaned) ──► free
+ *                     │ ▲                   ▲
+ *                park ▼ │ reclaim           │
+ *                    parked ──another takes its place
  */
 export class Slots {
   readonly #options: SlotsOptions
   readonly #taken = new Set<number>()
+  /** Whose they are; those that were parked first come first. All of them are taken. */
+  readonly #parked = new Map<number, SandboxId>()
   /** Released, and still to be cleaned. */
   #released: number[] = []
   #cleaning = false
@@ -44,7 +57,12 @@ export class Slots {
 
   /** `null` when every slot is taken. */
   take(): number | null {
-    const free = this.#free()
+    let free = this.#free()
+    if (free.length < FEW_PARKED && this.#parked.size > 0) {
+      // Ahead of need: what was a guest's is another's only once it has been cleaned.
+      this.#evict(Math.max(0, this.#parked.size - FEW_PARKED))
+      free = this.#free()
+    }
     const { network } = this.#options
     const chosen = (network && free.find((slot) => network.hasTap(slot))) ?? free[0]
     if (chosen === undefined) return null
@@ -61,6 +79,26 @@ export class Slots {
     return true
   }
 
+  /** Of a sandbox that hibernates. Nothing runs in it any more. */
+  park(slot: number, id: SandboxId): void {
+    if (!this.#taken.has(slot)) return
+    this.#parked.set(slot, id)
+    this.#evict(MAX_PARKED)
+  }
+
+  /** The slot that a sandbox had before it hibernated, for it to run in again. `false`: it is another's by now. */
+  reclaim(slot: number, id: SandboxId): boolean {
+    if (this.#parked.get(slot) !== id) return this.reserve(slot)
+    return this.#parked.delete(slot)
+  }
+
+  /** Of a sandbox that will not wake any more. */
+  releaseParked(slot: number, id: SandboxId): void {
+    if (this.#parked.get(slot) !== id) return
+    this.#parked.delete(slot)
+    this.release(slot)
+  }
+
   isTaken(slot: number): boolean {
     return this.#taken.has(slot)
   }
@@ -71,6 +109,14 @@ export class Slots {
     if (this.#options.network?.isClean(slot) ?? true) return void this.#taken.delete(slot)
     this.#released.push(slot)
     void this.#clean()
+  }
+
+  #evict(keep: number): void {
+    for (const slot of this.#parked.keys()) {
+      if (this.#parked.size <= keep) return
+      this.#parked.delete(slot)
+      this.release(slot)
+    }
   }
 
   /** Has TAPs, and numbers, ahead of need. */

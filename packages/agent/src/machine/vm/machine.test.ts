@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fingerprint } from './machine-fingerprint.ts'
+import { earlierMachineFingerprint } from './earlier-fingerprint.ts'
+import { fingerprint, isSameCounter, machineFingerprint } from './machine-fingerprint.ts'
 import { BOOT_DISK, bootArguments, isHostCpu, machineArguments, restoreArguments, type Machine } from './machine.ts'
 
 const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
@@ -91,5 +92,37 @@ describe('the fingerprint', () => {
     ['the kernel', { bootHash: 'c' }],
   ])('changes with %s', async (_what, change) => {
     expect(await fingerprint({ ...inputs, ...change })).not.toBe(await fingerprint(inputs))
+  })
+})
+
+describe('the fingerprint of what a device state depends on', () => {
+  const inputs = { qemu: { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' }, machine }
+
+  it.each([
+    ['a fix of QEMU', { qemu: { ...inputs.qemu, version: '7.2.23', build: '2' } }],
+    ['another measurement of the counter', { machine: { ...machine, tscKhz: machine.tscKhz + 1000 } }],
+  ])('stays the same with %s', async (_what, change) => {
+    expect(await machineFingerprint({ ...inputs, ...change })).toBe(await machineFingerprint(inputs))
+  })
+
+  it.each([
+    ['a new series of QEMU', { qemu: { ...inputs.qemu, version: '8.0.0' } }],
+    ['memory', { machine: { ...machine, memoryMib: 256 } }],
+    ['vCPUs', { machine: { ...machine, vcpus: 2 } }],
+    ['the accelerator', { machine: { ...machine, accelerator: 'kvm' as const } }],
+    ['the kind of its network', { machine: { ...machine, network: 'user' as const } }],
+  ])('changes with %s', async (_what, change) => {
+    expect(await machineFingerprint({ ...inputs, ...change })).not.toBe(await machineFingerprint(inputs))
+  })
+
+  it('is known in the form that it had before', async () => {
+    // Written by the agent of commit 136b9a6 for this machine.
+    const earlier = { ...inputs, machine: { ...machine, vcpus: 1, memoryMib: 512, network: 'tap' as const } }
+    expect(await earlierMachineFingerprint(earlier)).toBe('0c57692413b8c351f2030d4c987e7ccf')
+  })
+
+  it('leaves the counter to a comparison that forgives what a clock does not notice', () => {
+    expect(isSameCounter(2_600_000, 2_601_300)).toBe(true)
+    expect(isSameCounter(2_600_000, 2_626_000)).toBe(false)
   })
 })

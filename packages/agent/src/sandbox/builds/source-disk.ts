@@ -33,7 +33,7 @@ export async function takeDisk(host: Host, sandbox: Sandbox, folder: string): Pr
   await withGuest(sandbox, (link) => link.files.sync({ deadline: guestDeadline(`sync of ${sandbox.id}`) }))
   return sandbox.change(async (cancelled) => {
     const deadline = Deadline.after(CAPTURE_MS, `disk of ${sandbox.id}`, cancelled)
-    const options = captureOptions(host, sandbox)
+    const options = captureOptions(host, sandbox, 'as-before')
     try {
       const layers = await captureDisk(vmIn(sandbox, 'running'), options, deadline)
       const bake = bakeFiles(options.bake)

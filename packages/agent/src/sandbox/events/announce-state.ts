@@ -38,10 +38,20 @@ export function hibernatedDraft(figures: { readonly snapMs: number; readonly mem
   return { type: 'sandbox.hibernated', message: 'sandbox is on disk', metadata: { snap_ms: snapMs, mem_mib: memMib } }
 }
 
-/** @param wakeMs `null` when the agent that measured it is gone */
-export function wokenDraft(wakeMs: number | null, guestIp: string | null): Draft {
-  const metadata = { wake_ms: wakeMs, guest_ip: guestIp }
-  return { type: 'sandbox.woken', message: 'sandbox runs again from disk', metadata }
+export interface WokenFigures {
+  /** `null` when the agent that measured it is gone. */
+  readonly wokenMs: number | null
+  readonly guestIp: string | null
+  readonly isCold: boolean
+  /** Why what was in memory is lost; `null`: nothing was. */
+  readonly lost: string | null
+}
+
+export function wokenDraft({ wokenMs, guestIp, isCold, lost }: WokenFigures): Draft {
+  const metadata = { wake_ms: wokenMs, guest_ip: guestIp, ...(isCold ? { cold: true } : {}) }
+  if (!isCold) return { type: 'sandbox.woken', message: 'sandbox runs again from disk', metadata }
+  const loss = lost === null ? '' : `: what was in memory is lost (${lost})`
+  return { type: 'sandbox.woken', message: `sandbox was booted from its disk${loss}`, metadata }
 }
 
 /** Says what a sandbox is, where the last that was said of it is something else: its agent was killed in between. */
@@ -59,5 +69,7 @@ function missingDraft({ status, guest_ip }: Manifest, last: EventType | undefine
   if (status === 'paused') return pausedDraft
   if (status === 'hibernated') return hibernatedDraft(null)
   if (status !== 'running') return null
-  return last === 'sandbox.hibernated' ? wokenDraft(null, guest_ip) : resumedDraft
+  return last === 'sandbox.hibernated'
+    ? wokenDraft({ wokenMs: null, guestIp: guest_ip, isCold: false, lost: null })
+    : resumedDraft
 }

@@ -10,6 +10,7 @@ import type { Host } from '../model/host.ts'
 import { writeManifestQuickly, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
+import { NO_SLOT } from '../../machine/slots/slots.ts'
 import { syncVolumes } from '../volumes/sandbox-volumes.ts'
 import { vmIn, whileStopping } from '../model/stopping.ts'
 
@@ -29,7 +30,7 @@ export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = 
     if (sandbox.manifest.status === 'hibernated') return
     const vm = vmIn(sandbox, 'running')
     try {
-      await host.gates.captures.run(async () => {
+      await host.gates.hibernations.run(async () => {
         if (isWanted()) await whileStopping(sandbox, () => hibernate(host, sandbox, vm, cancelled))
       }, cancelled)
     } catch (error) {
@@ -40,11 +41,12 @@ export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = 
 
 async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSignal): Promise<void> {
   const startedAt = performance.now()
+  const { slot } = sandbox.manifest
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
   const folder = host.dir.hibernation(sandbox.id)
   await rm(folder, { recursive: true, force: true })
   await syncVolumes(host, sandbox, vm)
-  const captured = await capture(vm, { ...captureOptions(host, sandbox), folder, leave: 'stopped' }, deadline)
+  const captured = await capture(vm, { ...captureOptions(host, sandbox, 'stopped'), folder }, deadline)
   try {
     await host.checkpoints.seal(captured, checkpointOrigin(sandbox), host.machines.of(sandbox.manifest), deadline)
     const snapMs = Math.round(performance.now() - startedAt)
@@ -54,6 +56,8 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
       status: 'hibernated',
       cold: false,
       layers: [...captured.layers],
+      slot: NO_SLOT,
+      home_slot: slot,
       qemu: null,
     }
     await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }))
@@ -68,5 +72,6 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   sandbox.vm = null
   vm.refuse()
   await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
-  await host.cgroups?.remove(sandbox.manifest.slot)
+  await host.cgroups?.remove(slot)
+  host.slots.park(slot, sandbox.id)
 }

@@ -7,6 +7,7 @@ import type { Host } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { isDiskFull } from '../../store/data-dir/full-disk.ts'
 import type { Sandbox } from '../model/sandbox.ts'
+import { NO_SLOT } from '../../machine/slots/slots.ts'
 
 /**
  * Keeps what a durable sandbox has after its QEMU is gone: its disk, frozen as it is. It is hibernated then, without memory, and
@@ -25,11 +26,16 @@ export async function keepDisk(
   const layers = await adoptDisk(host, sandbox)
   if (layers === null) return 'unknown'
   // Of a hibernation that was begun, or of one that is over: its memory is older than the disk.
-  await rm(host.dir.hibernation(id), { recursive: true, force: true })
+  // The sandbox is booted from its disk whether it can be removed or not.
+  await rm(host.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
+    host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
+  )
   await announceDeath()
-  const kept: Manifest = { ...manifest, status: 'hibernated', cold: true, layers: [...layers], qemu: null }
+  const place = { slot: NO_SLOT, ...(manifest.slot === NO_SLOT ? {} : { home_slot: manifest.slot }) }
+  const kept: Manifest = { ...manifest, ...place, status: 'hibernated', cold: true, layers: [...layers], qemu: null }
   await commitChange(host, sandbox, kept, hibernatedDraft(null))
   await host.cgroups?.remove(manifest.slot)
+  host.slots.park(manifest.slot, id)
   return 'kept'
 }
 

@@ -1,5 +1,6 @@
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
+import { NO_SLOT } from '../../machine/slots/slots.ts'
 import { releaseVolumes } from '../volumes/sandbox-volumes.ts'
 
 /** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
@@ -12,6 +13,7 @@ export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> 
   await host.ledger.discard('sandbox', host.dir.sandbox(sandbox.id), 'it was deleted, or never answered for')
   releaseVolumes(host, sandbox)
   host.slots.release(sandbox.manifest.slot)
+  host.slots.releaseParked(sandbox.manifest.home_slot ?? NO_SLOT, sandbox.id)
   host.events.forget(sandbox.id)
   host.sandboxes.delete(sandbox.id)
 }

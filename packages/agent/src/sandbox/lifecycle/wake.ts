@@ -2,7 +2,9 @@ import { rm } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { ApiError } from '@offshoot/contract/errors'
 import { guestIdentity } from '../../machine/guest/guest-identity.ts'
+import { CheckpointDamaged, CheckpointIncompatible } from '../../store/checkpoints/checkpoint-errors.ts'
 import { releaseGuest } from '../../machine/guest/hold.ts'
+import { QemuEnded } from '../../machine/vm/launch.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { wokenDraft } from '../events/announce-state.ts'
@@ -14,7 +16,7 @@ import type { Host } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { noteDisk } from './note-disk.ts'
 import { refusal } from '../model/refusal.ts'
-import type { Sandbox } from '../model/sandbox.ts'
+import type { Sandbox, Wake } from '../model/sandbox.ts'
 import { writesVolumes } from '../volumes/sandbox-volumes.ts'
 import { networkIdentity } from '../start/slot-network.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
@@ -25,71 +27,90 @@ const RESTORE_MS = 30_000
 /** Milliseconds for a boot, and for what the template starts. */
 const BOOT_MS = 90_000
 const KILL_MS = 10_000
+/** Milliseconds for a guest that has not answered before. */
+const ASK_AGAIN_MS = 5000
 
 /**
  * Brings a hibernated sandbox back; all who ask at the same time share one wake, and none who leaves ends it for the
  * others. Nothing happens to one that runs. One that cannot be woken stays hibernated, whole.
  * @throws ApiError 404, 409 paused, 507 no memory for it
  */
-export function wakeSandbox(host: Host, sandbox: Sandbox): Promise<void> {
+export function wakeSandbox(host: Host, sandbox: Sandbox): Promise<Wake> {
   sandbox.waking ??= sandbox
     .change((cancelled) => wake(host, sandbox, cancelled))
     .finally(() => (sandbox.waking = undefined))
   return sandbox.waking
 }
 
-async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promise<void> {
+async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promise<Wake> {
   const startedAt = performance.now()
-  if (sandbox.manifest.status !== 'hibernated') return void vmIn(sandbox, 'running')
+  if (sandbox.manifest.status !== 'hibernated') {
+    vmIn(sandbox, 'running')
+    return { isCold: false }
+  }
   host.credit.refuseIfSpent(sandbox.workspaceId)
   try {
+    // Which ports were open before, and whether its SSH server has answered, is asked of a sandbox that runs.
+    await sandbox.events.recall()
     const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
     try {
-      await host.gates.restores.run(() => restoreHibernated(host, sandbox, startedAt, cancelled), cancelled)
-    } catch (error) {
-      await forgetVm(host, sandbox)
-      throw error
+      const { isCold } = await host.gates.restores.run(async () => {
+        const woken = await restoreHibernated(host, sandbox, startedAt, cancelled).catch(async (error: unknown) => {
+          await forgetVm(host, sandbox)
+          throw error
+        })
+        // The wake is committed: from here on nothing of it may be rolled back, whatever fails.
+        try {
+          if (woken.isWriting) await continueCommitted(host, sandbox, woken)
+        } finally {
+          await removeCheckpoint(host, sandbox)
+        }
+        return woken
+      }, cancelled)
+      void takeUpAllBackground([sandbox], host.log)
+      return { isCold }
     } finally {
       release()
     }
   } catch (error) {
     throw await refusal(host, sandbox, 'sandbox could not be woken', error)
   }
-  void takeUpAllBackground([sandbox], host.log)
 }
 
+/** A VM whose sandbox runs by manifest and log. */
+interface Woken extends Wake {
+  readonly vm: Vm
+  readonly greet: Greet
+  /** Its guest writes to a volume, so that it stands still until it is told to go on. */
+  readonly isWriting: boolean
+  readonly deadline: Deadline
+}
+
+/** Up to the commit: whatever fails, the sandbox is hibernated as before, and `vm/` is for the caller to remove. */
 async function restoreHibernated(
   host: Host,
   sandbox: Sandbox,
   startedAt: number,
   cancelled: AbortSignal,
-): Promise<void> {
+): Promise<Woken> {
   const { id } = sandbox
-  const { cold } = sandbox.manifest
-  const deadline = Deadline.after(cold ? BOOT_MS : RESTORE_MS, `wake of ${id}`, cancelled)
-  const folder = host.dir.hibernation(id)
   const guestIp = placeAnew(host, sandbox)
-  const greet = greetingOf(host, sandbox, guestIp)
-  const isWriting = writesVolumes(sandbox.manifest) && !cold
-  const from = cold
-    ? await bootFromDisk(host, sandbox)
-    : await restoreFrom(host, folder, isWriting ? null : greet, deadline)
-  await rm(host.dir.vm(id), { recursive: true, force: true })
-  const place = { ...sandbox.manifest, folder: host.dir.sandbox(id) }
-  const vm = await bootVm(host, place, { ...from, known: sandbox.manifest.devices }, deadline)
+  const { vm, ...started } = await startFromDisk(host, sandbox, guestIp, cancelled)
   sandbox.vm = vm
   try {
     await noteDisk(host, sandbox, vm)
     const manifest: Manifest = {
       ...sandbox.manifest,
       status: 'running',
+      home_slot: undefined,
       cold: false,
       layers: [],
       guest_ip: guestIp,
       qemu: vm.process,
     }
+    const { isCold, lost } = started
     const wokenMs = Math.round(performance.now() - startedAt)
-    await commitChange(host, sandbox, manifest, wokenDraft(wokenMs, guestIp))
+    await commitChange(host, sandbox, manifest, wokenDraft({ wokenMs, guestIp, isCold, lost }))
   } catch (error) {
     sandbox.vm = null
     await vm.kill(Deadline.after(KILL_MS, `end of ${id}`))
@@ -97,33 +118,91 @@ async function restoreHibernated(
   }
   sandbox.activity.touch()
   watchVm(host, sandbox, vm)
-  if (isWriting) await continueCommitted(vm, greet, deadline)
-  // Only now: until here it could have been tried again. What is mapped of it stays until the VM ends.
-  await host.checkpoints.remove(folder)
+  return { vm, ...started }
 }
 
-async function restoreFrom(
+/** The VM of a hibernated sandbox: restored, or booted from its disk where there is no memory that could be restored. */
+async function startFromDisk(
   host: Host,
-  folder: string,
-  greet: Greet | null,
+  sandbox: Sandbox,
+  guestIp: string | null,
+  cancelled: AbortSignal,
+): Promise<Woken & { readonly lost: string | null }> {
+  const { id } = sandbox
+  if (!sandbox.manifest.cold) {
+    const deadline = Deadline.after(RESTORE_MS, `wake of ${id}`, cancelled)
+    try {
+      return { ...(await restoreMemory(host, sandbox, guestIp, deadline)), isCold: false, lost: null }
+    } catch (error) {
+      const lost = whyLost(error)
+      if (lost === null) throw error
+      host.log.error({ err: error, sandbox_id: id }, 'memory cannot be restored: the sandbox is booted from its disk')
+      return await bootDisk(host, sandbox, lost, Deadline.after(BOOT_MS, `boot of ${id}`, cancelled))
+    }
+  }
+  return bootDisk(host, sandbox, null, Deadline.after(BOOT_MS, `boot of ${id}`, cancelled))
+}
+
+async function restoreMemory(
+  host: Host,
+  sandbox: Sandbox,
+  guestIp: string | null,
   deadline: Deadline,
-): Promise<Omit<BootFrom, 'known'>> {
+): Promise<Omit<Woken, 'isCold'>> {
+  const folder = host.dir.hibernation(sandbox.id)
+  const greet = greetingOf(host, sandbox, guestIp)
+  const isWriting = writesVolumes(sandbox.manifest)
   const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
-  return { checkpoint: { folder, layers: layers.map((layer) => layer.id) }, greet }
+  const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
+  const vm = await startVm(host, sandbox, { checkpoint, greet: isWriting ? null : greet }, deadline)
+  return { vm, greet, isWriting, deadline }
 }
 
 /**
- * A sandbox keeps its slot while it is hibernated, unless another agent of this host got it while ours did not run.
+ * @param lost why what was in memory is; `null`: there was nothing
+ * @throws CheckpointDamaged when the disk is damaged, too: then nothing of the sandbox is touched
+ */
+async function bootDisk(host: Host, sandbox: Sandbox, lost: string | null, deadline: Deadline) {
+  const { id, manifest } = sandbox
+  if (lost !== null) await host.checkpoints.checkDisk(host.dir.hibernation(id), manifest.layers, deadline)
+  const from = await bootFromDisk(host, sandbox)
+  const vm = await startVm(host, sandbox, from, deadline)
+  return { vm, greet: releaseGuest, isWriting: false, deadline, isCold: true, lost }
+}
+
+async function startVm(
+  host: Host,
+  { id, manifest }: Sandbox,
+  from: Omit<BootFrom, 'known'>,
+  deadline: Deadline,
+): Promise<Vm> {
+  await rm(host.dir.vm(id), { recursive: true, force: true })
+  const place = { ...manifest, folder: host.dir.sandbox(id) }
+  return bootVm(host, place, { ...from, known: manifest.devices }, deadline)
+}
+
+/** Why a memory can never be restored here; `null`: the wake failed for another reason, and may be tried again. */
+function whyLost(error: unknown): string | null {
+  if (error instanceof CheckpointIncompatible || error instanceof CheckpointDamaged) return error.message
+  if (error instanceof QemuEnded && /error while loading state|load of migration failed/.test(error.message))
+    return 'QEMU cannot load its device state'
+  return null
+}
+
+/**
+ * A hibernated sandbox gets the slot that it had, unless another sandbox has it by now.
  * @returns the address it is to have
  * @throws ApiError 507 no slot
  */
 function placeAnew(host: Host, sandbox: Sandbox): string | null {
-  if (sandbox.manifest.slot === NO_SLOT) {
-    const slot = host.slots.take()
+  const { id, manifest } = sandbox
+  if (manifest.slot === NO_SLOT) {
+    const { home_slot: home = NO_SLOT } = manifest
+    const slot = host.slots.reclaim(home, id) ? home : host.slots.take()
     if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
-    sandbox.manifest = { ...sandbox.manifest, slot }
+    sandbox.manifest = { ...manifest, slot }
   }
-  return host.network?.addressOf(sandbox.manifest.slot).ip ?? sandbox.manifest.guest_ip
+  return host.network?.addressOf(sandbox.manifest.slot).ip ?? manifest.guest_ip
 }
 
 /** Who comes back where he was goes on; at another address his connections could not. */
@@ -136,20 +215,57 @@ function greetingOf(host: Host, { id, manifest }: Sandbox, guestIp: string | nul
 }
 
 /**
- * A guest that writes to a volume runs only once there is no way back: its hibernation must not be restored over what it
- * has written since. When that fails its sandbox does.
+ * A guest that writes to a volume runs only once the wake is committed: its memory must not be restored over what it has
+ * written since. When it does not answer, its VM is kept: the reconciliation asks it again. The VM of a durable sandbox is
+ * ended instead, and the sandbox booted again from its disk (`watch-vm.ts`).
  */
-async function continueCommitted(vm: Vm, greet: Greet, deadline: Deadline): Promise<void> {
+async function continueCommitted(host: Host, { id, manifest }: Sandbox, { vm, greet, deadline }: Woken): Promise<void> {
   try {
-    await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
+    await continueGreeted(vm, greet, deadline)
   } catch (error) {
-    await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not go on'))
+    host.log.error({ err: error, sandbox_id: id }, 'guest does not answer after its wake')
+    if (manifest.durable) await vm.kill(Deadline.after(KILL_MS, `end of ${id}`))
+    else unanswered.set(vm, greet)
     throw error
   }
 }
 
+async function continueGreeted(vm: Vm, greet: Greet, deadline: Deadline): Promise<void> {
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
+}
+
+/** VMs whose guests have not answered since their wake was committed, and what they are still to be told. */
+const unanswered = new WeakMap<Vm, Greet>()
+
+/** Asks a guest again that did not answer after its wake; for the reconciliation. */
+export async function continueUnanswered(host: Host, { id, vm, manifest }: Sandbox): Promise<void> {
+  const greet = vm === null || manifest.status !== 'running' ? undefined : unanswered.get(vm)
+  if (vm === null || greet === undefined) return
+  try {
+    await continueGreeted(vm, greet, Deadline.after(ASK_AGAIN_MS, `answer of ${id}`))
+    unanswered.delete(vm)
+  } catch (error) {
+    host.log.warn({ err: error, sandbox_id: id }, 'guest still does not answer after its wake')
+  }
+}
+
+/**
+ * Removes the checkpoint of a sandbox that runs by now, or whose guest may have written to a volume since. What a VM has
+ * mapped of it stays until that VM ends. The reconciliation removes what cannot be removed now.
+ */
+async function removeCheckpoint(host: Host, { id }: Sandbox): Promise<void> {
+  await host.checkpoints
+    .remove(host.dir.hibernation(id))
+    .catch((error: unknown) => host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'))
+}
+
 /** What a wake that failed has begun; what it wrote to the disk goes with its layer. */
 async function forgetVm(host: Host, sandbox: Sandbox): Promise<void> {
-  await host.cgroups?.remove(sandbox.manifest.slot)
-  await rm(host.dir.vm(sandbox.id), { recursive: true, force: true })
+  const { id, manifest } = sandbox
+  const { slot, home_slot: home } = manifest
+  await host.cgroups?.remove(slot)
+  await rm(host.dir.vm(id), { recursive: true, force: true })
+  sandbox.manifest = { ...manifest, slot: NO_SLOT }
+  if (slot === home) host.slots.park(slot, id)
+  else host.slots.release(slot)
 }

@@ -9,14 +9,16 @@ import { uidOfSlot } from '../../machine/slots/slots.ts'
 export function captureOptions(
   { dir, layers, captureThreads }: Host,
   { manifest }: Sandbox,
-): Omit<Capture, 'folder' | 'leave'> {
+  leave: Capture['leave'],
+): Omit<Capture, 'folder'> {
   return {
     bake: join(dir.bakes, manifest.bake),
     memoryMib: manifest.memory_mb,
     uid: uidOfSlot(manifest.slot),
     layers,
-    saving: captureThreads.saving,
+    saving: leave === 'stopped' ? captureThreads.savingToEnd : captureThreads.saving,
     savingBeside: captureThreads.savingBeside,
+    leave,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Logger } from 'pino'
 import type { Archives } from '../../store/archives/archives.ts'
-import type { CaptureThreads } from '../../machine/capture/thread.ts'
+import type { CaptureThreads } from '../../machine/capture/capture-threads.ts'
 import type { Checkpoints } from '../../store/checkpoints/checkpoints.ts'
 import type { SpentCredit } from '../../store/credit/spent-credit.ts'
 import type { Layers } from '../../store/disks/layers.ts'
@@ -22,7 +22,7 @@ import type { BootFiles } from '../../machine/restore/restore.ts'
 import type { Machine } from '../../machine/vm/machine.ts'
 import type { Machines } from '../../machine/vm/machines.ts'
 import type { Admission } from './admission.ts'
-import type { Sandbox } from './sandbox.ts'
+import type { Sandbox, Wake } from './sandbox.ts'
 import type { Slots } from '../../machine/slots/slots.ts'
 import type { Semaphore } from '@offshoot/kit/semaphore'
 
@@ -61,7 +61,7 @@ export interface Host {
   readonly log: Logger
   readonly gates: Gates
   /** See `Sandbox.wake`. */
-  readonly wake: (sandbox: Sandbox) => Promise<void>
+  readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
 
 /** What bounds the work that is done at the same time. */
@@ -69,8 +69,10 @@ export interface Gates {
   readonly admission: Admission
   /** VMs being restored. */
   readonly restores: Semaphore
-  /** Checkpoints being written. */
+  /** Checkpoints being written of guests that go on. */
   readonly captures: Semaphore
+  /** And of guests that are to end, so that no fork waits for one of them. */
+  readonly hibernations: Semaphore
 }
 
 /** Writes an event about a sandbox to the agent's log, durably; then those who read the sandbox's own hear of it. */

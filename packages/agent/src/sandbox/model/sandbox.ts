@@ -28,11 +28,17 @@ const shown: Record<Manifest['status'], SandboxStatus> = {
   deleting: 'failed',
 }
 
+/** How a wake went. */
+export interface Wake {
+  /** The sandbox was booted from its disk: what was in its memory is lost. */
+  readonly isCold: boolean
+}
+
 /** What a sandbox needs of its agent. */
 interface Place {
   readonly dir: DataDir
   readonly log: Logger
-  readonly wake: (sandbox: Sandbox) => Promise<void>
+  readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
 
 /** One sandbox of this agent: what its folder says, and its VM while it has one. */
@@ -61,10 +67,10 @@ export class Sandbox {
   /** A pause or hibernation under way; settles, and never rejects, when it is over. */
   stopping: Promise<void> | undefined
   /** The wake under way, shared by all who wait for it. */
-  waking: Promise<void> | undefined
+  waking: Promise<Wake> | undefined
   /** The removal under way, shared by all who ask for one. */
   removal: Promise<void> | undefined
-  readonly #wake: (sandbox: Sandbox) => Promise<void>
+  readonly #wake: (sandbox: Sandbox) => Promise<Wake>
 
   constructor(manifest: Manifest, { dir, log, wake }: Place) {
     this.id = manifest.id as SandboxId
@@ -92,7 +98,7 @@ export class Sandbox {
   }
 
   /** Brings it back from hibernation; callers at the same time share one wake. Nothing happens to one that runs. */
-  wake(): Promise<void> {
+  wake(): Promise<Wake> {
     return this.#wake(this)
   }
 

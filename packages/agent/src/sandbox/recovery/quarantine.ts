@@ -13,7 +13,7 @@ import { readVolumeRecord } from '../../store/volumes/volume-record.ts'
 import type { RecordRead } from '../../store/ledger/read-record.ts'
 import type { RecordKind, UnreadableRecord } from '../../store/ledger/unreadable-records.ts'
 
-const READERS: Readonly<Record<RecordKind, (folder: string) => Promise<RecordRead<unknown>>>> = {
+const READERS: Readonly<Record<RecordKind, (folder: string) => RecordRead<unknown> | Promise<RecordRead<unknown>>>> = {
   sandbox: readManifest,
   snapshot: readSnapshotRecord,
   volume: readVolumeRecord,

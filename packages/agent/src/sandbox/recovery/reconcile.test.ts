@@ -59,7 +59,7 @@ afterEach(async () => {
 /** A sandbox with a folder, as a manifest would make it. */
 async function sandbox(manifest: { status: string; layers?: string[] }): Promise<Sandbox> {
   const id = randomUUID()
-  const place = { dir: host.dir, log: silent, wake: async () => undefined }
+  const place = { dir: host.dir, log: silent, wake: async () => ({ isCold: false }) }
   const made = new Sandbox({ id, workspace_id: '', layers: [], ...manifest } as unknown as Sandbox['manifest'], place)
   await mkdir(host.dir.hibernation(made.id), { recursive: true })
   host.sandboxes.set(made.id, made)

@@ -13,6 +13,7 @@ import { sweepBakes } from '../cleanup/sweep-bakes.ts'
 import { sweepLayers } from '../cleanup/sweep-layers.ts'
 import { readoptSandbox } from './recover.ts'
 import { recordLoss } from '../lifecycle/watch-vm.ts'
+import { continueUnanswered } from '../lifecycle/wake.ts'
 
 const LOOK_MS = 30_000
 /** Seconds after a start for which nothing leaves quarantine. */
@@ -59,6 +60,7 @@ export async function reconcile(host: Host): Promise<void> {
   await endStrayProcesses(host)
   await recordLostVms(host)
   await settleStrayFolders(host)
+  await continueAllUnanswered(host)
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
   await host.snapshots.settleUnrecorded()
   await flattenLongChains(host)
@@ -112,8 +114,15 @@ async function settleStrayFolders(host: Host): Promise<void> {
       continue
     }
     if (isChanging(sandbox) || sandbox.manifest.status === 'hibernated') continue
-    await rm(host.dir.hibernation(id), { recursive: true, force: true })
+    await rm(host.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
+      host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
+    )
   }
+}
+
+async function continueAllUnanswered(host: Host): Promise<void> {
+  const sandboxes = [...host.sandboxes.values()].filter((sandbox) => !isChanging(sandbox))
+  await Promise.all(sandboxes.map((sandbox) => continueUnanswered(host, sandbox)))
 }
 
 async function flattenLongChains(host: Host): Promise<void> {

@@ -1,9 +1,11 @@
 import { rm } from 'node:fs/promises'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
+import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { readChain } from '../../store/disks/chain-file.ts'
 import { type DiskChain, trustedChain } from '../../store/disks/disk-chain.ts'
+import type { LastRecord } from '../../store/events/sandbox-event-file.ts'
 import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
 import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { Vm } from '../../machine/vm/vm.ts'
@@ -34,17 +36,20 @@ export interface Found {
   readonly manifest: Manifest
   /** Records of the agent's log that the sandbox's own file lacks. */
   readonly records: readonly AgentRecord[]
+  /** Its last event, where it hibernates and no event of its is missing; `null`: they are all to be read. */
+  readonly last: LastRecord | null
   readonly processes: readonly VmProcess[]
 }
 
 /** See the table of `recover`. */
 export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
   const { processes } = found
-  const hasSlot = host.slots.reserve(found.manifest.slot)
-  if (!hasSlot) host.log.warn({ sandbox_id: found.manifest.id }, 'slot lost while no agent ran')
-  const manifest = hasSlot ? found.manifest : { ...found.manifest, slot: NO_SLOT }
+  const { manifest, hasSlot } = placeOf(host, found.manifest)
   const sandbox = new Sandbox(manifest, host)
-  await sandbox.events.load(found.records)
+  const isSaid =
+    found.last !== null && found.processes.length === 0 && found.last.record.event.type === 'sandbox.hibernated'
+  if (isSaid && found.last !== null) sandbox.events.resume(found.last)
+  else await sandbox.events.load(found.records)
   host.sandboxes.set(sandbox.id, sandbox)
   const logged = host.events.position(sandbox.id)?.type
   if (manifest.status === 'deleting' || logged === 'sandbox.deleted') {
@@ -57,24 +62,41 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
     return removeTraces(host, sandbox)
   }
   const folder = host.dir.sandbox(sandbox.id)
-  sandbox.activity = new Activity(await readIdleMs(folder))
+  sandbox.activity = new Activity(readIdleMs(folder))
   if (manifest.status !== 'failed') keepVolumes(host, sandbox)
+  if (isSaid) return
   if (manifest.status === 'hibernated') return keepHibernated(host, sandbox, processes)
   const own = processes.find(({ process }) => isSame(process, manifest.qemu))
   await endVmProcesses(processes.filter((other) => other !== own))
   if (manifest.status === 'failed') return endVmProcesses(processes)
   if (own && mode === 'adopt' && hasSlot && (await adopt(host, sandbox, own))) {
-    // Of a hibernation that was begun and of one that is over.
-    return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true })
+    // Of a hibernation that was begun and of one that is over. The reconciliation tries again.
+    return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true }).catch((error: unknown) =>
+      host.log.error({ err: error, sandbox_id: sandbox.id }, 'old checkpoint not removed'),
+    )
   }
   await endVmProcesses(processes)
   await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')
 }
 
+/** A hibernated sandbox needs no slot; where the one that it had is still free, it is kept for it as long as may be. */
+function placeOf(host: Host, manifest: Manifest): { manifest: Manifest; hasSlot: boolean } {
+  const { id, slot, home_slot: home = slot } = manifest
+  if (manifest.status === 'hibernated') {
+    if (host.slots.reserve(home)) host.slots.park(home, id as SandboxId)
+    return { manifest: { ...manifest, slot: NO_SLOT, home_slot: home }, hasSlot: false }
+  }
+  if (host.slots.reserve(slot)) return { manifest, hasSlot: true }
+  host.log.warn({ sandbox_id: id }, 'slot lost while no agent ran')
+  return { manifest: { ...manifest, slot: NO_SLOT }, hasSlot: false }
+}
+
 /** A QEMU that is still there was to end, or belongs to a wake that nobody was answered for. */
 async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly VmProcess[]): Promise<void> {
-  await endVmProcesses(processes)
-  await host.cgroups?.remove(sandbox.manifest.slot)
+  if (processes.length > 0) {
+    await endVmProcesses(processes)
+    await host.cgroups?.remove(sandbox.manifest.home_slot ?? NO_SLOT)
+  }
   await announceState(host, sandbox)
 }
 

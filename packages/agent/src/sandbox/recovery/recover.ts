@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { missingRecords } from '../../store/events/missing-records.ts'
-import { SandboxEventFile } from '../../store/events/sandbox-event-file.ts'
+import { SandboxEventFile, type LastRecord } from '../../store/events/sandbox-event-file.ts'
 import { findVmProcesses, userOf, type VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
 import { endLeftSpares } from './end-left-spares.ts'
@@ -13,6 +13,9 @@ import { Semaphore } from '@offshoot/kit/semaphore'
 
 /** Sandboxes that are looked at at the same time. */
 const AT_ONCE = 16
+
+/** Those that have been read already; nobody has changed them since. */
+type Manifests = ReadonlyMap<SandboxId, Manifest>
 
 /**
  * Brings folders, log and live QEMU processes into agreement, at the start of an agent; nobody else may work on them.
@@ -32,9 +35,9 @@ const AT_ONCE = 16
  *
  * Guests that waited for a sandbox are ended: the demand they were made for is forgotten.
  */
-export async function recover(host: Host, mode: RecoverMode): Promise<void> {
+export async function recover(host: Host, mode: RecoverMode, manifests: Manifests): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
-  const { known, lastNumbers } = await loadFolders(host)
+  const { known, lastNumbers, lastRecords } = await loadFolders(host, manifests)
   host.events.forgetAllBut(new Set([...known.keys(), ...host.ledger.unreadable.idsOf('sandbox')]))
   for (const found of processes) {
     const id = sandboxOf(host, found.folder)
@@ -45,13 +48,22 @@ export async function recover(host: Host, mode: RecoverMode): Promise<void> {
     if (id === null || !known.has(id)) await endUnmanaged(host, id, found)
   }
   const missing = await missingRecords(host.events, lastNumbers)
-  await beside([...known], async ([id, manifest]) => {
-    const own = processes.filter(({ folder }) => sandboxOf(host, folder) === id)
-    if (manifest === null) await settleUnrecorded(host, id, own)
-    else await recoverSandbox(host, mode, { manifest, records: missing.get(id) ?? [], processes: own })
+  // Last those that need no slot: whoever runs has a slot that one of them may have had before.
+  const inOrder = [...known].toSorted(([, a], [, b]) => Number(isHibernated(a)) - Number(isHibernated(b)))
+  const processesOf = Map.groupBy(processes, ({ folder }) => sandboxOf(host, folder))
+  await beside(inOrder, async ([id, manifest]) => {
+    const own = processesOf.get(id) ?? []
+    const records = missing.get(id) ?? []
+    if (manifest === null) return settleUnrecorded(host, id, own)
+    const last = records.length === 0 ? (lastRecords.get(id) ?? null) : null
+    return recoverSandbox(host, mode, { manifest, records, last, processes: own })
   })
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
   await host.ledger.emptyTrash()
+}
+
+function isHibernated(manifest: Manifest | null): boolean {
+  return manifest?.status === 'hibernated'
 }
 
 /** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */
@@ -60,27 +72,30 @@ async function beside<T>(items: readonly T[], work: (item: T) => Promise<void>):
   await Promise.all(items.map((item) => semaphore.run(() => work(item))))
 }
 
-/** Also what number each sandbox's own file of events has come to. */
-async function loadFolders(host: Host) {
+/** Also what number each sandbox's own file of events has come to, and the last events of those that hibernate. */
+async function loadFolders(host: Host, manifests: Manifests) {
   const known = new Map<SandboxId, Manifest | null>()
   const lastNumbers = new Map<SandboxId, number>()
+  const lastRecords = new Map<SandboxId, LastRecord>()
   await beside(await readdir(host.dir.sandboxes), async (name) => {
     const id = parseSandboxId(name)
     if (id === null) {
       host.log.warn({ name }, 'no sandbox: left alone')
       return
     }
-    const manifest = host.ledger.unreadable.take('sandbox', id, await readManifest(host.dir.sandbox(id)))
+    const manifest = manifests.get(id) ?? host.ledger.unreadable.take('sandbox', id, readManifest(host.dir.sandbox(id)))
     if (host.ledger.unreadable.has('sandbox', id)) return
     known.set(id, manifest)
-    lastNumbers.set(id, await loadPosition(host, id))
+    const lastOfSleeper = isHibernated(manifest) ? new SandboxEventFile(host.dir.sandbox(id)).readLast() : null
+    if (lastOfSleeper !== null) lastRecords.set(id, lastOfSleeper)
+    lastNumbers.set(id, await loadPosition(host, id, lastOfSleeper))
   })
-  return { known, lastNumbers }
+  return { known, lastNumbers, lastRecords }
 }
 
 /** Tells the log where a sandbox's own file of events ends. @returns the number of its last event, 0 when there is none */
-async function loadPosition(host: Host, id: SandboxId): Promise<number> {
-  const last = (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
+async function loadPosition(host: Host, id: SandboxId, known: LastRecord | null = null): Promise<number> {
+  const last = known?.record ?? (await new SandboxEventFile(host.dir.sandbox(id)).load()).at(-1)
   if (!last) return 0
   const { seq, number, event } = last
   host.events.restorePosition(id, { seq, number, type: event.type, ts: event.ts })
@@ -110,7 +125,7 @@ async function settleUnrecorded(host: Host, id: SandboxId, processes: readonly V
 export async function readoptSandbox(host: Host, id: SandboxId): Promise<boolean> {
   if (host.sandboxes.has(id)) return true
   const folder = host.dir.sandbox(id)
-  const read = await readManifest(folder)
+  const read = readManifest(folder)
   const manifest = host.ledger.unreadable.take('sandbox', id, read)
   if (manifest === null) {
     if (read.state === 'absent') await host.ledger.settleUnrecorded('sandbox', id, folder)
@@ -121,6 +136,6 @@ export async function readoptSandbox(host: Host, id: SandboxId): Promise<boolean
   const processes = (await findVmProcesses(host.dir.root)).filter((each) => sandboxOf(host, each.folder) === id)
   // It may have the slot of a QEMU that was left running.
   if (processes.length > 0) host.slots.release(manifest.slot)
-  await recoverSandbox(host, 'adopt', { manifest, records: missing.get(id) ?? [], processes })
+  await recoverSandbox(host, 'adopt', { manifest, records: missing.get(id) ?? [], last: null, processes })
   return true
 }

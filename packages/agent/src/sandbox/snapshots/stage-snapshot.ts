@@ -37,7 +37,7 @@ export async function stageSnapshot(
       if (isHibernated) return linkHibernation(host, sandbox, folder, deadline)
       const vm = vmIn(sandbox, 'running', 'paused')
       onBegin?.(vm)
-      return capture(vm, { ...captureOptions(host, sandbox), folder, leave: 'as-before' }, deadline)
+      return capture(vm, { ...captureOptions(host, sandbox, 'as-before'), folder }, deadline)
     }
     try {
       const captured = await host.gates.captures.run(stage, cancelled)

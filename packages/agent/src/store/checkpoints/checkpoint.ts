@@ -9,8 +9,10 @@ export type FileSeal = z.infer<typeof fileSeal>
 export const checkpoint = z.object({
   /** The bake its pages lie over, `NAME/FINGERPRINT`. */
   bake: z.string(),
-  /** Of QEMU, machine and CPU (`machine-fingerprint.ts`): no other may load its state. */
+  /** Of QEMU, machine and CPU (`machine/vm/machine-fingerprint.ts`, `machine/vm/earlier-fingerprint.ts`): no other may load its state. */
   machine: z.string(),
+  /** kHz of the time-stamp counter that its guest counts time by. Checkpoints without it name the counter in `machine`. */
+  tsc_khz: z.number().optional(),
   template: z.string(),
   cpu: z.int(),
   memory_mb: z.int(),

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { appendFile, chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +6,8 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newLayerId } from '../disks/layer-id.ts'
 import { Layers } from '../disks/layers.ts'
+import { earlierMachineFingerprint } from '../../machine/vm/earlier-fingerprint.ts'
+import { type EarlierMachine, learnEarlierMachine } from '../../machine/vm/earlier-machines.ts'
 import type { Machine } from '../../machine/vm/machine.ts'
 import { checkpointMachines } from '../../machine/capture/checkpoint-machines.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
@@ -13,7 +15,7 @@ import { Checkpoints } from './checkpoints.ts'
 import { loadSigningKeys } from './signing-key.ts'
 import { Thread } from '../../machine/capture/thread.ts'
 
-const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' }
+const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1-1' }
 const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
 const machineOf = () => machine
 const deadline = Deadline.after(60_000, 'test')
@@ -32,14 +34,14 @@ let folder: string
 const layer = newLayerId()
 
 /** As an agent that has just started has them: nothing is known of any file. */
-async function fresh(qemu = QEMU): Promise<Checkpoints<Machine>> {
+async function fresh(qemu = QEMU, earlier: readonly EarlierMachine[] = []): Promise<Checkpoints<Machine>> {
   const thread = new Thread()
   return new Checkpoints({
     root,
     keys: await loadSigningKeys(join(root, 'checkpoint.key'), silent),
     layers,
     sealFile: (asked, within) => thread.ask('seal', asked, within),
-    machines: checkpointMachines(qemu),
+    machines: checkpointMachines(qemu, earlier),
   })
 }
 
@@ -122,6 +124,34 @@ describe('a sealed checkpoint', () => {
     const opened = (await fresh(qemu)).open(folder, () => other, deadline)
     await expect(opened).rejects.toThrow(CheckpointIncompatible)
     await expect(opened).rejects.toThrow('another version of QEMU')
+  })
+
+  it('is restored when it names its machine in the earlier form, also after QEMU was updated', async () => {
+    const content = {
+      ...(await sealed(await fresh())),
+      machine: await earlierMachineFingerprint({ qemu: QEMU, machine }),
+    }
+    const { tsc_khz: _counter, ...earlier } = content
+    const { current: key } = await load()
+    const hmac = createHmac('sha256', key).update('snapshots/one').update('\0').update(JSON.stringify(earlier))
+    const text = JSON.stringify({ checkpoint: earlier, hmac: hmac.digest('hex') })
+    await writeFile(join(folder, 'checkpoint.json'), text)
+    await (await fresh()).open(folder, machineOf, deadline)
+
+    const updated = { ...QEMU, version: '7.2.23', build: '2' }
+    await expect((await fresh(updated)).open(folder, machineOf, deadline)).rejects.toThrow(CheckpointIncompatible)
+    const [known, accelerator] = [join(root, 'known.json'), join(root, 'accelerator.json')]
+    const probed = { tsc_khz: machine.tscKhz, tried: `${QEMU.version} ${QEMU.build} abc` }
+    await writeFile(accelerator, JSON.stringify(probed))
+    await learnEarlierMachine(known, accelerator)
+    await rm(accelerator)
+    const learnt = await learnEarlierMachine(known, accelerator)
+    const measuredAnew = () => ({ ...machine, tscKhz: machine.tscKhz + 100 })
+    await (await fresh(updated, learnt)).open(folder, measuredAnew, deadline)
+    const newSeries = { ...QEMU, version: '8.0.0', build: '2' }
+    await expect((await fresh(newSeries, learnt)).open(folder, machineOf, deadline)).rejects.toThrow(
+      CheckpointIncompatible,
+    )
   })
 
   it('can have its files in common with another, which are not read again for that', async () => {

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
@@ -8,7 +8,7 @@ import type { LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { checkpointFiles } from './checkpoint-files.ts'
-import { checkpoint, type Checkpoint, type CheckpointOrigin } from './checkpoint.ts'
+import { checkpoint, type Checkpoint, type CheckpointOrigin, type FileSeal } from './checkpoint.ts'
 import type { SigningKeys } from './signing-key.ts'
 import { type SealOnThread, VerifiedFiles } from './verified-files.ts'
 
@@ -26,8 +26,8 @@ export interface CheckpointsOptions<Machine> {
 /** Tells which checkpoints a machine can restore. */
 export interface CheckpointMachines<Machine> {
   /** What a checkpoint records of the machine that it was captured on. */
-  describe(machine: Machine): Promise<Pick<Checkpoint, 'machine'>>
-  isRestorable(content: Pick<Checkpoint, 'machine'>, machine: Machine): Promise<boolean>
+  describe(machine: Machine): Promise<Pick<Checkpoint, 'machine' | 'tsc_khz'>>
+  isRestorable(content: Pick<Checkpoint, 'machine' | 'tsc_khz'>, machine: Machine): Promise<boolean>
 }
 
 /** The guest that a checkpoint wants, as this host would make it. */
@@ -120,17 +120,39 @@ export class Checkpoints<Machine> {
       )
     }
     const files = checkpointFiles(folder)
-    const sealed = [
-      { name: 'pages', path: files.pages, seal: content.pages },
-      { name: 'runs', path: files.runs, seal: content.runs },
-      { name: 'state', path: files.state, seal: content.state },
-      ...content.layers.map((layer) => ({ name: `layer ${layer.id}`, path: layers.path(layer.id), seal: layer })),
-    ]
-    for (const { name, path, seal } of sealed) {
-      if (await this.#files.isUnchanged(path, seal, deadline)) continue
-      throw new CheckpointDamaged(`${name} was changed on disk or is missing`)
+    for (const name of LINKED) await this.#check(name, files[name], content[name], deadline)
+    for (const layer of content.layers) {
+      await this.#check(`layer ${layer.id}`, layers.path(layer.id), layer, deadline)
     }
     return content
+  }
+
+  /**
+   * Checks the disk of a checkpoint that {@link open} refused, which may be booted without the memory. Where
+   * `checkpoint.json` itself is damaged nothing says what the layers were, so that they need only be there.
+   * @param ids of the layers, as the checkpoint's owner knows them
+   * @throws CheckpointDamaged naming the layer
+   */
+  async checkDisk(folder: string, ids: readonly LayerId[], deadline: Deadline): Promise<void> {
+    const content = await this.read(folder).catch((error: unknown) => {
+      if (error instanceof CheckpointDamaged) return null
+      throw error
+    })
+    for (const id of ids) {
+      const path = this.#options.layers.path(id)
+      const seal = content?.layers.find((layer) => layer.id === id)
+      if (seal !== undefined) await this.#check(`layer ${id}`, path, seal, deadline)
+      else if (!(await isThere(path))) throw new CheckpointDamaged(`layer ${id} is missing`)
+    }
+  }
+
+  async #check(name: string, path: string, seal: FileSeal, deadline: Deadline): Promise<void> {
+    const isWhole = await this.#files.isUnchanged(path, seal, deadline).catch((error: NodeJS.ErrnoException) => {
+      // The device below has lost a part of the file. Any other error may pass: too many open files, say.
+      if (error.code === 'EIO') return false
+      throw error
+    })
+    if (!isWhole) throw new CheckpointDamaged(`${name} was changed on disk or is missing`)
   }
 
   /** The same files in a second folder, which it makes: none is ever written again, so that a second name serves a second checkpoint. */
@@ -152,6 +174,16 @@ export class Checkpoints<Machine> {
     const hmac = createHmac('sha256', key).update(relative(root, join(folder, '.')))
     return hmac.update('\0').update(JSON.stringify(content)).digest('hex')
   }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    },
+  )
 }
 
 function isEqual(a: string, b: string): boolean {

@@ -12,6 +12,7 @@ export class DataDir {
   readonly root: string
   readonly agentFile: string
   readonly acceleratorFile: string
+  readonly earlierMachinesFile: string
   readonly spentCreditFile: string
   readonly events: string
   readonly bakes: string
@@ -44,6 +45,7 @@ export class DataDir {
     this.root = root
     this.agentFile = join(root, 'agent.json')
     this.acceleratorFile = join(root, 'accelerator.json')
+    this.earlierMachinesFile = join(root, 'earlier-machines.json')
     this.spentCreditFile = join(root, 'spent-credit.json')
     this.events = join(root, 'events')
     this.bakes = join(root, 'bakes')

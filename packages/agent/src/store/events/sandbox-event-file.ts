@@ -1,3 +1,4 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { appendFile, readFile, rename, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
@@ -7,6 +8,15 @@ const CURRENT = 'events.jsonl'
 const OLDER = 'events.1.jsonl'
 /** Bytes after which the current file becomes the older one; each holds some thousand events. */
 const MAX_FILE_BYTES = 1024 * 1024
+/** Bytes in which the last record of a file usually fits. */
+const TAIL_BYTES = 4096
+const NEWLINE = 0x0a
+
+export interface LastRecord {
+  readonly record: AgentRecord
+  /** Of the file that it ends. */
+  readonly fileBytes: number
+}
 
 /**
  * A sandbox's own events on disk, a copy for reading of what the agent's log has made durable. One process writes, one
@@ -29,6 +39,25 @@ export class SandboxEventFile {
     if (wholeBytes < content.length) await truncate(this.#current, wholeBytes)
     this.#bytes = wholeBytes
     return [...parseRecords(await readIfThere(this.#older)).records, ...records]
+  }
+
+  /**
+   * The last record alone, without a look at the others; for the start of an agent that has thousands of files.
+   * @returns `null` where only {@link load} can say: the file is empty, or its end is torn
+   */
+  readLast(): LastRecord | null {
+    const tail = readTail(this.#current)
+    if (tail === null || tail.bytes.at(-1) !== NEWLINE) return null
+    const start = tail.bytes.lastIndexOf(NEWLINE, -2) + 1
+    // The line may be longer than what was read of the file.
+    if (start === 0 && tail.bytes.length < tail.fileBytes) return null
+    const [record] = parseRecords(tail.bytes.subarray(start)).records
+    return record === undefined ? null : { record, fileBytes: tail.fileBytes }
+  }
+
+  /** In the place of {@link load}: what {@link readLast} has found. */
+  resume({ fileBytes }: LastRecord): void {
+    this.#bytes = fileBytes
   }
 
   async append(records: readonly AgentRecord[]): Promise<void> {
@@ -54,6 +83,23 @@ export class SandboxEventFile {
       if (page.push(record) === count) break
     }
     return page
+  }
+}
+
+/** `null`: it is not there, or cannot be read now. */
+function readTail(path: string): { readonly bytes: Buffer; readonly fileBytes: number } | null {
+  try {
+    const fd = openSync(path, 'r')
+    try {
+      const fileBytes = fstatSync(fd).size
+      const bytes = Buffer.alloc(Math.min(fileBytes, TAIL_BYTES))
+      const got = readSync(fd, bytes, 0, bytes.length, fileBytes - bytes.length)
+      return got === bytes.length && got > 0 ? { bytes, fileBytes } : null
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    return null
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
@@ -9,6 +9,8 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { EventLog } from './event-log.ts'
 import { missingRecords } from './missing-records.ts'
+import { formatRecord } from './record-file.ts'
+import { SandboxEventFile } from './sandbox-event-file.ts'
 import { SandboxEvents, type Delivery } from './sandbox-events.ts'
 
 const agentId = randomUUID() as AgentId
@@ -191,5 +193,47 @@ describe('SandboxEvents', () => {
     expect(stamps.toSorted()).toEqual(stamps)
     await log.close()
     await rm(logFolder, { recursive: true, force: true })
+  })
+})
+
+/** As an agent has them that read only the last one. */
+async function resumed(): Promise<SandboxEvents> {
+  const last = new SandboxEventFile(folder).readLast()
+  if (last === null) throw new Error('no last event')
+  const events = open()
+  events.resume(last)
+  return events
+}
+
+describe('events of a sandbox that hibernates when its agent starts', () => {
+  it('are read when somebody asks for them, and go on with the next number', async () => {
+    const before = open()
+    add(before, 1, 40)
+    await before.close()
+    const events = await resumed()
+    expect(events.last).toBe(40)
+    expect((await events.snapshot(0)).map(({ number }) => number)).toEqual(range(1, 40))
+    add(events, 41, 42)
+    expect((await events.snapshot(38)).map(({ number }) => number)).toEqual([39, 40, 41, 42])
+    await events.recall()
+    expect([events.firstInMemory, events.last, events.has('sandbox.running')]).toEqual([1, 42, true])
+    await events.close()
+    expect((await new SandboxEventFile(folder).load()).map(({ number }) => number)).toEqual(range(1, 42))
+  })
+
+  it.each([
+    ['is torn at its end', async (path: string) => appendFile(path, '{"seq":')],
+    ['is empty', async (path: string) => truncate(path)],
+    ['ends with a line that is no record', async (path: string) => appendFile(path, '{}\n')],
+    [
+      'ends with a record of many bytes',
+      async (path: string) => appendFile(path, formatRecord(record(2, 'x'.repeat(9000)))),
+    ],
+  ])('are read as a whole where the file %s', async (_what, spoil) => {
+    const before = open()
+    add(before, 1, 1)
+    await before.close()
+    await spoil(join(folder, 'events.jsonl'))
+    expect(new SandboxEventFile(folder).readLast()).toBeNull()
   })
 })

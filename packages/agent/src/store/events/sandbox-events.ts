@@ -2,7 +2,7 @@ import type { AgentRecord } from '@offshoot/contract/agent-api'
 import { EVENT_RING, type EventsSince, type EventType } from '@offshoot/contract/event'
 import type { Logger } from 'pino'
 import { Changes } from './changes.ts'
-import { SandboxEventFile } from './sandbox-event-file.ts'
+import { SandboxEventFile, type LastRecord } from './sandbox-event-file.ts'
 
 /**
  * The events of one sandbox for those who read them: the newest in memory, shared by all readers, older ones on disk.
@@ -32,6 +32,8 @@ export class SandboxEvents {
   /** Trimmed when it holds twice the ring, so that adding costs the same at all times. */
   #recent: AgentRecord[] = []
   #unwritten: AgentRecord[] = []
+  /** Number of the last event, where none was read when an agent started; else 0. */
+  #lastOnDisk = 0
   #isWriting = false
   #writing = Promise.resolve()
   #isClosed = false
@@ -50,9 +52,28 @@ export class SandboxEvents {
     this.#recent = [...kept, ...lacking].slice(-EVENT_RING)
   }
 
+  /**
+   * In the place of {@link load} for a sandbox that hibernates, where nothing is missing: what came before the last event is
+   * read from the disk when somebody asks for it.
+   */
+  resume(last: LastRecord): void {
+    this.#file.resume(last)
+    this.#lastOnDisk = last.record.number
+  }
+
+  /** Brings the newest events into memory, where {@link resume} left them on the disk. */
+  async recall(): Promise<void> {
+    if (this.#lastOnDisk === 0) return
+    await this.#writing
+    const kept = await this.#file.read(Math.max(0, this.#lastOnDisk - EVENT_RING), EVENT_RING)
+    const first = this.#recent[0]?.number ?? Infinity
+    this.#recent = [...kept.filter(({ number }) => number < first), ...this.#recent].slice(-EVENT_RING)
+    if (this.#recent.length > 0) this.#lastOnDisk = 0
+  }
+
   /** Number of the last event, 0 when there is none. */
   get last(): number {
-    return this.#recent.at(-1)?.number ?? 0
+    return this.#recent.at(-1)?.number ?? this.#lastOnDisk
   }
 
   /** Number of the oldest event in memory. */

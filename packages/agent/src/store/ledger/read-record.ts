@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 
@@ -19,7 +20,20 @@ export async function readRecord<T>(path: string, parse: (content: unknown) => T
   try {
     return { state: 'present', record: parse(JSON.parse(await readFile(path, 'utf8'))) }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { state: 'absent' }
-    return { state: 'unreadable', path, error }
+    return failed(path, error)
   }
+}
+
+/** The same without waiting. */
+export function readRecordSync<T>(path: string, parse: (content: unknown) => T): RecordRead<T> {
+  try {
+    return { state: 'present', record: parse(JSON.parse(readFileSync(path, 'utf8'))) }
+  } catch (error) {
+    return failed(path, error)
+  }
+}
+
+function failed(path: string, error: unknown): RecordRead<never> {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { state: 'absent' }
+  return { state: 'unreadable', path, error }
 }

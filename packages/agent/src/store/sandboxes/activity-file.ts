@@ -1,4 +1,5 @@
-import { stat, utimes, writeFile } from 'node:fs/promises'
+import { statSync } from 'node:fs'
+import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** An empty file in a sandbox's folder whose time says when something last happened in it: for the agent's next start. */
@@ -16,9 +17,7 @@ export async function writeActivity(folder: string, idleMs: number): Promise<voi
 }
 
 /** Milliseconds since something last happened; 0 when nobody has noted that. */
-export async function readIdleMs(folder: string): Promise<number> {
-  return stat(join(folder, ACTIVITY)).then(
-    ({ mtimeMs }) => Math.max(0, Date.now() - mtimeMs),
-    () => 0,
-  )
+export function readIdleMs(folder: string): number {
+  const activity = statSync(join(folder, ACTIVITY), { throwIfNoEntry: false })
+  return activity === undefined ? 0 : Math.max(0, Date.now() - activity.mtimeMs)
 }

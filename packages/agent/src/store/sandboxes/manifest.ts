@@ -4,7 +4,7 @@ import { bootMode, egress } from '@offshoot/contract/sandbox'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
-import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
+import { readRecordSync, recordFormat, type RecordRead } from '../ledger/read-record.ts'
 import { runAs } from '../templates/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
@@ -30,8 +30,10 @@ const manifest = z.object({
   template: z.string(),
   /** The bake it was restored from, `NAME/FINGERPRINT`: its files are mapped as long as this sandbox is here. */
   bake: z.string(),
-  /** Number of its user and of what else each VM has of its own. */
+  /** Number of its user and of what else each VM has of its own; `NO_SLOT` while it is hibernated. */
   slot: z.int(),
+  /** While `hibernated`: the slot that it had, and gets again unless another sandbox has it by then. */
+  home_slot: z.int().optional(),
   status: manifestStatus,
   created_at: z.iso.datetime(),
   cpu: z.int(),
@@ -77,9 +79,12 @@ export async function writeManifestQuickly(folder: string, content: Manifest): P
   await rename(beside, join(folder, MANIFEST))
 }
 
-/** `absent`: the sandbox was never finished. */
-export async function readManifest(folder: string): Promise<RecordRead<Manifest>> {
-  return readRecord(join(folder, MANIFEST), (content) => manifest.parse(content))
+/**
+ * `absent`: the sandbox was never finished. Read without waiting: at the start of an agent there may be 10,000, nothing is served
+ * yet, and a wait for each costs ten times what the file does.
+ */
+export function readManifest(folder: string): RecordRead<Manifest> {
+  return readRecordSync(join(folder, MANIFEST), (content) => manifest.parse(content))
 }
 
 function format(content: Manifest): string {

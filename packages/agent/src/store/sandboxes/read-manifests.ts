@@ -10,7 +10,7 @@ export async function readManifests(dir: DataDir, unreadable: UnreadableRecords)
   for (const name of await readdir(dir.sandboxes)) {
     const id = parseSandboxId(name)
     if (id === null) continue
-    const manifest = unreadable.take('sandbox', id, await readManifest(dir.sandbox(id)))
+    const manifest = unreadable.take('sandbox', id, readManifest(dir.sandbox(id)))
     if (manifest !== null) found.set(id, manifest)
   }
   return found

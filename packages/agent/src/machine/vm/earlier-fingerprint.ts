@@ -1,0 +1,53 @@
+import { digest, hostCpu, stateOptions, type MachineInputs } from './machine-fingerprint.ts'
+import { BOOT_DISK, bootArguments, machineArguments, type Machine } from './machine.ts'
+import { EMPTY_DEVICES } from './volume-devices.ts'
+
+/** The layout of all machines whose checkpoints name them this way. */
+const LAYOUT = 6
+
+/**
+ * How checkpoints named their machine until they named its counter, too: by all of QEMU's command line, its file, and the
+ * microcode of the CPU. Such a checkpoint is restored as long as nothing of that has changed.
+ * @returns `null` where this machine's device state differs from all that were named this way
+ */
+export async function earlierMachineFingerprint({ qemu, machine }: MachineInputs): Promise<string | null> {
+  const now = machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK, EMPTY_DEVICES)
+  const earlier = earlierArguments(machine)
+  if (stateOptions(now).join(' ') !== stateOptions(earlier).join(' ')) return null
+  return digest({
+    layout: LAYOUT,
+    qemu: [qemu.version, qemu.build],
+    machine: earlier,
+    boot: bootArguments(machine, 'vmlinuz', 'initramfs'),
+    cpu: machine.accelerator === 'kvm' ? await hostCpu(['model name', 'stepping', 'microcode', 'flags']) : null,
+  })
+}
+
+/** The command line as it was then. It never changes again. */
+function earlierArguments({ accelerator, vcpus, memoryMib, network }: Machine): string[] {
+  const isTcg = accelerator === 'tcg'
+  return [
+    ['-M', 'microvm,acpi=on,rtc=on,memory-backend=ram'],
+    ['-accel', isTcg ? `tcg,thread=${vcpus > 1 ? 'multi' : 'single'},tb-size=128` : 'kvm'],
+    ['-cpu', isTcg ? 'max,erms=off,fsrm=off' : 'host', '-m', String(memoryMib), '-smp', String(vcpus)],
+    ['-object', `memory-backend-file,id=ram,size=${memoryMib}M,mem-path=memory,share=off`],
+    ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
+    ['-chardev', 'file,id=console,path=console.log,append=on', '-serial', 'chardev:console'],
+    ['-blockdev', 'driver=qcow2,node-name=root,file.driver=file,file.filename=disk.qcow2,cache.no-flush=on'],
+    ['-device', 'virtio-blk-device,drive=root,werror=report,rerror=report'],
+    ['-netdev', network === 'tap' ? 'tap,id=net,fd=99' : 'user,id=net,restrict=on,ipv6=off'],
+    ['-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
+    ['-chardev', 'socket,id=guest,path=guest.sock,server=on,wait=off'],
+    ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
+    ['-device', 'virtio-balloon-device,bus=virtio-mmio-bus.0,free-page-reporting=on'],
+    ...Array.from({ length: 8 }, (_unused, place) => [
+      '-blockdev',
+      `driver=null-co,size=512,node-name=volume-${place},discard=unmap`,
+      '-device',
+      `virtio-blk-device,bus=virtio-mmio-bus.${20 - place},drive=volume-${place},serial=vol${place},werror=report,rerror=report`,
+    ]),
+    ['-chardev', 'socket,id=inherited,fd=3', '-mon', 'chardev=inherited,mode=control'],
+    ['-chardev', 'socket,id=monitor,path=qmp.sock,server=on,wait=off', '-mon', 'chardev=monitor,mode=control'],
+    ['-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'],
+  ].flat()
+}

@@ -1,0 +1,245 @@
+import { randomUUID } from 'node:crypto'
+import { access, open, rm, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { execFile } from 'node:child_process'
+import { Deadline } from '@offshoot/kit/deadline'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { AgentInside } from '../../test/agent-inside.ts'
+import { eventually } from '../../test/agent-process.ts'
+import type { LayerId } from '../../store/disks/layer-id.ts'
+import { checkpointOrigin } from '../model/capture-options.ts'
+import { deleteSandbox } from './delete.ts'
+import { forkSandbox } from '../snapshots/fork.ts'
+import { hibernateSandbox } from './hibernate.ts'
+import { reconcile } from '../recovery/reconcile.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+
+const run = promisify(execFile)
+let agent: AgentInside
+
+beforeAll(async () => {
+  agent = await AgentInside.start()
+})
+afterEach(async () => {
+  for (const sandbox of agent.host.sandboxes.values()) await deleteSandbox(agent.host, sandbox)
+})
+afterAll(() => agent.destroy())
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The next VM of a sandbox does not reach its guest, once. */
+function loseNextLink(sandbox: Sandbox): void {
+  let { vm } = sandbox
+  Object.defineProperty(sandbox, 'vm', {
+    configurable: true,
+    get: () => vm,
+    set: (next: Sandbox['vm']) => {
+      vm = next
+      if (next === null) return
+      Object.defineProperty(sandbox, 'vm', { value: next, writable: true, configurable: true })
+      const link = next.link.bind(next)
+      next.link = async () => {
+        next.link = link
+        throw new Error('the guest does not answer')
+      }
+    },
+  })
+}
+
+/** As `QEMU`, or a host, that this one cannot continue would have written it. */
+async function sealForAnotherMachine({ host }: AgentInside, sandbox: Sandbox): Promise<void> {
+  const folder = host.dir.hibernation(sandbox.id)
+  const captured = { folder, layers: sandbox.manifest.layers, memoryBytes: 0, pausedMs: 0 }
+  const machine = { ...host.machines.of(sandbox.manifest), vcpus: 7 }
+  await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, Deadline.after(60_000, 'seal'))
+}
+
+async function flipByte(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    const byte = Buffer.alloc(1)
+    await file.read(byte, 0, 1, 4096)
+    await file.write(Buffer.of((byte[0] ?? 0) ^ 1), 0, 1, 4096)
+  } finally {
+    await file.close()
+  }
+}
+
+async function lastEvent(sandbox: Sandbox) {
+  return (await sandbox.events.snapshot(0)).findLast(({ event }) => event.type !== 'sandbox.ssh_ready')?.event
+}
+
+/** With a file on its disk and one in its memory. */
+async function hibernated(): Promise<Sandbox> {
+  const sandbox = await agent.created()
+  await agent.sh(sandbox, 'echo remembered > /run/memory; echo kept > /root/file; sync')
+  await hibernateSandbox(agent.host, sandbox)
+  return sandbox
+}
+
+describe('a checkpoint that cannot be restored', () => {
+  it.each<readonly [string, string, (sandbox: Sandbox) => Promise<void>]>([
+    ['of another machine', 'another machine', async (sandbox) => sealForAnotherMachine(agent, sandbox)],
+    [
+      'with a truncated file of pages',
+      'pages was changed',
+      async ({ id }) => truncate(join(agent.host.dir.hibernation(id), 'pages'), 8192),
+    ],
+    [
+      'without its record',
+      'no whole checkpoint',
+      async ({ id }) => rm(join(agent.host.dir.hibernation(id), 'checkpoint.json')),
+    ],
+  ])('%s is booted from its disk, and the event says so', async (_what, reason, spoil) => {
+    const sandbox = await hibernated()
+    await spoil(sandbox)
+    expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
+    expect(await agent.sh(sandbox, 'cat /root/file; test ! -e /run/memory && echo lost')).toBe('kept\nlost')
+    const event = await lastEvent(sandbox)
+    expect(event).toMatchObject({ type: 'sandbox.woken', metadata: { cold: true } })
+    expect(event?.message).toContain('what was in memory is lost')
+    expect(event?.message).toContain(reason)
+  })
+
+  it('is refused with the reason when its disk is damaged, too, and nothing of it is touched', async () => {
+    const sandbox = await hibernated()
+    const layer = agent.host.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
+    await flipByte(layer)
+    await expect(agent.host.wake(sandbox)).rejects.toMatchObject({
+      body: { error: 'sandbox could not be woken', detail: expect.stringContaining('layer') },
+    })
+    await reconcile(agent.host)
+    expect(sandbox.manifest.status).toBe('hibernated')
+    await flipByte(layer)
+    expect(await agent.host.wake(sandbox)).toEqual({ isCold: false })
+    expect(await agent.sh(sandbox, 'cat /run/memory /root/file')).toBe('remembered\nkept')
+    expect((await lastEvent(sandbox))?.metadata).not.toHaveProperty('cold')
+  })
+})
+
+describe('a hibernation under way', () => {
+  it('holds up no fork, whatever it has to copy', async () => {
+    const { host } = agent
+    const [large, small] = [await agent.created(), await agent.created()]
+    const copying = Promise.withResolvers<void>()
+    const deadline = Deadline.after(60_000, 'test')
+    const occupied = host.captureThreads.savingToEnd.use(() => copying.promise, deadline)
+    const hibernating = [large, await agent.created(), await agent.created()].map((each) =>
+      hibernateSandbox(host, each),
+    )
+    const child = { id: randomUUID(), index: 0 }
+    const { children } = await forkSandbox(host, small, { snapshot_id: randomUUID(), children: [child] })
+    expect(children).toMatchObject([{ status: 'running' }])
+    expect(large.manifest.status).toBe('running')
+    copying.resolve()
+    await Promise.all([occupied, ...hibernating])
+    expect(large.manifest.status).toBe('hibernated')
+  })
+})
+
+describe('the slot of a hibernated sandbox', () => {
+  it('is its own again when it wakes, and another is as good when somebody else has it', async () => {
+    const { host } = agent
+    const sandbox = await hibernated()
+    const { home_slot: home = -1, guest_ip: address } = sandbox.manifest
+    await host.wake(sandbox)
+    expect(sandbox.manifest).toMatchObject({ slot: home, guest_ip: address })
+    await hibernateSandbox(host, sandbox)
+    host.slots.releaseParked(home, sandbox.id)
+    await eventually('the slot', async () => host.slots.reserve(home))
+    try {
+      await host.wake(sandbox)
+      expect(sandbox.manifest.slot).not.toBe(home)
+      expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
+    } finally {
+      host.slots.release(home)
+    }
+  })
+
+  it('is kept for it when a wake fails', async () => {
+    const { host } = agent
+    const sandbox = await hibernated()
+    const { home_slot: home } = sandbox.manifest
+    const layer = host.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
+    await flipByte(layer)
+    await expect(host.wake(sandbox)).rejects.toThrow('sandbox could not be woken')
+    expect(sandbox.manifest).toMatchObject({ slot: -1, home_slot: home })
+    await flipByte(layer)
+    await host.wake(sandbox)
+    expect(sandbox.manifest.slot).toBe(home)
+  })
+})
+
+describe('a checkpoint of a host whose counter is measured anew', () => {
+  it('is restored, and its guest knows the time', async () => {
+    const { host } = agent
+    const sandbox = await hibernated()
+    const { accelerator, tscKhz, network } = host.machines.of(sandbox.manifest)
+    host.machines.choose({ accelerator, tscKhz: Math.round(tscKhz * 1.0009), network }, null)
+    try {
+      expect(await host.wake(sandbox)).toEqual({ isCold: false })
+      expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
+      const seconds = Number(await agent.sh(sandbox, 'date +%s'))
+      expect(Math.abs(seconds - Date.now() / 1000)).toBeLessThan(5)
+    } finally {
+      host.machines.choose({ accelerator, tscKhz, network }, null)
+    }
+  })
+})
+
+describe('after a wake is committed', () => {
+  it('keeps the VM running when the old checkpoint cannot be removed, and removes it later', async () => {
+    const { host } = agent
+    const sandbox = await agent.created()
+    await agent.sh(sandbox, 'echo remembered > /run/memory')
+    await hibernateSandbox(host, sandbox)
+    const folder = host.dir.hibernation(sandbox.id)
+    await run('mount', ['--bind', folder, folder])
+    try {
+      await run('mount', ['-o', 'remount,bind,ro', folder])
+      await host.wake(sandbox)
+      expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
+      expect(await exists(host.dir.vm(sandbox.id))).toBe(true)
+      // A reconciliation that cannot remove it either does the rest of its work.
+      await reconcile(host)
+    } finally {
+      // The VM has mapped pages of it.
+      await run('umount', ['--lazy', folder])
+    }
+    await reconcile(host)
+    expect(await exists(folder)).toBe(false)
+    expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
+  })
+
+  it('keeps the VM of a guest with a volume that does not answer, and asks it again', async () => {
+    const { host } = agent
+    const volume = await agent.volume()
+    const sandbox = await agent.created({}, [{ volume, isReadOnly: false }])
+    await agent.sh(sandbox, 'echo remembered > /run/memory')
+    await hibernateSandbox(host, sandbox)
+    loseNextLink(sandbox)
+    await expect(host.wake(sandbox)).rejects.toThrow('sandbox could not be woken')
+    expect(sandbox.manifest.status).toBe('running')
+    expect(sandbox.vm?.hasEnded).toBe(false)
+    await reconcile(host)
+    expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
+  })
+
+  it('boots a durable guest with a volume from its disk when it does not answer', async () => {
+    const { host } = agent
+    const volume = await agent.volume()
+    const sandbox = await agent.created({ durable: true }, [{ volume, isReadOnly: false }])
+    await agent.sh(sandbox, 'echo kept > /root/file; sync')
+    await hibernateSandbox(host, sandbox)
+    loseNextLink(sandbox)
+    await expect(host.wake(sandbox)).rejects.toThrow('sandbox could not be woken')
+    await eventually('boot', async () => sandbox.manifest.status === 'running' && sandbox.vm?.hasEnded === false)
+    expect(await agent.sh(sandbox, 'cat /root/file')).toBe('kept')
+  })
+})

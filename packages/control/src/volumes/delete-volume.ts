@@ -12,7 +12,7 @@ export function deleteVolume(app: FastifyInstance, control: Control): void {
         summary: 'Delete a volume and what is in it',
         tag: 'Volumes',
         status: 204,
-        errors: ['notFound', 'volumeAttached', 'agentUnreachable'],
+        errors: ['notFound', 'volumeAttached', 'recordUnreadable', 'agentUnreachable'],
       },
     },
     handler: async (request, reply) => {

@@ -10,8 +10,7 @@ import { CopyLane } from './copy-lane.ts'
 import { continueReleased, releaseGuest, stopHeld } from '../guest/hold.ts'
 import { Vm } from '../vm/vm.ts'
 
-/** `capture.ts` flattens a disk that has so many. */
-const MOST_LAYERS = 64
+const MOST_LAYERS = 64 // `capture.ts` flattens a disk that has so many
 let host: VmHost
 beforeAll(async () => {
   host = await VmHost.open()
@@ -63,8 +62,8 @@ async function descriptors({ process: { pid } }: Vm) {
 }
 
 async function openLayers(vm: Vm): Promise<string[]> {
-  const open = (await descriptors(vm)).map(({ target }) => target)
-  return [...new Set(open.filter((target) => target.includes('/layers/')))]
+  const open = (await descriptors(vm)).filter(({ target }) => target.includes('/layers/'))
+  return [...new Set(open.map(({ target }) => target))]
 }
 
 describe('a checkpoint of a running guest', () => {

@@ -46,6 +46,8 @@ beforeEach(async () => {
     pool: { spares: [] },
     volumes: await Volumes.open(dir.volumes, ledger),
     templates: await BuiltTemplates.open(dir.templates, ledger),
+    usage: { attach: () => undefined, forget: async () => undefined },
+    slots: { park: () => undefined },
     wake: async () => undefined,
     log: silent,
   } as unknown as Host

@@ -8,6 +8,7 @@ import { checkpointMachines } from './machine/capture/checkpoint-machines.ts'
 import { CaptureThreads } from './machine/capture/capture-threads.ts'
 import { Thread } from './machine/capture/thread.ts'
 import { Checkpoints } from './store/checkpoints/checkpoints.ts'
+import { namedLayers } from './store/checkpoints/named-layers.ts'
 import { loadSigningKeys } from './store/checkpoints/signing-key.ts'
 import { SpentCredit } from './store/credit/spent-credit.ts'
 import { Layers } from './store/disks/layers.ts'
@@ -70,7 +71,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
   const layers = new Layers(dir, log)
-  const ledger = await Ledger.open(dir, log)
+  const ledger = await Ledger.open(dir, log, namedLayers)
   const sealing = new Thread()
   const earlier = await learnEarlierMachine(dir.earlierMachinesFile, dir.acceleratorFile)
   const manifests = await readManifests(dir, ledger.unreadable)

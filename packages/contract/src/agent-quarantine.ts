@@ -16,6 +16,8 @@ export const quarantineEntry = z.object({
   path: z.string(),
   /** A sentence for the operator. */
   reason: z.string(),
+  /** Frozen disk layers that the object needs, and that are kept for it; `null`: not known, so that all are kept. */
+  layers: z.array(z.string()).nullable().default(null),
   /** When the agent noticed it. */
   since: z.iso.datetime(),
 })

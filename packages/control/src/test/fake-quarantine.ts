@@ -25,6 +25,7 @@ export function addQuarantined({ quarantine }: FakeAgentState, change: Partial<Q
     id,
     path: `volumes/${id}`,
     reason: 'it has no record',
+    layers: [],
     since,
     ...change,
   }

@@ -109,5 +109,6 @@ function nameOf({ kind, id }: UnreadableRecord): string {
 
 function showUnreadable(record: UnreadableRecord, root: string): QuarantineEntry {
   const { kind, id, path, reason, since } = record
-  return { entry: nameOf(record), state: 'unreadable', kind, id, path: relative(root, path), reason, since }
+  const what = { entry: nameOf(record), state: 'unreadable', kind, id } as const
+  return { ...what, path: relative(root, path), reason, layers: null, since }
 }

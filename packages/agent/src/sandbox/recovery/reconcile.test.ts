@@ -12,6 +12,7 @@ import type { LayerId } from '../../store/disks/layer-id.ts'
 import { Layers } from '../../store/disks/layers.ts'
 import { EventLog } from '../../store/events/event-log.ts'
 import { DataDir } from '../../store/data-dir/data-dir.ts'
+import { namedLayers } from '../../store/checkpoints/named-layers.ts'
 import { Ledger } from '../../store/ledger/ledger.ts'
 import { Snapshots } from '../../store/snapshots/snapshots.ts'
 import { BuiltTemplates } from '../../store/templates/built-templates.ts'
@@ -33,7 +34,7 @@ let host: Host
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'reconcile-')))
   const dir = await DataDir.open(join(folder, 'agent'))
-  const ledger = await Ledger.open(dir, silent)
+  const ledger = await Ledger.open(dir, silent, namedLayers)
   // Only what is looked at.
   host = {
     dir,
@@ -170,4 +171,16 @@ it('keeps the layers of a durable disk whose note cannot be read', async () => {
   expect(host.ledger.unreadable.idsOf('sandbox')).toEqual([made.id])
   expect(await readdir(host.dir.layers)).toHaveLength(2)
   expect(await readdir(host.dir.vm(made.id))).toEqual([`${LAYERS[2]}.qcow2`])
+})
+
+it('keeps the layers that an object in quarantine names, and retires the others', async () => {
+  const stray = randomUUID()
+  await mkdir(join(host.dir.sandboxes, stray, 'vm'), { recursive: true })
+  const [low, active] = LAYERS as LayerId[]
+  await writeChain(join(host.dir.sandboxes, stray), { active: active as LayerId, layers: [low as LayerId] }, true)
+  for (const layer of LAYERS) await writeFile(join(host.dir.layers, `${layer}.qcow2`), '')
+  await reconcile(host)
+  expect(host.ledger.quarantined).toMatchObject([{ kind: 'sandbox', id: stray, layers: [low, active] }])
+  await reconcile(host)
+  expect((await readdir(host.dir.layers)).toSorted()).toEqual([low, active].map((layer) => `${layer}.qcow2`))
 })

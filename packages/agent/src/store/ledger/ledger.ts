@@ -32,6 +32,9 @@ export interface Owner {
   readonly of: { readonly kind: RecordKind; readonly id: string } | null
 }
 
+/** The frozen layers that an object without a usable record needs; `null`: not known. */
+export type FindLayers = (folder: string) => Promise<readonly string[] | null>
+
 interface Place {
   /** The agent's data directory. */
   readonly root: string
@@ -43,17 +46,19 @@ export class Ledger {
   readonly unreadable: UnreadableRecords
   readonly #place: Place
   readonly #log: Logger
+  readonly #findLayers: FindLayers
   readonly #entries = new Map<string, QuarantineEntry>()
 
-  private constructor(place: Place, log: Logger) {
+  private constructor(place: Place, log: Logger, findLayers: FindLayers) {
     this.#place = place
     this.#log = log
+    this.#findLayers = findLayers
     this.unreadable = new UnreadableRecords(log)
   }
 
   /** Learns what is in quarantine; removes nothing. */
-  static async open(place: Place, log: Logger): Promise<Ledger> {
-    const ledger = new Ledger(place, log)
+  static async open(place: Place, log: Logger, findLayers: FindLayers): Promise<Ledger> {
+    const ledger = new Ledger(place, log, findLayers)
     for (const name of await readdir(place.quarantine)) {
       if (!name.endsWith('.json')) continue
       try {
@@ -77,6 +82,16 @@ export class Ledger {
    */
   isComplete(...kinds: readonly RecordKind[]): boolean {
     return this.unreadable.areReadable(...kinds) && !this.quarantined.some(({ kind }) => kinds.some((k) => k === kind))
+  }
+
+  /**
+   * The layers that objects in quarantine need.
+   * @returns `null` while that is not known of one of them, or a record that may name layers cannot be read: then all are needed
+   */
+  neededLayers(): string[] | null {
+    if (!this.unreadable.areReadable('sandbox', 'snapshot')) return null
+    const layers = this.quarantined.map((entry) => (hasLayers(entry.kind) ? entry.layers : []))
+    return layers.includes(null) ? null : layers.flatMap((each) => each ?? [])
   }
 
   /** Makes an object's folder, which names its owner until {@link finish}. */
@@ -141,6 +156,7 @@ export class Ledger {
   /** Moves what nobody accounts for out of the way, and reports it. */
   async setAside(kind: RecordKind | 'layer' | 'other', id: string, path: string, reason: string): Promise<void> {
     const { root, quarantine } = this.#place
+    const layers = hasLayers(kind) ? await this.#findLayers(path) : []
     const entry: QuarantineEntry = {
       entry: randomUUID(),
       state: 'quarantined',
@@ -148,6 +164,7 @@ export class Ledger {
       id,
       path: relative(root, path),
       reason,
+      layers: layers === null ? null : [...layers],
       since: new Date().toISOString(),
     }
     // The note first: an object without one would have no way back.
@@ -193,6 +210,10 @@ export class Ledger {
     await rm(join(this.#place.quarantine, `${entry}.json`), { force: true })
     this.#entries.delete(entry)
   }
+}
+
+function hasLayers(kind: QuarantineEntry['kind']): boolean {
+  return kind === 'sandbox' || kind === 'snapshot'
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -7,7 +7,7 @@ import { takeUpAllBackground } from '../commands/background-watch.ts'
 import { announceBirth } from '../events/announce-state.ts'
 import type { PrestartedChild } from '../start/prestarted-child.ts'
 import type { Host } from '../model/host.ts'
-import { writeManifest, writeManifestQuickly, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { refusal } from '../model/refusal.ts'
 import { noteDisk } from './note-disk.ts'
 import { removeTraces } from './remove-traces.ts'
@@ -109,9 +109,7 @@ async function keepRunning(
   }
   try {
     await noteDisk(host, sandbox, vm)
-    // A host that loses power loses the VM; only a disk that outlives its VM must be found again.
-    const write = running.durable ? writeManifest : writeManifestQuickly
-    await write(host.dir.sandbox(sandbox.id), running)
+    await writeRunningManifest(host.dir.sandbox(sandbox.id), running)
     await announceBirth(host, sandbox, running)
   } catch (error) {
     await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))

@@ -7,7 +7,7 @@ import { hibernatedDraft } from '../events/announce-state.ts'
 import { captureOptions, checkpointOrigin } from '../model/capture-options.ts'
 import { commitChange } from '../model/commit-change.ts'
 import type { Host } from '../model/host.ts'
-import { writeManifestQuickly, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
@@ -64,7 +64,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     // On a full disk this may be what made the room to take it back.
-    await writeManifestQuickly(host.dir.sandbox(sandbox.id), sandbox.manifest).catch(() => undefined)
+    await writeRunningManifest(host.dir.sandbox(sandbox.id), sandbox.manifest).catch(() => undefined)
     await continueReleased(vm, Deadline.after(CONTINUE_MS, `hibernation of ${sandbox.id} taken back`, cancelled))
     throw error
   }

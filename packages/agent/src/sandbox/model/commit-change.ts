@@ -1,5 +1,5 @@
 import { announce, type Host } from './host.ts'
-import { writeManifest, writeManifestQuickly, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { writeManifest, writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from './sandbox.ts'
 
 type Draft = Parameters<typeof announce>[2]
@@ -26,14 +26,14 @@ export async function commitBeside(
   draft: Draft,
   change: () => Promise<void>,
 ): Promise<void> {
-  const written = writeManifestQuickly(host.dir.sandbox(sandbox.id), manifest)
+  const written = writeRunningManifest(host.dir.sandbox(sandbox.id), manifest)
   const outcomes = await Promise.allSettled([change(), written])
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failed !== undefined) {
-    await takeBack(host, sandbox, writeManifestQuickly)
+    await takeBack(host, sandbox, writeRunningManifest)
     throw failed.reason
   }
-  await announceOrTakeBack(host, sandbox, draft, writeManifestQuickly)
+  await announceOrTakeBack(host, sandbox, draft, writeRunningManifest)
   sandbox.manifest = manifest
 }
 

@@ -70,8 +70,16 @@ export async function writeManifest(folder: string, content: Manifest): Promise<
 }
 
 /**
- * Replaces the manifest without waiting for the disk: enough while a sandbox is `creating`, since a host that loses
- * power loses the VM as well and what is left of the folder is removed.
+ * Replaces the manifest of a sandbox that has a VM. A host that loses power loses the VM with it, so that nothing waits for the disk;
+ * but the disk of a durable sandbox outlives both, and its manifest must not come back empty.
+ */
+export async function writeRunningManifest(folder: string, content: Manifest): Promise<void> {
+  await (content.durable ? writeManifest : writeManifestQuickly)(folder, content)
+}
+
+/**
+ * Replaces the manifest without waiting for the disk: enough while a sandbox is `creating`, since what is left of its folder after a
+ * power cut is removed.
  */
 export async function writeManifestQuickly(folder: string, content: Manifest): Promise<void> {
   const beside = join(folder, `${MANIFEST}.new`)

@@ -154,11 +154,11 @@ describe('at its start an agent', () => {
     await expectWhole()
   })
 
-  it('removes folders of snapshots and layers that nobody finished', async () => {
+  it('removes folders of snapshots that were begun and never finished, and layers that nothing names', async () => {
     await agent.stop()
     const snapshot = join(agent.dataDir, 'snapshots', randomUUID())
     await mkdir(snapshot)
-    await writeFile(join(snapshot, 'pages'), '')
+    for (const name of ['begun.json', 'pages']) await writeFile(join(snapshot, name), '')
     await writeFile(join(agent.dataDir, 'layers', `${'0'.repeat(24)}.qcow2`), '')
     await agent.start()
     expect(await readdir(join(agent.dataDir, 'snapshots'))).toEqual([])

@@ -19,7 +19,8 @@ beforeAll(async () => {
 // Each leaves a running agent with nothing, or gets the next a new one.
 afterEach(async () => {
   const list = await agent.list().catch(() => null)
-  if (list?.sandboxes.length === 0) return
+  const quarantined = await readdir(join(agent.dataDir, 'quarantine'))
+  if (list?.sandboxes.length === 0 && quarantined.length === 0) return
   await agent.reset()
   await agent.start()
 })

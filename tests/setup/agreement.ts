@@ -98,7 +98,10 @@ async function snapshotDifferences(offshoot: Offshoot, rows: readonly Row[]): Pr
 }
 
 /** File names of the layers that a checkpoint or a QEMU has. */
-async function namedLayers(agent: string, machines: readonly { pid: number }[]): Promise<Set<string>> {
+async function namedLayers(
+  agent: string,
+  machines: Awaited<ReturnType<Offshoot['virtualMachines']>>,
+): Promise<Set<string>> {
   const snapshots = (await readdir(join(agent, 'snapshots'))).map((id) => join(agent, 'snapshots', id))
   const hibernations = (await readdir(join(agent, 'sandboxes'))).map((id) =>
     join(agent, 'sandboxes', id, 'hibernation'),
@@ -106,6 +109,7 @@ async function namedLayers(agent: string, machines: readonly { pid: number }[]):
   const names = await Promise.all([
     ...[...snapshots, ...hibernations].map(layersOfCheckpoint),
     ...machines.map(async ({ pid }) => openLayers(pid, join(agent, 'layers'))),
+    ...machines.map(async ({ sandboxId }) => layersOfDisk(join(agent, 'sandboxes', sandboxId))),
   ])
   return new Set(names.flat())
 }
@@ -115,6 +119,12 @@ async function layersOfCheckpoint(folder: string): Promise<string[]> {
   if (text === null) return []
   const { checkpoint } = JSON.parse(text) as { checkpoint: { layers: { id: string }[] } }
   return checkpoint.layers.map(({ id }) => `${id}.qcow2`)
+}
+
+/** Those that a jailed QEMU has made itself have another path there. */
+async function layersOfDisk(folder: string): Promise<string[]> {
+  const text = await readFile(join(folder, 'chain.json'), 'utf8').catch(() => '{"layers":[]}')
+  return (JSON.parse(text) as { layers: string[] }).layers.map((id) => `${id}.qcow2`)
 }
 
 async function openLayers(pid: number, folder: string): Promise<string[]> {

@@ -35,7 +35,9 @@ async function bakeAnew(deadline: Deadline): Promise<void> {
 }
 
 async function restoreAnew(deadline: Deadline): Promise<void> {
-  const options = { ...(await host.restoreOptions()), qemu: qemu.path, checkpoint: null, greet: releaseGuest }
+  // Without a jail, in whose root there is no other QEMU.
+  const place = { ...(await host.restoreOptions()), confinement: { uid: host.uid } }
+  const options = { ...place, qemu: qemu.path, checkpoint: null, greet: releaseGuest }
   const vm = await restore(options, deadline)
   await vm.kill(deadline)
 }

@@ -37,7 +37,12 @@ describe('the layers that an object without a record needs', () => {
   })
 
   it.each([
-    ['a disk has no note', async () => void (await mkdir(join(folder, 'vm')))],
+    [
+      'a disk has no note',
+      async () => {
+        await mkdir(join(folder, 'vm'))
+      },
+    ],
     ['the note of a disk is damaged', () => writeFile(join(folder, 'chain.json'), '')],
     ['a memory has no checkpoint', () => writeFile(join(folder, 'pages'), '')],
     [

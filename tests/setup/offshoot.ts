@@ -4,6 +4,7 @@ import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
 import { type ProcessIdentity, identifyProcess } from '@offshoot/kit/process-identity'
+import { isListening } from '@offshoot/up/host/is-listening'
 import { type Answer, type Call, call } from './http.ts'
 import { layOutFromSeed } from './seed.ts'
 import { until } from './until.ts'
@@ -25,6 +26,11 @@ export interface Credentials {
   readonly password: string
   readonly edge_url: string
   readonly preview_suffix: string
+}
+
+interface RunningServices {
+  readonly services: Record<string, { readonly pid: number } | undefined>
+  readonly agent_port: number
 }
 
 export interface StartOptions {
@@ -173,11 +179,13 @@ export class Offshoot {
 
   /** The live process of a service, as the supervisor recorded it. */
   async service(name: 'control' | 'agent' | 'postgres' | 'edge'): Promise<ProcessIdentity | null> {
-    const state = JSON.parse(await readFile(join(this.dataDir, 'up.json'), 'utf8')) as {
-      services: Record<string, { pid: number } | undefined>
-    }
-    const recorded = state.services[name]
+    const recorded = (await this.#running()).services[name]
     return recorded ? identifyProcess(recorded.pid) : null
+  }
+
+  /** What the supervisor has recorded of its services. */
+  async #running(): Promise<RunningServices> {
+    return JSON.parse(await readFile(join(this.dataDir, 'up.json'), 'utf8')) as RunningServices
   }
 
   /** What a service has written to its log. */
@@ -191,7 +199,9 @@ export class Offshoot {
     process.kill(before.pid, 'SIGKILL')
     await until(`${name} restarted`, async () => {
       const now = await this.service(name)
-      return now !== null && now.pid !== before.pid
+      if (now === null || now.pid === before.pid) return false
+      // Until it listens, control may still hold the dead agent for reachable.
+      return name !== 'agent' || isListening(now.pid, (await this.#running()).agent_port)
     })
     await this.healthy()
   }

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -11,6 +11,7 @@ import { fingerprint } from '../vm/machine-fingerprint.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
 import { prepareGuest, type PrepareGuest } from './prepare-guest.ts'
 import type { Machine } from '../vm/machine.ts'
+import { isPresent } from '../../store/ledger/is-present.ts'
 
 /** Milliseconds for one bake: a cold boot and the template's own commands, on a slow and busy machine. */
 const BAKE_MS = 180_000
@@ -69,7 +70,7 @@ export class Bakes {
       if (read.state === 'present') {
         return { folder, fingerprint: tried, baked: { image, machine, folder, manifest: read.record } }
       }
-      if (read.state === 'absent' && !(await exists(folder))) return { folder, fingerprint: tried, baked: null }
+      if (read.state === 'absent' && !(await isPresent(folder))) return { folder, fingerprint: tried, baked: null }
     }
   }
 
@@ -105,14 +106,4 @@ export class Bakes {
       if (![...keep].some((kept) => kept.startsWith(`${template}/`))) await rm(folder, { recursive: true, force: true })
     }
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
 }

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import type { DataDir } from '../data-dir/data-dir.ts'
 import type { DiskChain } from './disk-chain.ts'
 import { fileOfLayer, layerOfFile, type LayerId } from './layer-id.ts'
+import { isPresent } from '../ledger/is-present.ts'
 
 /** A VM's folder has no such layer, or something that is no layer in its place. */
 export class LayerMissing extends Error {
@@ -51,7 +52,7 @@ export class Layers {
    */
   async adopt(vmFolder: string, { layers }: DiskChain): Promise<void> {
     for (const id of layers) {
-      if ((await isThere(this.path(id))) || (await this.#bringBack(id))) continue
+      if ((await isPresent(this.path(id))) || (await this.#bringBack(id))) continue
       await this.#take(join(vmFolder, fileOfLayer(id)), id)
     }
   }
@@ -149,14 +150,4 @@ export class Layers {
       await file.close()
     }
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
 }

@@ -10,12 +10,13 @@
  * start finds half of it. What nobody accounts for is set aside, never discarded. Nothing is removed from quarantine at a start.
  */
 import { randomUUID } from 'node:crypto'
-import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { quarantineEntry, type QuarantineEntry } from '@offshoot/contract/agent-quarantine'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { Logger } from 'pino'
 import { UnreadableRecords, type RecordKind } from './unreadable-records.ts'
+import { isPresent } from './is-present.ts'
 
 /** Milliseconds for which what was set aside is kept. */
 const KEEP_MS = 7 * 24 * 3600 * 1000
@@ -186,7 +187,7 @@ export class Ledger {
    */
   async restore({ entry, path }: QuarantineEntry): Promise<string | null> {
     const target = join(this.#place.root, path)
-    if (await exists(target)) return null
+    if (await isPresent(target)) return null
     await mkdir(dirname(target), { recursive: true, mode: 0o711 })
     await rename(join(this.#place.quarantine, entry), target)
     await this.#forget(entry)
@@ -214,14 +215,4 @@ export class Ledger {
 
 function hasLayers(kind: QuarantineEntry['kind']): boolean {
   return kind === 'sandbox' || kind === 'snapshot'
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
 }

@@ -80,7 +80,7 @@ static const struct sock_filter rules[] = {
 	ABSENT(faccessat2),
 	ABSENT(openat2),
 
-	/* Files: what can be named is what is bound into the root. */
+	/* Files: the program can only name those that jail.c has bound into the root. */
 	ALLOW(read), ALLOW(write), ALLOW(readv), ALLOW(writev), ALLOW(pread64), ALLOW(pwrite64), ALLOW(preadv),
 	ALLOW(pwritev), ALLOW(preadv2), ALLOW(pwritev2), ALLOW(lseek), ALLOW(close), ALLOW(close_range), ALLOW(dup),
 	ALLOW(dup3), ALLOW(fcntl), ALLOW(ioctl), ALLOW(fsync), ALLOW(fdatasync), ALLOW(sync_file_range), ALLOW(ftruncate),

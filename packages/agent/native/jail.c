@@ -376,7 +376,7 @@ static void open_all(void)
 			syscall(SYS_close_range, last + 1, options.report - 1, 0);
 		last = options.report;
 	}
-	/* Who started the agent may have left descriptors open in it. */
+	/* The agent's own parent may have left descriptors open, which the agent passes on to us. */
 	syscall(SYS_close_range, last + 1, ~0U, 0);
 	if (options.tap.name != NULL)
 		open_tap(options.tap.name, options.tap.fd);
@@ -404,7 +404,7 @@ static void report(pid_t program)
 		fail("report");
 }
 
-/* So that whoever waits for this process learns how the program ended. */
+/* Ends this process as the program has ended, so that its parent sees the same exit code or signal. */
 static _Noreturn void end_as(int status)
 {
 	if (WIFSIGNALED(status)) {
@@ -439,7 +439,7 @@ int main(int count, char **arguments)
 		be_program(lives[0]);
 	}
 	report(program);
-	/* What is open belongs to the program: who waits for the end of a socket must not wait for this process. Its pipe stays. */
+	/* Closes everything but our pipe: the agent sees a socket end when the program closes it, not when this process ends. */
 	if (lives[1] > 0)
 		syscall(SYS_close_range, 0, lives[1] - 1, 0);
 	syscall(SYS_close_range, lives[1] + 1, ~0U, 0);

@@ -37,7 +37,7 @@ export function registerMemoryMetrics(registry: Registry, host: Host): void {
       spares.reset()
       for (const { seed } of host.pool.spares) {
         const { template } = seed.manifest
-        // A template of a workspace is named by its id, which whoever has no credential must not learn.
+        // The pool names a workspace's template by its id, and this page is open to callers without a credential.
         spares.inc({ template: parseBuildId(template) === null ? template : 'built' })
       }
     },

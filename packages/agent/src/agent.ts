@@ -8,6 +8,7 @@ import { BakingSlot } from './sandbox/start/baking-slot.ts'
 import { takeUpAllBackground } from './sandbox/commands/background-watch.ts'
 import { rebootSandbox } from './sandbox/lifecycle/reboot-sandbox.ts'
 import type { Host } from './sandbox/model/host.ts'
+import { sweepQemuVersions } from './sandbox/cleanup/sweep-qemu-versions.ts'
 import { recover } from './sandbox/recovery/recover.ts'
 import { recoverSnapshots } from './sandbox/recovery/recover-snapshots.ts'
 import { findBakes, rebakeStale } from './sandbox/builds/rebake-templates.ts'
@@ -114,6 +115,9 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   const builds = new Builds({ host, images, worker: () => smallest, stopping })
   await builds.recover()
   void rebakeStale(host, images, stopping)
+  void sweepQemuVersions(host).catch((error: unknown) =>
+    log.error({ err: error }, 'earlier versions of QEMU not removed'),
+  )
   const sshProbes = new SshProbes(host, stopping)
   for (const sandbox of host.sandboxes.values()) sshProbes.watch(sandbox)
   return {

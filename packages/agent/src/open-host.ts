@@ -21,6 +21,7 @@ import { Cgroups } from './machine/host/cgroups.ts'
 import { DataDir } from './store/data-dir/data-dir.ts'
 import { type Jail, openJail } from './machine/host/jail.ts'
 import { findQemu, type Qemu } from './machine/host/qemu.ts'
+import { QemuVersions } from './machine/host/qemu-versions.ts'
 import { Ledger } from './store/ledger/ledger.ts'
 import { Pool } from './sandbox/pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './sandbox/start/make-spare.ts'
@@ -78,12 +79,16 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const opened = await openNetwork({ config, dir, images, guests: knownGuests(manifests.values()), purpose, log })
   const { slots, network, names, reason, claims } = opened
   const sandboxes: Host['sandboxes'] = new Map()
+  // Who ends all VMs starts none.
+  const jail = purpose === 'end' ? null : await jailOf(dir, images, qemu, log)
+  const qemuPlace = { folder: dir.qemu, qemu, jail, preload: images.preload }
+  const qemus = await QemuVersions.open(qemuPlace, log, Deadline.after(START_MS, 'trial of earlier versions of QEMU'))
   const host: Host = {
     dir,
     ledger,
     qemu,
-    // Who ends all VMs starts none.
-    jail: purpose === 'end' ? null : await jailOf(dir, images, qemu, log),
+    jail,
+    qemus,
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),
     layers,
@@ -92,7 +97,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       keys: await loadSigningKeys(dir.checkpointKey, log),
       layers,
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
-      machines: checkpointMachines(qemu, earlier),
+      machines: checkpointMachines(() => [qemu, ...qemus.earlier], earlier),
     }),
     captureThreads: new CaptureThreads(),
     snapshots: await Snapshots.open(dir.snapshots, ledger),

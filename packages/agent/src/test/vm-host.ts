@@ -57,7 +57,7 @@ export class VmHost {
       keys,
       layers: this.layers,
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
-      machines: checkpointMachines(qemu),
+      machines: checkpointMachines(() => [qemu]),
     })
   }
 
@@ -164,7 +164,7 @@ export class VmHost {
       guest_ip: manifest.guest_ip,
       created_at: new Date().toISOString(),
     }
-    return this.checkpoints.seal(captured, origin, machine, this.deadline)
+    return this.checkpoints.seal({ ...captured, qemuVersion: this.qemu.version }, origin, machine, this.deadline)
   }
 
   /** Runs a command in a guest and gives what it wrote. @throws Error when it fails */

@@ -37,7 +37,7 @@ export interface Jail {
 }
 
 /** Raise it when another list of files is put into a root. */
-const ROOT_VERSION = 1
+const ROOT_VERSION = 2
 /** A user without any rights, who tries whether the launcher works here. */
 const NOBODY_UID = 65_534
 /** Names in the root: the VM's folder, the folder of its bake, a file system that a tool works on, the preload object. */
@@ -45,6 +45,8 @@ export const JAIL_VM = '/vm'
 export const JAIL_BAKE = '/bake'
 export const JAIL_VOLUME = '/volume'
 export const JAIL_PRELOAD = '/guest-memory.so'
+/** A link to QEMU, by the path that it has on the host. Roots of version 1 lack it. */
+const JAIL_QEMU = '/qemu'
 /** Where Debian's QEMU looks for what it loads while it runs. */
 const DATA_FOLDERS = ['/usr/share/qemu', '/usr/share/seabios']
 /** What QEMU needs for the machine `microvm`. */
@@ -71,12 +73,42 @@ export async function openJail(
   }
   const files = await filesOf(qemu.path, Object.values(tools), deadline)
   const root = join(folder, `${qemu.version}-${await digestOf(files)}`)
-  if (!(await exists(root))) await makeRoot(root, files, deadline)
+  if (!(await exists(root))) await makeRoot(root, { files, qemu: qemu.path }, deadline)
+  const jail = { launcher, root, tools }
+  await tryJail(jail, { qemu: qemu.path, preload }, deadline)
+  return jail
+}
+
+/**
+ * The jail of a root that an earlier start of the agent made, and the path of the QEMU in it.
+ * @param qemu path of the host's own QEMU: in a root of version 1 it is the only path that can be guessed
+ * @throws Error when QEMU does not start in it
+ */
+export async function reopenJail(
+  current: Jail,
+  root: string,
+  { qemu: hostQemu, preload }: { readonly qemu: string; readonly preload: string },
+  deadline: Deadline,
+): Promise<{ readonly jail: Jail; readonly path: string }> {
+  const path = await readlink(join(root, JAIL_QEMU)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return hostQemu
+    throw error
+  })
+  const jail = { ...current, root }
+  await tryJail(jail, { qemu: path, preload }, deadline)
+  return { jail, path }
+}
+
+/** Also gives it the preload object of this version of the agent. */
+async function tryJail(
+  { launcher, root }: Jail,
+  { qemu, preload }: { readonly qemu: string; readonly preload: string },
+  deadline: Deadline,
+): Promise<void> {
   await copyFile(preload, join(root, `${JAIL_PRELOAD}.new`))
   await rename(join(root, `${JAIL_PRELOAD}.new`), join(root, JAIL_PRELOAD))
-  const trial = ['--root', root, '--uid', String(NOBODY_UID), '--with-parent', '--', qemu.path, '--version']
+  const trial = ['--root', root, '--uid', String(NOBODY_UID), '--with-parent', '--', qemu, '--version']
   await runProgram(launcher, trial, deadline)
-  return { launcher, root, tools }
 }
 
 /** The launcher's options for control groups. */
@@ -119,7 +151,11 @@ async function digestOf(files: readonly string[]): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-async function makeRoot(root: string, files: readonly string[], deadline: Deadline): Promise<void> {
+async function makeRoot(
+  root: string,
+  { files, qemu }: { readonly files: readonly string[]; readonly qemu: string },
+  deadline: Deadline,
+): Promise<void> {
   const beside = join(dirname(root), `.new-${basename(root)}`)
   await rm(beside, { recursive: true, force: true })
   await mkdir(beside, { recursive: true, mode: 0o711 })
@@ -133,6 +169,7 @@ async function makeRoot(root: string, files: readonly string[], deadline: Deadli
     await mkdir(folder, { recursive: true, mode: 0o755 })
     await linkOrCopy(await realpath(path), join(folder, basename(path)))
   }
+  await symlink(qemu, join(beside, JAIL_QEMU))
   // Nothing is mounted: resize2fs asks, and refuses to work where it gets no answer.
   for (const name of ['proc/mounts', 'proc/swaps', 'etc/mtab', JAIL_VOLUME]) await writeFile(join(beside, name), '')
   await runProgram('ldconfig', ['-r', beside], deadline)

@@ -12,6 +12,11 @@ export interface Qemu {
   readonly build: string
 }
 
+/** `7.2` of `7.2.22`. Within a series the format of device states does not change: QEMU's stable branches take fixes only. */
+export function qemuSeries(version: string): string {
+  return version.split('.').slice(0, 2).join('.')
+}
+
 /** @throws Error when there is none; the message names the package */
 export async function findQemu(deadline: Deadline): Promise<Qemu> {
   const path = await findProgram('qemu-system-x86_64', 'qemu-system-x86')

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { Qemu } from '../host/qemu.ts'
+import { type Qemu, qemuSeries } from '../host/qemu.ts'
 import { BOOT_DISK, bootArguments, isHostCpu, LAYOUT_VERSION, machineArguments, type Machine } from './machine.ts'
 import { EMPTY_DEVICES } from './volume-devices.ts'
 
 export interface FingerprintInputs {
-  readonly qemu: Qemu
+  readonly qemu: Pick<Qemu, 'version' | 'build'>
   readonly machine: Machine
   /** The template image's own version. */
   readonly imageVersion: string
@@ -27,11 +27,17 @@ export async function fingerprint({ imageVersion, bootHash, ...inputs }: Fingerp
  *
  * Not the speed of the time-stamp counter: a guest that has booted never measures it again (see {@link isSameCounter}).
  */
-export async function machineFingerprint({ qemu, machine }: MachineInputs): Promise<string> {
+export async function machineFingerprint({
+  qemu,
+  machine,
+}: {
+  readonly qemu: Pick<Qemu, 'version'>
+  readonly machine: Machine
+}): Promise<string> {
   const args = machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK, EMPTY_DEVICES)
   const cpu = isHostCpu(machine) ? await hostFeatures() : null
   const { accelerator, network } = machine
-  const parts = { layout: LAYOUT_VERSION, qemu: seriesOf(qemu), accelerator, network }
+  const parts = { layout: LAYOUT_VERSION, qemu: qemuSeries(qemu.version), accelerator, network }
   return digest({ ...parts, machine: stateOptions(args), cpu })
 }
 
@@ -53,11 +59,6 @@ const STATE_OPTIONS = new Set(['-M', '-cpu', '-m', '-smp', '-device', '-global']
 
 export function stateOptions(args: readonly string[]): string[] {
   return args.filter((_arg, at) => STATE_OPTIONS.has(args[at] ?? '') || STATE_OPTIONS.has(args[at - 1] ?? ''))
-}
-
-/** `7.2` of `7.2.22`. */
-function seriesOf({ version }: Qemu): string {
-  return version.split('.').slice(0, 2).join('.')
 }
 
 async function machineParts({ qemu, machine }: MachineInputs) {

@@ -74,6 +74,7 @@ function register(host: Host, { id, workspaceId, seed, settings, lineage, volume
     id,
     workspace_id: workspaceId,
     ...seed.manifest,
+    qemu_version: seed.manifest.qemu_version ?? host.qemus.current.version,
     ...settings,
     ...lineage,
     slot,

@@ -1,10 +1,9 @@
 import { rm } from 'node:fs/promises'
-import { capture } from '../../machine/capture/capture.ts'
 import { Deadline } from '@offshoot/kit/deadline'
 import { continueReleased } from '../../machine/guest/hold.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { hibernatedDraft } from '../events/announce-state.ts'
-import { captureOptions, checkpointOrigin } from '../model/capture-options.ts'
+import { captureSandbox, checkpointOrigin } from '../model/capture-options.ts'
 import { commitChange } from '../model/commit-change.ts'
 import type { Host } from '../model/host.ts'
 import { writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
@@ -46,7 +45,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   const folder = host.dir.hibernation(sandbox.id)
   await rm(folder, { recursive: true, force: true })
   await syncVolumes(host, sandbox, vm)
-  const captured = await capture(vm, { ...captureOptions(host, sandbox, 'stopped'), folder }, deadline)
+  const captured = await captureSandbox(host, sandbox, vm, { folder, leave: 'stopped' }, deadline)
   try {
     await host.checkpoints.seal(captured, checkpointOrigin(sandbox), host.machines.of(sandbox.manifest), deadline)
     const snapMs = Math.round(performance.now() - startedAt)

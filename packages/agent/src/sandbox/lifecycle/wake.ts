@@ -152,7 +152,8 @@ async function restoreMemory(
   const folder = host.dir.hibernation(sandbox.id)
   const greet = greetingOf(host, sandbox, guestIp)
   const isWriting = writesVolumes(sandbox.manifest)
-  const { layers } = await host.checkpoints.open(folder, host.machines.of, deadline)
+  const { layers, qemuVersion } = await host.checkpoints.open(folder, host.machines.of, deadline)
+  sandbox.manifest = { ...sandbox.manifest, qemu_version: qemuVersion }
   const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
   const vm = await startVm(host, sandbox, { checkpoint, greet: isWriting ? null : greet }, deadline)
   return { vm, greet, isWriting, deadline }
@@ -165,6 +166,7 @@ async function restoreMemory(
 async function bootDisk(host: Host, sandbox: Sandbox, lost: string | null, deadline: Deadline) {
   const { id, manifest } = sandbox
   if (lost !== null) await host.checkpoints.checkDisk(host.dir.hibernation(id), manifest.layers, deadline)
+  sandbox.manifest = { ...manifest, qemu_version: host.qemus.current.version }
   const from = await bootFromDisk(host, sandbox)
   const vm = await startVm(host, sandbox, from, deadline)
   return { vm, greet: releaseGuest, isWriting: false, deadline, isCold: true, lost }

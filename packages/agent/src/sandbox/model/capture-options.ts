@@ -1,5 +1,7 @@
 import { join } from 'node:path'
-import type { Capture } from '../../machine/capture/capture.ts'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { capture, type Capture, type Captured } from '../../machine/capture/capture.ts'
+import type { Vm } from '../../machine/vm/vm.ts'
 import type { CheckpointOrigin } from '../../store/checkpoints/checkpoint.ts'
 import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -20,6 +22,22 @@ export function captureOptions(
     savingBeside: captureThreads.savingBeside,
     leave,
   }
+}
+
+export interface CapturedSandbox extends Captured {
+  /** Of the QEMU that the device state was saved by. */
+  readonly qemuVersion: string
+}
+
+export async function captureSandbox(
+  host: Host,
+  sandbox: Sandbox,
+  vm: Vm,
+  { folder, leave }: Pick<Capture, 'folder' | 'leave'>,
+  deadline: Deadline,
+): Promise<CapturedSandbox> {
+  const captured = await capture(vm, { ...captureOptions(host, sandbox, leave), folder }, deadline)
+  return { ...captured, qemuVersion: sandbox.manifest.qemu_version ?? host.qemus.current.version }
 }
 
 /** What a checkpoint says of where it is from. */

@@ -10,6 +10,7 @@ import type { Cgroups } from '../../machine/host/cgroups.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
 import type { Jail } from '../../machine/host/jail.ts'
 import type { Qemu } from '../../machine/host/qemu.ts'
+import type { QemuVersions } from '../../machine/host/qemu-versions.ts'
 import type { Ledger } from '../../store/ledger/ledger.ts'
 import type { GuestNetwork } from '../../machine/network/guest-network.ts'
 import type { UsageWatch } from './usage-watch.ts'
@@ -33,6 +34,8 @@ export interface Host {
   readonly qemu: Qemu
   /** What QEMU and other readers of guests' data run in; `null` where the host does not let us make it. */
   readonly jail: Jail | null
+  /** The same QEMU, and those that the host had before and that checkpoints may need. */
+  readonly qemus: QemuVersions
   /** `null` where the host gives none. */
   readonly cgroups: Cgroups | null
   readonly machines: Machines

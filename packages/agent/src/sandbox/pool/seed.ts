@@ -12,7 +12,7 @@ import type { Manifest } from '../../store/sandboxes/manifest.ts'
 export interface Seed {
   readonly manifest: Pick<
     Manifest,
-    'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot' | 'run_as' | 'durable'
+    'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot' | 'run_as' | 'durable' | 'qemu_version'
   >
   /** Block devices for volumes that its guest has had, as the new sandbox has them. */
   readonly devices: readonly MachineDevice[]
@@ -49,14 +49,29 @@ export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
 export function withoutMemory(seed: Seed): Seed {
   if (seed.checkpoint === null || !seed.manifest.durable)
     throw new ApiError('invalidField', { error: 'without_memory needs a snapshot of a durable sandbox' })
-  return { ...seed, devices: [], checkpoint: { ...seed.checkpoint, folder: null } }
+  const manifest = { ...seed.manifest, qemu_version: undefined }
+  return { ...seed, manifest, devices: [], checkpoint: { ...seed.checkpoint, folder: null } }
 }
 
-/** @param folder of the snapshot's checkpoint, whole or just captured */
-export function seedOfSnapshot(record: SnapshotRecord, folder: string, bootMode: 'snapshot' | 'fork'): Seed {
+/** @param checkpoint of the snapshot, whole or just captured */
+export function seedOfSnapshot(
+  record: SnapshotRecord,
+  { folder, qemuVersion }: { readonly folder: string; readonly qemuVersion: string },
+  bootMode: 'snapshot' | 'fork',
+): Seed {
   const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices, run_as, durable } = record
   return {
-    manifest: { template, bake, cpu, memory_mb, layers, from_snapshot: id, run_as, durable },
+    manifest: {
+      template,
+      bake,
+      cpu,
+      memory_mb,
+      layers,
+      from_snapshot: id,
+      run_as,
+      durable,
+      qemu_version: qemuVersion,
+    },
     guestIp: guest_ip,
     devices: (bootMode === 'fork' ? inherited : emptied)(devices),
     bootMode,

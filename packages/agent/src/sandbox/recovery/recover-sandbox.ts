@@ -106,6 +106,7 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
   try {
     const vm = await Vm.adopt(host.dir.vm(sandbox.id), process, deadline)
     vm.disk = await knownChain(host, sandbox, vm.disk)
+    sandbox.manifest = { ...manifest, qemu_version: manifest.qemu_version ?? vm.qmp.qemuVersion }
     await settleVm(host, sandbox, vm, deadline)
     await announceState(host, sandbox)
     sandbox.vm = vm

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { AgentFork, ForkOnAgentBody } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, SnapshotId } from '@offshoot/contract/ids'
-import type { Captured } from '../../machine/capture/capture.ts'
+import type { CapturedSandbox } from '../model/capture-options.ts'
 import { showSnapshot, type SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
 import { type PrestartedChild, endPrestartedChild, prestartChild } from '../start/prestarted-child.ts'
 import { createSandbox } from '../lifecycle/create.ts'
@@ -24,7 +24,7 @@ type Child = ForkOnAgentBody['children'][number]
 type ChildError = AgentFork['errors'][number]
 
 interface Staged {
-  readonly captured: Captured
+  readonly captured: CapturedSandbox
   /** For the first child; taken by it, or ended. */
   readonly prestarted: PrestartedChild | null
   readonly record: SnapshotRecord
@@ -116,7 +116,7 @@ async function forkChild(
     const sandbox = await createSandbox(host, {
       id: id as SandboxId,
       workspaceId: parent.workspaceId,
-      seed: seedOfSnapshot(record, captured.folder, 'fork'),
+      seed: seedOfSnapshot(record, captured, 'fork'),
       env: 'keep',
       settings: { persistent, idle_timeout_seconds, egress },
       lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },

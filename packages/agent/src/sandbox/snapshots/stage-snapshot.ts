@@ -1,7 +1,6 @@
 import { Deadline } from '@offshoot/kit/deadline'
-import { capture, type Captured } from '../../machine/capture/capture.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
-import { captureOptions } from '../model/capture-options.ts'
+import { type CapturedSandbox, captureSandbox } from '../model/capture-options.ts'
 import type { Host } from '../model/host.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
@@ -14,7 +13,7 @@ export interface Stage {
   /** Called in the sandbox's turn, before a VM that it has is captured: what is to go on beside that. */
   readonly onBegin?: (vm: Vm) => void
   /** Called in the same turn, before anything else happens to the sandbox. */
-  readonly onStaged: (captured: Captured) => void
+  readonly onStaged: (captured: CapturedSandbox) => void
 }
 
 /**
@@ -27,7 +26,7 @@ export async function stageSnapshot(
   sandbox: Sandbox,
   folder: string,
   { onBegin, onStaged }: Stage,
-): Promise<Captured> {
+): Promise<CapturedSandbox> {
   // What it had in memory is gone: it is to have some again first.
   if (sandbox.manifest.cold) await sandbox.wake()
   return sandbox.change(async (cancelled) => {
@@ -37,7 +36,7 @@ export async function stageSnapshot(
       if (isHibernated) return linkHibernation(host, sandbox, folder, deadline)
       const vm = vmIn(sandbox, 'running', 'paused')
       onBegin?.(vm)
-      return capture(vm, { ...captureOptions(host, sandbox, 'as-before'), folder }, deadline)
+      return captureSandbox(host, sandbox, vm, { folder, leave: 'as-before' }, deadline)
     }
     try {
       const captured = await host.gates.captures.run(stage, cancelled)
@@ -49,9 +48,14 @@ export async function stageSnapshot(
   })
 }
 
-async function linkHibernation(host: Host, sandbox: Sandbox, folder: string, deadline: Deadline): Promise<Captured> {
+async function linkHibernation(
+  host: Host,
+  sandbox: Sandbox,
+  folder: string,
+  deadline: Deadline,
+): Promise<CapturedSandbox> {
   const source = host.dir.hibernation(sandbox.id)
-  const { layers, pages } = await host.checkpoints.open(source, host.machines.of, deadline)
+  const { layers, pages, qemuVersion } = await host.checkpoints.open(source, host.machines.of, deadline)
   await host.checkpoints.link(source, folder)
-  return { folder, layers: layers.map(({ id }) => id), memoryBytes: pages.bytes, pausedMs: 0 }
+  return { folder, layers: layers.map(({ id }) => id), qemuVersion, memoryBytes: pages.bytes, pausedMs: 0 }
 }

@@ -1,8 +1,7 @@
 import type { SnapshotId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
-import type { Captured } from '../../machine/capture/capture.ts'
 import type { SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
-import { checkpointOrigin } from '../model/capture-options.ts'
+import { type CapturedSandbox, checkpointOrigin } from '../model/capture-options.ts'
 import type { Host } from '../model/host.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
@@ -40,7 +39,7 @@ export function ownerOf({ manifest }: Sandbox): Pick<SnapshotRecord, 'workspace_
 /** `size_bytes` is what is known before it is sealed: its memory's. */
 export function snapshotOf(
   { manifest }: Sandbox,
-  { layers, memoryBytes }: Captured,
+  { layers, memoryBytes }: CapturedSandbox,
   id: SnapshotId,
   origin: SnapshotRecord['origin'],
 ): SnapshotRecord {
@@ -68,7 +67,7 @@ export function snapshotOf(
 export async function sealSnapshot(
   host: Host,
   sandbox: Sandbox,
-  captured: Captured,
+  captured: CapturedSandbox,
   record: SnapshotRecord,
 ): Promise<SnapshotRecord> {
   const deadline = Deadline.after(SEAL_MS, `seal of a checkpoint of ${sandbox.id}`)

@@ -22,7 +22,7 @@ export const QEMU_LOG = 'qemu.log'
 /** What a VM is to be, and where. */
 export interface VmPlace extends Pick<
   Manifest,
-  'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'devices' | 'durable'
+  'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'devices' | 'durable' | 'qemu_version'
 > {
   /** Holds QEMU's log, and its working directory, which must not be there yet. */
   readonly folder: string
@@ -49,11 +49,15 @@ export async function bootVm(
   return vm
 }
 
-/** Makes its own folder, its group and its network, and says what QEMU is to be started with. */
+/**
+ * Makes its own folder, its group and its network, and says what QEMU is to be started with.
+ * @throws CheckpointIncompatible when this host no longer has the QEMU that saved what is to be restored
+ */
 export async function prepareVm(
   host: Host,
   place: VmPlace,
 ): Promise<Omit<Restore, 'checkpoint' | 'greet' | 'volumes' | 'boot'>> {
+  const { path: qemu, jail } = host.qemus.of(place.qemu_version)
   const folder = join(place.folder, VM_FOLDER)
   const uid = uidOfSlot(place.slot)
   await mkdir(folder, { mode: 0o700 })
@@ -63,14 +67,14 @@ export async function prepareVm(
     host.network?.open(place.slot, place.egress),
   ])
   return {
-    qemu: host.qemu.path,
+    qemu,
     preload: host.dir.preload,
     machine: host.machines.of(place),
     bake: join(host.dir.bakes, place.bake),
     layers: host.layers,
     folder,
     logPath: join(place.folder, QEMU_LOG),
-    confinement: confinementOf(host, place.slot),
+    confinement: { ...confinementOf(host, place.slot), jail },
     tap: tapOf(host, place.slot),
     isDurable: place.durable,
   }

@@ -41,12 +41,12 @@ async function fresh(qemu = QEMU, earlier: readonly EarlierMachine[] = []): Prom
     keys: await loadSigningKeys(join(root, 'checkpoint.key'), silent),
     layers,
     sealFile: (asked, within) => thread.ask('seal', asked, within),
-    machines: checkpointMachines(qemu, earlier),
+    machines: checkpointMachines(() => [qemu], earlier),
   })
 }
 
 async function sealed(checkpoints: Checkpoints<Machine>) {
-  return checkpoints.seal({ folder, layers: [layer] }, origin, machine, deadline)
+  return checkpoints.seal({ folder, layers: [layer], qemuVersion: QEMU.version }, origin, machine, deadline)
 }
 
 const silent = { error: () => undefined }
@@ -74,7 +74,8 @@ describe('a sealed checkpoint', () => {
     const content = await sealed(await fresh())
     expect(content).toMatchObject({ ...origin, bytes: 5000 + 4000 + 5000 + 5, pages: { bytes: 5000 } })
     expect(content.layers.map(({ id, bytes }) => [id, bytes])).toEqual([[layer, 5]])
-    expect(await (await fresh()).open(folder, machineOf, deadline)).toEqual(content)
+    const opened = await (await fresh()).open(folder, machineOf, deadline)
+    expect(opened).toEqual({ ...content, qemuVersion: QEMU.version })
     expect(await (await fresh()).read(folder)).toEqual(content)
     expect((await stat(join(root, 'checkpoint.key'))).mode & 0o777).toBe(0o600)
   })
@@ -159,7 +160,7 @@ describe('a sealed checkpoint', () => {
     await sealed(checkpoints)
     const other = join(root, 'snapshots/two')
     await checkpoints.link(folder, other)
-    const twice = { folder: other, layers: [layer] }
+    const twice = { folder: other, layers: [layer], qemuVersion: QEMU.version }
     const { bytes } = await checkpoints.seal(twice, origin, machine, deadline)
     const names = ['pages', 'runs', 'state'].map((name) => join(other, name))
     for (const name of names) expect((await stat(name)).nlink).toBe(2)

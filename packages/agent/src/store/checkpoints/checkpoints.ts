@@ -25,9 +25,10 @@ export interface CheckpointsOptions<Machine> {
 
 /** Tells which checkpoints a machine can restore. */
 export interface CheckpointMachines<Machine> {
-  /** What a checkpoint records of the machine that it was captured on. */
-  describe(machine: Machine): Promise<Pick<Checkpoint, 'machine' | 'tsc_khz'>>
-  isRestorable(content: Pick<Checkpoint, 'machine' | 'tsc_khz'>, machine: Machine): Promise<boolean>
+  /** What a checkpoint records of the machine that it was captured on, and of the version of its QEMU. */
+  describe(machine: Machine, qemuVersion: string): Promise<Pick<Checkpoint, 'machine' | 'tsc_khz'>>
+  /** The version of a QEMU of this host that can restore it on this machine; `null`: there is none. */
+  findQemu(content: Pick<Checkpoint, 'machine' | 'tsc_khz'>, machine: Machine): Promise<string | null>
 }
 
 /** The guest that a checkpoint wants, as this host would make it. */
@@ -38,6 +39,14 @@ export interface Unsealed {
   readonly folder: string
   /** Of the disk at that instant, the lowest first. */
   readonly layers: readonly LayerId[]
+  /** Of the QEMU that it was captured from. */
+  readonly qemuVersion: string
+}
+
+/** A checkpoint that can be restored here and now. */
+export interface RestorableCheckpoint extends Checkpoint {
+  /** Of the QEMU that has to restore it. */
+  readonly qemuVersion: string
 }
 
 /** Files that several checkpoints may have in common. */
@@ -65,7 +74,7 @@ export class Checkpoints<Machine> {
    * @throws as the file system does, with its `code`; the folder is then no checkpoint and can be removed
    */
   async seal(
-    { folder, layers }: Unsealed,
+    { folder, layers, qemuVersion }: Unsealed,
     origin: CheckpointOrigin,
     machine: Machine,
     deadline: Deadline,
@@ -80,7 +89,7 @@ export class Checkpoints<Machine> {
     const ownLayer = sealedLayers.at(-1)?.bytes ?? 0
     const content: Checkpoint = {
       ...origin,
-      ...(await machines.describe(machine)),
+      ...(await machines.describe(machine, qemuVersion)),
       bytes: pages.bytes + runs.bytes + state.bytes + ownLayer,
       layers: sealedLayers,
       pages,
@@ -107,14 +116,21 @@ export class Checkpoints<Machine> {
     }
   }
 
+  /** The version of a QEMU of this host that can restore a checkpoint; `null`: there is none. @throws CheckpointDamaged */
+  async findQemu(folder: string, machineOf: MachineOf<Machine>): Promise<string | null> {
+    const content = await this.read(folder)
+    return this.#options.machines.findQemu(content, machineOf(content))
+  }
+
   /**
-   * A checkpoint that can be restored here and now.
+   * Checks every file of a checkpoint that is to be restored.
    * @throws CheckpointDamaged something is missing or was changed; CheckpointIncompatible
    */
-  async open(folder: string, machineOf: MachineOf<Machine>, deadline: Deadline): Promise<Checkpoint> {
+  async open(folder: string, machineOf: MachineOf<Machine>, deadline: Deadline): Promise<RestorableCheckpoint> {
     const content = await this.read(folder)
     const { layers, machines } = this.#options
-    if (!(await machines.isRestorable(content, machineOf(content)))) {
+    const qemuVersion = await machines.findQemu(content, machineOf(content))
+    if (qemuVersion === null) {
       throw new CheckpointIncompatible(
         'made with another version of QEMU, or for another machine or CPU than this host',
       )
@@ -124,7 +140,7 @@ export class Checkpoints<Machine> {
     for (const layer of content.layers) {
       await this.#check(`layer ${layer.id}`, layers.path(layer.id), layer, deadline)
     }
-    return content
+    return { ...content, qemuVersion }
   }
 
   /**

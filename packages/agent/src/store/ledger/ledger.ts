@@ -117,7 +117,7 @@ export class Ledger {
    * Removes an object that somebody has decided to remove. One that is not there is fine.
    * @param reason for the log
    */
-  async discard(kind: RecordKind | 'layer', path: string, reason: string): Promise<void> {
+  async discard(kind: RecordKind | 'layer' | 'qemu', path: string, reason: string): Promise<void> {
     const doomed = join(this.#place.trash, randomUUID())
     try {
       await rename(path, doomed)

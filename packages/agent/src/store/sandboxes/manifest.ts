@@ -61,6 +61,11 @@ const manifest = z.object({
   durable: z.boolean().default(false),
   /** While `hibernated`: it has no memory, so that it is booted from its disk. */
   cold: z.boolean().default(false),
+  /**
+   * Version of the QEMU that its VM was started in, `7.2.22`: only one of the same series loads what that one saves. Absent in
+   * manifests of earlier agents.
+   */
+  qemu_version: z.string().optional(),
   qemu: z.object({ pid: z.int(), startTicks: z.int() }).nullable(),
 })
 export type Manifest = z.infer<typeof manifest>

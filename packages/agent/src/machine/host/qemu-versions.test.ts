@@ -1,0 +1,109 @@
+import { access, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { CheckpointIncompatible } from '../../store/checkpoints/checkpoint-errors.ts'
+import type { Jail } from './jail.ts'
+import { QemuVersions } from './qemu-versions.ts'
+
+const at = (version: string) => ({ version, path: '/usr/bin/qemu', jail: null })
+
+describe('the versions of QEMU of a host', () => {
+  const versions = new QemuVersions(at('10.0.2'), [at('7.2.9'), at('8.1.0'), at('7.2.22')])
+
+  it('are preferred in the order of their age, the current one first', () => {
+    expect(versions.all.map(({ version }) => version)).toEqual(['10.0.2', '8.1.0', '7.2.22', '7.2.9'])
+  })
+
+  it.each([
+    [undefined, '10.0.2'],
+    ['10.0.0', '10.0.2'],
+    ['8.1.5', '8.1.0'],
+    ['7.2.9', '7.2.22'],
+  ])('restore what %s has saved with %s', (saved, chosen) => {
+    expect(versions.of(saved).version).toBe(chosen)
+  })
+
+  it.each(['7.20.2', '9.2.0', '1.0.0'])('refuse what was saved by %s, of which they have no series', (saved) => {
+    expect(() => versions.of(saved)).toThrow(CheckpointIncompatible)
+  })
+
+  it('start nothing with one that was removed', () => {
+    const [current, removed] = [at('10.0.2'), at('8.1.0')]
+    const few = new QemuVersions(current, [removed])
+    few.forget(removed)
+    expect(few.all).toEqual([current])
+    expect(() => few.of('8.1.0')).toThrow(CheckpointIncompatible)
+  })
+})
+
+describe('roots that earlier starts of the agent have left', () => {
+  let folder: string
+  let jail: Jail
+  let lines: { msg: string; root?: string }[]
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'offshoot-qemu-versions-'))
+    await writeFile(join(folder, 'preload'), 'preload')
+    await mkdir(join(folder, 'qemu'))
+    lines = []
+    // A launcher for which a program "starts" where its root holds the file `works`.
+    const launcher = join(folder, 'launcher')
+    await writeFile(launcher, '#!/bin/sh\ntest -e "$2/works"\n', { mode: 0o755 })
+    jail = { launcher, root: join(folder, 'qemu/10.0.2-0123456789abcdef'), tools: { e2fsck: '', resize2fs: '' } }
+    await root('10.0.2-0123456789abcdef')
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  async function root(name: string): Promise<string> {
+    const path = join(folder, 'qemu', name)
+    await mkdir(path)
+    await writeFile(join(path, 'works'), '')
+    return path
+  }
+  const log = () => pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const open = async (own: Jail | null = jail) =>
+    QemuVersions.open(
+      {
+        folder: join(folder, 'qemu'),
+        qemu: { path: '/usr/bin/qemu', version: '10.0.2', build: '1-1' },
+        jail: own,
+        preload: join(folder, 'preload'),
+      },
+      log(),
+      Deadline.after(10_000, 'test'),
+    )
+
+  it('are used, each with the path of its QEMU', async () => {
+    const path = await root('7.2.22-0123456789abcdef')
+    await symlink('/opt/qemu', join(path, 'qemu'))
+    const earlierForm = await root('8.1.0-0123456789abcdef')
+    const versions = await open()
+    expect(versions.earlier).toEqual([
+      { version: '8.1.0', path: '/usr/bin/qemu', jail: { ...jail, root: earlierForm } },
+      { version: '7.2.22', path: '/opt/qemu', jail: { ...jail, root: path } },
+    ])
+    expect(lines).toEqual([])
+  })
+
+  it('are kept and reported when their QEMU does not start', async () => {
+    const path = await root('7.2.22-0123456789abcdef')
+    await rm(join(path, 'works'))
+    expect((await open()).earlier).toEqual([])
+    await access(path)
+    expect(lines).toMatchObject([{ root: '7.2.22-0123456789abcdef' }])
+  })
+
+  it('are removed when they were never finished, and left alone when their name is not that of a root', async () => {
+    const [unfinished, other] = [await root('.new-7.2.22-0123456789abcdef'), await root('of-an-operator')]
+    expect((await open()).earlier).toEqual([])
+    await expect(access(unfinished)).rejects.toThrow('ENOENT')
+    await access(other)
+  })
+
+  it('are not used where the host has no jail', async () => {
+    await root('7.2.22-0123456789abcdef')
+    expect((await open(null)).earlier).toEqual([])
+  })
+})

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import { FRAME_PAYLOAD_MAX_BYTES } from '@offshoot/contract/guest-frame'
-import { ReceiveWindow } from './receive-window.ts'
-import type { WideWindows } from './wide-windows.ts'
+import { ReceiveWindow, type WideWindows } from './receive-window.ts'
 
 /** Small frames are put together in blocks of this size, so that a slow reader costs memory for bytes, not for frames. */
 const BLOCK_BYTES = 4096

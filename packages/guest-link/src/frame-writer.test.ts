@@ -4,8 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { FrameWriter } from './frame-writer.ts'
-import { UnsentTotal } from './unsent-total.ts'
+import { FrameWriter, UnsentTotal } from './frame-writer.ts'
 
 const MIB = 1024 * 1024
 const TOTAL_MIB = 16

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { GuestLink } from './link.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
 import { RawHost } from './testing/raw-host.ts'
-import { until } from './testing/until.ts'
+import { until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink

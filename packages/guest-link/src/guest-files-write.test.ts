@@ -7,9 +7,8 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { FileEntry } from './file-entry.ts'
 import type { GuestLink } from './link.ts'
-import { codeOf } from './testing/file-error-code.ts'
+import { codeOf, until } from './testing/observe.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
-import { until } from './testing/until.ts'
 
 let guest: HostGuest
 let link: GuestLink

@@ -1,8 +1,7 @@
-import { encodeFrame, FrameType } from '@offshoot/contract/guest-frame'
+import { encodeFrame, FrameType, GuestProtocolError } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { GuestConnection } from './guest-connection.ts'
-import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
-import { decodePorts, encodePort } from './port-payload.ts'
+import type { LinkStream, MakeStream, Opening } from './link-streams.ts'
 import { RemoteConnection } from './remote-connection.ts'
 
 /** What the ports need of their link. */
@@ -44,4 +43,19 @@ export class GuestPorts {
   async listeners(deadline: Deadline): Promise<number[]> {
     return decodePorts(await this.#link.listeners(deadline))
   }
+}
+
+/** @throws RangeError for what is no TCP port */
+export function encodePort(port: number): Uint8Array {
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new RangeError(`TCP port ${port}`)
+  return Uint8Array.of(port & 0xff, port >> 8)
+}
+
+/** In ascending order. @throws GuestProtocolError */
+export function decodePorts(payload: Uint8Array): number[] {
+  if (payload.length % 2 !== 0) throw new GuestProtocolError('bad LISTENER_LIST')
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)
+  return Array.from({ length: payload.length / 2 }, (_unused, index) => view.getUint16(2 * index, true)).toSorted(
+    (a, b) => a - b,
+  )
 }

@@ -11,7 +11,7 @@ import {
 } from '@offshoot/contract/guest-frame'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readErrorPayload } from './error-payload.ts'
+import { readErrorPayload } from './payloads.ts'
 import { encodeCommand } from './guest-command.ts'
 import { HostGuest } from './testing/host-guest.ts'
 import { RawHost } from './testing/raw-host.ts'

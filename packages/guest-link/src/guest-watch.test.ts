@@ -6,7 +6,7 @@ import type { FileChange } from './file-change.ts'
 import type { FileWatch } from './guest-files.ts'
 import type { GuestLink } from './link.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
-import { until } from './testing/until.ts'
+import { until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink

@@ -1,7 +1,7 @@
 import { encodeFrame, encodeMessage, FrameType } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { GuestNotAsked, GuestRequestError } from './guest-link-error.ts'
-import type { Opening } from './link-stream.ts'
+import type { Opening } from './link-streams.ts'
 
 /** What a gate needs of its link. */
 export interface HoldLine {

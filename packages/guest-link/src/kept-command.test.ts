@@ -6,8 +6,7 @@ import { GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import type { LogChunk } from './log-output.ts'
 import type { GuestLink } from './link.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
-import { isAlive } from './testing/observe.ts'
-import { until } from './testing/until.ts'
+import { isAlive, until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink

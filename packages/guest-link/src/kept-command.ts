@@ -1,5 +1,7 @@
-import { GuestProtocolError } from '@offshoot/contract/guest-frame'
+import { GUEST_KEPT_ID_MAX_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
+import type { GuestCommand, KeptOptions } from './guest-command.ts'
 import type { GuestExit } from './guest-process.ts'
+import { signalNumber } from './payloads.ts'
 
 /** A command that belongs to no connection, as the guest tells of it. */
 export interface KeptCommand {
@@ -57,4 +59,41 @@ export function readOffset(bytes: Buffer, at: number): number {
   const value = bytes.readBigUInt64LE(at)
   if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new GuestProtocolError('a number that is no offset')
   return Number(value)
+}
+
+/** What the host sends about kept commands. */
+
+const LOG_BYTES = 1024 * 1024
+/** Of a terminal: what a screen and some of its past need. */
+const TERMINAL_LOG_BYTES = 256 * 1024
+const OFFSET_BYTES = 8
+const LIVE_ONLY = 2n ** 64n - 1n
+
+/** What {@link KeptOptions} may leave out. */
+export type KeepOptions = Pick<KeptOptions, 'id'> & Partial<KeptOptions>
+
+export function completeKeepOptions(command: GuestCommand, options: KeepOptions): KeptOptions {
+  const { label = '', logBytes = command.pty === undefined ? LOG_BYTES : TERMINAL_LOG_BYTES } = options
+  return { id: options.id, label, logBytes }
+}
+
+/** Also the whole payload of FORGET. @throws RangeError for what cannot be an id */
+export function encodeKeptId(id: string): Buffer {
+  const bytes = Buffer.from(id)
+  if (bytes.length === 0 || bytes.length > GUEST_KEPT_ID_MAX_BYTES || bytes.includes(0)) {
+    throw new RangeError('the id of a kept command has 1 to 64 bytes')
+  }
+  return bytes
+}
+
+/** The payload of ATTACH. @throws RangeError */
+export function encodeAttach(id: string, fromOffset: number | 'end'): Buffer {
+  const offset = Buffer.alloc(OFFSET_BYTES)
+  offset.writeBigUInt64LE(fromOffset === 'end' ? LIVE_ONLY : BigInt(fromOffset))
+  return Buffer.concat([offset, encodeKeptId(id)])
+}
+
+/** The payload of SIGNAL. @throws RangeError */
+export function encodeSignal(id: string, signal: number | NodeJS.Signals): Buffer {
+  return Buffer.concat([Uint8Array.of(signalNumber(signal)), encodeKeptId(id)])
 }

@@ -1,9 +1,9 @@
 import { encodeMessage, FrameType, GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { readErrorPayload } from './error-payload.ts'
+import { readErrorPayload } from './payloads.ts'
 import { GuestRequestError } from './guest-link-error.ts'
 import { encodeRefresh, type GuestRefresh, type GuestRefreshing } from './guest-refresh.ts'
-import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
+import type { LinkStream, MakeStream, Opening } from './link-streams.ts'
 
 /** REFRESH, answered by REFRESHED and then by SETTLED, or by an error in the place of either. */
 export class LinkRefresh implements LinkStream, GuestRefreshing {

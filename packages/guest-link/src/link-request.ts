@@ -1,7 +1,7 @@
 import { FrameType, GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
-import { readErrorPayload } from './error-payload.ts'
+import { readErrorPayload } from './payloads.ts'
 import { GuestRequestError } from './guest-link-error.ts'
-import type { LinkStream } from './link-stream.ts'
+import type { LinkStream } from './link-streams.ts'
 
 /** One question with one answer. */
 export class LinkRequest implements LinkStream {

@@ -4,9 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GuestLinkLost } from './guest-link-error.ts'
 import { GuestLink } from './link.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
-import { firstLine, isAlive } from './testing/observe.ts'
+import { firstLine, isAlive, until } from './testing/observe.ts'
 import { runToEnd } from './testing/run-to-end.ts'
-import { until } from './testing/until.ts'
 
 let guest: HostGuest
 let link: GuestLink

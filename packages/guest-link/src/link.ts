@@ -1,51 +1,36 @@
-/**
- * The host side of the guest channel: one connection, many streams.
- *
- *     connecting ──HELLO_ACK──► open ──► closed
- *
- * Invariants: a stream id is used once in the life of a link; every stream in the table hears of its end or of the
- * link's; nothing is sent or delivered after `closed`. The guest is not trusted: a frame that breaks the protocol
- * closes the link, and every buffer is bounded by the windows whatever the guest sends.
- */
-import type { Socket } from 'node:net'
-import {
-  encodeFrame,
-  encodeMessage,
-  FrameDecoder,
-  FrameFlag,
-  FrameType,
-  GuestProtocolError,
-  type Frame,
-} from '@offshoot/contract/guest-frame'
+import { encodeFrame, encodeMessage, FrameFlag, FrameType } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { readErrorPayload } from './error-payload.ts'
 import type { GuestAttachment } from './guest-attachment.ts'
 import { encodeBuiltin, encodeCommand, type GuestCommand } from './guest-command.ts'
-import { FrameWriter } from './frame-writer.ts'
 import { GuestFiles, type RunBuiltin } from './guest-files.ts'
-import { type GuestLinkClosed, TAKES_NOTHING } from './guest-link-closed.ts'
-import { GuestLinkLost, GuestRequestError, GuestRunError } from './guest-link-error.ts'
-import { GuestPorts } from './guest-ports.ts'
+import { GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import { memoryQuestion } from './guest-memory.ts'
+import { GuestPorts } from './guest-ports.ts'
 import type { GuestProcess } from './guest-process.ts'
-import { encodeRelease, type GuestRelease } from './guest-release.ts'
-import type { GuestRefresh, GuestRefreshing } from './guest-refresh.ts'
+import { encodeRelease, type GuestRefresh, type GuestRefreshing, type GuestRelease } from './guest-refresh.ts'
+import type { GuestHello } from './handshake.ts'
 import { HoldGate } from './hold-gate.ts'
-import { Handshake, type GuestHello } from './handshake.ts'
-import { decodeKeptList, type KeptCommand } from './kept-command.ts'
-import { completeKeepOptions, encodeAttach, encodeKeptId, encodeSignal, type KeepOptions } from './kept-payload.ts'
+import {
+  completeKeepOptions,
+  decodeKeptList,
+  encodeAttach,
+  encodeKeptId,
+  encodeSignal,
+  type KeepOptions,
+  type KeptCommand,
+} from './kept-command.ts'
+import { LinkConnection } from './link-connection.ts'
 import { LinkRefresh } from './link-refresh.ts'
 import { LinkRequest } from './link-request.ts'
-import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
-import { LinkStreams } from './link-streams.ts'
-import { openSocket } from './open-socket.ts'
+import type { LinkStream, MakeStream, Opening } from './link-streams.ts'
 import { RemoteAttachment } from './remote-attachment.ts'
 import { RemoteCommand } from './remote-command.ts'
 
+/** What an agent asks of one guest: commands, kept commands, files, ports, identity. */
 export class GuestLink {
-  readonly #closed = Promise.withResolvers<GuestLinkClosed>()
+  readonly #connection = new LinkConnection(() => this.#holdGate.open())
   /** Resolves when the link is no more, with the reason; never rejects. */
-  readonly closed = this.#closed.promise
+  readonly closed = this.#connection.closed
   readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
     this.#run(encodeBuiltin(name, argv, user), true, deadline)
   readonly files = new GuestFiles(this.#runBuiltin)
@@ -54,22 +39,10 @@ export class GuestLink {
     listeners: (deadline) => this.#ask(FrameType.listeners, FrameType.listenerList, new Uint8Array(0), deadline),
   })
   readonly memory = memoryQuestion((...question) => this.#ask(...question))
-  readonly #greeted = Promise.withResolvers<void>()
-  readonly #decoder = new FrameDecoder()
-  readonly #streams = new LinkStreams()
   readonly #holdGate = new HoldGate({
-    ask: (opening, answerType) => this.#open(opening, () => new LinkRequest(answerType), true).answered,
-    onOpen: () => this.#writer?.letGo(),
+    ask: (opening, answerType) => this.#connection.open(opening, () => new LinkRequest(answerType), true).answered,
+    onOpen: () => this.#connection.letGo(),
   })
-  readonly #handshake = new Handshake()
-  #hello: GuestHello | undefined
-  #isClosed = false
-  #socket: Socket | undefined
-  #writer: FrameWriter | undefined
-
-  private constructor() {
-    this.#greeted.promise.catch(() => {})
-  }
 
   /**
    * Connects to the guest behind a Unix socket, which need not exist yet, and waits until it answers.
@@ -77,33 +50,25 @@ export class GuestLink {
    */
   static async connect(socketPath: string, deadline: Deadline): Promise<GuestLink> {
     const link = new GuestLink()
-    const socket = await openSocket(socketPath, { onBytes: (bytes) => link.#onBytes(bytes) }, deadline)
-    try {
-      link.#greet(socket)
-      await deadline.race(link.#greeted.promise)
-      return link
-    } catch (error) {
-      link.close()
-      throw error
-    }
+    await link.#connection.connect(socketPath, deadline)
+    return link
   }
 
   /** What the guest said of itself. */
   get hello(): GuestHello {
-    if (this.#hello === undefined) throw new Error('the guest has not answered yet')
-    return this.#hello
+    return this.#connection.hello
   }
 
   /** One round trip, with an echo of up to 16384 bytes; a held guest answers too. @throws DeadlineExceeded, GuestLinkLost */
   async ping(deadline: Deadline, payload: Uint8Array = new Uint8Array(0)): Promise<Uint8Array> {
     const opening: Opening = (id) => encodeMessage(FrameType.ping, id, payload)
-    return deadline.race(this.#open(opening, () => new LinkRequest(FrameType.pong)).answered)
+    return deadline.race(this.#connection.open(opening, () => new LinkRequest(FrameType.pong)).answered)
   }
 
   /** Gives a restored guest its own identity, before anything else; what is asked of it meanwhile it does when it is settled. */
   refresh(refresh: GuestRefresh, deadline: Deadline): GuestRefreshing {
     const opened = this.#holdGate.opening()
-    return LinkRefresh.ask(refresh, deadline, opened, (opening, make) => this.#open(opening, make, true))
+    return LinkRefresh.ask(refresh, deadline, opened, (opening, make) => this.#connection.open(opening, make, true))
   }
 
   /**
@@ -118,7 +83,7 @@ export class GuestLink {
 
   /** Nothing leaves but hold, refresh and release until one of the latter has been answered (`frame-writer.ts` says why). */
   quiet(): void {
-    this.#writer?.keep()
+    this.#connection.keep()
   }
 
   /** The guest will stand still for long: what waits for it, and comes until it is let go, fails with GuestNotAsked. */
@@ -207,7 +172,7 @@ export class GuestLink {
 
   /** Ends the link; running commands are killed when the next link says hello, kept ones go on. */
   close(): void {
-    this.#close({ reason: 'closed', message: 'the link was closed' })
+    this.#connection.close()
   }
 
   async #run(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {
@@ -226,73 +191,12 @@ export class GuestLink {
   }
 
   #openInTurn<T extends LinkStream>(opening: Opening, make: MakeStream<T>, deadline: Deadline | undefined) {
-    return this.#holdGate.pass(() => this.#open(opening, make), deadline)
-  }
-
-  #open<T extends LinkStream>(opening: Opening, make: MakeStream<T>, isUrgent = false): T {
-    if (this.#isClosed) throw new GuestLinkLost('guest link: already closed')
-    const id = this.#streams.takeId()
-    const stream = make(id, (frame) => this.#send(frame), this.#streams.wide)
-    this.#streams.set(id, stream)
-    this.#send(opening(id), isUrgent)
-    return stream
-  }
-
-  #greet(socket: Socket): void {
-    this.#socket = socket
-    this.#writer = new FrameWriter(socket, () => this.#close(TAKES_NOTHING))
-    socket.on('error', (error) =>
-      this.#close({ reason: 'lost', message: `the guest's socket failed: ${error.message}` }),
-    )
-    socket.on('close', () => this.#close({ reason: 'lost', message: "the guest's socket was closed" }))
-    if (socket.destroyed) this.#close({ reason: 'lost', message: "the guest's socket was closed" })
-    else socket.write(this.#handshake.opening)
+    return this.#holdGate.pass(() => this.#connection.open(opening, make), deadline)
   }
 
   async #ask(type: number, answerType: number, payload: Uint8Array, deadline: Deadline, flags = 0) {
     const opening: Opening = (id) => encodeMessage(type, id, payload, flags)
     const request = await this.#openInTurn(opening, () => new LinkRequest(answerType), deadline)
     return deadline.race(request.answered)
-  }
-
-  #onBytes(bytes: Uint8Array): void {
-    if (this.#isClosed) return
-    try {
-      const framed = this.#handshake.find(bytes)
-      if (framed !== undefined) this.#decoder.push(framed, (frame) => this.#onFrame(frame))
-    } catch (error) {
-      if (!(error instanceof GuestProtocolError)) throw error
-      this.#greeted.reject(error)
-      this.#close({ reason: 'protocol', message: error.message })
-    }
-  }
-
-  #onFrame(frame: Frame): void {
-    if (this.#isClosed) return
-    if (this.#hello === undefined) {
-      this.#hello = this.#handshake.answered(frame.payload, (opening) => this.#socket?.write(opening))
-      if (this.#hello !== undefined) this.#greeted.resolve()
-      return
-    }
-    if (frame.type === FrameType.reset) {
-      throw new GuestProtocolError(`the guest ended the connection: ${readErrorPayload(frame.payload).text}`)
-    }
-    this.#streams.deliver(frame)
-  }
-
-  #send(frame: Uint8Array, isUrgent = false): void {
-    if (this.#isClosed || this.#writer?.write(frame, isUrgent) !== false) return
-    this.#close(TAKES_NOTHING)
-  }
-
-  #close(why: GuestLinkClosed): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#writer?.end()
-    const error = new GuestLinkLost(`guest link: ${why.message}`)
-    this.#greeted.reject(error)
-    this.#holdGate.open()
-    this.#streams.lose(error)
-    this.#closed.resolve(why)
   }
 }

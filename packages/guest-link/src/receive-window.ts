@@ -1,5 +1,4 @@
 import { GUEST_WINDOW_BYTES, GUEST_WINDOW_MAX_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
-import type { WideWindows } from './wide-windows.ts'
 
 /** More than streams hold by themselves: whoever took this much reads. */
 const WIDEN_AFTER_BYTES = 2 * GUEST_WINDOW_BYTES
@@ -52,5 +51,24 @@ export class ReceiveWindow {
     if (this.#wide?.take() !== true) return 0
     this.#windowBytes = GUEST_WINDOW_MAX_BYTES
     return GUEST_WINDOW_MAX_BYTES - GUEST_WINDOW_BYTES
+  }
+}
+
+/** Windows of one link that may be wide at the same time: together they hold 6 MiB more than narrow ones would. */
+const WIDE_MAX = 32
+
+/** Which windows of a link are wide. The others do with what they started with: a bound on memory, whatever nobody reads. */
+export class WideWindows {
+  #left = WIDE_MAX
+
+  /** False when there are as many as there may be. */
+  take(): boolean {
+    if (this.#left === 0) return false
+    this.#left -= 1
+    return true
+  }
+
+  give(): void {
+    this.#left += 1
   }
 }

@@ -14,16 +14,13 @@ import {
   type Frame,
 } from '@offshoot/contract/guest-frame'
 import { CommandInput } from './command-input.ts'
-import { encodeCredit, readCredit } from './credit-payload.ts'
-import { readErrorPayload } from './error-payload.ts'
-import { readExitPayload } from './exit-payload.ts'
+import { encodeCredit, readCredit, readErrorPayload, readExitPayload, signalNumber } from './payloads.ts'
 import type { GuestAttachment } from './guest-attachment.ts'
 import { GuestRequestError } from './guest-link-error.ts'
 import type { GuestExit } from './guest-process.ts'
 import { readOffset } from './kept-command.ts'
-import type { LinkStream } from './link-stream.ts'
+import type { LinkStream } from './link-streams.ts'
 import { LogOutput } from './log-output.ts'
-import { signalNumber } from './signal-number.ts'
 import { encodeResize, type TerminalSize } from './terminal-size.ts'
 
 const LOG_HEADER_BYTES = 9

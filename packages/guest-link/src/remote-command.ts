@@ -15,15 +15,12 @@ import {
 } from '@offshoot/contract/guest-frame'
 import { CommandInput } from './command-input.ts'
 import { CommandOutput } from './command-output.ts'
-import { encodeCredit, readCredit } from './credit-payload.ts'
-import { readErrorPayload } from './error-payload.ts'
-import { readExitPayload } from './exit-payload.ts'
+import { encodeCredit, readCredit, readErrorPayload, readExitPayload, signalNumber } from './payloads.ts'
 import { GuestRunError } from './guest-link-error.ts'
 import type { GuestExit, GuestProcess } from './guest-process.ts'
-import type { LinkStream } from './link-stream.ts'
-import { signalNumber } from './signal-number.ts'
+import type { LinkStream } from './link-streams.ts'
 import { encodeResize, type TerminalSize } from './terminal-size.ts'
-import type { WideWindows } from './wide-windows.ts'
+import type { WideWindows } from './receive-window.ts'
 
 export class RemoteCommand implements GuestProcess, LinkStream {
   readonly stdin: CommandInput

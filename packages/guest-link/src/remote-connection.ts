@@ -15,12 +15,11 @@ import {
 } from '@offshoot/contract/guest-frame'
 import { CommandInput } from './command-input.ts'
 import { CommandOutput } from './command-output.ts'
-import { encodeCredit, readCredit } from './credit-payload.ts'
-import { readErrorPayload } from './error-payload.ts'
+import { encodeCredit, readCredit, readErrorPayload } from './payloads.ts'
 import type { GuestConnection } from './guest-connection.ts'
 import { GuestRequestError } from './guest-link-error.ts'
-import type { LinkStream } from './link-stream.ts'
-import type { WideWindows } from './wide-windows.ts'
+import type { LinkStream } from './link-streams.ts'
+import type { WideWindows } from './receive-window.ts'
 
 export class RemoteConnection implements GuestConnection, LinkStream {
   readonly input: CommandInput

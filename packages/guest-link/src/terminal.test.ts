@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GuestProcess } from './guest-process.ts'
 import type { GuestLink } from './link.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
-import { isAlive } from './testing/observe.ts'
-import { until } from './testing/until.ts'
+import { isAlive, until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink

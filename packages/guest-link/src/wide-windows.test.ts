@@ -9,7 +9,7 @@ import type { GuestProcess } from './guest-process.ts'
 import { GuestLink } from './link.ts'
 import { FakeGuest, helloAck, type Answer } from './testing/fake-guest.ts'
 import { HostGuest, patience } from './testing/host-guest.ts'
-import { until } from './testing/until.ts'
+import { until } from './testing/observe.ts'
 
 const STREAMS = 40
 const WIDE = 32

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "connections.h"
 #include "environment.h"
 #include "file.h"
 #include "interface.h"
 #include "protocol.h"
+#include "tcp-sockets.h"
 
 static int set_clock(uint64_t time_ns)
 {
@@ -142,7 +142,7 @@ static struct refreshed refresh_interface(const struct refresh_request *request)
 		return (struct refreshed){error, "mac"};
 	if (request->has_address && (error = interface_set_address(name, &request->address)) != 0)
 		return (struct refreshed){error, "address"};
-	error = connections_reset();
+	error = tcp_sockets_reset_connections();
 	if (error != 0 || !request->has_address)
 		return (struct refreshed){error, "connections"};
 	return (struct refreshed){interface_set_gateway(name, request->address.gateway), "route"};

@@ -1,26 +1,52 @@
-#include "connections.h"
+#include "tcp-sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-#include "sock-diag.h"
-
 enum {
+	ANSWER_MAX_BYTES = 32 * 1024,
+	ANSWER_DEADLINE_S = 1,
 	// Connections that end while they are listed may hide others. A list without any ends it.
 	LISTS_MAX = 16,
 	// A connection that is over but for its last packets (TIME_WAIT) has no owner any more, and cannot be ended.
 	STATES = 1 << TCP_ESTABLISHED | 1 << TCP_SYN_SENT | 1 << TCP_SYN_RECV | 1 << TCP_FIN_WAIT1 | 1 << TCP_FIN_WAIT2 |
 		 1 << TCP_CLOSE_WAIT | 1 << TCP_LAST_ACK | 1 << TCP_CLOSING,
 };
+
+// Closed on exec; an answer that does not come within a second is EAGAIN. -1 with errno.
+static int sock_diag_open(void)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	struct timeval deadline = {.tv_sec = ANSWER_DEADLINE_S};
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof deadline);
+	return fd;
+}
+
+// `states` are bits, 1 << TCP_…; `id` is NULL, or the one socket that is meant. Returns 0 or an errno.
+static int sock_diag_ask(int fd, uint16_t type, uint16_t flags, uint8_t family, uint32_t states, const struct inet_diag_sockid *id)
+{
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 request;
+	} message = {
+		.head = {.nlmsg_len = sizeof message, .nlmsg_type = type, .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags)},
+		.request = {.sdiag_family = family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = states},
+	};
+	if (id != NULL)
+		message.request.id = *id;
+	return send(fd, &message, sizeof message, 0) < 0 ? errno : 0;
+}
 
 static bool is_loopback(uint8_t family, const uint32_t address[4])
 {
@@ -76,7 +102,7 @@ static int end_listed(int fd, const struct nlmsghdr *head, size_t bytes, bool *i
 
 static int end_once(int list_fd, int end_fd, uint8_t family, size_t *ended)
 {
-	static _Alignas(struct nlmsghdr) uint8_t answer[SOCK_DIAG_ANSWER_MAX_BYTES];
+	static _Alignas(struct nlmsghdr) uint8_t answer[ANSWER_MAX_BYTES];
 	bool is_last = false;
 	int error = sock_diag_ask(list_fd, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, family, STATES, NULL);
 	while (error == 0 && !is_last) {
@@ -99,7 +125,7 @@ static int end_family(int list_fd, int end_fd, uint8_t family)
 	return error;
 }
 
-int connections_reset(void)
+int tcp_sockets_reset_connections(void)
 {
 	int list_fd = sock_diag_open();
 	int end_fd = sock_diag_open();
@@ -108,5 +134,68 @@ int connections_reset(void)
 		error = end_family(list_fd, end_fd, AF_INET6);
 	close(list_fd);
 	close(end_fd);
+	return error;
+}
+
+// 0.0.0.0, 127.0.0.1, ::, ::1 and their mapped forms: what a connection from here to 127.0.0.1 or ::1 comes to.
+static bool is_reachable(uint8_t family, const uint32_t address[4])
+{
+	if (family == AF_INET)
+		return address[0] == 0 || ntohl(address[0]) == INADDR_LOOPBACK;
+	uint32_t third = ntohl(address[2]), last = ntohl(address[3]);
+	if (address[0] != 0 || address[1] != 0)
+		return false;
+	return third == 0 ? last <= 1 : third == 0xffff && (last == 0 || last == INADDR_LOOPBACK);
+}
+
+static void add(uint16_t ports[LISTENERS_MAX], size_t *count, uint16_t port)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (ports[i] == port)
+			return;
+	if (*count < LISTENERS_MAX)
+		ports[(*count)++] = port;
+}
+
+// One piece of a list.
+static int add_listed(const struct nlmsghdr *head, size_t bytes, bool *is_last, uint16_t ports[LISTENERS_MAX], size_t *count)
+{
+	int error = 0;
+	for (; NLMSG_OK(head, bytes) && error == 0; head = NLMSG_NEXT(head, bytes)) {
+		const struct inet_diag_msg *socket = NLMSG_DATA(head);
+		if (head->nlmsg_type == NLMSG_DONE)
+			*is_last = true;
+		else if (head->nlmsg_type == NLMSG_ERROR)
+			error = -((const struct nlmsgerr *)NLMSG_DATA(head))->error;
+		else if (is_reachable(socket->idiag_family, socket->id.idiag_src))
+			add(ports, count, ntohs(socket->id.idiag_sport));
+	}
+	return error;
+}
+
+static int list_family(int fd, uint8_t family, uint16_t ports[LISTENERS_MAX], size_t *count)
+{
+	static _Alignas(struct nlmsghdr) uint8_t answer[ANSWER_MAX_BYTES];
+	bool is_last = false;
+	int error = sock_diag_ask(fd, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, family, 1 << TCP_LISTEN, NULL);
+	while (error == 0 && !is_last) {
+		ssize_t got = recv(fd, answer, sizeof answer, 0);
+		if (got <= 0)
+			return got < 0 ? errno : EPROTO;
+		error = add_listed((struct nlmsghdr *)answer, (size_t)got, &is_last, ports, count);
+	}
+	return error;
+}
+
+int tcp_sockets_list_listeners(uint16_t ports[LISTENERS_MAX], size_t *count)
+{
+	*count = 0;
+	int fd = sock_diag_open();
+	if (fd < 0)
+		return errno;
+	int error = list_family(fd, AF_INET, ports, count);
+	if (error == 0)
+		error = list_family(fd, AF_INET6, ports, count);
+	close(fd);
 	return error;
 }

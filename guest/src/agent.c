@@ -17,7 +17,7 @@ struct agent {
 	const struct agent_setup *setup;
 	int poll_fd;
 	int signal_fd;
-	bool has_next_host; // on the listener, while one is still connected
+	bool has_next_host; // a host waits on the listener while another one is connected
 	struct session session;
 };
 
@@ -40,8 +40,8 @@ static bool handle_frames(struct agent *agent)
 	return progress;
 }
 
-// What the dead host has not read is gone, what it has written still counts: as with QEMU in between.
-static bool let_go_of_dead_host(struct channel *channel)
+// As QEMU does on a virtio port: drops what the dead host has not read, and still serves what it has written.
+static bool release_dead_host(struct channel *channel)
 {
 	bool made_room = channel->out_start < channel->out_end;
 	channel_drop_output(channel);
@@ -52,11 +52,11 @@ static bool let_go_of_dead_host(struct channel *channel)
 	return made_room;
 }
 
-// On a listener only. True when there is a new host to read from, or room for the answers to the old one.
-static bool take_next_host(struct agent *agent)
+// With a listener only. True when a new host is connected, or when dropped output made room for answers.
+static bool accept_next_host(struct agent *agent)
 {
 	struct channel *channel = &agent->session.channel;
-	bool made_room = channel->fd >= 0 && channel->ended && let_go_of_dead_host(channel);
+	bool made_room = channel->fd >= 0 && channel->ended && release_dead_host(channel);
 	if (channel->fd >= 0 || !agent->has_next_host)
 		return made_room;
 	int fd = accept4(agent->setup->listener_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -71,7 +71,7 @@ static bool take_next_host(struct agent *agent)
 	return true;
 }
 
-// Every child, also those that were left to us by their dead parents. True when a signal asks to end.
+// Reaps every child; as init the agent also inherits orphans. True when a signal asks the agent to end.
 static bool take_signals(struct agent *agent)
 {
 	bool is_ending = false;
@@ -94,7 +94,7 @@ static bool take_event(struct agent *agent, const struct epoll_event *event)
 	switch (source) {
 	case SOURCE_CHANNEL:
 		agent->session.channel.readable = agent->session.channel.writable = true;
-		// A virtio port whose host went away reads as ended; this edge may be the next host.
+		// read() on a virtio port says 0 while no host is connected. This edge may come from the next host.
 		agent->session.channel.ended = agent->session.channel.ended && agent->setup->listener_fd >= 0;
 		return false;
 	case SOURCE_LISTENER:
@@ -122,7 +122,7 @@ static bool take_event(struct agent *agent, const struct epoll_event *event)
 	return false;
 }
 
-// What commands have written, and what is written to them.
+// Moves bytes between the channel and commands, logs and TCP connections. True when any moved.
 static bool pump(struct agent *agent)
 {
 	bool progress = commands_pump(&agent->session.commands);
@@ -137,16 +137,16 @@ static bool step(struct agent *agent)
 	bool progress = channel_fill(&agent->session.channel);
 	progress |= handle_frames(agent);
 	if (agent->setup->listener_fd >= 0)
-		progress |= take_next_host(agent);
-	// Held processes may have the locks of their pipes.
+		progress |= accept_next_host(agent);
+	// A held process may own the lock of a pipe: the agent would wait for it.
 	if (!hold_is_taken())
 		progress |= pump(agent);
-	// Room that comes back is a reason to go round again: no edge will tell of it.
+	// epoll reports no event when the output buffer gets room again, so the loop must run once more.
 	bool was_full = !channel_has_room_for_output(&agent->session.channel);
-	if (channel_patience_ms(&agent->session.channel) <= 0)
+	if (channel_delay_ms(&agent->session.channel) <= 0)
 		channel_flush(&agent->session.channel);
 	progress |= was_full && channel_has_room_for_output(&agent->session.channel);
-	// What nobody waits for comes last.
+	// Drains come last, because nobody waits for them.
 	return (!hold_is_taken() && drains_pump(&agent->session.drains)) || progress;
 }
 
@@ -200,7 +200,7 @@ void agent_serve(const struct agent_setup *setup)
 	bool busy = true;
 	while (!is_ending) {
 		struct epoll_event events[EVENTS_AT_ONCE];
-		int wait_ms = busy ? 0 : channel_patience_ms(&session->channel);
+		int wait_ms = busy ? 0 : channel_delay_ms(&session->channel);
 		int count = epoll_wait(agent.poll_fd, events, EVENTS_AT_ONCE, wait_ms);
 		for (int i = 0; i < count; i++)
 			is_ending |= take_event(&agent, &events[i]);

@@ -35,7 +35,7 @@ static void on_hello(struct session *session, const struct frame *frame)
 	}
 	session_end(session);
 	channel_drop_output(&session->channel);
-	// A host of a later version says HELLO again, with ours.
+	// A host of a later version then sends HELLO again, with our version.
 	uint16_t version = read_u16(frame->payload);
 	session->has_host = version >= PROTOCOL_MIN_VERSION && version <= PROTOCOL_VERSION;
 
@@ -69,7 +69,7 @@ static void run_kept(struct session *session, uint32_t stream, bool has_stdin, c
 	channel_send(&session->channel, FRAME_STARTED, 0, stream, answer, sizeof answer);
 }
 
-// False: the message breaks the protocol.
+// Returns false when the message breaks the protocol.
 static bool run(struct session *session, uint32_t stream, bool has_stdin)
 {
 	static struct run_request request;
@@ -90,7 +90,7 @@ static bool run(struct session *session, uint32_t stream, bool has_stdin)
 
 static void on_run(struct session *session, bool has_stdin)
 {
-	// To start a program is to wait for its exec.
+	// The agent waits for the exec of a program, which a held machine never does.
 	if (hold_is_taken())
 		channel_send_error(&session->channel, FRAME_FAILED, session->message_stream, EAGAIN, "the machine is held");
 	else if (session->message_too_long)
@@ -99,7 +99,7 @@ static void on_run(struct session *session, bool has_stdin)
 		session_reset(session, EPROTO, "bad RUN");
 }
 
-// RUN and REFRESH come in one or more frames, with nothing between them.
+// RUN and REFRESH come in one or more frames, and no other frame may come between them.
 static void on_message_part(struct session *session, const struct frame *frame)
 {
 	if (session->message_type == 0) {
@@ -131,7 +131,7 @@ static bool on_dial(struct session *session, const struct frame *frame)
 		return false;
 	if (!hold_is_taken())
 		return tcp_streams_dial(&session->tcp_streams, frame);
-	// To connect is to have the server's socket locked, which a held process may have done.
+	// connect() takes the lock of the server's socket, which a held process may own.
 	channel_send_error(&session->channel, FRAME_FAILED, frame->stream, EAGAIN, "the machine is held");
 	return true;
 }
@@ -171,7 +171,7 @@ static void on_kept(struct session *session, const struct frame *frame)
 	channel_commit(&session->channel, FRAME_KEPT_LIST, 0, frame->stream, list_bytes);
 }
 
-// SIGNAL: `signal u8, id`. FORGET: `id`. False: the frame breaks the protocol.
+// SIGNAL: `signal u8, id`. FORGET: `id`. Returns false when the frame breaks the protocol.
 static bool on_kept_order(struct session *session, const struct frame *frame)
 {
 	size_t id_at = frame->type == FRAME_SIGNAL ? 1 : 0;
@@ -193,7 +193,8 @@ static bool on_kept_order(struct session *session, const struct frame *frame)
 	return true;
 }
 
-// Frames of a live stream: a command's, one that follows a kept one, a connection's; an id that is none may just have ended.
+// A frame of a command, an attachment or a TCP connection. A stream that is not live may just have ended: its frames are
+// ignored. Returns false when the frame breaks the protocol.
 static bool on_stream_frame(struct session *session, const struct frame *frame)
 {
 	struct attachment *attachment = frame->stream == 0 ? NULL : attachments_find(&session->attachments, frame->stream);

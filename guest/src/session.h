@@ -1,4 +1,4 @@
-// What one host says over the channel, from its HELLO on, and everything that it may ask for.
+// The protocol with one host, from its HELLO on: puts messages together and dispatches each frame to what serves it.
 #ifndef OFFSHOOT_SESSION_H
 #define OFFSHOOT_SESSION_H
 
@@ -15,8 +15,8 @@
 #include "tcp-streams.h"
 
 struct session {
-	bool has_host;       // a HELLO of a version that we speak came and nothing went wrong since
-	uint8_t message_type; // of the message that is being put together; 0: none
+	bool has_host;	      // the host sent a HELLO of a version that we speak, and has kept to the protocol since
+	uint8_t message_type; // of the message whose frames are still arriving; 0: none
 	uint32_t message_stream;
 	size_t message_bytes;
 	bool message_too_long;
@@ -31,9 +31,9 @@ struct session {
 };
 
 void session_take_frame(struct session *session, const struct frame *frame);
-// The host broke the protocol: what it says from here on has no meaning until its next HELLO.
+// Answers RESET and ends the session: the host broke the protocol. Every frame up to its next HELLO is then refused.
 void session_reset(struct session *session, int error, const char *why);
-// Ends what belongs to the host: its commands, attachments and connections.
+// Ends what belongs to the host's connection: running commands, attachments, TCP connections. Kept commands go on.
 void session_end(struct session *session);
 
 #endif

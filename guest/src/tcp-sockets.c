@@ -16,14 +16,14 @@
 enum {
 	ANSWER_MAX_BYTES = 32 * 1024,
 	ANSWER_DEADLINE_S = 1,
-	// Connections that end while they are listed may hide others. A list without any ends it.
+	// A connection that ends during a dump may hide another one. So the agent dumps until no connection is left.
 	LISTS_MAX = 16,
-	// A connection that is over but for its last packets (TIME_WAIT) has no owner any more, and cannot be ended.
+	// Without TIME_WAIT: such a connection has no owner any more, and the kernel cannot destroy it.
 	STATES = 1 << TCP_ESTABLISHED | 1 << TCP_SYN_SENT | 1 << TCP_SYN_RECV | 1 << TCP_FIN_WAIT1 | 1 << TCP_FIN_WAIT2 |
 		 1 << TCP_CLOSE_WAIT | 1 << TCP_LAST_ACK | 1 << TCP_CLOSING,
 };
 
-// Closed on exec; an answer that does not come within a second is EAGAIN. -1 with errno.
+// recv() on it fails with EAGAIN after a second. Returns -1 with errno set.
 static int sock_diag_open(void)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
@@ -33,7 +33,7 @@ static int sock_diag_open(void)
 	return fd;
 }
 
-// `states` are bits, 1 << TCP_…; `id` is NULL, or the one socket that is meant. Returns 0 or an errno.
+// `states` are bits, 1 << TCP_…. `id` names one socket; NULL: all. Returns 0 or an errno.
 static int sock_diag_ask(int fd, uint16_t type, uint16_t flags, uint8_t family, uint32_t states, const struct inet_diag_sockid *id)
 {
 	struct {
@@ -60,15 +60,15 @@ static bool is_loopback(uint8_t family, const uint32_t address[4])
 	return memcmp(host, six, sizeof six) == 0 || (is_mapped && (host[3] >> 24) == 127);
 }
 
-static bool is_within(const struct inet_diag_msg *connection)
+static bool is_internal(const struct inet_diag_msg *connection)
 {
 	const struct inet_diag_sockid *id = &connection->id;
 	size_t address_bytes = connection->idiag_family == AF_INET ? 4 : 16;
 	return is_loopback(connection->idiag_family, id->idiag_dst) || memcmp(id->idiag_src, id->idiag_dst, address_bytes) == 0;
 }
 
-// The kernel's answer of one message; that somebody else was faster is no failure.
-static int end_one(int fd, const struct inet_diag_msg *connection)
+// Destroys one connection. Not an error when it has ended meanwhile.
+static int destroy_one(int fd, const struct inet_diag_msg *connection)
 {
 	struct {
 		struct nlmsghdr head;
@@ -82,8 +82,8 @@ static int end_one(int fd, const struct inet_diag_msg *connection)
 	return answer.error.error == -ENOENT ? 0 : -answer.error.error;
 }
 
-// One piece of a list.
-static int end_listed(int fd, const struct nlmsghdr *head, size_t bytes, bool *is_last, size_t *ended)
+// Destroys the connections in one message of the dump.
+static int destroy_listed(int fd, const struct nlmsghdr *head, size_t bytes, bool *is_last, size_t *ended)
 {
 	int error = 0;
 	for (; NLMSG_OK(head, bytes) && error == 0; head = NLMSG_NEXT(head, bytes)) {
@@ -92,15 +92,15 @@ static int end_listed(int fd, const struct nlmsghdr *head, size_t bytes, bool *i
 			*is_last = true;
 		else if (head->nlmsg_type == NLMSG_ERROR)
 			error = -((const struct nlmsgerr *)NLMSG_DATA(head))->error;
-		else if (!is_within(connection)) {
-			error = end_one(fd, connection);
+		else if (!is_internal(connection)) {
+			error = destroy_one(fd, connection);
 			*ended += 1;
 		}
 	}
 	return error;
 }
 
-static int end_once(int list_fd, int end_fd, uint8_t family, size_t *ended)
+static int destroy_once(int list_fd, int end_fd, uint8_t family, size_t *ended)
 {
 	static _Alignas(struct nlmsghdr) uint8_t answer[ANSWER_MAX_BYTES];
 	bool is_last = false;
@@ -109,18 +109,18 @@ static int end_once(int list_fd, int end_fd, uint8_t family, size_t *ended)
 		ssize_t got = recv(list_fd, answer, sizeof answer, 0);
 		if (got <= 0)
 			return got < 0 ? errno : EPROTO;
-		error = end_listed(end_fd, (struct nlmsghdr *)answer, (size_t)got, &is_last, ended);
+		error = destroy_listed(end_fd, (struct nlmsghdr *)answer, (size_t)got, &is_last, ended);
 	}
 	return error;
 }
 
-static int end_family(int list_fd, int end_fd, uint8_t family)
+static int destroy_family(int list_fd, int end_fd, uint8_t family)
 {
 	int error = 0;
 	size_t ended = 1;
 	for (int i = 0; i < LISTS_MAX && ended > 0 && error == 0; i++) {
 		ended = 0;
-		error = end_once(list_fd, end_fd, family, &ended);
+		error = destroy_once(list_fd, end_fd, family, &ended);
 	}
 	return error;
 }
@@ -129,15 +129,15 @@ int tcp_sockets_reset_connections(void)
 {
 	int list_fd = sock_diag_open();
 	int end_fd = sock_diag_open();
-	int error = list_fd < 0 || end_fd < 0 ? errno : end_family(list_fd, end_fd, AF_INET);
+	int error = list_fd < 0 || end_fd < 0 ? errno : destroy_family(list_fd, end_fd, AF_INET);
 	if (error == 0)
-		error = end_family(list_fd, end_fd, AF_INET6);
+		error = destroy_family(list_fd, end_fd, AF_INET6);
 	close(list_fd);
 	close(end_fd);
 	return error;
 }
 
-// 0.0.0.0, 127.0.0.1, ::, ::1 and their mapped forms: what a connection from here to 127.0.0.1 or ::1 comes to.
+// 0.0.0.0, 127.0.0.1, ::, ::1 and their IPv4-mapped forms accept connections to 127.0.0.1 or ::1.
 static bool is_reachable(uint8_t family, const uint32_t address[4])
 {
 	if (family == AF_INET)
@@ -157,7 +157,7 @@ static void add(uint16_t ports[LISTENERS_MAX], size_t *count, uint16_t port)
 		ports[(*count)++] = port;
 }
 
-// One piece of a list.
+// Adds the listeners in one message of the dump.
 static int add_listed(const struct nlmsghdr *head, size_t bytes, bool *is_last, uint16_t ports[LISTENERS_MAX], size_t *count)
 {
 	int error = 0;

@@ -1,4 +1,4 @@
-// The kernel's own list of TCP sockets (netlink, sock_diag(7)): as /proc/net/tcp and tcp6, but only the states that are asked for.
+// Lists and destroys TCP sockets with sock_diag(7). Unlike /proc/net/tcp, the kernel lists only the requested states.
 #ifndef OFFSHOOT_TCP_SOCKETS_H
 #define OFFSHOOT_TCP_SOCKETS_H
 
@@ -7,12 +7,12 @@
 
 enum { LISTENERS_MAX = 1024 };
 
-// Ends all connections but those within this machine: whoever uses one gets ECONNABORTED. Needs the kernel modules of ss(8), tcp_diag
-// and what it depends on. 0 or errno.
+// Destroys all TCP connections except those within this machine, because a restored VM shares them with the original.
+// Programs that use them get ECONNABORTED. Needs the kernel module tcp_diag. Returns 0 or an errno.
 int tcp_sockets_reset_connections(void);
 
-// The TCP ports on which a program of this machine can be reached over a loopback address.
-// Each port once, in no order; more than LISTENERS_MAX are left out. Returns 0 or an errno.
+// Lists the TCP ports that a connection to a loopback address reaches. Each port once, unsorted; at most LISTENERS_MAX.
+// Returns 0 or an errno.
 int tcp_sockets_list_listeners(uint16_t ports[LISTENERS_MAX], size_t *count);
 
 #endif

@@ -11,7 +11,7 @@
 #include "builtins/builtins.h"
 #include "volumes.h"
 
-// linux/ext4.h, which not every set of kernel headers has.
+// From linux/ext4.h, which is not in all kernel headers.
 #define EXT4_IOC_RESIZE_FS _IOW('f', 16, uint64_t)
 enum { SECTOR_BYTES = 512, DEVICE_DEADLINE_MS = 5000 };
 
@@ -36,7 +36,7 @@ int builtin_grow(char *const *argv)
 			answer_u64(0);
 			return 0;
 		}
-		// The driver hears of it a moment after the host has changed it.
+		// The driver sees the new size shortly after the host has changed it.
 		if (sectors * SECTOR_BYTES >= wanted_bytes)
 			break;
 		if (waited_ms == DEVICE_DEADLINE_MS)

@@ -26,7 +26,7 @@ static int open_in_root(const char *path, uint64_t flags)
 	return (int)syscall(SYS_openat2, layer.root, path, &how, sizeof how);
 }
 
-// Made where it is missing, and what is above it. An empty path is the root.
+// Opens a folder; makes it and its parents when they are missing. An empty path is the root.
 static int open_folder(char *path)
 {
 	int folder = path[0] == '\0' ? fcntl(layer.root, F_DUPFD_CLOEXEC, 0) : open_in_root(path, O_PATH | O_DIRECTORY);
@@ -58,7 +58,7 @@ void layer_forget_parent(void)
 	layer.parent = -1;
 }
 
-// The folder of a cleaned name. 0 or an error number.
+// Opens the parent folder of a cleaned name as `layer.parent`. Returns 0 or an errno.
 static int enter_parent(char *name, const char **last)
 {
 	char *slash = strrchr(name, '/');
@@ -78,7 +78,7 @@ static int enter_parent(char *name, const char **last)
 	return error;
 }
 
-// Only where the archive says what no file system can keep are they left out.
+// Leaves out attributes that the file system refuses.
 static int set_xattrs(int fd)
 {
 	struct tar_record record;
@@ -104,19 +104,19 @@ static bool has_xattrs(void)
 	return layer.pax_bytes > 0 && memmem(layer.pax, layer.pax_bytes, xattr_key, sizeof xattr_key - 1) != NULL;
 }
 
-static int refuse_sparse_of_old(const struct tar_record *record)
+static int refuse_old_sparse_formats(const struct tar_record *record)
 {
 	return tar_is_key(record, "GNU.sparse.map") || tar_is_key(record, "GNU.sparse.numblocks") ? EPROTONOSUPPORT : 0;
 }
 
-// What pax says of a sparse file. 0 or an error number.
+// Reads what pax records say about a sparse file. Returns 0 or an errno.
 static int read_sparse(struct layer_hole_map *map, bool *is_sparse)
 {
 	struct tar_record record;
 	int64_t number = 0, major = -1;
 	*is_sparse = false;
 	for (size_t at = 0; tar_next_record(layer.pax, layer.pax_bytes, &at, &record) == 1;) {
-		int error = refuse_sparse_of_old(&record);
+		int error = refuse_old_sparse_formats(&record);
 		if (error != 0)
 			return error;
 		if (tar_is_key(&record, "GNU.sparse.major") && !tar_decimal(record.value, record.value_bytes, &major))
@@ -155,7 +155,7 @@ static int make_file(const char *name, const struct layer_hole_map *map)
 	if (fd < 0)
 		return errno;
 	int error = layer_fill_file(fd, header->size_bytes, map);
-	// In this order: content and a change of owner drop set-id bits and capabilities.
+	// The order matters: writing content and changing the owner clear set-id bits and capabilities.
 	if (error == 0 && (header->uid != 0 || header->gid != 0) && fchown(fd, header->uid, header->gid) != 0)
 		error = errno;
 	if (error == 0 && (header->mode & 07000) != 0 && fchmod(fd, header->mode) != 0)
@@ -180,18 +180,18 @@ static int set_folder_xattrs(int folder, const char *name)
 	return error;
 }
 
-static int dress_folder(int folder, const char *name, bool is_new)
+static int set_folder_metadata(int folder, const char *name, bool is_new)
 {
 	const struct tar_header *header = &layer.header;
-	bool is_owned = header->uid != 0 || header->gid != 0 || !is_new;
-	if (is_owned && fchownat(folder, name, header->uid, header->gid, AT_SYMLINK_NOFOLLOW) != 0)
+	bool has_owner = header->uid != 0 || header->gid != 0 || !is_new;
+	if (has_owner && fchownat(folder, name, header->uid, header->gid, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno;
 	if ((!is_new || (header->mode & 07000) != 0) && fchmodat(folder, name, header->mode, 0) != 0)
 		return errno;
 	return has_xattrs() ? set_folder_xattrs(folder, name) : 0;
 }
 
-// A folder that is there keeps what is in it; anything else gives way.
+// An existing folder keeps its content. Anything else is replaced.
 static int make_folder(const char *name)
 {
 	struct stat about;
@@ -207,7 +207,7 @@ static int make_folder(const char *name)
 			return error != 0 ? error : errno;
 		is_new = true;
 	}
-	return dress_folder(layer.parent, name, is_new);
+	return set_folder_metadata(layer.parent, name, is_new);
 }
 
 static int make_link(const char *name)
@@ -218,8 +218,8 @@ static int make_link(const char *name)
 		return error != 0 ? error : errno;
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = header->mtime_s}};
 	utimensat(layer.parent, name, times, AT_SYMLINK_NOFOLLOW);
-	bool is_owned = header->uid != 0 || header->gid != 0;
-	return is_owned && fchownat(layer.parent, name, header->uid, header->gid, AT_SYMLINK_NOFOLLOW) != 0 ? errno : 0;
+	bool has_owner = header->uid != 0 || header->gid != 0;
+	return has_owner && fchownat(layer.parent, name, header->uid, header->gid, AT_SYMLINK_NOFOLLOW) != 0 ? errno : 0;
 }
 
 static int make_hard_link(const char *name)
@@ -236,7 +236,7 @@ static int make_hard_link(const char *name)
 		return errno;
 	const char *last = slash == NULL ? target : slash + 1;
 	struct stat to, here;
-	// A second name for itself would be removed with the first.
+	// A hard link to itself: removing the entry would remove its only name.
 	bool is_same = fstatat(folder, last, &to, AT_SYMLINK_NOFOLLOW) == 0 &&
 		       fstatat(layer.parent, name, &here, AT_SYMLINK_NOFOLLOW) == 0 && to.st_ino == here.st_ino;
 	if (!is_same) {
@@ -267,7 +267,7 @@ static int empty_parent(void)
 	return error;
 }
 
-// What the layers below have and this one has not (OCI image specification, "Whiteouts").
+// Removes what lower layers have and this one does not (OCI image specification, "Whiteouts").
 static int apply_whiteout(const char *name)
 {
 	if (strcmp(name, opaque) == 0)
@@ -312,7 +312,7 @@ static int make_named(const char *name, const struct layer_hole_map *map)
 	if (is_file)
 		return make_file(name, map);
 	int error = make_other(name);
-	// A folder below which something was opened may have given way.
+	// The entry may have replaced `layer.parent` or a folder above it.
 	if (layer.header.kind != TAR_HARD_LINK)
 		layer_forget_parent();
 	return error != 0 ? error : source_skip(layer.header.size_bytes + layer_padding());
@@ -330,7 +330,7 @@ int layer_make_entry(void)
 	layer.entries++;
 	if (layer.header.name[0] == '\0') {
 		if (layer.header.kind == TAR_FOLDER)
-			error = dress_folder(layer.root, ".", false);
+			error = set_folder_metadata(layer.root, ".", false);
 		return error != 0 ? error : source_skip(layer.header.size_bytes + layer_padding());
 	}
 	const char *last;

@@ -1,7 +1,7 @@
-// Puts one layer of an image, a tar archive on a block device, onto another that holds an ext4 file system. Runs in a machine
-// made for it alone. The archive may be anything: names with ".." are refused, and links lead where they would in the image
-// (RESOLVE_IN_ROOT), so nothing of this machine is ever reached. Owners, modes, times, extended attributes, holes and hard
-// links are kept; device nodes are left out, because every machine has its own /dev.
+// Unpacks one layer of an image, a tar archive on a block device, onto an ext4 file system on another block device. It runs
+// in a machine that was started for this build only. The archive is untrusted: names with ".." are refused, and links
+// resolve inside the image (RESOLVE_IN_ROOT), so no entry reaches a file of this machine. It keeps owners, modes, times,
+// extended attributes, holes and hard links. It leaves out device nodes, because every machine has its own /dev.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -18,13 +18,13 @@
 #include "builtins/layer-source.h"
 #include "builtins/tar-header.h"
 
-enum { TELL_BYTES = 8 * 1024 * 1024 };
+enum { REPORT_EVERY_BYTES = 8 * 1024 * 1024 };
 enum answer { ANSWER_PROGRESS = 0, ANSWER_END = 1 };
 
 static const char mount_point[] = "/run/offshoot-layer";
 struct layer layer;
 
-// A header that speaks of the next one. Its size is bounded: it is held in memory.
+// A pax or GNU header that describes the next entry. Its size is limited, because it is held in memory.
 static int take_extra(void)
 {
 	static uint8_t text[TAR_TEXT_MAX_BYTES + TAR_BLOCK_BYTES];
@@ -70,17 +70,17 @@ static int take_block(void)
 		return take_extra();
 	tar_apply(&layer.header, &layer.global);
 	tar_apply(&layer.header, &layer.extra);
-	// Sizes beyond any file would overflow their padding.
+	// A larger size would overflow when its padding is added.
 	int error = layer.header.size_bytes > INT64_MAX / 2 ? EBADMSG : layer_make_entry();
 	forget_extra();
 	return error;
 }
 
-static void tell(enum answer what)
+static void report(enum answer what)
 {
-	layer.told = source_taken();
+	layer.reported_bytes = source_taken();
 	answer_u64(what);
-	answer_u64(what == ANSWER_PROGRESS ? layer.told : layer.entries);
+	answer_u64(what == ANSWER_PROGRESS ? layer.reported_bytes : layer.entries);
 	answer_u64(layer.bytes);
 	answer_u64(layer.left_out);
 	answer_flush();
@@ -90,25 +90,25 @@ static int unpack(void)
 {
 	for (;;) {
 		if (source_take(layer.block, sizeof layer.block) != 0)
-			return EBADMSG; // cut, or empty: an archive has an end of its own
+			return EBADMSG; // truncated or empty: an archive ends with blocks of zeros
 		if (tar_is_end(layer.block))
 			return 0;
 		int error = take_block();
 		if (error != 0)
 			return error;
-		if (source_taken() - layer.told >= TELL_BYTES)
-			tell(ANSWER_PROGRESS);
+		if (source_taken() - layer.reported_bytes >= REPORT_EVERY_BYTES)
+			report(ANSWER_PROGRESS);
 	}
 }
 
-// For this process alone: whatever ends it, nothing stays mounted.
+// Mounts in a mount namespace of this process: however the process ends, nothing stays mounted.
 static int mount_disk(const char *disk)
 {
 	struct stat about;
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    (mkdir(mount_point, 0700) != 0 && errno != EEXIST))
 		return errno;
-	// Nobody needs what is half done: no barriers, and one commit at the end.
+	// A build that was interrupted is discarded, so the disk needs no barriers, and only one commit at the end.
 	if (mount(disk, mount_point, "ext4", MS_NOATIME | MS_NODEV | MS_NOSUID, "barrier=0,commit=900") != 0)
 		return errno;
 	layer.root = open(mount_point, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -141,6 +141,6 @@ int builtin_layer(char *const *argv)
 	error = unmount_disk();
 	if (error != 0)
 		return builtin_fail("disk", error);
-	tell(ANSWER_END);
+	report(ANSWER_END);
 	return 0;
 }

@@ -9,13 +9,13 @@
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
 
-// A folder that may be read but not entered gives names and kinds, and nothing else.
+// Without search permission on the folder fstatat fails: the entry then has its name and kind only.
 static void answer_listed(int folder, const struct dirent *entry)
 {
 	struct stat about = {.st_mode = DTTOIF(entry->d_type)};
 	char target[PATH_MAX] = "";
 	if (fstatat(folder, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
-		return; // gone meanwhile
+		return; // removed meanwhile
 	if (S_ISLNK(about.st_mode)) {
 		ssize_t bytes = readlinkat(folder, entry->d_name, target, sizeof target - 1);
 		target[bytes < 0 ? 0 : bytes] = '\0';

@@ -20,7 +20,7 @@ int builtin_mkdir(char *const *argv)
 				S_ISDIR(about.st_mode);
 		return is_there ? 0 : builtin_fail("mkdir", error);
 	}
-	// Asked for is asked for, whatever the mask.
+	// The umask must not change a requested mode.
 	if (argv[1][0] != '\0' &&
 	    fchmodat(place.folder, place.name, (mode_t)strtoul(argv[1], NULL, 8) & 07777, 0) != 0)
 		return builtin_fail("chmod", errno);

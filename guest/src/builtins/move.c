@@ -4,7 +4,7 @@
 #include "builtins/builtins.h"
 #include "builtins/place.h"
 
-// One rename. Between file systems it is refused with EXDEV: a copy would be no move for whoever looks meanwhile.
+// One rename. Fails with EXDEV between file systems: copying would not be atomic.
 int builtin_move(char *const *argv)
 {
 	struct place from, to;

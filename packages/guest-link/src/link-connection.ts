@@ -3,9 +3,9 @@
  *
  *     connecting ──HELLO_ACK──► open ──► closed
  *
- * Invariants: a stream id is used once in the life of a connection; every stream in the table hears of its end or of the
- * connection's; nothing is sent or delivered after `closed`. The guest is not trusted: a frame that breaks the protocol
- * closes the connection, and every buffer is bounded by the windows whatever the guest sends.
+ * Invariants: a stream id is used once in the life of a connection. Every stream receives its last frame, or `onLinkLost`.
+ * Nothing is sent or delivered after `closed`. The guest is not trusted: a frame that breaks the protocol closes the
+ * connection, and the windows limit every buffer, whatever the guest sends.
  */
 import type { Socket } from 'node:net'
 import { FrameDecoder, FrameType, GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
@@ -13,23 +13,26 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { FrameWriter } from './frame-writer.ts'
 import { GuestLinkLost } from './guest-link-error.ts'
 import { Handshake, type GuestHello } from './handshake.ts'
-import { LinkStreams, type LinkStream, type MakeStream, type Opening } from './link-streams.ts'
+import { LinkStreams, type LinkStream, type MakeStream, type FirstFrame } from './link-streams.ts'
 import { openSocket } from './open-socket.ts'
 import { readErrorPayload } from './payloads.ts'
 
 /** Why a link ended. */
 interface GuestLinkClosed {
-  /** `closed`: by the host. `lost`: the other end went away. `protocol`: the guest broke the protocol. */
+  /** `closed`: by the host. `lost`: the socket was closed or failed. `protocol`: the guest broke the protocol. */
   readonly reason: 'closed' | 'lost' | 'protocol'
   readonly message: string
 }
 
-/** Too much waits for the guest: on its own link, or on all together and the most of it there. */
-const TAKES_NOTHING: GuestLinkClosed = { reason: 'protocol', message: 'the guest takes nothing any more' }
+/** Too many bytes wait for the guest, on its own link or on all links together. */
+const NOT_READING: GuestLinkClosed = {
+  reason: 'protocol',
+  message: 'the guest does not read: too many bytes wait for it',
+}
 
 export class LinkConnection {
   readonly #closed = Promise.withResolvers<GuestLinkClosed>()
-  /** Resolves when the connection is over, with the reason; never rejects. */
+  /** Resolves with the reason when the connection has ended. Never rejects. */
   readonly closed = this.#closed.promise
   readonly #onClose: () => void
   readonly #greeted = Promise.withResolvers<void>()
@@ -41,13 +44,13 @@ export class LinkConnection {
   #socket: Socket | undefined
   #writer: FrameWriter | undefined
 
-  /** @param onClose called once, before the streams hear that the connection is over */
+  /** @param onClose is called once, before the streams receive `onLinkLost` */
   constructor(onClose: () => void) {
     this.#onClose = onClose
     this.#greeted.promise.catch(() => {})
   }
 
-  /** Once. @throws DeadlineExceeded; GuestLinkLost; GuestProtocolError on another protocol version */
+  /** Call it once. @throws DeadlineExceeded; GuestLinkLost; GuestProtocolError on another protocol version */
   async connect(socketPath: string, deadline: Deadline): Promise<void> {
     const socket = await openSocket(socketPath, { onBytes: (bytes) => this.#onBytes(bytes) }, deadline)
     try {
@@ -65,23 +68,23 @@ export class LinkConnection {
   }
 
   /** Sends the first frame of a new stream. @throws GuestLinkLost */
-  open<T extends LinkStream>(opening: Opening, make: MakeStream<T>, isUrgent = false): T {
+  open<T extends LinkStream>(firstFrame: FirstFrame, make: MakeStream<T>, isUrgent = false): T {
     if (this.#isClosed) throw new GuestLinkLost('guest link: already closed')
     const id = this.#streams.takeId()
     const stream = make(id, (frame) => this.#send(frame), this.#streams.wide)
     this.#streams.set(id, stream)
-    this.#send(opening(id), isUrgent)
+    this.#send(firstFrame(id), isUrgent)
     return stream
   }
 
-  /** Keeps back every frame that is not urgent. */
-  keep(): void {
-    this.#writer?.keep()
+  /** Queues every frame that is not urgent (`frame-writer.ts` says why). */
+  queueFrames(): void {
+    this.#writer?.queueFrames()
   }
 
-  /** What was kept back leaves now. */
-  letGo(): void {
-    this.#writer?.letGo()
+  /** Sends the queued frames. */
+  sendQueuedFrames(): void {
+    this.#writer?.sendQueuedFrames()
   }
 
   close(): void {
@@ -90,13 +93,13 @@ export class LinkConnection {
 
   #greet(socket: Socket): void {
     this.#socket = socket
-    this.#writer = new FrameWriter(socket, () => this.#close(TAKES_NOTHING))
+    this.#writer = new FrameWriter(socket, () => this.#close(NOT_READING))
     socket.on('error', (error) =>
       this.#close({ reason: 'lost', message: `the guest's socket failed: ${error.message}` }),
     )
     socket.on('close', () => this.#close({ reason: 'lost', message: "the guest's socket was closed" }))
     if (socket.destroyed) this.#close({ reason: 'lost', message: "the guest's socket was closed" })
-    else socket.write(this.#handshake.opening)
+    else socket.write(this.#handshake.hello)
   }
 
   #onBytes(bytes: Uint8Array): void {
@@ -114,7 +117,7 @@ export class LinkConnection {
   #onFrame(frame: Frame): void {
     if (this.#isClosed) return
     if (this.#hello === undefined) {
-      this.#hello = this.#handshake.answered(frame.payload, (opening) => this.#socket?.write(opening))
+      this.#hello = this.#handshake.answered(frame.payload, (hello) => this.#socket?.write(hello))
       if (this.#hello !== undefined) this.#greeted.resolve()
       return
     }
@@ -126,7 +129,7 @@ export class LinkConnection {
 
   #send(frame: Uint8Array, isUrgent = false): void {
     if (this.#isClosed || this.#writer?.write(frame, isUrgent) !== false) return
-    this.#close(TAKES_NOTHING)
+    this.#close(NOT_READING)
   }
 
   #close(why: GuestLinkClosed): void {
@@ -136,7 +139,7 @@ export class LinkConnection {
     const error = new GuestLinkLost(`guest link: ${why.message}`)
     this.#greeted.reject(error)
     this.#onClose()
-    this.#streams.lose(error)
+    this.#streams.failAll(error)
     this.#closed.resolve(why)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The host's half of one attachment.
+ * The host's end of the stream of one attachment.
  *
  *     attaching ──ATTACHED──► following ──EXIT, DONE, ERROR──► over
  *         └────────ERROR───────────────────────────────────► over        (a lost link leads to `over` from anywhere)
@@ -30,7 +30,7 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
   readonly stdin: CommandInput
   readonly output: LogOutput
   readonly exited: Promise<GuestExit | undefined>
-  /** Rejects with GuestRequestError ENOENT when there is no such command, or GuestLinkLost. */
+  /** Resolves when the guest has attached. Rejects with GuestRequestError ENOENT for an unknown command, or GuestLinkLost. */
   readonly attached: Promise<void>
 
   readonly #id: number
@@ -83,7 +83,7 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
     this.stdin.destroy()
   }
 
-  /** Nobody waits for it any more: it is detached as soon as it is attached. */
+  /** Detaches as soon as it is attached, because the caller has stopped waiting. */
   abandon(): void {
     this.output.destroy()
     this.attached.then(
@@ -92,7 +92,7 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
     )
   }
 
-  /** @returns whether this was the stream's last frame. */
+  /** @returns true when this was the stream's last frame */
   onFrame(frame: Frame): boolean {
     switch (frame.type) {
       case FrameType.attached:

@@ -1,5 +1,5 @@
 /**
- * The host's half of one command stream.
+ * The host's end of the stream of one command.
  *
  *     starting ──STARTED──► running ──EXIT──► over
  *        └──────FAILED──────────────────────► over        (a lost link leads to `over` from anywhere)
@@ -42,7 +42,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
     this.#send = send
     this.exited = this.#exited.promise
     this.started = this.#started.promise
-    // Both are also known by other means: a caller that waits for one only must not be ended by the other.
+    // A caller may wait for one of the two only: no unhandled rejection of the other.
     this.exited.catch(() => {})
     this.started.catch(() => {})
     this.stdin = new CommandInput((payload, isEnd) => this.#sendStdin(payload, isEnd))
@@ -65,7 +65,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
     if (this.#state !== 'over') this.#send(frame)
   }
 
-  /** Nobody waits for this command any more: it is killed, and what it still sends goes nowhere. */
+  /** Kills the command and discards its output, because the caller has stopped waiting for its start. */
   abandon(): void {
     this.kill('SIGKILL')
     this.stdout.destroy()
@@ -73,7 +73,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
     this.stdin.destroy()
   }
 
-  /** @returns whether this was the stream's last frame. */
+  /** @returns true when this was the stream's last frame */
   onFrame(frame: Frame): boolean {
     switch (frame.type) {
       case FrameType.started:

@@ -1,5 +1,5 @@
 /**
- * The host's half of one TCP connection inside the guest.
+ * The host's end of the stream of one TCP connection in the guest.
  *
  *     connecting ──CONNECTED──► open ──CLOSED──► over
  *         └────────FAILED, CLOSED──────────────► over        (a lost link leads to `over` from anywhere)
@@ -25,7 +25,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
   readonly input: CommandInput
   readonly output: CommandOutput
   readonly closed: Promise<void>
-  /** Rejects with GuestRequestError, or GuestLinkLost. */
+  /** Resolves on CONNECTED. Rejects with GuestRequestError or GuestLinkLost. */
   readonly connected: Promise<void>
 
   readonly #id: number
@@ -39,7 +39,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
     this.#send = send
     this.closed = this.#closed.promise
     this.connected = this.#connected.promise
-    // Both are also known by other means: a caller that waits for one only must not be ended by the other.
+    // A caller may wait for one of the two only: no unhandled rejection of the other.
     this.closed.catch(() => {})
     this.connected.catch(() => {})
     this.input = new CommandInput((payload, isEnd) =>
@@ -54,7 +54,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
     this.output.destroy()
   }
 
-  /** @returns whether this was the stream's last frame. */
+  /** @returns true when this was the stream's last frame */
   onFrame(frame: Frame): boolean {
     switch (frame.type) {
       case FrameType.connected:
@@ -115,7 +115,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
   }
 }
 
-/** `undefined`: it ended as it should. */
+/** Returns undefined when both halves ended normally. */
 function readFailure(payload: Uint8Array): Error | undefined {
   const { errno, text } = readErrorPayload(payload)
   return errno === 0 ? undefined : new GuestRequestError(errno, text)

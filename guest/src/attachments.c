@@ -64,7 +64,7 @@ static bool has_input(const struct attachment *attachment)
 bool attachments_stdin(struct attachment *attachment, const struct frame *frame)
 {
 	enum input_taken taken = input_take(&attachment->in, frame, has_input(attachment));
-	// No memory is not the others' fault: this host alone hears that its input goes nowhere.
+	// Without memory only this attachment gets STDIN_CLOSED. The other attachments can still write to the command.
 	if (taken == INPUT_NO_MEMORY || !has_input(attachment))
 		attachment->in.must_report_close = true;
 	return taken != INPUT_BEYOND_WINDOW;

@@ -143,7 +143,7 @@ size_t output_log_read(const struct output_log *log, struct log_cursor *cursor, 
 		size_t record_bytes = get_header(log, cursor->position, output);
 		size_t left = record_bytes - cursor->skip_bytes;
 		if (left == 0 && cursor->position == log->last)
-			return 0; // it may still grow
+			return 0; // this record may still grow
 		if (left == 0) {
 			cursor->position += HEADER_BYTES + record_bytes;
 			cursor->skip_bytes = 0;

@@ -80,7 +80,7 @@ static bool run(struct session *session, uint32_t stream, bool has_stdin)
 		return false;
 	if (error != 0)
 		channel_send_error(&session->channel, FRAME_FAILED, stream, error,
-				   error == E2BIG ? "command: too long" : "command: options do not fit each other");
+				   error == E2BIG ? "command: too long" : "command: options contradict each other");
 	else if ((request.options & RUN_KEEP) != 0)
 		run_kept(session, stream, has_stdin, &request);
 	else

@@ -49,7 +49,7 @@ bool tar_is_end(const uint8_t block[TAR_BLOCK_BYTES]);
 // Parses a number of a header: octal digits, or binary as in GNU tar. Returns false when it is neither.
 bool tar_parse_number(const uint8_t *field, size_t bytes, int64_t *value);
 
-// One record of a pax header; neither part ends with NUL.
+// One record of a pax header. Key and value do not end with NUL.
 struct tar_record {
 	const char *key, *value;
 	size_t key_bytes, value_bytes;

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "event-sources.h"
 #include "hold.h"
 #include "session.h"
-#include "sources.h"
 
 enum { EVENTS_AT_ONCE = 64 };
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "sources.h"
+#include "event-sources.h"
 #include "spawn.h"
 #include "terminal.h"
 

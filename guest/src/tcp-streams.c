@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "sources.h"
+#include "event-sources.h"
 
 struct tcp_stream *tcp_streams_find(struct tcp_streams *streams, uint32_t id)
 {

@@ -14,7 +14,7 @@ int builtin_run(const char *name, char *const *argv);
 // Writes the failure record. Returns the exit code.
 int builtin_fail(const char *step, int error);
 
-// One file each. Arguments are strings, and their number has been checked.
+// Arguments are strings, and their number has been checked.
 int builtin_read(char *const *argv);	// path, offset, length or "" for the rest
 int builtin_write(char *const *argv);	// path, octal mode or "", parents 0|1
 int builtin_stat(char *const *argv);	// path

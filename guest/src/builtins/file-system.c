@@ -1,7 +1,9 @@
+// Builtins for whole file systems.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
 #include <time.h>
@@ -10,6 +12,14 @@
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
 #include "volumes.h"
+
+int builtin_sync(char *const *argv)
+{
+	if (strcmp(argv[0], "all") != 0)
+		return builtin_fail("sync", EINVAL);
+	sync();
+	return 0;
+}
 
 // From linux/ext4.h, which is not in all kernel headers.
 #define EXT4_IOC_RESIZE_FS _IOW('f', 16, uint64_t)

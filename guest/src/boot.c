@@ -119,8 +119,8 @@ static void mount_root(void)
 		wait_a_little();
 	}
 	mkdir("/root", 0755);
-	// noatime: reads must not dirty pages, because each restored VM would then need its own copy of them.
-	// lazytime: writing an identity file in place needs no journal transaction, which makes a refresh a fifth shorter.
+	// noatime: reading must not dirty pages that every clone then owns alone.
+	// lazytime: writing an identity file in place costs no journal transaction (a fifth off a refresh).
 	if (mount(root_device, "/root", "ext4", MS_NOATIME | MS_LAZYTIME, "") != 0)
 		die("mount of the root disk", errno);
 }

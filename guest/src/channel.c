@@ -116,7 +116,7 @@ static int64_t now_ms(void)
 }
 
 void channel_send_delayed(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
-			    size_t payload_bytes, int delay_ms)
+			  size_t payload_bytes, int delay_ms)
 {
 	int64_t others_after_ms = channel->write_after_ms;
 	bool is_alone = channel->out_start == channel->out_end;

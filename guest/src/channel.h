@@ -49,7 +49,7 @@ void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t
 		  size_t payload_bytes);
 // As channel_send, but the frame may wait that long for another one, which is likely to follow.
 void channel_send_delayed(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
-			    size_t payload_bytes, int delay_ms);
+			  size_t payload_bytes, int delay_ms);
 // Milliseconds until delayed output must be written; 0: now; -1: no output is delayed.
 int channel_delay_ms(struct channel *channel);
 // Sends EXIT, from the status that waitpid returned.

@@ -1,4 +1,4 @@
-// The protocol with one host, from its HELLO on: puts messages together and dispatches each frame to what serves it.
+// The protocol with one host, from its HELLO on: joins the frames of a message, and dispatches each frame to its handler.
 #ifndef OFFSHOOT_SESSION_H
 #define OFFSHOOT_SESSION_H
 
@@ -30,8 +30,9 @@ struct session {
 	struct drains drains;
 };
 
+// Handles one frame of the host and writes its answer to the channel.
 void session_take_frame(struct session *session, const struct frame *frame);
-// Answers RESET and ends the session: the host broke the protocol. Every frame up to its next HELLO is then refused.
+// Answers RESET and ends the session, because the host broke the protocol. The agent skips everything up to its next HELLO.
 void session_reset(struct session *session, int error, const char *why);
 // Ends what belongs to the host's connection: running commands, attachments, TCP connections. Kept commands go on.
 void session_end(struct session *session);

@@ -100,6 +100,7 @@ static int destroy_listed(int fd, const struct nlmsghdr *head, size_t bytes, boo
 	return error;
 }
 
+// Destroys all external connections that one dump of the kernel lists.
 static int destroy_once(int list_fd, int end_fd, uint8_t family, size_t *ended)
 {
 	static _Alignas(struct nlmsghdr) uint8_t answer[ANSWER_MAX_BYTES];

@@ -16,7 +16,7 @@ export interface Commands {
   readonly 'blockdev-snapshot': { arguments: { node: string; overlay: string }; return: object }
   /** Lists devices with their chain of nodes, the top one first. */
   readonly 'query-blockstats': { arguments: NoArguments; return: readonly BlockStats[] }
-  /** Starts a job that copies the layers between `base-node` and `device` into `device`. `speed` is in bytes per second. */
+  /** Copies what lies between `base-node` and `device` into `device`, in the background; speed in bytes a second. */
   readonly 'block-stream': {
     arguments: { 'job-id': string; device: string; 'base-node': string; 'backing-file'?: string; speed: number }
     return: object

@@ -113,7 +113,7 @@ const invalid = (what: string) => new GuestRequestError(constants.errno.EINVAL, 
 export interface GuestRelease {
   /** The present: nanoseconds since 1970, or a Date. */
   readonly time: bigint | Date
-  /** 32 to 512 bytes from the host's random source, never used twice: two VMs from one checkpoint must draw different numbers. */
+  /** 32 to 512 bytes from the host's random source, never used twice: two VMs from one checkpoint must draw differently. */
   readonly entropy: Uint8Array
 }
 

@@ -60,13 +60,16 @@ export class GuestLink {
     return this.#connection.hello
   }
 
-  /** One round trip with up to 16384 bytes, which the guest sends back. A held guest answers too. @throws DeadlineExceeded, GuestLinkLost */
+  /**
+   * One round trip with up to 16384 bytes, which the guest sends back. A held guest answers too.
+   * @throws DeadlineExceeded, GuestLinkLost
+   */
   async ping(deadline: Deadline, payload: Uint8Array = new Uint8Array(0)): Promise<Uint8Array> {
     const firstFrame: FirstFrame = (id) => encodeMessage(FrameType.ping, id, payload)
     return deadline.race(this.#connection.open(firstFrame, () => new LinkRequest(FrameType.pong)).answered)
   }
 
-  /** Gives a restored guest its own identity, before any other request. The guest serves later requests when it has settled. */
+  /** Gives a restored guest its own identity, before any other request. The guest serves later requests after SETTLED. */
   refresh(refresh: GuestRefresh, deadline: Deadline): RefreshProgress {
     const onBegun = this.#holdGate.opener()
     return LinkRefresh.ask(refresh, deadline, onBegun, (firstFrame, make) =>
@@ -84,7 +87,10 @@ export class GuestLink {
     await this.#holdGate.hold(deadline)
   }
 
-  /** Queues all frames but HOLD, REFRESH and RELEASE until the guest has answered a refresh or release (`frame-writer.ts` says why). */
+  /**
+   * Queues all frames but HOLD, REFRESH and RELEASE until the guest has answered a refresh or a release. `frame-writer.ts`
+   * says why.
+   */
   queueRequests(): void {
     this.#connection.queueFrames()
   }

@@ -15,13 +15,13 @@
 
 enum {
 	DATABASES = 2,
-	// Longer than a tick of the clock that files are stamped by: within one, a second change leaves no other trace.
-	SETTLED_NS = 100 * 1000 * 1000,
+	// Longer than a tick of the clock that the kernel takes ctime from: two changes within one tick have the same ctime.
+	CTIME_TICK_NS = 100 * 1000 * 1000,
 };
 
 static const char *const databases[DATABASES] = {"/etc/passwd", "/etc/group"};
 
-// Which version of a file it is. By the time of its last change, which no program can choose.
+// Identifies the content of a file. Uses ctime, because no program can set it.
 struct version {
 	dev_t device;
 	ino_t inode;
@@ -42,11 +42,11 @@ static bool parse_id(const char *text, uid_t *id)
 	errno = 0;
 	unsigned long long value = strtoull(text, &end, 10);
 	*id = (uid_t)value;
-	// (uid_t)-1 means "leave as it is" to the kernel.
+	// The kernel takes (uid_t)-1 as "do not change".
 	return *end == '\0' && errno == 0 && value < UINT32_MAX;
 }
 
-// Without waiting: a FIFO in its place must not hold us.
+// O_NONBLOCK: open() of a FIFO in the place of the file must not block the agent.
 static FILE *open_database(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -96,18 +96,18 @@ static void find_groups(struct account *account)
 	fclose(file);
 }
 
-static int look_up(const char *who, struct account *account)
+static int look_up(const char *user, struct account *account)
 {
 	uid_t id = 0;
-	bool by_id = who[0] == '\0' || parse_id(who, &id);
-	if (!find_entry(who, by_id, id, account)) {
-		if (strcmp(who, "root") == 0)
+	bool by_id = user[0] == '\0' || parse_id(user, &id);
+	if (!find_entry(user, by_id, id, account)) {
+		if (strcmp(user, "root") == 0)
 			by_id = true;
 		if (!by_id)
 			return ENOENT;
 		account->uid = id;
 		account->gid = id;
-		set_text(account->name, id == 0 ? "root" : who, "");
+		set_text(account->name, id == 0 ? "root" : user, "");
 		set_text(account->home, id == 0 ? "/root" : "/", "/");
 		set_text(account->shell, "/bin/sh", "");
 	}
@@ -115,14 +115,14 @@ static int look_up(const char *who, struct account *account)
 	return 0;
 }
 
-static bool is_settled(const struct version *version, const struct timespec *now)
+static bool is_ctime_old(const struct version *version, const struct timespec *now)
 {
 	int64_t age_ns = (int64_t)(now->tv_sec - version->changed_at.tv_sec) * 1000000000 +
 			 (now->tv_nsec - version->changed_at.tv_nsec);
-	return age_ns > SETTLED_NS;
+	return age_ns > CTIME_TICK_NS;
 }
 
-// False when one is missing, or has changed so lately that its next change may look the same.
+// False when a file is missing, or changed so recently that its next change may get the same ctime.
 static bool read_versions(struct version versions[DATABASES])
 {
 	struct timespec now;
@@ -136,30 +136,30 @@ static bool read_versions(struct version versions[DATABASES])
 		versions[i].inode = status.st_ino;
 		versions[i].bytes = status.st_size;
 		versions[i].changed_at = status.st_ctim;
-		if (!is_settled(&versions[i], &now))
+		if (!is_ctime_old(&versions[i], &now))
 			return false;
 	}
 	return true;
 }
 
-// The last account is kept for as long as both files stay as they are: reading them costs half as much as exec.
-int account_find(const char *who, struct account *account)
+// Caches the last account until one of the files changes, because reading them takes half as long as an exec.
+int account_find(const char *user, struct account *account)
 {
-	static char last_who[ACCOUNT_TEXT_MAX_BYTES];
+	static char last_user[ACCOUNT_TEXT_MAX_BYTES];
 	static struct account last;
 	static struct version last_versions[DATABASES];
 	static bool has_last;
 
 	struct version versions[DATABASES];
-	bool is_settled = read_versions(versions);
-	if (is_settled && has_last && strcmp(who, last_who) == 0 && memcmp(versions, last_versions, sizeof versions) == 0) {
+	bool is_cacheable = read_versions(versions);
+	if (is_cacheable && has_last && strcmp(user, last_user) == 0 && memcmp(versions, last_versions, sizeof versions) == 0) {
 		*account = last;
 		return 0;
 	}
-	int error = look_up(who, account);
-	has_last = is_settled && error == 0 && strlen(who) < sizeof last_who;
+	int error = look_up(user, account);
+	has_last = is_cacheable && error == 0 && strlen(user) < sizeof last_user;
 	if (has_last) {
-		strcpy(last_who, who);
+		strcpy(last_user, user);
 		last = *account;
 		memcpy(last_versions, versions, sizeof versions);
 	}

@@ -1,4 +1,4 @@
-// Who a command runs as. Read from the files themselves: a static program must not load name service modules.
+// The account a command runs as. Read from /etc/passwd and /etc/group, because a static program must not load NSS modules.
 #ifndef OFFSHOOT_ACCOUNT_H
 #define OFFSHOOT_ACCOUNT_H
 
@@ -17,8 +17,8 @@ struct account {
 	size_t groups_count;
 };
 
-// `who` is a name or a number, empty for root. 0, or ENOENT for an unknown name. A number without an entry is a user
-// of that number and group, at home in "/"; root exists even when the image has no /etc/passwd.
-int account_find(const char *who, struct account *account);
+// `user` is a name or a number, empty for root. Returns 0, or ENOENT for an unknown name. A number without an entry in
+// /etc/passwd gets that uid and gid, and "/" as its home. Root exists even when the image has no /etc/passwd.
+int account_find(const char *user, struct account *account);
 
 #endif

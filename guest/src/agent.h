@@ -1,20 +1,20 @@
-// The agent: one loop over the channel, the signals and the pipes of the commands.
+// The guest agent's event loop: the channel to the host, signals, and the pipes of commands.
 #ifndef OFFSHOOT_AGENT_H
 #define OFFSHOOT_AGENT_H
 
 #include "refresh.h"
 
 struct agent_setup {
-	int channel_fd;  // a virtio port, open and non-blocking; or -1
-	int listener_fd; // a listening Unix socket, one host at a time; or -1
+	int channel_fd;  // the virtio port, open and non-blocking; -1: there is none
+	int listener_fd; // a listening Unix socket that serves one host at a time; -1: there is none
 	struct refresh_target refresh;
 };
 
-// Blocks every signal the agent wants to hear of; before anything is started.
+// Blocks the signals that the agent reads by signalfd. Call it before any process or thread starts.
 void agent_block_signals(void);
 
-// Serves until a signal asks to end. Commands are killed by then. Whatever the signal (busybox: SIGTERM to reboot, SIGUSR2
-// to power off): a machine of ours is never started with a way to come up again.
+// Serves the host until a signal asks the agent to end, then kills all commands. The agent treats every such signal as a
+// power-off (busybox sends SIGTERM to reboot, SIGUSR2 to power off): QEMU runs with -no-reboot.
 void agent_serve(const struct agent_setup *setup);
 
 #endif

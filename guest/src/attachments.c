@@ -25,7 +25,7 @@ static void release(struct attachments *attachments, struct attachment *attachme
 		attachments->used--;
 }
 
-// u64 offset, id. ATTACHED: u64 offset of the first byte that will come, u64 of the byte that comes next, u32 pid.
+// ATTACH: `offset u64, id`. Answer ATTACHED: `first offset u64, next offset of the log u64, pid u32`.
 bool attachments_attach(struct attachments *attachments, const struct frame *frame)
 {
 	if (frame->stream == 0 || frame->payload_bytes <= 8 || frame->payload_bytes > 8 + KEPT_ID_MAX_BYTES)
@@ -46,7 +46,7 @@ bool attachments_attach(struct attachments *attachments, const struct frame *fra
 		.credit_bytes = WINDOW_BYTES,
 	};
 	input_open(&attachment->in);
-	attachment->in.closed_unsaid = command->in_fd < 0;
+	attachment->in.must_report_close = command->in_fd < 0;
 
 	uint8_t answer[20];
 	write_u64(answer, attachment->cursor.offset);
@@ -64,9 +64,9 @@ static bool has_input(const struct attachment *attachment)
 bool attachments_stdin(struct attachment *attachment, const struct frame *frame)
 {
 	enum input_taken taken = input_take(&attachment->in, frame, has_input(attachment));
-	// No memory is not the others' fault: this host alone hears that its input goes nowhere.
+	// Without memory only this attachment gets STDIN_CLOSED. The other attachments can still write to the command.
 	if (taken == INPUT_NO_MEMORY || !has_input(attachment))
-		attachment->in.closed_unsaid = true;
+		attachment->in.must_report_close = true;
 	return taken != INPUT_BEYOND_WINDOW;
 }
 
@@ -113,7 +113,7 @@ void attachments_lose(struct attachments *attachments, const struct kept_command
 			attachments->slots[i].command = NULL;
 }
 
-// The standard input is one for all who are attached: ended by one it is ended for the others.
+// All attachments share one stdin: when one of them ends it, it is closed for all.
 static bool pump_input(struct attachment *attachment)
 {
 	struct kept_command *command = attachment->command;
@@ -122,13 +122,13 @@ static bool pump_input(struct attachment *attachment)
 		enum input_written written = input_write(&attachment->in, command->in_fd);
 		progress = written == INPUT_MOVED;
 		command->in_ready = written != INPUT_BLOCKED;
-		// A terminal has no end of its input but the byte that its settings name.
+		// On a terminal END does nothing: the byte that its settings name (Ctrl-D) ends the input.
 		if (written == INPUT_BROKEN || (input_is_done(&attachment->in) && !command->is_terminal))
 			kept_close_input(command);
 	}
 	if (command->in_fd < 0 && attachment->in.waiting != NULL) {
 		input_close(&attachment->in);
-		attachment->in.closed_unsaid = true;
+		attachment->in.must_report_close = true;
 		progress = true;
 	}
 	return progress;

@@ -1,5 +1,6 @@
-// Streams of a connection that follow kept commands: each with a cursor into the log and a credit window of its own.
-// A host that reads slowly is passed by the log, not the command: the offset of its next LOG frame then makes a jump.
+// Attachments: streams of the host's connection that follow kept commands. Each has a cursor into the log and a credit
+// window. A slow reader never slows the command: the log drops bytes that it has not read, and the offset of its next LOG
+// frame jumps over them.
 #ifndef OFFSHOOT_ATTACHMENTS_H
 #define OFFSHOOT_ATTACHMENTS_H
 
@@ -12,7 +13,7 @@
 
 struct attachment {
 	uint32_t id;		      // 0: free
-	struct kept_command *command; // NULL: forgotten
+	struct kept_command *command; // NULL: the host has forgotten it
 	struct log_cursor cursor;
 	uint32_t credit_bytes;
 	struct input in;
@@ -26,18 +27,18 @@ struct attachments {
 };
 
 struct attachment *attachments_find(struct attachments *attachments, uint32_t id);
-// False: the frame breaks the protocol. These are for streams that attachments_find knows, but for ATTACH.
+// These return false when the frame breaks the protocol. All but ATTACH are for streams that attachments_find returned.
 bool attachments_attach(struct attachments *attachments, const struct frame *frame);
 bool attachments_stdin(struct attachment *attachment, const struct frame *frame);
 bool attachments_credit(struct attachment *attachment, const struct frame *frame);
 bool attachments_kill(struct attachment *attachment, const struct frame *frame);
 bool attachments_resize(struct attachment *attachment, const struct frame *frame);
 void attachments_detach(struct attachments *attachments, struct attachment *attachment);
-// Before a kept command is forgotten: its followers are told so.
+// Call it before a kept command is forgotten: its attachments then end with ERROR.
 void attachments_lose(struct attachments *attachments, const struct kept_command *command);
-// At most one LOG frame for each; true when anything moved.
+// Sends at most one LOG frame for each attachment. True when any byte moved.
 bool attachments_pump(struct attachments *attachments);
-// The host is gone.
+// Ends all attachments, because the host is gone. The commands go on.
 void attachments_end(struct attachments *attachments);
 
 #endif

@@ -1,6 +1,6 @@
-// Order matters: the console first (so that failures are seen), modules before the disk they drive, the initramfs
-// emptied before it is covered by the disk. We never exec: this program goes on from memory, so nothing on the disk can
-// replace or break it.
+// The order matters. The console comes first, so that failures are seen. Modules come before the disk that they drive. The
+// initramfs is emptied before the disk is mounted over it. The program never execs: it stays in memory, so nothing on the
+// disk can replace or break it.
 #include "boot.h"
 
 #include <dirent.h>
@@ -43,7 +43,7 @@ static _Noreturn void die(const char *what, int error)
 	dprintf(STDERR_FILENO, "offshoot-guest: FATAL: %s: %s; powering off\n", what, strerror(error));
 	sync();
 	reboot(RB_POWER_OFF);
-	// Without a way to power off: a reset ends a machine that was started with -no-reboot.
+	// Where power-off does not work: QEMU runs with -no-reboot, so a reset ends the machine too.
 	reboot(RB_AUTOBOOT);
 	_exit(1);
 }
@@ -125,7 +125,7 @@ static void mount_root(void)
 		die("mount of the root disk", errno);
 }
 
-// The initramfs is memory: every byte left in it would be part of every snapshot. Other file systems are not entered.
+// The initramfs is in memory: every byte left in it would be part of every snapshot. Other file systems are skipped.
 static void empty_folder(int folder, dev_t device)
 {
 	DIR *listing = fdopendir(folder);
@@ -194,8 +194,8 @@ static void bring_loopback_up(void)
 		say("loopback", error);
 }
 
-// Its address comes with a REFRESH. No IPv6: nobody would route it, and a guest frozen in the middle of looking for neighbours
-// would go on with that in every sandbox. Where the kernel has none there is nothing to say.
+// REFRESH sets the address. IPv6 is off: nothing routes it, and neighbour discovery that a snapshot interrupted would go on
+// in every restored sandbox. The write fails where the kernel has no IPv6, which is no error.
 static void bring_network_up(void)
 {
 	file_write("/proc/sys/net/ipv6/conf/eth0/disable_ipv6", "1");
@@ -218,10 +218,10 @@ static void set_limits(void)
 	struct rlimit files = {.rlim_cur = OPEN_FILES_SOFT, .rlim_max = OPEN_FILES_HARD};
 	if (setrlimit(RLIMIT_NOFILE, &files) != 0)
 		say("open files", errno);
-	// As a distribution sets them: anybody may ping, nobody follows planted links in /tmp.
+	// As distributions set them: every user may ping, and links planted in /tmp are not followed.
 	file_write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647");
-	// Freed memory goes back to the host in pieces of 2^7 pages; by default they are of 2 MiB, and none goes while less
-	// than 32 of them are free.
+	// Free page reporting: return freed memory to the host in pieces of 2^7 pages. By default pieces have 2 MiB, and the
+	// kernel returns none while fewer than 32 of them are free.
 	file_write("/sys/module/page_reporting/parameters/page_reporting_order", "7");
 	file_write("/proc/sys/fs/protected_symlinks", "1");
 	file_write("/proc/sys/fs/protected_hardlinks", "1");

@@ -1,14 +1,14 @@
-// From the kernel's hand-over to a system in which commands can run. Only as PID 1.
+// Boots the machine to the point at which commands can run. Only as PID 1.
 #ifndef OFFSHOOT_BOOT_H
 #define OFFSHOOT_BOOT_H
 
-// Modules, root disk, file systems, loopback. A failure is printed on the console and ends the machine.
+// Loads modules, mounts the root disk and file systems, brings up the network. A failure is printed and powers off.
 void boot(void);
 
-// The virtio port called "agent", open and non-blocking.
+// Opens the virtio port named "agent", non-blocking.
 int boot_open_port(void);
 
-// Ends every process, brings the disk in order and the machine to its end.
+// Ends every process, remounts the root disk read-only and powers off.
 _Noreturn void boot_end(void);
 
 #endif

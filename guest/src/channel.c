@@ -40,8 +40,8 @@ enum decoded channel_next(struct channel *channel, struct frame *frame)
 
 void channel_flush(struct channel *channel)
 {
-	// Over, or the loop would come back at once, again and again.
-	channel->patient_until_ms = 0;
+	// Also when the channel is full: otherwise the event loop would spin on an expired delay.
+	channel->write_after_ms = 0;
 	while (channel->fd >= 0 && channel->writable && channel->out_start < channel->out_end) {
 		ssize_t put = write(channel->fd, channel->out + channel->out_start, channel->out_end - channel->out_start);
 		if (put > 0)
@@ -58,7 +58,7 @@ void channel_flush(struct channel *channel)
 void channel_drop_output(struct channel *channel)
 {
 	channel->out_start = channel->out_end = 0;
-	channel->patient_until_ms = 0;
+	channel->write_after_ms = 0;
 }
 
 static size_t room(const struct channel *channel)
@@ -96,7 +96,7 @@ void channel_commit(struct channel *channel, uint8_t type, uint8_t flags, uint32
 	write_u32(frame + 4, stream);
 	frame[FRAME_HEADER_BYTES + payload_bytes] = FRAME_TRAILER;
 	channel->out_end += FRAME_HEADER_BYTES + payload_bytes + 1;
-	channel->patient_until_ms = 0;
+	channel->write_after_ms = 0;
 }
 
 void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
@@ -115,23 +115,23 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
-			    size_t payload_bytes, int patience_ms)
+void channel_send_delayed(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
+			  size_t payload_bytes, int delay_ms)
 {
-	int64_t others_until_ms = channel->patient_until_ms;
+	int64_t others_after_ms = channel->write_after_ms;
 	bool is_alone = channel->out_start == channel->out_end;
 	channel_send(channel, type, flags, stream, payload, payload_bytes);
-	if (is_alone || others_until_ms > 0) {
-		int64_t until_ms = now_ms() + patience_ms;
-		channel->patient_until_ms = is_alone || until_ms < others_until_ms ? until_ms : others_until_ms;
+	if (is_alone || others_after_ms > 0) {
+		int64_t after_ms = now_ms() + delay_ms;
+		channel->write_after_ms = is_alone || after_ms < others_after_ms ? after_ms : others_after_ms;
 	}
 }
 
-int channel_patience_ms(struct channel *channel)
+int channel_delay_ms(struct channel *channel)
 {
-	if (channel->patient_until_ms == 0)
+	if (channel->write_after_ms == 0)
 		return -1;
-	int64_t left_ms = channel->patient_until_ms - now_ms();
+	int64_t left_ms = channel->write_after_ms - now_ms();
 	return left_ms > 0 ? (int)left_ms : 0;
 }
 

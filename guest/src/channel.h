@@ -1,4 +1,4 @@
-// The one byte channel to the host, with a bounded buffer each way. The host behind it may change without notice.
+// The byte channel to the host, with a bounded buffer in each direction. Another host may take over at any byte.
 #ifndef OFFSHOOT_CHANNEL_H
 #define OFFSHOOT_CHANNEL_H
 
@@ -11,16 +11,18 @@
 enum {
 	CHANNEL_IN_BYTES = 32 * 1024,
 	CHANNEL_OUT_BYTES = 192 * 1024,
-	// Output of commands leaves this much free, so that answers never wait behind it.
+	// Output of commands leaves this much room free, so that answers never wait for it.
 	CHANNEL_ANSWER_RESERVE_BYTES = 64 * 1024,
 };
 
 struct channel {
-	int fd;         // -1 while nobody is connected (on a virtio port: never)
-	bool readable;  // since the last edge, until read() says EAGAIN
+	int fd;		// -1 while no host is connected (never on a virtio port)
+	bool readable;	// from an edge of epoll until read() says EAGAIN
 	bool writable;
-	int64_t patient_until_ms; // what waits to be written may wait for company: a write wakes the host, which costs more than the bytes. 0: it may not
-	bool ended;     // read() said 0: on a socket the peer is gone, on a virtio port it may come back
+	// Buffered output may wait until then for more, because each write wakes the host, which costs more than the bytes.
+	// 0: write at once.
+	int64_t write_after_ms;
+	bool ended; // read() said 0: on a socket the host is gone, on a virtio port another one may come
 	struct decoder decoder;
 	size_t in_start, in_end;
 	size_t out_start, out_end;
@@ -28,31 +30,31 @@ struct channel {
 	uint8_t out[CHANNEL_OUT_BYTES];
 };
 
-// Reads once if there is room and something to read; true when bytes came.
+// Reads once, if the buffer has room and the channel is readable. True when bytes came.
 bool channel_fill(struct channel *channel);
-// The next event of what has been read.
+// Decodes the next frame of what has been read.
 enum decoded channel_next(struct channel *channel, struct frame *frame);
-// Writes what the host takes.
+// Writes as much as the channel takes.
 void channel_flush(struct channel *channel);
-// Forgets what has not been written: it was meant for a host that is gone.
+// Drops unwritten output, which was for a host that is gone.
 void channel_drop_output(struct channel *channel);
 
 bool channel_has_room_for_answer(const struct channel *channel);
 bool channel_has_room_for_output(const struct channel *channel);
 
-// Room for a payload of up to FRAME_PAYLOAD_MAX_BYTES; only after one of the two above said yes.
+// Where the caller writes a payload of up to FRAME_PAYLOAD_MAX_BYTES. Only after one of the two above returned true.
 uint8_t *channel_begin(struct channel *channel);
 void channel_commit(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, size_t payload_bytes);
 void channel_send(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
 		  size_t payload_bytes);
-// A frame that is worth no write of its own for so long: another one is likely to follow.
-void channel_send_patiently(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
-			    size_t payload_bytes, int patience_ms);
-// Milliseconds that what waits may go on waiting, 0 when it may not; -1 when nothing waits like that.
-int channel_patience_ms(struct channel *channel);
-// EXIT, from the status that waitpid gave.
+// As channel_send, but the frame may wait that long for another one, which is likely to follow.
+void channel_send_delayed(struct channel *channel, uint8_t type, uint8_t flags, uint32_t stream, const void *payload,
+			  size_t payload_bytes, int delay_ms);
+// Milliseconds until delayed output must be written; 0: now; -1: no output is delayed.
+int channel_delay_ms(struct channel *channel);
+// Sends EXIT, from the status that waitpid returned.
 void channel_send_exit(struct channel *channel, uint32_t stream, int status);
-// ERROR, FAILED and RESET: a number and a text for people.
+// Sends ERROR, FAILED, RESET or CLOSED: an error number and a readable text.
 void channel_send_error(struct channel *channel, uint8_t type, uint32_t stream, int error, const char *text);
 
 #endif

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "sources.h"
+#include "event-sources.h"
 #include "spawn.h"
 #include "terminal.h"
 
+// How long these frames may wait for others, so that one write carries them together.
 enum {
-	START_PATIENCE_MS = 50,
-	END_PATIENCE_MS = 2,
+	STARTED_DELAY_MS = 50,
+	END_DELAY_MS = 2,
 };
 
 static struct command *find(struct commands *commands, uint32_t id)
@@ -31,7 +32,7 @@ static void close_input(struct command *command)
 	input_close(&command->in);
 }
 
-// A pipe may still be held by children; a terminal goes with its command, and hangs up on them.
+// Children may still hold a pipe, so it goes to the drains. A terminal ends with its command: the kernel hangs up on them.
 static void close_output(struct commands *commands, struct command *command, struct command_output *out)
 {
 	if (out->fd >= 0 && command->is_terminal)
@@ -61,7 +62,7 @@ static void watch(struct commands *commands, struct command *command)
 		source_watch(commands->poll_fd, EPOLL_CTL_ADD, command->in_fd, EPOLLOUT, SOURCE_STDIN, index);
 }
 
-static void enlist(struct commands *commands, struct command *command, uint32_t id, const struct spawned *spawned)
+static void occupy_slot(struct commands *commands, struct command *command, uint32_t id, const struct spawned *spawned)
 {
 	*command = (struct command){
 		.id = id,
@@ -101,14 +102,14 @@ void commands_run(struct commands *commands, uint32_t id, bool has_stdin, const 
 		channel_send_error(commands->channel, FRAME_FAILED, id, spawned.error, spawned.text);
 		return;
 	}
-	enlist(commands, command, id, &spawned);
+	occupy_slot(commands, command, id, &spawned);
 	uint8_t pid[4];
 	write_u32(pid, (uint32_t)spawned.pid);
-	// Without stdin nobody has anything to tell it before its first output.
+	// Without stdin the host has nothing to send before the first output, so STARTED may travel with that.
 	if (has_stdin)
 		channel_send(commands->channel, FRAME_STARTED, 0, id, pid, sizeof pid);
 	else
-		channel_send_patiently(commands->channel, FRAME_STARTED, 0, id, pid, sizeof pid, START_PATIENCE_MS);
+		channel_send_delayed(commands->channel, FRAME_STARTED, 0, id, pid, sizeof pid, STARTED_DELAY_MS);
 }
 
 bool commands_stdin(struct commands *commands, const struct frame *frame)
@@ -118,7 +119,7 @@ bool commands_stdin(struct commands *commands, const struct frame *frame)
 		return frame->stream != 0;
 	enum input_taken taken = input_take(&command->in, frame, command->in_fd >= 0);
 	if (taken == INPUT_NO_MEMORY) {
-		// Input cannot be kept and must not be lost unnoticed.
+		// The input would be lost without the command noticing.
 		close_input(command);
 		kill(-command->pid, SIGKILL);
 	}
@@ -197,9 +198,9 @@ static bool pump_input(struct commands *commands, struct command *command)
 		enum input_written written = input_write(&command->in, command->in_fd);
 		progress = written == INPUT_MOVED;
 		command->in_ready = written != INPUT_BLOCKED;
-		command->in.closed_unsaid = written == INPUT_BROKEN;
+		command->in.must_report_close = written == INPUT_BROKEN;
 	}
-	if (command->in_fd >= 0 && (command->in.closed_unsaid || input_is_done(&command->in))) {
+	if (command->in_fd >= 0 && (command->in.must_report_close || input_is_done(&command->in))) {
 		close_input(command);
 		progress = true;
 	}
@@ -236,18 +237,18 @@ static bool pump_output(struct commands *commands, struct command *command, int 
 	if (got < 0 && errno == EINTR)
 		return true;
 	if (got < 0 && errno == EIO && command->is_terminal && !command->exited) {
-		// Nobody has the terminal open just now; the next who opens it is heard again.
+		// No process has the terminal open now. Another one may still open it.
 		out->ready = false;
 		return false;
 	}
 	if (got < 0 && errno == EAGAIN) {
-		// Somebody else may have read from the pipe: then there is less than stood there.
+		// Another process may have read from the pipe, so that it holds less than at the exit.
 		out->ready = false;
 		out->left_bytes = 0;
 		return command->exited;
 	}
-	// A process that ends closes its outputs a moment before it can be waited for.
-	channel_send_patiently(commands->channel, type, FLAG_END, command->id, NULL, 0, END_PATIENCE_MS);
+	// An exiting process closes its outputs shortly before waitpid returns it: EXIT will follow at once.
+	channel_send_delayed(commands->channel, type, FLAG_END, command->id, NULL, 0, END_DELAY_MS);
 	close(out->fd);
 	out->fd = -1;
 	return true;
@@ -267,7 +268,7 @@ bool commands_pump(struct commands *commands)
 {
 	bool progress = false;
 	uint32_t count = commands->used;
-	uint32_t first = count == 0 ? 0 : commands->turn++ % count;
+	uint32_t first = count == 0 ? 0 : commands->first_served++ % count;
 	for (uint32_t i = 0; i < count; i++) {
 		struct command *command = &commands->slots[(first + i) % count];
 		if (command->id == 0)

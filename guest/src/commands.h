@@ -1,7 +1,7 @@
-// The live commands: one stream each, with a credit window for stdin, stdout and stderr.
+// Live commands. Each has one stream, with a credit window for each of stdin, stdout and stderr.
 //
-// A command is live from RUN until its EXIT is sent. Its slot is free when id is 0. Until it has exited it owns a
-// process group of its pid; after that the pid may be anybody's and is never signalled again.
+// A command is live from RUN until its EXIT is sent. A slot is free when its id is 0. The agent signals the process group
+// only until the main process has exited: after that the kernel may give its pid to another process.
 #ifndef OFFSHOOT_COMMANDS_H
 #define OFFSHOOT_COMMANDS_H
 
@@ -16,10 +16,10 @@
 #include "run-request.h"
 
 struct command_output {
-	int fd; // -1: ended
+	int fd; // -1: ended and closed
 	bool ready;
 	uint32_t credit_bytes;
-	size_t left_bytes; // what stood in the pipe when the command exited: that much is still sent
+	size_t left_bytes; // were in the pipe when the command exited; the agent still sends them
 };
 
 struct command {
@@ -39,14 +39,14 @@ struct commands {
 	struct channel *channel;
 	struct drains *drains;
 	uint32_t used; // slots from here on are free
-	uint32_t turn; // who is served first, so that nobody always is
+	uint32_t first_served; // the slot that is served first; moves on each round, for fairness
 	struct command slots[STREAMS_MAX];
 };
 
 bool commands_have(const struct commands *commands, uint32_t id);
-// Starts what is asked for and answers STARTED or FAILED.
+// Starts the requested command and answers STARTED or FAILED.
 void commands_run(struct commands *commands, uint32_t id, bool has_stdin, const struct run_request *request);
-// The next four ignore an id that is not live: it may just have ended. False: the frame breaks the protocol.
+// These four ignore a stream that is not live: it may just have ended. They return false when the frame breaks the protocol.
 bool commands_stdin(struct commands *commands, const struct frame *frame);
 bool commands_credit(struct commands *commands, const struct frame *frame);
 bool commands_kill(struct commands *commands, const struct frame *frame);
@@ -54,9 +54,9 @@ bool commands_resize(struct commands *commands, const struct frame *frame);
 
 void commands_exited(struct commands *commands, pid_t pid, int status);
 void commands_wake(struct commands *commands, uint32_t source, uint32_t index);
-// Moves what can move, at most one frame for each direction of each command; true when anything did.
+// Moves at most one frame in each direction of each command. True when any byte moved.
 bool commands_pump(struct commands *commands);
-// Ends all: their process groups are killed, nothing is answered.
+// Kills the process groups of all commands and frees their slots. Sends no answer.
 void commands_end(struct commands *commands);
 
 #endif

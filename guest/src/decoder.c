@@ -4,7 +4,7 @@
 
 #include "bytes.h"
 
-enum { LENGTH_END = 4 }; // the header's bytes up to and with the payload length
+enum { LENGTH_END = 4 }; // header bytes up to the end of the payload length
 
 void decoder_lose(struct decoder *decoder)
 {
@@ -30,7 +30,7 @@ static size_t skip_until_found(struct decoder *decoder, const uint8_t *input, si
 	return at;
 }
 
-// Copies what the frame still lacks up to `wanted` bytes; true when it is there.
+// Copies input until the frame has `wanted` bytes. True when it has them.
 static bool fill(struct decoder *decoder, size_t wanted, const uint8_t *input, size_t input_bytes, size_t *at)
 {
 	size_t lacking = wanted - decoder->used;
@@ -58,7 +58,7 @@ enum decoded decoder_next(struct decoder *decoder, const uint8_t *input, size_t 
 		}
 		if (decoder->used < LENGTH_END && !fill(decoder, LENGTH_END, input, input_bytes, &at))
 			break;
-		// As soon as it is known: none of the zeros that a next host sends may be spent on finding out.
+		// Checked as soon as the length has arrived: otherwise the zeros of the next host would fill up a frame that is none.
 		size_t payload_bytes = read_u16(decoder->bytes + 2);
 		if (payload_bytes > FRAME_PAYLOAD_MAX_BYTES) {
 			decoder_lose(decoder);
@@ -82,7 +82,7 @@ enum decoded decoder_next(struct decoder *decoder, const uint8_t *input, size_t 
 			decoder_lose(decoder);
 			result = DECODED_GARBAGE;
 		}
-		// A zero trailer is a frame cut by a peer that died and filled up by its successor: dropped.
+		// A zero trailer: the host died in this frame and the zeros of the next host filled it up. It is dropped.
 	}
 	*consumed = at;
 	return result;

@@ -1,4 +1,4 @@
-// Frames out of a byte stream that may be cut anywhere, by a peer that may die anywhere.
+// Decodes frames from a byte stream. Reads may end at any byte, and the host may die in the middle of a frame.
 #ifndef OFFSHOOT_DECODER_H
 #define OFFSHOOT_DECODER_H
 
@@ -19,7 +19,7 @@ struct frame {
 enum decoded {
 	DECODED_NOTHING, // all input is consumed, no frame is complete
 	DECODED_FRAME,
-	DECODED_GARBAGE, // not a frame: the decoder is lost and finds its way by a run of zeros
+	DECODED_GARBAGE, // not a frame: the decoder is lost until it has seen FRAME_MAX_BYTES zeros in a row
 };
 
 struct decoder {
@@ -29,11 +29,11 @@ struct decoder {
 	bool lost;
 };
 
-// Takes at most one frame out of `input`; says in `consumed` how far it got.
+// Decodes at most one frame of `input`. Sets `consumed` to the number of bytes it used.
 enum decoded decoder_next(struct decoder *decoder, const uint8_t *input, size_t input_bytes, size_t *consumed,
 			  struct frame *frame);
 
-// Forgets everything until FRAME_MAX_BYTES zeros in a row: more than any frame holds, so a sure boundary.
+// Skips everything up to FRAME_MAX_BYTES zeros in a row. No frame holds so many, so a frame begins after them.
 void decoder_lose(struct decoder *decoder);
 
 #endif

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "sources.h"
+#include "event-sources.h"
 
 void drains_take(struct drains *drains, int fd)
 {

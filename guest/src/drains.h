@@ -1,5 +1,5 @@
-// Pipes that outlived their command: a server left behind by `cmd &` goes on writing and must not die of SIGPIPE.
-// Read to nowhere until their end. Bounded: with DRAINS_MAX in use, the one longest here is closed for a new one.
+// Pipes of ended commands that children still hold. A server that `cmd &` left behind must not die of SIGPIPE, so the agent
+// reads these pipes until their end and discards the bytes. With DRAINS_MAX in use, the oldest is closed for a new one.
 #ifndef OFFSHOOT_DRAINS_H
 #define OFFSHOOT_DRAINS_H
 
@@ -23,7 +23,7 @@ struct drains {
 // Takes over `fd`, which `poll_fd` already watches.
 void drains_take(struct drains *drains, int fd);
 void drains_wake(struct drains *drains, uint32_t index);
-// One read of each ready pipe; true when there may be more.
+// Reads once from each ready pipe. True when there may be more to read.
 bool drains_pump(struct drains *drains);
 
 #endif

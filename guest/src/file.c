@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// O_NONBLOCK everywhere: a FIFO that somebody put in the place of a file must not hold us.
+// O_NONBLOCK: open() of a FIFO in the place of a file must not block the agent.
 ssize_t file_read(const char *path, char *to, size_t room)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -66,28 +66,28 @@ static int write_in_place(const char *path, const void *bytes, size_t count)
 	return error;
 }
 
-static int write_beside(const char *path, const void *bytes, size_t count)
+static int write_and_rename(const char *path, const void *bytes, size_t count)
 {
-	char beside[PATH_MAX];
-	if ((size_t)snprintf(beside, sizeof beside, "%s.new", path) >= sizeof beside)
+	char draft[PATH_MAX];
+	if ((size_t)snprintf(draft, sizeof draft, "%s.new", path) >= sizeof draft)
 		return ENAMETOOLONG;
-	// Not followed: a link left there by somebody must not lead our write elsewhere.
-	unlink(beside);
-	int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	// A user may have left a link there: O_EXCL and O_NOFOLLOW keep the write from going where it leads.
+	unlink(draft);
+	int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return errno;
 	int error = write_all(fd, bytes, count);
 	if (error == 0 && fchmod(fd, 0644) != 0)
 		error = errno;
 	close(fd);
-	if (error == 0 && rename(beside, path) != 0)
+	if (error == 0 && rename(draft, path) != 0)
 		error = errno;
 	if (error != 0)
-		unlink(beside);
+		unlink(draft);
 	return error;
 }
 
 int file_replace(const char *path, const void *bytes, size_t count)
 {
-	return write_in_place(path, bytes, count) == 0 ? 0 : write_beside(path, bytes, count);
+	return write_in_place(path, bytes, count) == 0 ? 0 : write_and_rename(path, bytes, count);
 }

@@ -16,18 +16,18 @@
 
 enum {
 	CPUS_MAX = 64,
-	// The kernel's own threads that end waits of others (RCU) run at 99 too: `rcutree.kthread_prio` of the boot line.
+	// The kernel's RCU threads, which the agent may wait for, run at 99 too: `rcutree.kthread_prio` of the command line.
 	AGENT_PRIORITY = 99,
 	SPINNER_PRIORITY = 98,
 	TAKE_DEADLINE_NS = 1000 * 1000 * 1000,
-	// Work takes 2 ms; a host under load may leave a machine without a CPU for a hundred times that.
+	// Work takes about 2 ms, but a busy host may give the machine no CPU for a hundred times as long.
 	WORK_MAX_NS = 500 * 1000 * 1000,
 	YIELD_NS = 1000 * 1000,
 	STACK_BYTES = 64 * 1024,
 };
 
 static _Atomic uint32_t is_held;
-static _Atomic uint32_t spinning; // threads that have their CPU
+static _Atomic uint32_t spinning; // number of threads that spin on their CPU
 static _Atomic int64_t work_ends_ns; // 0: no work
 static uint32_t spinners;
 
@@ -48,7 +48,7 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, CPUS_MAX, NULL, NULL, 0);
 }
 
-static int become_real_time(int priority)
+static int set_real_time_priority(int priority)
 {
 	struct sched_param param = {.sched_priority = priority};
 	return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) != 0 ? errno : 0;
@@ -70,9 +70,9 @@ static void *spinner(void *cpu)
 	cpu_set_t mine;
 	CPU_ZERO(&mine);
 	CPU_SET((size_t)(uintptr_t)cpu, &mine);
-	// The calls on a thread; their like for a process reach for all of them.
+	// Calls that change this thread only; those for a process would change all threads.
 	sched_setaffinity(0, sizeof mine, &mine);
-	become_real_time(SPINNER_PRIORITY);
+	set_real_time_priority(SPINNER_PRIORITY);
 	prctl(PR_SET_NAME, "hold");
 	for (;;) {
 		while (atomic_load(&is_held) == 0)
@@ -85,7 +85,7 @@ static void *spinner(void *cpu)
 	return NULL;
 }
 
-// Threads take over the mask of blocked signals: none of those that the agent wants is ever delivered to one.
+// A thread inherits the signal mask, so the kernel never delivers a signal that the agent reads by signalfd to it.
 static int start_spinner(uint32_t cpu)
 {
 	pthread_attr_t attributes;
@@ -101,10 +101,10 @@ static int start_spinner(uint32_t cpu)
 int hold_prepare(void)
 {
 	cpu_set_t cpus;
-	// Else the kernel would give a twentieth of each second to others.
+	// By default the kernel keeps 5 % of the time for processes that are not real-time.
 	int error = file_write("/proc/sys/kernel/sched_rt_runtime_us", "-1");
 	if (error == 0)
-		error = become_real_time(AGENT_PRIORITY);
+		error = set_real_time_priority(AGENT_PRIORITY);
 	if (error == 0 && sched_getaffinity(0, sizeof cpus, &cpus) != 0)
 		error = errno;
 	for (uint32_t cpu = 0; cpu < CPUS_MAX && error == 0; cpu++) {
@@ -121,7 +121,7 @@ int hold_take(void)
 	atomic_store(&is_held, 1);
 	futex_wake(&is_held);
 	int64_t deadline_ns = now_ns() + TAKE_DEADLINE_NS;
-	// Asleep, so that the CPU we are on is taken too.
+	// The agent sleeps while it waits, so that the thread of its own CPU can start to spin.
 	for (uint32_t count; (count = atomic_load(&spinning)) < spinners;) {
 		if (now_ns() > deadline_ns) {
 			hold_release();

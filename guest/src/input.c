@@ -8,9 +8,9 @@
 #include "bytes.h"
 
 enum {
-	// What a pipe holds, and more: whoever has taken this much reads it.
+	// More than a pipe holds: a command that has taken so much is reading.
 	WIDEN_AFTER_BYTES = 2 * WINDOW_BYTES,
-	// Wide inputs at the same time: 8 MiB of memory.
+	// At the same time. Together they take 8 MiB of memory.
 	WIDE_INPUTS_MAX = 32,
 };
 
@@ -58,9 +58,9 @@ enum input_written input_write(struct input *input, int fd)
 	if (put < 0)
 		return errno == EAGAIN ? INPUT_BLOCKED : errno == EINTR ? INPUT_MOVED : INPUT_BROKEN;
 	input->waiting_start += (size_t)put;
-	input->taken_bytes += (uint32_t)put;
-	if (input->moved_bytes < WIDEN_AFTER_BYTES)
-		input->moved_bytes += (uint32_t)put;
+	input->ungranted_bytes += (uint32_t)put;
+	if (input->written_bytes < WIDEN_AFTER_BYTES)
+		input->written_bytes += (uint32_t)put;
 	if (input->waiting_start == input->waiting_end)
 		input->waiting_start = input->waiting_end = 0;
 	return INPUT_MOVED;
@@ -71,10 +71,10 @@ bool input_is_done(const struct input *input)
 	return input->end_wanted && input->waiting_end == 0;
 }
 
-// The bytes that a wider window adds; 0 where there is no need or no room for one.
+// Widens the window. Returns the bytes that this adds; 0: the command may not read, or there are too many wide windows.
 static uint32_t widen(struct input *input)
 {
-	if (input->moved_bytes < WIDEN_AFTER_BYTES || input->size_bytes == WINDOW_MAX_BYTES || input->waiting == NULL ||
+	if (input->written_bytes < WIDEN_AFTER_BYTES || input->size_bytes == WINDOW_MAX_BYTES || input->waiting == NULL ||
 	    wide_inputs == WIDE_INPUTS_MAX)
 		return 0;
 	uint8_t *wider = realloc(input->waiting, WINDOW_MAX_BYTES);
@@ -90,18 +90,18 @@ static uint32_t widen(struct input *input)
 bool input_answer(struct input *input, struct channel *channel, uint32_t stream)
 {
 	bool progress = false;
-	if (input->taken_bytes >= input->size_bytes / 2 && channel_has_room_for_answer(channel)) {
+	if (input->ungranted_bytes >= input->size_bytes / 2 && channel_has_room_for_answer(channel)) {
 		uint8_t credit[5] = {CREDIT_STDIN};
-		uint32_t granted = input->taken_bytes + widen(input);
+		uint32_t granted = input->ungranted_bytes + widen(input);
 		write_u32(credit + 1, granted);
 		channel_send(channel, FRAME_CREDIT, 0, stream, credit, sizeof credit);
 		input->window_bytes += granted;
-		input->taken_bytes = 0;
+		input->ungranted_bytes = 0;
 		progress = true;
 	}
-	if (input->closed_unsaid && channel_has_room_for_answer(channel)) {
+	if (input->must_report_close && channel_has_room_for_answer(channel)) {
 		channel_send(channel, FRAME_STDIN_CLOSED, 0, stream, NULL, 0);
-		input->closed_unsaid = false;
+		input->must_report_close = false;
 		progress = true;
 	}
 	return progress;

@@ -1,4 +1,4 @@
-// What a host sends to the standard input of a command: a credit window, and bytes that the command has not taken yet.
+// Input from the host to a command or a TCP connection: a credit window, and the bytes that have not been written yet.
 #ifndef OFFSHOOT_INPUT_H
 #define OFFSHOOT_INPUT_H
 
@@ -9,13 +9,13 @@
 
 struct input {
 	bool end_wanted;       // the host sent END
-	bool closed_unsaid;    // the command closed its stdin and the host does not know
-	uint32_t window_bytes; // what the host may still send
-	uint32_t taken_bytes;  // written to the command, not yet granted again
-	uint32_t moved_bytes;  // written to the command in all, as far as it matters
-	bool is_wide;	       // counts as one of the few whose window is WINDOW_MAX_BYTES
-	size_t size_bytes;     // the whole window
-	uint8_t *waiting;      // of that size, made when there is something to keep for the first time
+	bool must_report_close;    // the command closed its stdin and STDIN_CLOSED is not sent yet
+	uint32_t window_bytes; // the host may still send so many
+	uint32_t ungranted_bytes;  // written to the command, not yet granted again
+	uint32_t written_bytes;  // written to the command in all; counted up to WIDEN_AFTER_BYTES only
+	bool is_wide;	       // the window is WINDOW_MAX_BYTES; the number of such inputs is limited
+	size_t size_bytes;     // of the whole window
+	uint8_t *waiting;      // a buffer of that size, allocated with the first bytes
 	size_t waiting_start, waiting_end;
 };
 
@@ -23,13 +23,13 @@ enum input_taken { INPUT_TAKEN, INPUT_BEYOND_WINDOW, INPUT_NO_MEMORY };
 enum input_written { INPUT_IDLE, INPUT_MOVED, INPUT_BLOCKED, INPUT_BROKEN };
 
 void input_open(struct input *input);
-// Counts and keeps the payload of a STDIN frame; not kept when nobody is there to read it.
+// Counts and buffers the payload of a STDIN frame. Without a reader the payload is only counted.
 enum input_taken input_take(struct input *input, const struct frame *frame, bool has_reader);
-// One write of what waits.
+// Writes buffered bytes with one call.
 enum input_written input_write(struct input *input, int fd);
-// The host wants the end and everything before it is written.
+// True when the host sent END and all bytes before it are written.
 bool input_is_done(const struct input *input);
-// Grants what was taken, and says that the command reads no more; true when a frame was sent.
+// Sends CREDIT for written bytes, and STDIN_CLOSED when due. True when it sent a frame.
 bool input_answer(struct input *input, struct channel *channel, uint32_t stream);
 void input_close(struct input *input);
 

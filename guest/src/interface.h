@@ -6,7 +6,7 @@
 
 enum { MAC_BYTES = 6, IPV4_BYTES = 4 };
 
-// Where an interface stands in its network. Addresses in network order.
+// The IPv4 configuration of an interface. Addresses are in network order.
 struct interface_address {
 	uint8_t address[IPV4_BYTES];
 	uint8_t prefix_bits; // 1 to 30
@@ -14,13 +14,14 @@ struct interface_address {
 	uint16_t mtu; // bytes
 };
 
-// 0 or errno.
+// Each of these returns 0 or an errno.
+
 int interface_bring_up(const char *name);
-// While it is up: addresses and routes stay. 0 or errno.
+// Works while the interface is up, and keeps its addresses and routes.
 int interface_set_mac(const char *name, const uint8_t mac[MAC_BYTES]);
-// In place of the one it has; every route over it goes with that. 0 or errno.
+// Replaces the address. The kernel then removes every route over the interface.
 int interface_set_address(const char *name, const struct interface_address *to);
-// The default route. 0 or errno; one that is there is none.
+// Adds the default route. Not an error when it exists.
 int interface_set_gateway(const char *name, const uint8_t gateway[IPV4_BYTES]);
 
 #endif

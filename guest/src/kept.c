@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "sources.h"
+#include "event-sources.h"
 #include "spawn.h"
 #include "terminal.h"
 
@@ -96,7 +96,7 @@ void kept_close_input(struct kept_command *command)
 	command->in_fd = -1;
 }
 
-// As for every command: a pipe may still be held by children, a terminal goes with its command.
+// Children may still hold a pipe, so it goes to the drains. A terminal ends with its command.
 static void close_output(struct kept *kept, struct kept_command *command, struct kept_output *out)
 {
 	if (out->fd >= 0 && command->is_terminal)
@@ -201,7 +201,7 @@ static bool pump_output(struct kept *kept, struct kept_command *command, int whi
 	}
 	if (got < 0 && errno == EINTR)
 		return true;
-	// EIO: nobody has the terminal open just now.
+	// EIO: no process has the terminal open now. Another one may still open it.
 	bool may_go_on = got < 0 && (errno == EAGAIN || (errno == EIO && command->is_terminal));
 	if (may_go_on && !command->exited) {
 		out->ready = false;

@@ -1,9 +1,10 @@
-// Kept commands: they belong to no connection. Their output goes into a log that drops its oldest bytes, so they never
-// wait for a reader; hosts attach to them by the id that a host chose, several at once, and come back after a loss.
+// Kept commands outlive the host's connection. Their output goes into a log that drops its oldest bytes, so a kept command
+// never waits for a reader. The host chooses an id for each, attaches by it, several times at once, and again after a
+// lost connection.
 //
-//     running ──exit, outputs drained──► ended ──FORGET──► free        (FORGET of a running one kills it first)
+//     running ──exit, outputs read to their end──► ended ──FORGET──► free        (FORGET kills a running one first)
 //
-// A slot is free when its id is empty. Until it has exited a command owns a process group of its pid.
+// A slot is free when its id is empty. The agent signals a process group only until its main process has exited.
 #ifndef OFFSHOOT_KEPT_H
 #define OFFSHOOT_KEPT_H
 
@@ -18,9 +19,9 @@
 #include "run-request.h"
 
 struct kept_output {
-	int fd; // -1: ended
+	int fd; // -1: ended and closed
 	bool ready;
-	size_t left_bytes; // what stood in the pipe when the command exited
+	size_t left_bytes; // were in the pipe when the command exited; the agent still reads them
 };
 
 struct kept_command {
@@ -44,10 +45,10 @@ struct kept {
 	struct kept_command slots[KEPT_MAX];
 };
 
-// Starts what is asked for. 0 and its pid, or an error number and its text.
+// Starts the requested command. Returns 0 and sets `pid`, or returns an error number and sets `text`.
 int kept_run(struct kept *kept, bool has_stdin, const struct run_request *request, pid_t *pid, char *text,
 	     size_t text_bytes);
-// NULL when there is none of that id.
+// Returns NULL when no kept command has this id.
 struct kept_command *kept_find(struct kept *kept, const uint8_t *id, size_t id_bytes);
 bool kept_is_ended(const struct kept_command *command);
 void kept_signal(struct kept_command *command, int signal);
@@ -58,9 +59,9 @@ size_t kept_list(const struct kept *kept, uint8_t *to);
 
 void kept_exited(struct kept *kept, pid_t pid, int status);
 void kept_wake(struct kept *kept, uint32_t source, uint32_t index);
-// One read of each ready output; true when there may be more.
+// Reads once from each ready output. True when there may be more to read.
 bool kept_pump(struct kept *kept);
-// Ends all.
+// Forgets all kept commands.
 void kept_end(struct kept *kept);
 
 #endif

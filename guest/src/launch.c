@@ -1,7 +1,7 @@
-// The child is made by vfork: it borrows our memory until exec, so a start costs no copy of page tables, the error of
-// a failed exec is simply there, and a program that is STARTED really runs. The price: between vfork and exec only
-// system calls, no library state, and nothing that can block for long. Changing the user makes the borrowed memory
-// undumpable, so that user cannot look into it through the child.
+// vfork makes the child, which shares the agent's memory until exec. So a start copies no page tables, the agent sees the
+// errno of a failed exec, and STARTED means that the program runs. The child may therefore only make system calls between
+// vfork and exec: it must not change library state or block for long. When it changes its user, the kernel makes the
+// shared memory undumpable, so that user cannot read it through the child.
 #include "launch.h"
 
 #include <errno.h>
@@ -20,15 +20,15 @@
 
 static void reset_signals(void)
 {
-	// Only SIGPIPE is ever ignored here; nothing has a handler (signals come by signalfd).
+	// The agent ignores SIGPIPE only, and has no handlers (it reads signals by signalfd).
 	signal(SIGPIPE, SIG_DFL);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// The raw calls: those of the C library reach for other threads first.
-static int become(const struct account *account)
+// Raw system calls: the C library's functions would change all threads of the agent.
+static int switch_user(const struct account *account)
 {
 	if (geteuid() != 0 && geteuid() == account->uid)
 		return 0;
@@ -37,14 +37,14 @@ static int become(const struct account *account)
 	return syscall(SYS_setuid, account->uid) != 0 ? errno : 0;
 }
 
-static int enter(const struct launch *launch)
+static int enter_folder(const struct launch *launch)
 {
 	if (launch->cwd[0] != '\0')
 		return chdir(launch->cwd) != 0 ? errno : 0;
 	return chdir(launch->account->home) != 0 && chdir("/") != 0 ? errno : 0;
 }
 
-// Returns only with an error, the one execvp would give.
+// Returns only when it fails, with the error that execvp would give.
 static int execute(const struct launch *launch)
 {
 	const char *program = launch->program;
@@ -73,7 +73,7 @@ static int execute(const struct launch *launch)
 	return error;
 }
 
-static void take_place(const struct launch *launch)
+static void set_up_process(const struct launch *launch)
 {
 	setsid();
 	reset_signals();
@@ -82,19 +82,19 @@ static void take_place(const struct launch *launch)
 			_exit(127);
 	if (launch->is_terminal && ioctl(0, TIOCSCTTY, 0) != 0)
 		_exit(127);
-	// Ours close by themselves; this is for what whoever started us left open.
+	// The agent's own descriptors are close-on-exec. This closes what its parent left open.
 	syscall(SYS_close_range, 3, ~0U, 0);
 }
 
-__attribute__((noinline)) static void be_child(const struct launch *launch, volatile struct launched *result)
+__attribute__((noinline)) static void run_child(const struct launch *launch, volatile struct launched *result)
 {
-	take_place(launch);
+	set_up_process(launch);
 
 	result->step = "user";
-	result->error = become(launch->account);
+	result->error = switch_user(launch->account);
 	if (result->error == 0) {
 		result->step = "cwd";
-		result->error = enter(launch);
+		result->error = enter_folder(launch);
 	}
 	if (result->error == 0) {
 		result->step = "program";
@@ -107,7 +107,7 @@ __attribute__((noinline)) static pid_t start(const struct launch *launch, volati
 {
 	pid_t pid = vfork();
 	if (pid == 0)
-		be_child(launch, result);
+		run_child(launch, result);
 	return pid;
 }
 
@@ -124,21 +124,22 @@ struct launched launch_builtin(const struct launch *launch)
 {
 	if (!builtin_exists(launch->program))
 		return (struct launched){.pid = -1, .error = ENOSYS, .step = "builtin"};
-	int placed[2];
-	if (pipe2(placed, O_CLOEXEC) != 0)
+	int group_pipe[2];
+	if (pipe2(group_pipe, O_CLOEXEC) != 0)
 		return (struct launched){.pid = -1, .error = errno, .step = "pipe"};
 	pid_t pid = fork();
 	int fork_error = errno;
 	if (pid == 0) {
-		take_place(launch);
-		int error = become(launch->account);
+		set_up_process(launch);
+		int error = switch_user(launch->account);
 		_exit(error != 0 ? builtin_fail("user", error) : builtin_run(launch->program, launch->argv));
 	}
-	// Closed when the child has a group of its own: a kill before that would miss it, and its end of input look like END.
+	// Waits until the child has its own process group, which closes this pipe: a KILL before that would miss the child, and
+	// watch would take the end of its stdin as END.
 	char nothing;
-	close(placed[1]);
-	while (pid > 0 && read(placed[0], &nothing, 1) < 0 && errno == EINTR) {
+	close(group_pipe[1]);
+	while (pid > 0 && read(group_pipe[0], &nothing, 1) < 0 && errno == EINTR) {
 	}
-	close(placed[0]);
+	close(group_pipe[0]);
 	return (struct launched){.pid = pid, .error = pid < 0 ? fork_error : 0, .step = pid < 0 ? "fork" : "builtin"};
 }

@@ -1,4 +1,4 @@
-// Starting one program: its own session, account, environment, working directory and three file descriptors.
+// Starts one program in a new session, with its account, environment, working directory and standard streams.
 #ifndef OFFSHOOT_LAUNCH_H
 #define OFFSHOOT_LAUNCH_H
 
@@ -9,10 +9,10 @@
 
 struct launch {
 	const struct account *account;
-	const char *program; // with a slash, or looked up in the PATH of the environment
+	const char *program; // without a slash it is looked up in the PATH of `environment`
 	char *const *argv;
 	char *const *environment;
-	const char *cwd; // empty: the account's home, or "/" when there is none
+	const char *cwd; // empty: the account's home, or "/" where that does not exist
 	int fds[3];
 	bool is_terminal; // fds[0] becomes the controlling terminal
 };
@@ -20,12 +20,12 @@ struct launch {
 struct launched {
 	pid_t pid;
 	int error;        // 0 when the program runs
-	const char *step; // what failed: "user", "cwd", "program"
+	const char *step; // the failed one: "user", "cwd", "program", …
 };
 
 struct launched launch(const struct launch *launch);
 
-// The same for a builtin: a copy of ourselves under that account, without exec. `program` and `argv` are the builtin's.
+// As launch, for a builtin: a forked child under that account, without exec. `program` and `argv` are the builtin's.
 struct launched launch_builtin(const struct launch *launch);
 
 #endif

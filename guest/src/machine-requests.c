@@ -13,7 +13,7 @@ enum { VOLUMES_AS_THEY_ARE = -1 };
 
 void machine_hold(struct machine *machine, struct channel *channel, uint32_t stream)
 {
-	// While it is held, a machine reads nothing from its disk: threads of the kernel take part in that.
+	// A held machine cannot read from its disk, because kernel threads take part in that. So it reads these files before.
 	refresh_prepare(machine->target);
 	int error = hold_take();
 	if (error == 0)
@@ -22,7 +22,7 @@ void machine_hold(struct machine *machine, struct channel *channel, uint32_t str
 		channel_send_error(channel, FRAME_ERROR, stream, error, "hold: not every CPU came");
 }
 
-// The answer to what lets processes run again; one that failed leaves them held, but for what comes after that.
+// Ends the hold and answers. A failed step leaves the machine held; a failure of the volumes comes after the release.
 static void end_hold(struct channel *channel, uint8_t answer, uint32_t stream, struct refreshed done, int volumes)
 {
 	if (done.error == 0) {
@@ -58,7 +58,7 @@ void machine_refresh(struct machine *machine, struct channel *channel, uint32_t 
 	}
 	struct refreshed done = refresh_begin(target, &request);
 	if (done.error == 0) {
-		// Early, so that the host's next steps and ours go on side by side. Its next frame waits for our end.
+		// Sent early, so that the host can go on while the agent finishes. The agent reads its next frame after that.
 		channel_send(channel, FRAME_REFRESHED, 0, stream, NULL, 0);
 		channel_flush(channel);
 		done = refresh_finish(target, &request);
@@ -68,10 +68,10 @@ void machine_refresh(struct machine *machine, struct channel *channel, uint32_t 
 		 request.has_volumes && target->is_system ? request.volumes : VOLUMES_AS_THEY_ARE);
 }
 
-// Before a snapshot: everything on disk, nothing in memory that the disk has too, but for what is needed at once.
+// Before a snapshot: writes everything to disk, drops the page cache, then reads again what a refresh needs at once.
 void machine_quiesce(struct machine *machine, struct channel *channel, uint32_t stream)
 {
-	// To sync is to wait for threads of the kernel.
+	// sync() waits for kernel threads, which do not run in a held machine.
 	if (hold_is_taken()) {
 		channel_send_error(channel, FRAME_ERROR, stream, EAGAIN, "the machine is held");
 		return;

@@ -1,5 +1,4 @@
-// What the host asks of the machine as a whole: to be made ready for a snapshot, held, released, made another. Each is
-// answered on its stream.
+// Requests for the machine as a whole: prepare for a snapshot, hold, release, refresh. Each sends its answer on its stream.
 #ifndef OFFSHOOT_MACHINE_REQUESTS_H
 #define OFFSHOOT_MACHINE_REQUESTS_H
 
@@ -12,7 +11,7 @@
 
 struct machine {
 	const struct refresh_target *target;
-	bool is_nobody; // a refresh came only half way: this machine is nobody, and stays held
+	bool is_nobody; // the last REFRESH failed: the identity is incomplete, and the machine stays held
 };
 
 void machine_hold(struct machine *machine, struct channel *channel, uint32_t stream);

@@ -1,4 +1,4 @@
-// offshoot-guest: as PID 1 the init of a microVM, otherwise the agent alone on a Unix socket, for tests of the channel.
+// offshoot-guest: the init process of a microVM when it is PID 1. Otherwise only the agent, on a Unix socket, for tests.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "file.h"
 #include "hold.h"
 
-static _Noreturn void be_init(void)
+static _Noreturn void run_as_init(void)
 {
 	agent_block_signals();
 	boot();
@@ -45,7 +45,7 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-// Everything that was started here ends with us, also what detached itself: as its subreaper it is our child.
+// Kills every process that commands started. This process is their subreaper, so detached ones are its children too.
 static void end_descendants(void)
 {
 	char path[64], children[4096];
@@ -58,11 +58,11 @@ static void end_descendants(void)
 	}
 }
 
-static int be_agent(const char *socket_path, const char *root)
+static int run_on_socket(const char *socket_path, const char *root)
 {
 	agent_block_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	// A test that is killed leaves nothing behind.
+	// When a test is killed, its guest must end too.
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	struct agent_setup setup = {
 		.channel_fd = -1,
@@ -82,12 +82,12 @@ static int be_agent(const char *socket_path, const char *root)
 int main(int argc, char **argv)
 {
 	if (getpid() == 1)
-		be_init();
+		run_as_init();
 	if (argc == 3 && strcmp(argv[1], "--socket") == 0)
-		return be_agent(argv[2], NULL);
+		return run_on_socket(argv[2], NULL);
 	if (argc == 5 && strcmp(argv[1], "--socket") == 0 && strcmp(argv[3], "--root") == 0)
-		return be_agent(argv[2], argv[4]);
+		return run_on_socket(argv[2], argv[4]);
 	fprintf(stderr, "usage: offshoot-guest --socket PATH [--root FOLDER]\n"
-			"  the agent on a listening Unix socket; identity files under FOLDER, else left alone\n");
+			"  Serves the agent on a Unix socket. Writes identity files below FOLDER, or none without it.\n");
 	return 2;
 }

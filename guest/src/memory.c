@@ -10,7 +10,7 @@
 // Both lines are among the first three of the file.
 enum { MEMINFO_MAX_BYTES = 512 };
 
-// `field` is what stands before the number, with a newline in front unless its line is the first.
+// `field` is the text in front of the number. It begins with a newline unless its line is the first.
 static bool find_bytes(const char *text, const char *field, uint64_t *bytes)
 {
 	const char *at = strstr(text, field);

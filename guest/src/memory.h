@@ -1,10 +1,10 @@
-// How much memory this machine has, and how much of it could still be given to programs.
+// The memory of this machine, and how much of it programs can still get.
 #ifndef OFFSHOOT_MEMORY_H
 #define OFFSHOOT_MEMORY_H
 
 #include <stdint.h>
 
-// Bytes, as the kernel reckons them (MemTotal and MemAvailable, proc(5)). Returns 0 or an errno. Starts no process.
+// Sets MemTotal and MemAvailable of proc(5), in bytes. Returns 0 or an errno.
 int memory_read(uint64_t *total, uint64_t *available);
 
 #endif

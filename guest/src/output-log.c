@@ -52,7 +52,7 @@ static size_t get_header(const struct output_log *log, uint64_t position, int *o
 	return value & ~OUTPUT_BIT;
 }
 
-// Drops just what must go: a record that is cut gets its header again, in the place of bytes that go.
+// Drops only as many bytes as needed. A record that loses its first bytes gets a new header in their place.
 static void make_room(struct output_log *log, size_t wanted_bytes)
 {
 	while (log->end - log->start + wanted_bytes > log->ring_bytes) {
@@ -72,7 +72,7 @@ static void make_room(struct output_log *log, size_t wanted_bytes)
 		log->last = log->start;
 }
 
-// A record is much smaller than the ring, so what is made room for is never the record that grows.
+// A record is much smaller than the ring, so make_room never drops the record that grows.
 static void append_part(struct output_log *log, int output, const uint8_t *bytes, size_t count)
 {
 	int last_output = output;
@@ -113,7 +113,7 @@ struct log_cursor output_log_seek(const struct output_log *log, uint64_t offset)
 	while (cursor.position < log->end) {
 		int output;
 		size_t record_bytes = get_header(log, cursor.position, &output);
-		// At the end of the last record, not behind it: it may still grow.
+		// Stay in the last record, even at its end: it may still grow.
 		if (offset < cursor.offset + record_bytes || cursor.position == log->last) {
 			cursor.skip_bytes = (size_t)(offset - cursor.offset);
 			break;
@@ -143,7 +143,7 @@ size_t output_log_read(const struct output_log *log, struct log_cursor *cursor, 
 		size_t record_bytes = get_header(log, cursor->position, output);
 		size_t left = record_bytes - cursor->skip_bytes;
 		if (left == 0 && cursor->position == log->last)
-			return 0; // it may still grow
+			return 0; // this record may still grow
 		if (left == 0) {
 			cursor->position += HEADER_BYTES + record_bytes;
 			cursor->skip_bytes = 0;

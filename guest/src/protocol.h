@@ -1,8 +1,8 @@
-// Constants of the channel. guest/PROTOCOL.md is the specification; packages/contract/src/guest-frame.ts is the other side.
+// Constants of the channel. guest/PROTOCOL.md specifies them; packages/contract/src/guest-frame.ts has those of the host.
 #ifndef OFFSHOOT_PROTOCOL_H
 #define OFFSHOOT_PROTOCOL_H
 
-// A test builds a guest that speaks an earlier version only.
+// A test builds a guest that speaks an earlier version only (guest/Makefile).
 #ifndef OFFSHOOT_PROTOCOL_VERSION
 #define OFFSHOOT_PROTOCOL_VERSION 6
 #endif
@@ -16,14 +16,14 @@ enum {
 	FRAME_TRAILER = 0xA5,
 	FRAME_MAX_BYTES = FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX_BYTES + 1,
 
-	// RUN and REFRESH may span several frames; this is the most their parts may add up to.
+	// RUN and REFRESH may span several frames; their payloads together may have this size.
 	MESSAGE_MAX_BYTES = 256 * 1024,
-	// What each direction of a stream starts with, and to what its receiver may widen it.
+	// The credit window of each direction of a stream at its start, and after its receiver widened it.
 	WINDOW_BYTES = 64 * 1024,
 	WINDOW_MAX_BYTES = 256 * 1024,
 	STREAMS_MAX = 512,
 	ENVIRONMENT_MAX_ENTRIES = 1024,
-	// Kept commands: how many, and the memory for the output of one and of all.
+	// Kept commands: their number, and the bounds of the log of one and of all logs together.
 	KEPT_MAX = 64,
 	KEPT_LOG_MIN_BYTES = 64 * 1024,
 	KEPT_LOG_MAX_BYTES = 16 * 1024 * 1024,
@@ -36,13 +36,13 @@ enum {
 	HOSTNAME_MAX_BYTES = 63,
 	ENTROPY_MIN_BYTES = 32,
 	ENTROPY_MAX_BYTES = 512,
-	// Spare block devices of a machine.
+	// Spare block devices of a machine: each can hold one volume.
 	VOLUMES_MAX = 8,
 };
 
 enum frame_flag {
-	FLAG_MORE = 1, // the message goes on in the next frame
-	FLAG_END = 2,  // nothing follows in this direction of the stream; on RUN: there is no stdin
+	FLAG_MORE = 1, // the next frame continues this message
+	FLAG_END = 2,  // last frame in this direction of the stream; on RUN: the command has no stdin
 };
 
 enum frame_type {
@@ -93,19 +93,19 @@ enum frame_type {
 	FRAME_MEMORY_USAGE = 46,
 };
 
-// How a RUN wants its command.
+// Options of RUN.
 enum run_option {
-	RUN_TERMINAL = 1, // on a terminal of its own
-	RUN_KEEP = 2,	  // belongs to no connection, its output is kept
-	RUN_BUILTIN = 4,  // the program is a name of builtins.h
+	RUN_TERMINAL = 1, // the command gets a terminal
+	RUN_KEEP = 2,	  // a kept command: it outlives the connection, and its output goes into a log
+	RUN_BUILTIN = 4,  // the program is a builtin (builtins.h)
 };
 
 enum refresh_option { REFRESH_KEEP_ENV = 1 };
 
-// What a REFRESH may hold besides.
+// Optional fields of REFRESH.
 enum refresh_field { REFRESH_MAC = 1, REFRESH_ADDRESS = 2, REFRESH_VOLUMES = 3 };
 
-// What a CREDIT frame speaks of.
+// The direction that a CREDIT frame grants bytes for.
 enum credit_target { CREDIT_STDIN = 0, CREDIT_STDOUT = 1, CREDIT_STDERR = 2 };
 
 #endif

@@ -10,7 +10,7 @@ enum {
 	FIELD_HEADER_BYTES = 2,
 	// Address, prefix length, gateway, MTU.
 	ADDRESS_FIELD_BYTES = IPV4_BYTES + 1 + IPV4_BYTES + 2,
-	// What every host must be able to send whole (RFC 791), and the most that virtio-net takes.
+	// Every host must accept datagrams of this size (RFC 791).
 	MTU_MIN_BYTES = 576,
 };
 

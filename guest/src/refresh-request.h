@@ -1,4 +1,4 @@
-// The content of REFRESH. Pure: fuzzed and tested by itself.
+// Parses REFRESH. It does no I/O, so check.c and fuzz.c test it alone.
 #ifndef OFFSHOOT_REFRESH_REQUEST_H
 #define OFFSHOOT_REFRESH_REQUEST_H
 
@@ -14,7 +14,7 @@ struct refresh_request {
 	bool keeps_env;
 	char hostname[HOSTNAME_MAX_BYTES + 1];
 	char machine_id[MACHINE_ID_BYTES + 1];
-	const uint8_t *entropy; // in the message, as `env`
+	const uint8_t *entropy; // points into the message, as `env` does
 	size_t entropy_bytes;
 	bool has_mac;
 	uint8_t mac[MAC_BYTES];
@@ -27,7 +27,7 @@ struct refresh_request {
 	size_t env_count;
 };
 
-// False: not such a message, or it asks for what this guest does not know.
+// Returns false when the message is malformed, or has a field or an option that this guest does not know.
 bool refresh_request_parse(struct refresh_request *request, const uint8_t *message, size_t message_bytes);
 
 #endif

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "connections.h"
 #include "environment.h"
 #include "file.h"
 #include "interface.h"
 #include "protocol.h"
+#include "tcp-sockets.h"
 
 static int set_clock(uint64_t time_ns)
 {
@@ -36,22 +36,23 @@ static int add_entropy(const uint8_t *bytes, size_t count)
 	if (fd < 0)
 		return errno;
 	int error = 0;
-	// Added only, the pool would go on from its old state until the kernel's next reseed: siblings would draw alike.
+	// RNDADDENTROPY alone does not reseed. Until the kernel's next reseed two VMs from one snapshot would then draw the same
+	// numbers.
 	if (ioctl(fd, RNDADDENTROPY, &pool) != 0 || ioctl(fd, RNDRESEEDCRNG) != 0)
 		error = errno;
 	close(fd);
 	return error;
 }
 
-static const char *under(const char *root, const char *path)
+static const char *path_under(const char *root, const char *path)
 {
 	static char full[PATH_MAX];
 	snprintf(full, sizeof full, "%s%s", root, path);
 	return full;
 }
 
-// Nothing can be there: on the way to it is a file, or a link that leads nowhere or to itself.
-static bool is_no_folder(int error)
+// The file cannot exist: a part of its path is a file, a dangling link, or a link to itself.
+static bool is_path_missing(int error)
 {
 	return error == ENOTDIR || error == ENOENT || error == ELOOP;
 }
@@ -66,17 +67,17 @@ static int write_machine_id(const char *root, const char *machine_id)
 {
 	char line[MACHINE_ID_BYTES + 2];
 	int line_bytes = snprintf(line, sizeof line, "%s\n", machine_id);
-	int error = file_replace(under(root, "/etc/machine-id"), line, (size_t)line_bytes);
-	if (error == 0 && is_regular_file(under(root, "/var/lib/dbus/machine-id")))
-		error = file_replace(under(root, "/var/lib/dbus/machine-id"), line, (size_t)line_bytes);
+	int error = file_replace(path_under(root, "/etc/machine-id"), line, (size_t)line_bytes);
+	if (error == 0 && is_regular_file(path_under(root, "/var/lib/dbus/machine-id")))
+		error = file_replace(path_under(root, "/var/lib/dbus/machine-id"), line, (size_t)line_bytes);
 	return error;
 }
 
-// Debian's convention: the host's own name is 127.0.1.1. Everything else in the file stays.
+// Debian maps the host's own name to 127.0.1.1. All other lines stay.
 static int write_hosts(const char *root, const char *hostname)
 {
 	static char old[64 * 1024], new[64 * 1024 + 128];
-	ssize_t old_bytes = file_read(under(root, "/etc/hosts"), old, sizeof old);
+	ssize_t old_bytes = file_read(path_under(root, "/etc/hosts"), old, sizeof old);
 	if (old_bytes < 0 && errno != ENOENT)
 		return errno;
 	if (old_bytes == (ssize_t)sizeof old - 1)
@@ -95,17 +96,17 @@ static int write_hosts(const char *root, const char *hostname)
 		line += line_bytes + (line[line_bytes] == '\n');
 	}
 	used += (size_t)snprintf(new + used, sizeof new - used, "127.0.1.1\t%s\n", hostname);
-	return file_replace(under(root, "/etc/hosts"), new, used);
+	return file_replace(path_under(root, "/etc/hosts"), new, used);
 }
 
 static int write_hostname(const char *root, const char *hostname)
 {
 	char line[HOSTNAME_MAX_BYTES + 2];
 	int line_bytes = snprintf(line, sizeof line, "%s\n", hostname);
-	return file_replace(under(root, "/etc/hostname"), line, (size_t)line_bytes);
+	return file_replace(path_under(root, "/etc/hostname"), line, (size_t)line_bytes);
 }
 
-// The names OpenSSH and dropbear give them. To look through their folders would cost a just restored guest more.
+// The names that OpenSSH and dropbear use. Listing their folders would take a just restored guest longer.
 static const char *const host_keys[] = {
 	"/etc/ssh/ssh_host_rsa_key",         "/etc/ssh/ssh_host_rsa_key.pub",
 	"/etc/ssh/ssh_host_ecdsa_key",       "/etc/ssh/ssh_host_ecdsa_key.pub",
@@ -116,24 +117,25 @@ static const char *const host_keys[] = {
 };
 enum { HOST_KEYS = sizeof host_keys / sizeof *host_keys };
 
-// The gateway answers for the names of the world.
+// The host answers DNS queries at the gateway's address.
 static int write_name_server(const char *root, const uint8_t gateway[IPV4_BYTES])
 {
 	char line[sizeof "nameserver 255.255.255.255\n"];
 	int line_bytes =
 	    snprintf(line, sizeof line, "nameserver %d.%d.%d.%d\n", gateway[0], gateway[1], gateway[2], gateway[3]);
-	return file_replace(under(root, "/etc/resolv.conf"), line, (size_t)line_bytes);
+	return file_replace(path_under(root, "/etc/resolv.conf"), line, (size_t)line_bytes);
 }
 
 static int remove_host_keys(const char *root)
 {
 	for (size_t i = 0; i < HOST_KEYS; i++)
-		if (unlink(under(root, host_keys[i])) != 0 && !is_no_folder(errno))
+		if (unlink(path_under(root, host_keys[i])) != 0 && !is_path_missing(errno))
 			return errno;
 	return 0;
 }
 
-// Connections end where no packet of theirs finds a way: after the old address has gone and before the new route is there.
+// Connections are reset when the old address is gone and the new route is not there yet, so that no packet of theirs leaves
+// the machine.
 static struct refreshed refresh_interface(const struct refresh_request *request)
 {
 	static const char name[] = "eth0";
@@ -142,7 +144,7 @@ static struct refreshed refresh_interface(const struct refresh_request *request)
 		return (struct refreshed){error, "mac"};
 	if (request->has_address && (error = interface_set_address(name, &request->address)) != 0)
 		return (struct refreshed){error, "address"};
-	error = connections_reset();
+	error = tcp_sockets_reset_connections();
 	if (error != 0 || !request->has_address)
 		return (struct refreshed){error, "connections"};
 	return (struct refreshed){interface_set_gateway(name, request->address.gateway), "route"};
@@ -158,27 +160,27 @@ static struct refreshed refresh_system(const struct refresh_request *request)
 	return (struct refreshed){add_entropy(request->entropy, request->entropy_bytes), "entropy"};
 }
 
-// An image may keep its /etc from being written, even by root, or have something there that is no folder: a file, a link that
-// leads nowhere. Its sandboxes then share what stands there.
-static int unless_sealed(int error)
+// The /etc of an image may be read-only even for root, or may be a file or a dangling link. Not an error: the sandboxes of
+// such an image share what is there.
+static int ignore_read_only(int error)
 {
-	return error == EROFS || error == EPERM || is_no_folder(error) ? 0 : error;
+	return error == EROFS || error == EPERM || is_path_missing(error) ? 0 : error;
 }
 
 static struct refreshed refresh_files(const char *root, const struct refresh_request *request)
 {
-	int error = unless_sealed(write_machine_id(root, request->machine_id));
+	int error = ignore_read_only(write_machine_id(root, request->machine_id));
 	if (error != 0)
 		return (struct refreshed){error, "machine id"};
-	error = unless_sealed(write_hosts(root, request->hostname));
+	error = ignore_read_only(write_hosts(root, request->hostname));
 	if (error != 0)
 		return (struct refreshed){error, "hosts"};
-	error = unless_sealed(write_hostname(root, request->hostname));
+	error = ignore_read_only(write_hostname(root, request->hostname));
 	if (error != 0)
 		return (struct refreshed){error, "hostname file"};
-	if (request->has_address && (error = unless_sealed(write_name_server(root, request->address.gateway))) != 0)
+	if (request->has_address && (error = ignore_read_only(write_name_server(root, request->address.gateway))) != 0)
 		return (struct refreshed){error, "name server"};
-	return (struct refreshed){unless_sealed(remove_host_keys(root)), "host keys"};
+	return (struct refreshed){ignore_read_only(remove_host_keys(root)), "host keys"};
 }
 
 struct refreshed refresh_time(const struct refresh_target *target, const uint8_t *message, size_t message_bytes)
@@ -202,9 +204,9 @@ void refresh_prepare(const struct refresh_target *target)
 	if (target->root == NULL)
 		return;
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-		file_read(under(target->root, files[i]), contents, sizeof contents);
+		file_read(path_under(target->root, files[i]), contents, sizeof contents);
 	for (size_t i = 0; i < HOST_KEYS; i++)
-		access(under(target->root, host_keys[i]), F_OK);
+		access(path_under(target->root, host_keys[i]), F_OK);
 }
 
 struct refreshed refresh_begin(const struct refresh_target *target, const struct refresh_request *request)

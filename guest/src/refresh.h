@@ -1,4 +1,5 @@
-// What a restored guest must change before it runs anything: clock, names, random state, MAC address, connections, variables.
+// Gives a restored guest its own identity before any process runs: clock, names, random state, MAC address, TCP connections,
+// variables.
 #ifndef OFFSHOOT_REFRESH_H
 #define OFFSHOOT_REFRESH_H
 
@@ -9,25 +10,25 @@
 #include "refresh-request.h"
 
 struct refresh_target {
-	const char *root; // where the identity files are, without a final slash; NULL: they are left alone
+	const char *root; // folder of the identity files, without a final slash; NULL: write none
 	bool is_system;   // also set the kernel's clock, host name and random pool
 };
 
 struct refreshed {
 	int error;        // 0 when everything is done
-	const char *step; // what failed; the steps before it are done
+	const char *step; // the failed one; the steps before it are done
 };
 
-// Reads what a refresh will touch, so that a snapshot taken now holds it in memory: 25 ms less at the restore.
+// Reads what a refresh will touch into the page cache, so that a snapshot contains it. That saves 25 ms in each restore.
 void refresh_prepare(const struct refresh_target *target);
 
-// The clock and the random pool alone, for the machine that goes on.
+// Sets only the clock and the random pool, for a machine that was held and keeps its identity.
 struct refreshed refresh_time(const struct refresh_target *target, const uint8_t *message, size_t message_bytes);
 
-// What takes next to no time: clock, host name, random pool, variables.
+// The first part, which takes very little time: clock, host name, random pool, variables.
 struct refreshed refresh_begin(const struct refresh_target *target, const struct refresh_request *request);
 
-// The rest, most of a refresh: MAC address, connections, files. Before it is done nobody may run.
+// The rest, which takes most of the time: MAC address, connections, files. No process may run before it is done.
 struct refreshed refresh_finish(const struct refresh_target *target, const struct refresh_request *request);
 
 #endif

@@ -1,4 +1,4 @@
-// The RUN message, parsed. Everything points into the message.
+// Parses RUN. All strings point into the message.
 #ifndef OFFSHOOT_RUN_REQUEST_H
 #define OFFSHOOT_RUN_REQUEST_H
 
@@ -24,11 +24,11 @@ struct run_request {
 	size_t env_count;
 };
 
-// 0; EPROTO when it is not a RUN message; E2BIG when it has more arguments or variables than we take; EINVAL when the
-// options do not fit each other.
+// Returns 0; EPROTO when it is not a RUN message; E2BIG for too many arguments or variables; EINVAL when the options
+// contradict each other.
 int run_request_parse(struct run_request *request, uint8_t *message, size_t message_bytes);
 
-// Takes `count` strings, each ended by NUL, from `*at`; false when the bytes end before.
+// Takes `count` strings, each ended by NUL, from `*at`. Returns false when the bytes end too early.
 bool take_strings(uint8_t **at, const uint8_t *end, char **strings, size_t count);
 
 #endif

@@ -10,7 +10,7 @@
 #include "launch.h"
 #include "terminal.h"
 
-// The standard streams: the command's ends, and ours in `spawned`. On a terminal the first three are one descriptor.
+// The command's ends of its standard streams; the agent's are in `spawned`. A terminal is one descriptor, theirs[0].
 struct ends {
 	int theirs[3];
 };
@@ -28,7 +28,7 @@ static void close_ours(struct spawned *spawned)
 	close_all(spawned->out_fds, 2);
 }
 
-// Ours is non-blocking, the command's is not: programs expect blocking standard streams.
+// Only the agent's end is non-blocking: programs expect blocking standard streams.
 static int make_pipe(int *read_end, int *write_end, int *ours)
 {
 	int fds[2];
@@ -59,7 +59,7 @@ static int make_terminal(struct ends *ends, struct spawned *spawned, const struc
 		return error;
 	ends->theirs[0] = terminal.slave;
 	spawned->out_fds[0] = terminal.master;
-	// One more descriptor, so that input and output are closed each for itself.
+	// A second descriptor, so that input and output can be closed separately.
 	spawned->in_fd = fcntl(terminal.master, F_DUPFD_CLOEXEC, 0);
 	return spawned->in_fd < 0 ? errno : 0;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
-#include "sources.h"
+#include "event-sources.h"
 
 struct tcp_stream *tcp_streams_find(struct tcp_streams *streams, uint32_t id)
 {
@@ -45,7 +45,7 @@ static int begin_connect(struct tcp_stream *stream)
 	stream->fd = socket(stream->is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (stream->fd < 0)
 		return errno;
-	// What the host sent is whole as it came: nothing is gained by waiting for more.
+	// Nagle's algorithm would only delay: the host has already put bytes together.
 	setsockopt(stream->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	int result = stream->is_v6 ? connect(stream->fd, (struct sockaddr *)&v6, sizeof v6)
 				   : connect(stream->fd, (struct sockaddr *)&v4, sizeof v4);
@@ -59,7 +59,7 @@ static int watch(struct tcp_streams *streams, struct tcp_stream *stream)
 	return result == 0 ? 0 : errno;
 }
 
-// A server may listen on either loopback address. The first one's error is told: the second may not exist here.
+// Tries 127.0.0.1, then ::1. Reports the first error, because this machine may have no ::1.
 static int dial(struct tcp_streams *streams, struct tcp_stream *stream)
 {
 	int first_error = 0;
@@ -109,7 +109,7 @@ static bool take_stdin(struct tcp_streams *streams, struct tcp_stream *stream, c
 	enum input_taken taken = input_take(&stream->in, frame, !stream->in_ended);
 	if (taken == INPUT_BEYOND_WINDOW)
 		return false;
-	// Bytes cannot be kept and must not be lost unnoticed.
+	// The bytes would be lost without the server noticing.
 	if (taken == INPUT_NO_MEMORY) {
 		channel_send_error(streams->channel, FRAME_CLOSED, stream->id, ENOMEM, "no memory");
 		close_with_reset(streams, stream);
@@ -149,7 +149,7 @@ void tcp_streams_wake(struct tcp_streams *streams, uint32_t index)
 	streams->slots[index].in_ready = streams->slots[index].out_ready = true;
 }
 
-// The edge of a socket that was just made may tell nothing yet; SO_ERROR and the peer's address do.
+// epoll may report an edge before the connection is made. SO_ERROR and getpeername tell whether it is.
 static bool pump_connect(struct tcp_streams *streams, struct tcp_stream *stream)
 {
 	if (!stream->in_ready || !channel_has_room_for_answer(streams->channel))
@@ -173,7 +173,7 @@ static bool pump_connect(struct tcp_streams *streams, struct tcp_stream *stream)
 		stream->is_v6 = true;
 		stream->in_ready = stream->out_ready = false;
 		int again = dial(streams, stream);
-		// The first address is the one that people mean.
+		// Reports the error of 127.0.0.1, which most servers use.
 		if (again != 0)
 			fail(streams, stream, error);
 		return true;
@@ -189,10 +189,10 @@ static bool pump_input(struct tcp_streams *streams, struct tcp_stream *stream)
 		enum input_written written = input_write(&stream->in, stream->fd);
 		progress = written == INPUT_MOVED;
 		stream->in_ready = written != INPUT_BLOCKED;
-		// A server that takes nothing more may still have something to say.
-		stream->in.closed_unsaid = written == INPUT_BROKEN;
+		// A server that reads no more may still write.
+		stream->in.must_report_close = written == INPUT_BROKEN;
 	}
-	if (!stream->in_ended && (stream->in.closed_unsaid || input_is_done(&stream->in))) {
+	if (!stream->in_ended && (stream->in.must_report_close || input_is_done(&stream->in))) {
 		shutdown(stream->fd, SHUT_WR);
 		input_close(&stream->in);
 		stream->in_ended = true;
@@ -256,7 +256,7 @@ bool tcp_streams_pump(struct tcp_streams *streams)
 {
 	bool progress = false;
 	uint32_t count = streams->used;
-	uint32_t first = count == 0 ? 0 : streams->turn++ % count;
+	uint32_t first = count == 0 ? 0 : streams->first_served++ % count;
 	for (uint32_t i = 0; i < count; i++) {
 		struct tcp_stream *stream = &streams->slots[(first + i) % count];
 		if (stream->id != 0)

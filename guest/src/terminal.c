@@ -7,7 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-// More than a terminal's buffers hold. It cannot be asked: some of it may not have reached the line discipline yet.
+// More than the buffers of a terminal hold. FIONREAD cannot tell: some bytes may not have reached the line discipline yet.
 enum { TERMINAL_LEFT_BYTES = 256 * 1024 };
 
 static int open_slave(int master, uint16_t rows, uint16_t columns, uid_t owner)
@@ -15,7 +15,7 @@ static int open_slave(int master, uint16_t rows, uint16_t columns, uid_t owner)
 	int unlocked = 0;
 	if (ioctl(master, TIOCSPTLCK, &unlocked) != 0)
 		return -1;
-	// By the master, not by its path: also right when /dev/pts is not where we think it is.
+	// TIOCGPTPEER instead of the slave's path: it also works when devpts is mounted elsewhere.
 	int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (slave < 0)
 		return -1;
@@ -24,7 +24,7 @@ static int open_slave(int master, uint16_t rows, uint16_t columns, uid_t owner)
 		settings.c_iflag |= IUTF8;
 		tcsetattr(slave, TCSANOW, &settings);
 	}
-	// It may be opened again by its path: /dev/tty, tmux, gpg. Not fatal where the file system has no owners.
+	// The user's programs may open it by its path (tmux, gpg). EPERM: the file system has no owners, which is not fatal.
 	if (fchown(slave, owner, (gid_t)-1) != 0 && errno != EPERM) {
 		close(slave);
 		return -1;

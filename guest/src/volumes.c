@@ -17,10 +17,10 @@ enum { DEVICE_ROOM = 24, DISK_ROOM = 32, NUMBER_ROOM = 16, PATH_ROOM = 256 };
 #define DEVICES "/sys/bus/virtio/devices"
 #define DRIVER "/sys/bus/virtio/drivers/virtio_blk"
 
-// By their place; "" where the machine has none.
+// Name of the virtio device in each place; "" where the machine has none.
 static char spares[VOLUMES_MAX][DEVICE_ROOM];
 
-// The disk that the driver made of a device: "vdb".
+// Finds the block device of a virtio device, such as "vdb". False when it is not bound to the driver.
 static bool find_disk(const char *device, char disk[DISK_ROOM])
 {
 	char path[PATH_ROOM];
@@ -39,7 +39,7 @@ static bool find_disk(const char *device, char disk[DISK_ROOM])
 	return found;
 }
 
-// Spares say what they are by their serial number: "vol0" to "vol7".
+// The serial number of a spare device names its place: "vol0" to "vol7". -1: not a spare device.
 static int place_of(const char *device)
 {
 	char disk[DISK_ROOM], path[PATH_ROOM], serial[32];
@@ -74,7 +74,7 @@ static bool is_bound(const char *device)
 	return access(path, F_OK) == 0;
 }
 
-// mountinfo escapes what would end a field, as \040.
+// mountinfo escapes blanks and the like in octal, as \040.
 static void unescape(char *text)
 {
 	char *to = text;
@@ -86,8 +86,8 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
-// Calls `found` for each place where a disk is mounted until it says to stop. A line begins with
-// "id parent major:minor root where".
+// Calls `found` for each mount point of a disk until it returns false. A line of mountinfo begins with
+// "id parent major:minor root mount-point".
 static void each_mount(const char *disk, bool (*found)(const char *where, void *context), void *context)
 {
 	static char mounts[64 * 1024];
@@ -109,7 +109,7 @@ static void each_mount(const char *disk, bool (*found)(const char *where, void *
 	}
 }
 
-// Lazily: what is open there goes on and fails at the device.
+// Lazily: open files stay open, and their I/O fails at the device.
 static bool unmount(const char *where, void *context)
 {
 	(void)context;
@@ -117,7 +117,7 @@ static bool unmount(const char *where, void *context)
 	return true;
 }
 
-static bool note(const char *where, void *context)
+static bool copy_where(const char *where, void *context)
 {
 	snprintf(context, VOLUME_WHERE_ROOM, "%s", where);
 	return false;
@@ -133,11 +133,11 @@ bool volumes_where(int place, char where[VOLUME_WHERE_ROOM], uint64_t *sectors)
 		return false;
 	*sectors = strtoull(size, NULL, 10);
 	where[0] = '\0';
-	each_mount(disk, note, where);
+	each_mount(disk, copy_where, where);
 	return where[0] != '\0';
 }
 
-static int take_away(const char *device)
+static int unbind(const char *device)
 {
 	char disk[DISK_ROOM];
 	if (find_disk(device, disk))
@@ -156,7 +156,7 @@ int volumes_set(uint8_t wanted)
 	int error = 0;
 	for (int place = 0; place < VOLUMES_MAX && error == 0; place++)
 		if (spares[place][0] != '\0' && (wanted & 1 << place) == 0 && is_bound(spares[place]))
-			error = take_away(spares[place]);
+			error = unbind(spares[place]);
 	for (int place = 0; place < VOLUMES_MAX && error == 0; place++) {
 		if ((wanted & 1 << place) == 0)
 			continue;

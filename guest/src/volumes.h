@@ -1,4 +1,4 @@
-// The spare block devices of a machine: a restored one has a volume in each that it was given, and nothing in the others.
+// The spare block devices of a machine. A restored machine gets volumes in some of them; the others are empty.
 #ifndef OFFSHOOT_VOLUMES_H
 #define OFFSHOOT_VOLUMES_H
 
@@ -7,16 +7,16 @@
 
 enum { VOLUME_WHERE_ROOM = 4096 };
 
-// Learns which devices they are, while their driver has them all, and takes them from it: a snapshot made now has no
-// idea of what is in them.
+// Finds the spare devices while all are bound to their driver, then unbinds all. So a snapshot that is made now holds no
+// state of what is in them.
 void volumes_give_back(void);
 
-// Gives their driver the devices of these bits, in their order, and takes the others from it. What was mounted from a device that is
-// taken away is unmounted; who still uses it gets I/O errors. Waits for threads of the kernel: not while the machine is held.
-// 0 or an errno.
+// Binds the devices of these bits to their driver, in their order, and unbinds the others. File systems of an unbound device
+// are unmounted, and programs that still use them get EIO. Waits for kernel threads, so it must not be called while the
+// machine is held. Returns 0 or an errno.
 int volumes_set(uint8_t wanted);
 
-// Where the volume in this place is mounted, and its size in sectors of 512 bytes. False: nowhere.
+// Sets where the volume in this place is mounted, and its size in sectors of 512 bytes. Returns false when it is not mounted.
 bool volumes_where(int place, char where[VOLUME_WHERE_ROOM], uint64_t *sectors);
 
 #endif

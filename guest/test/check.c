@@ -1,4 +1,4 @@
-// Unit tests of the pure parts, run under sanitizers. Silent and 0 when all holds.
+// Unit tests of the parts that do no I/O, with sanitizers.
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ struct seen {
 	uint32_t last_stream;
 };
 
-// Each piece in memory of its own, so that a read beyond it is caught.
+// Copies each piece to its own memory, so that the sanitizer finds reads beyond its end.
 static void feed(struct decoder *decoder, const uint8_t *bytes, size_t count, struct seen *seen)
 {
 	uint8_t *piece = malloc(count == 0 ? 1 : count);
@@ -147,7 +147,7 @@ static void check_run_request(void)
 	assert(parse("\2\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0id\0\0x", 23, &request) == EINVAL);
 }
 
-// The log against the plain truth: every byte of an output is a function of its offset.
+// Compares the log with the expected content: each byte of an output is a function of its offset.
 static uint8_t byte_at(uint64_t offset)
 {
 	return (uint8_t)(offset * 131 >> 3);
@@ -195,7 +195,7 @@ static void check_output_log(void)
 			assert(late.offset == (wanted < log.oldest_offset ? log.oldest_offset : wanted));
 			follow(&log, &late, outputs, 70000);
 		}
-		// What fits is kept: one output in large pieces has hardly a header.
+		// The log keeps what fits. Headers take little room when an output is written in large pieces.
 		assert(log.next_offset - log.oldest_offset >= rings[r] / 8);
 		output_log_close(&log);
 	}
@@ -265,7 +265,7 @@ static void make_refresh(uint8_t message[REFRESH_BYTES])
 	memcpy(message + REFRESH_BYTES - 4, "A=b", 4);
 }
 
-// Each message in memory of its own size.
+// Copies each message to memory of exactly its size, so that the sanitizer finds reads beyond its end.
 static bool parses(const uint8_t *message, size_t count, struct refresh_request *request)
 {
 	uint8_t *exact = malloc(count == 0 ? 1 : count);
@@ -291,15 +291,15 @@ static void check_refresh_request(void)
 		assert(!parses(message, count, &request));
 
 	write_u16(message + 8, REFRESH_KEEP_ENV);
-	assert(!parses(message, sizeof message, &request)); // keeps them and brings some
+	assert(!parses(message, sizeof message, &request)); // keeps the old variables and has new ones
 	write_u16(message + 14, 0);
 	assert(parses(message, sizeof message - 4, &request) && request.keeps_env);
 	write_u16(message + 8, 2);
-	assert(!parses(message, sizeof message - 4, &request)); // an option of some later version
+	assert(!parses(message, sizeof message - 4, &request)); // an option of a later version
 
 	size_t field_at = 18 + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES;
 	make_refresh(message);
-	message[field_at] = 99; // a field of some later version
+	message[field_at] = 99; // a field of a later version
 	assert(!parses(message, sizeof message, &request));
 	make_refresh(message);
 	message[field_at + 1] = MAC_BYTES - 1;
@@ -315,7 +315,7 @@ static void check_refresh_request(void)
 	make_refresh(message);
 	uint8_t volumes[] = {REFRESH_VOLUMES, 1, 5, REFRESH_VOLUMES, 1, 0, 0, 0};
 	memcpy(message + field_at, volumes, sizeof volumes);
-	assert(!parses(message, sizeof message, &request)); // twice, and a field of nothing
+	assert(!parses(message, sizeof message, &request)); // the field twice, and one without a type
 	write_u16(message + 16, 3);
 	write_u16(message + 14, 0);
 	assert(parses(message, field_at + 3, &request) && request.has_volumes && request.volumes == 5 && !request.has_mac);

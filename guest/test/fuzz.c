@@ -1,6 +1,6 @@
-// fuzz SECONDS SEED: correct frames, mutated, cut at random, fed to the decoder and the parsers of RUN, REFRESH and tar under sanitizers.
-// After each round a run of zeros must bring the decoder back to a boundary, whatever came before. The same seed gives
-// the same rounds.
+// fuzz SECONDS SEED: mutates correct frames, cuts them at random, and feeds them to the decoder and to the parsers of RUN,
+// REFRESH and tar, with sanitizers. After each round a run of zeros must bring the decoder back to a frame boundary. The
+// same seed gives the same rounds.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static uint32_t draw(uint32_t below)
 	return below == 0 ? 0 : (uint32_t)(state >> 33) % below;
 }
 
-// As REFRESH has it: fields and a variable, each sometimes of a wrong length.
+// A REFRESH with fields and a variable, each sometimes of a wrong length.
 static size_t make_refresh(uint8_t *to)
 {
 	size_t hostname_bytes = 1 + draw(6), entropy_bytes = ENTROPY_MIN_BYTES + draw(8), fields_bytes = 8 * draw(3) + 13 * draw(2);
@@ -91,7 +91,7 @@ static size_t make_input(uint8_t *to)
 	return draw(4) == 0 ? draw((uint32_t)used + 1) : used;
 }
 
-// A correct archive header with some bytes changed and the sum made right again, so that what is behind the sum is tried.
+// A correct tar header with some bytes changed and a correct checksum, so that the parser goes beyond the checksum.
 static void take_tar(const uint8_t *payload, size_t count)
 {
 	static struct tar_header header;
@@ -134,7 +134,7 @@ static void take(const struct frame *frame)
 {
 	static struct run_request request;
 	static struct refresh_request refresh;
-	// In memory of its own size: a string that runs over its end is caught.
+	// Copied to memory of exactly its size, so that the sanitizer finds reads beyond its end.
 	uint8_t *message = malloc(frame->payload_bytes + 1);
 	memcpy(message, frame->payload, frame->payload_bytes);
 	if (frame->payload_bytes > FRAME_PAYLOAD_MAX_BYTES || frame->type == 0)
@@ -189,6 +189,6 @@ int main(int argc, char **argv)
 		if (feed(&decoder, ping, sizeof ping) != 1)
 			abort();
 	}
-	printf("guest: %lu rounds, %lu frames, nothing found\n", rounds, frames);
+	printf("guest: %lu rounds, %lu frames, no errors\n", rounds, frames);
 	return rounds == 0;
 }

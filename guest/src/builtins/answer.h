@@ -1,4 +1,4 @@
-// Standard output of a builtin, buffered. A host that is gone ends the builtin by SIGPIPE, so nothing here fails.
+// Buffered standard output of a builtin. These never fail: when the host is gone, SIGPIPE ends the builtin.
 #ifndef OFFSHOOT_ANSWER_H
 #define OFFSHOOT_ANSWER_H
 
@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 
 enum answer_entry_flag {
-	ENTRY_SIZE_UNKNOWN = 1, // the file has content that its size does not tell, as in /proc
+	ENTRY_SIZE_UNKNOWN = 1, // st_size is not the size of the content, as in /proc
 };
 
 void answer_bytes(const void *bytes, size_t count);
 void answer_u64(uint64_t value);
-// The record of a file. `target` is where a link leads; both may be empty.
+// Writes the record of a file. `target` is that of a symbolic link. Both may be empty.
 void answer_entry(const struct stat *about, uint16_t flags, const char *name, const char *target);
 void answer_flush(void);
 

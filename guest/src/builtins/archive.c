@@ -11,7 +11,7 @@
 #include "builtins/builtins.h"
 #include "builtins/tar-header.h"
 
-// One entry at a time; its name is the path below the archived folder, which grows and shrinks with the walk.
+// The header of the current entry. Its name is the path below the archived folder.
 static struct tar_header header;
 static dev_t device;
 
@@ -23,7 +23,7 @@ static void put_header(void)
 	answer_bytes(encoded, tar_encode(&header, encoded));
 }
 
-// As many bytes as the header promised, whatever happens to the file meanwhile.
+// Writes as many bytes as the header says: zeros for what was truncated meanwhile, and nothing of what was appended.
 static int put_content(int fd)
 {
 	static uint8_t bytes[64 * 1024];
@@ -88,7 +88,7 @@ static int archive_subfolder(int parent, const char *name)
 		return errno;
 	header.kind = TAR_FOLDER;
 	put_header();
-	// The mount point is there, what is mounted is not: /proc has no end.
+	// Archives a mount point without its content: /proc is endless.
 	if (about.st_dev == device)
 		return archive_folder(fd);
 	close(fd);
@@ -116,12 +116,12 @@ static int archive_entry(int folder, const char *name)
 		error = archive_link(folder, name);
 	else if (S_ISDIR(about.st_mode))
 		error = archive_subfolder(folder, name);
-	// Sockets, FIFOs and devices are no content. What vanished meanwhile is no failure.
+	// Leaves out sockets, FIFOs and devices. A file that was removed meanwhile is not an error.
 	header.name[parent_bytes] = '\0';
 	return error == ENOENT ? 0 : error;
 }
 
-// Takes over `folder`.
+// Closes `folder`.
 static int archive_folder(int folder)
 {
 	DIR *listing = fdopendir(folder);

@@ -43,13 +43,13 @@ int builtin_fail(const char *step, int error)
 	answer_flush();
 	write_u32(record, (uint32_t)error);
 	snprintf((char *)record + 4, sizeof record - 4, "%s: %s", step, strerror(error));
-	// Nobody is left to hear of a failure to report a failure.
+	// When this write fails, the host is gone.
 	ssize_t put = write(STDERR_FILENO, record, 4 + strlen((char *)record + 4));
 	(void)put;
 	return 1;
 }
 
-// Walks hold a descriptor for each level, so depth is bounded by this and not by the usual soft limit.
+// A recursive walk holds one descriptor for each level, and the usual soft limit would be too small.
 static void allow_deep_walks(void)
 {
 	struct rlimit files;

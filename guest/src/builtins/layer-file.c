@@ -11,7 +11,7 @@
 enum {
 	ZERO_BYTES = 4096,
 	SEGMENTS_MAX = 65536,
-	// Of GNU's old format: entries of an offset and a length, in the header and in blocks that follow it.
+	// The old GNU format: entries with an offset and a length, in the header and in the blocks after it.
 	GNU_MAP_AT = 386, GNU_MAP_ENTRIES = 4,
 	GNU_MORE_AT = 482,
 	GNU_REAL_SIZE_AT = 483,
@@ -62,7 +62,7 @@ static int add_gnu_entries(const uint8_t *entries, size_t count)
 	return 0;
 }
 
-// The blocks that go on with the map are not part of the archived size.
+// The archived size does not count the blocks that continue the map.
 static int read_gnu_map(const uint8_t *header, uint64_t *real_bytes)
 {
 	int64_t real;
@@ -81,7 +81,7 @@ static int read_gnu_map(const uint8_t *header, uint64_t *real_bytes)
 	return error;
 }
 
-// A line with a decimal number. `*used` counts its bytes.
+// Reads a line with a decimal number and adds its bytes to `*used`.
 static int read_line(uint64_t *used, int64_t *value)
 {
 	char digits[24];
@@ -134,7 +134,7 @@ static int write_at(int fd, const uint8_t *bytes, size_t count, uint64_t at)
 	return 0;
 }
 
-// In runs that are as long as can be between blocks of zeros, or what of a block is here.
+// Skips blocks of zeros, and writes all bytes between them with one call.
 static int write_holed(int fd, const uint8_t *bytes, size_t count, uint64_t at)
 {
 	size_t from = 0, to = 0;
@@ -167,7 +167,7 @@ static int fill_segment(int fd, struct segment segment)
 	return 0;
 }
 
-// No segment beyond the file, none before the one before it, all together what the archive has.
+// Checks that segments are in order, lie within the file, and need no more bytes than the archive has.
 static bool is_map_sound(uint64_t content_bytes, uint64_t real_bytes)
 {
 	uint64_t end = 0, sum = 0;

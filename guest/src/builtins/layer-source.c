@@ -31,7 +31,7 @@ uint64_t source_taken(void)
 static void refill(void)
 {
 	uint64_t left = source.end - source.next;
-	// Whole sectors: the device has them, whatever the archive's length.
+	// O_DIRECT reads whole sectors. The device has them even where the archive ends within one.
 	size_t wanted = left < PIECE_BYTES ? ((size_t)left + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES : PIECE_BYTES;
 	ssize_t got = wanted == 0 ? 0 : pread(source.fd, source.piece, wanted, (off_t)source.next);
 	if (got <= 0)

@@ -1,378 +1,30 @@
-// Puts one layer of an image, a tar archive on a block device, onto another that holds an ext4 file system. Runs in a machine
-// made for it alone. The archive may be anything: names with ".." are refused, and links lead where they would in the image
-// (RESOLVE_IN_ROOT), so nothing of this machine is ever reached. Owners, modes, times, extended attributes, holes and hard
-// links are kept; device nodes are left out, because every machine has its own /dev.
-#include <dirent.h>
+// Unpacks one layer of an image, a tar archive on a block device, onto an ext4 file system on another block device. It runs
+// in a machine that was started for this build only. The archive is untrusted: names with ".." are refused, and links
+// resolve inside the image (RESOLVE_IN_ROOT), so no entry reaches a file of this machine. It keeps owners, modes, times,
+// extended attributes, holes and hard links. It leaves out device nodes, because every machine has its own /dev.
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
-#include "builtins/layer-file.h"
+#include "builtins/layer-entry.h"
 #include "builtins/layer-source.h"
-#include "builtins/place.h"
-#include "builtins/remove.h"
 #include "builtins/tar-header.h"
 
-enum { EXTRA_MAX_BYTES = 1024 * 1024, TELL_BYTES = 8 * 1024 * 1024, XATTR_NAME_BYTES = 256 };
+enum { REPORT_EVERY_BYTES = 8 * 1024 * 1024 };
 enum answer { ANSWER_PROGRESS = 0, ANSWER_END = 1 };
 
 static const char mount_point[] = "/run/offshoot-layer";
-static const char whiteout[] = ".wh.", opaque[] = ".wh..wh..opq", private_whiteout[] = ".wh..wh.";
-static const char xattr_key[] = "SCHILY.xattr.";
+struct layer layer;
 
-static struct {
-	int root;
-	dev_t device;
-	bool has_whiteouts;
-	uint64_t entries, bytes, left_out, told;
-	struct tar_header header;
-	struct tar_extra extra, global;
-	uint8_t block[TAR_BLOCK_BYTES];
-	// What the pax header of the entry says, for what tar_extra has no field for.
-	uint8_t pax[EXTRA_MAX_BYTES];
-	size_t pax_bytes;
-	// The folder that the last entry was put into: the next is mostly in the same.
-	int parent;
-	char parent_name[TAR_TEXT_MAX_BYTES];
-} layer;
-
-static int open_in_root(const char *path, uint64_t flags)
-{
-	struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	return (int)syscall(SYS_openat2, layer.root, path, &how, sizeof how);
-}
-
-// Made where it is missing, and what is above it. An empty path is the root.
-static int open_folder(char *path)
-{
-	int folder = path[0] == '\0' ? fcntl(layer.root, F_DUPFD_CLOEXEC, 0) : open_in_root(path, O_PATH | O_DIRECTORY);
-	if (folder >= 0 || errno != ENOENT)
-		return folder;
-	char *slash = strrchr(path, '/');
-	const char *own = slash == NULL ? path : slash + 1;
-	if (slash != NULL)
-		*slash = '\0';
-	int parent = slash == NULL ? fcntl(layer.root, F_DUPFD_CLOEXEC, 0) : open_folder(path);
-	int error = parent < 0 ? errno : 0;
-	if (error == 0 && mkdirat(parent, own, 0755) != 0 && errno != EEXIST)
-		error = errno;
-	if (parent >= 0)
-		close(parent);
-	if (slash != NULL)
-		*slash = '/';
-	if (error != 0) {
-		errno = error;
-		return -1;
-	}
-	return open_in_root(path, O_PATH | O_DIRECTORY);
-}
-
-// After anything that may have put something else in the place of a folder.
-static void forget_parent(void)
-{
-	if (layer.parent >= 0)
-		close(layer.parent);
-	layer.parent = -1;
-}
-
-// The folder of a cleaned name. 0 or an error number.
-static int enter_parent(char *name, const char **last)
-{
-	char *slash = strrchr(name, '/');
-	*last = slash == NULL ? name : slash + 1;
-	if (slash != NULL)
-		*slash = '\0';
-	const char *folder = slash == NULL ? "" : name;
-	int error = 0;
-	if (layer.parent < 0 || strcmp(folder, layer.parent_name) != 0) {
-		forget_parent();
-		strcpy(layer.parent_name, folder);
-		layer.parent = open_folder(slash == NULL ? layer.parent_name : name);
-		error = layer.parent < 0 ? errno : 0;
-	}
-	if (slash != NULL)
-		*slash = '/';
-	return error;
-}
-
-// Only where the archive says what no file system can keep are they left out.
-static int set_xattrs(int fd)
-{
-	struct tar_record record;
-	for (size_t at = 0; tar_next_record(layer.pax, layer.pax_bytes, &at, &record) == 1;) {
-		char name[XATTR_NAME_BYTES];
-		size_t prefix_bytes = sizeof xattr_key - 1;
-		if (record.key_bytes <= prefix_bytes || memcmp(record.key, xattr_key, prefix_bytes) != 0)
-			continue;
-		size_t name_bytes = record.key_bytes - prefix_bytes;
-		if (name_bytes >= sizeof name)
-			return ERANGE;
-		memcpy(name, record.key + prefix_bytes, name_bytes);
-		name[name_bytes] = '\0';
-		if (fsetxattr(fd, name, record.value, record.value_bytes, 0) != 0 && errno != EOPNOTSUPP && errno != EPERM &&
-		    errno != EINVAL)
-			return errno;
-	}
-	return 0;
-}
-
-static bool has_xattrs(void)
-{
-	return layer.pax_bytes > 0 && memmem(layer.pax, layer.pax_bytes, xattr_key, sizeof xattr_key - 1) != NULL;
-}
-
-static int refuse_sparse_of_old(const struct tar_record *record)
-{
-	return tar_is_key(record, "GNU.sparse.map") || tar_is_key(record, "GNU.sparse.numblocks") ? EPROTONOSUPPORT : 0;
-}
-
-// What pax says of a sparse file. 0 or an error number.
-static int read_sparse(struct layer_hole_map *map, bool *is_sparse)
-{
-	struct tar_record record;
-	int64_t number = 0, major = -1;
-	*is_sparse = false;
-	for (size_t at = 0; tar_next_record(layer.pax, layer.pax_bytes, &at, &record) == 1;) {
-		int error = refuse_sparse_of_old(&record);
-		if (error != 0)
-			return error;
-		if (tar_is_key(&record, "GNU.sparse.major") && !tar_decimal(record.value, record.value_bytes, &major))
-			return EBADMSG;
-		if (tar_is_key(&record, "GNU.sparse.realsize") && tar_decimal(record.value, record.value_bytes, &number) &&
-		    number >= 0)
-			map->real_bytes = (uint64_t)number;
-		if (tar_is_key(&record, "GNU.sparse.name") && record.value_bytes < TAR_TEXT_MAX_BYTES) {
-			memcpy(layer.header.name, record.value, record.value_bytes);
-			layer.header.name[record.value_bytes] = '\0';
-		}
-	}
-	*is_sparse = map->is_in_content = major == 1;
-	return major == -1 || major == 1 ? 0 : EPROTONOSUPPORT;
-}
-
-static uint64_t padding(void)
-{
-	return -layer.header.size_bytes % TAR_BLOCK_BYTES;
-}
-
-static int open_new_file(const char *name)
-{
-	mode_t mode = layer.header.mode & 0777;
-	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(layer.parent, name, flags, mode);
-	if (fd >= 0 || errno != EEXIST)
-		return fd;
-	int error = remove_entry(layer.parent, name, layer.device);
-	if (error != 0) {
-		errno = error;
-		return -1;
-	}
-	return openat(layer.parent, name, flags, mode);
-}
-
-static int make_file(const char *name, const struct layer_hole_map *map)
-{
-	const struct tar_header *header = &layer.header;
-	int fd = open_new_file(name);
-	if (fd < 0)
-		return errno;
-	int error = layer_fill_file(fd, header->size_bytes, map);
-	// In this order: content and a change of owner drop set-id bits and capabilities.
-	if (error == 0 && (header->uid != 0 || header->gid != 0) && fchown(fd, header->uid, header->gid) != 0)
-		error = errno;
-	if (error == 0 && (header->mode & 07000) != 0 && fchmod(fd, header->mode) != 0)
-		error = errno;
-	if (error == 0 && has_xattrs())
-		error = set_xattrs(fd);
-	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = header->mtime_s}};
-	if (error == 0)
-		futimens(fd, times);
-	close(fd);
-	layer.bytes += header->size_bytes;
-	return error != 0 ? error : source_skip(padding());
-}
-
-static int set_folder_xattrs(int folder, const char *name)
-{
-	int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	int error = set_xattrs(fd);
-	close(fd);
-	return error;
-}
-
-static int dress_folder(int folder, const char *name, bool is_new)
-{
-	const struct tar_header *header = &layer.header;
-	bool is_owned = header->uid != 0 || header->gid != 0 || !is_new;
-	if (is_owned && fchownat(folder, name, header->uid, header->gid, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno;
-	if ((!is_new || (header->mode & 07000) != 0) && fchmodat(folder, name, header->mode, 0) != 0)
-		return errno;
-	return has_xattrs() ? set_folder_xattrs(folder, name) : 0;
-}
-
-// A folder that is there keeps what is in it; anything else gives way.
-static int make_folder(const char *name)
-{
-	struct stat about;
-	mode_t mode = layer.header.mode & 0777;
-	bool is_new = mkdirat(layer.parent, name, mode) == 0;
-	if (!is_new && errno != EEXIST)
-		return errno;
-	if (!is_new && fstatat(layer.parent, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno;
-	if (!is_new && !S_ISDIR(about.st_mode)) {
-		int error = remove_entry(layer.parent, name, layer.device);
-		if (error != 0 || mkdirat(layer.parent, name, mode) != 0)
-			return error != 0 ? error : errno;
-		is_new = true;
-	}
-	return dress_folder(layer.parent, name, is_new);
-}
-
-static int make_link(const char *name)
-{
-	const struct tar_header *header = &layer.header;
-	int error = remove_entry(layer.parent, name, layer.device);
-	if (error != 0 || symlinkat(header->target, layer.parent, name) != 0)
-		return error != 0 ? error : errno;
-	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = header->mtime_s}};
-	utimensat(layer.parent, name, times, AT_SYMLINK_NOFOLLOW);
-	bool is_owned = header->uid != 0 || header->gid != 0;
-	return is_owned && fchownat(layer.parent, name, header->uid, header->gid, AT_SYMLINK_NOFOLLOW) != 0 ? errno : 0;
-}
-
-static int make_hard_link(const char *name)
-{
-	char *target = layer.header.target;
-	int error = tar_clean_name(target);
-	if (error != 0)
-		return error;
-	char *slash = strrchr(target, '/');
-	if (slash != NULL)
-		*slash = '\0';
-	int folder = slash == NULL ? fcntl(layer.root, F_DUPFD_CLOEXEC, 0) : open_in_root(target, O_PATH | O_DIRECTORY);
-	if (folder < 0)
-		return errno;
-	const char *last = slash == NULL ? target : slash + 1;
-	struct stat to, here;
-	// A second name for itself would be removed with the first.
-	bool is_same = fstatat(folder, last, &to, AT_SYMLINK_NOFOLLOW) == 0 &&
-		       fstatat(layer.parent, name, &here, AT_SYMLINK_NOFOLLOW) == 0 && to.st_ino == here.st_ino;
-	if (!is_same) {
-		error = remove_entry(layer.parent, name, layer.device);
-		if (error == 0 && linkat(folder, last, layer.parent, name, 0) != 0)
-			error = errno;
-	}
-	close(folder);
-	return error;
-}
-
-static int make_fifo(const char *name)
-{
-	int error = remove_entry(layer.parent, name, layer.device);
-	if (error != 0 || mkfifoat(layer.parent, name, layer.header.mode & 0777) != 0)
-		return error != 0 ? error : errno;
-	return fchownat(layer.parent, name, layer.header.uid, layer.header.gid, AT_SYMLINK_NOFOLLOW) != 0 ? errno : 0;
-}
-
-static int empty_parent(void)
-{
-	int fd = openat(layer.parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *listing = fd < 0 ? NULL : fdopendir(fd);
-	if (listing == NULL)
-		return errno;
-	int error = remove_content(listing, layer.device);
-	closedir(listing);
-	return error;
-}
-
-// What the layers below have and this one has not (OCI image specification, "Whiteouts").
-static int apply_whiteout(const char *name)
-{
-	if (strcmp(name, opaque) == 0)
-		return empty_parent();
-	if (strncmp(name, private_whiteout, sizeof private_whiteout - 1) == 0)
-		return 0;
-	const char *gone = name + sizeof whiteout - 1;
-	bool is_entry = gone[0] != '\0' && strcmp(gone, ".") != 0 && strcmp(gone, "..") != 0;
-	return is_entry ? remove_entry(layer.parent, gone, layer.device) : EBADMSG;
-}
-
-static int leave_out(void)
-{
-	layer.left_out++;
-	return 0;
-}
-
-static int make_other(const char *name)
-{
-	switch (layer.header.kind) {
-	case TAR_FOLDER:
-		return make_folder(name);
-	case TAR_LINK:
-		return make_link(name);
-	case TAR_HARD_LINK:
-		return make_hard_link(name);
-	case TAR_FIFO:
-		return make_fifo(name);
-	default:
-		return leave_out();
-	}
-}
-
-static int make_named(const char *name, const struct layer_hole_map *map)
-{
-	bool is_file = layer.header.kind == TAR_FILE || layer.header.kind == TAR_GNU_SPARSE;
-	if (layer.has_whiteouts && strncmp(name, whiteout, sizeof whiteout - 1) == 0) {
-		int error = apply_whiteout(name);
-		forget_parent();
-		return error != 0 ? error : source_skip(layer.header.size_bytes + padding());
-	}
-	if (is_file)
-		return make_file(name, map);
-	int error = make_other(name);
-	// A folder below which something was opened may have given way.
-	if (layer.header.kind != TAR_HARD_LINK)
-		forget_parent();
-	return error != 0 ? error : source_skip(layer.header.size_bytes + padding());
-}
-
-static int make_entry(void)
-{
-	struct layer_hole_map map = {.gnu_block = layer.header.kind == TAR_GNU_SPARSE ? layer.block : NULL};
-	bool is_sparse;
-	int error = read_sparse(&map, &is_sparse);
-	if (error == 0)
-		error = tar_clean_name(layer.header.name);
-	if (error != 0)
-		return error;
-	layer.entries++;
-	if (layer.header.name[0] == '\0') {
-		if (layer.header.kind == TAR_FOLDER)
-			error = dress_folder(layer.root, ".", false);
-		return error != 0 ? error : source_skip(layer.header.size_bytes + padding());
-	}
-	const char *last;
-	error = enter_parent(layer.header.name, &last);
-	return error != 0 ? error : make_named(last, is_sparse || map.gnu_block != NULL ? &map : NULL);
-}
-
-// A header that speaks of the next one. Its size is bounded: it is held in memory.
+// A pax or GNU header that describes the next entry. Its size is limited, because it is held in memory.
 static int take_extra(void)
 {
 	static uint8_t text[TAR_TEXT_MAX_BYTES + TAR_BLOCK_BYTES];
@@ -382,7 +34,7 @@ static int take_extra(void)
 	if (count > (is_pax ? sizeof layer.pax : TAR_TEXT_MAX_BYTES))
 		return E2BIG;
 	uint8_t *content = is_pax ? layer.pax : text;
-	if (source_take(content, (size_t)count) != 0 || source_skip(padding()) != 0)
+	if (source_take(content, (size_t)count) != 0 || source_skip(layer_padding()) != 0)
 		return EBADMSG;
 	if (is_pax)
 		layer.pax_bytes = header->kind == TAR_PAX ? (size_t)count : 0;
@@ -418,17 +70,17 @@ static int take_block(void)
 		return take_extra();
 	tar_apply(&layer.header, &layer.global);
 	tar_apply(&layer.header, &layer.extra);
-	// Sizes beyond any file would overflow their padding.
-	int error = layer.header.size_bytes > INT64_MAX / 2 ? EBADMSG : make_entry();
+	// A larger size would overflow when its padding is added.
+	int error = layer.header.size_bytes > INT64_MAX / 2 ? EBADMSG : layer_make_entry();
 	forget_extra();
 	return error;
 }
 
-static void tell(enum answer what)
+static void report(enum answer what)
 {
-	layer.told = source_taken();
+	layer.reported_bytes = source_taken();
 	answer_u64(what);
-	answer_u64(what == ANSWER_PROGRESS ? layer.told : layer.entries);
+	answer_u64(what == ANSWER_PROGRESS ? layer.reported_bytes : layer.entries);
 	answer_u64(layer.bytes);
 	answer_u64(layer.left_out);
 	answer_flush();
@@ -438,25 +90,25 @@ static int unpack(void)
 {
 	for (;;) {
 		if (source_take(layer.block, sizeof layer.block) != 0)
-			return EBADMSG; // cut, or empty: an archive has an end of its own
+			return EBADMSG; // truncated or empty: an archive ends with blocks of zeros
 		if (tar_is_end(layer.block))
 			return 0;
 		int error = take_block();
 		if (error != 0)
 			return error;
-		if (source_taken() - layer.told >= TELL_BYTES)
-			tell(ANSWER_PROGRESS);
+		if (source_taken() - layer.reported_bytes >= REPORT_EVERY_BYTES)
+			report(ANSWER_PROGRESS);
 	}
 }
 
-// For this process alone: whatever ends it, nothing stays mounted.
+// Mounts in a mount namespace of this process: however the process ends, nothing stays mounted.
 static int mount_disk(const char *disk)
 {
 	struct stat about;
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    (mkdir(mount_point, 0700) != 0 && errno != EEXIST))
 		return errno;
-	// Nobody needs what is half done: no barriers, and one commit at the end.
+	// A build that was interrupted is discarded, so the disk needs no barriers, and only one commit at the end.
 	if (mount(disk, mount_point, "ext4", MS_NOATIME | MS_NODEV | MS_NOSUID, "barrier=0,commit=900") != 0)
 		return errno;
 	layer.root = open(mount_point, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -468,7 +120,7 @@ static int mount_disk(const char *disk)
 
 static int unmount_disk(void)
 {
-	forget_parent();
+	layer_forget_parent();
 	close(layer.root);
 	return umount2(mount_point, 0) != 0 ? errno : 0;
 }
@@ -489,6 +141,6 @@ int builtin_layer(char *const *argv)
 	error = unmount_disk();
 	if (error != 0)
 		return builtin_fail("disk", error);
-	tell(ANSWER_END);
+	report(ANSWER_END);
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; // as the kernel
+enum { LINKS_MAX = 40 }; // the kernel's limit
 
 static int make_folders(int from, char *path)
 {
@@ -29,7 +29,7 @@ static int open_folder(int from, char *path, bool makes_parents)
 		return folder;
 	int error = make_folders(from, path);
 	folder = openat(from, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	// Why it could not be made says more than that it is not there.
+	// The error of mkdirat says more than ENOENT.
 	if (folder < 0 && error != 0)
 		errno = error;
 	return folder;

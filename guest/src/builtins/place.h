@@ -1,4 +1,4 @@
-// A path as the folder that holds it and its last name, so that what follows happens in that folder whatever moves.
+// A path, resolved to an open parent folder and a last name. Later calls work in that folder even when it is moved.
 #ifndef OFFSHOOT_PLACE_H
 #define OFFSHOOT_PLACE_H
 
@@ -7,20 +7,20 @@
 #include <stdio.h>
 
 struct place {
-	int folder; // O_PATH; the process ends soon, nobody closes it
+	int folder; // O_PATH; never closed, because the process ends soon
 	char name[NAME_MAX + 1];
 };
 
-// 0 or an error number. Slashes at the end are ignored; the name of "/" is ".". With `makes_parents` missing folders
-// above it are made.
+// Returns 0 or an errno. Ignores slashes at the end. The name of "/" is ".". With `makes_parents` it makes missing parent
+// folders.
 int place_open(struct place *place, const char *path, bool makes_parents);
-// Follows links at the place until it is something else, or nothing.
+// Follows symbolic links until the place is something else, or does not exist. Returns 0 or an errno.
 int place_follow(struct place *place);
-// ".", "..": there, but no entry of its folder.
+// True for "." and "..", which no operation may rename or remove.
 bool place_is_dot(const struct place *place);
 
 enum { DESCRIPTOR_PATH_BYTES = 32 };
-// The path under which an open descriptor can be opened again.
+// A path by which an open descriptor can be opened again.
 static inline const char *descriptor_path(char path[DESCRIPTOR_PATH_BYTES], int fd)
 {
 	snprintf(path, DESCRIPTOR_PATH_BYTES, "/proc/self/fd/%d", fd);

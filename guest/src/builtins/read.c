@@ -12,7 +12,7 @@
 #include "builtins/builtins.h"
 #include "builtins/place.h"
 
-// Looked at before it is opened: to open a device can do something, to open a FIFO can wait.
+// Checks the kind before it opens the file: open() of a device may have effects, and of a FIFO may block.
 static int open_regular(const char *path, struct stat *about)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC);
@@ -26,7 +26,7 @@ static int open_regular(const char *path, struct stat *about)
 	return open(descriptor_path(again, handle), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-// File systems whose files are made as they are read: 0 bytes in /proc, 4096 in /sys, whatever comes out.
+// False in file systems that generate content on read. Their st_size is meaningless: 0 in /proc, 4096 in /sys.
 static bool is_size_known(int fd)
 {
 	struct statfs system;
@@ -79,7 +79,7 @@ int builtin_read(char *const *argv)
 		length = length < left ? length : left;
 	}
 	answer_entry(&about, is_known ? 0 : ENTRY_SIZE_UNKNOWN, "", "");
-	// The header at once: it may decide about the rest.
+	// Send the entry at once: the host may need it before it reads the content.
 	answer_flush();
 	return copy(fd, offset, length, is_known);
 }

@@ -17,7 +17,7 @@ int remove_entry(int folder, const char *name, dev_t device)
 {
 	if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
 		return 0;
-	// Linux says EISDIR for a folder, POSIX allows EPERM.
+	// For a folder Linux returns EISDIR; POSIX also allows EPERM.
 	return errno == EISDIR || errno == EPERM ? remove_folder(folder, name, device) : errno;
 }
 
@@ -34,7 +34,7 @@ int remove_content(DIR *listing, dev_t device)
 	return errno;
 }
 
-// Never through a link, never into another file system: what is mounted below belongs to somebody else.
+// Refuses to enter another file system: a volume that is mounted below must not be emptied.
 static int remove_folder(int parent, const char *name, dev_t device)
 {
 	struct stat about;

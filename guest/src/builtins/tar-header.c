@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Fields of the block: where they stand and how long they are.
+// Offsets and lengths of the fields of a header block.
 enum {
 	NAME_AT = 0, NAME_BYTES = 100,
 	MODE_AT = 100, ID_BYTES = 8,
@@ -21,10 +21,10 @@ enum {
 };
 static const uint64_t SIZE_FIELD_MAX = 077777777777;
 
-// Octal digits between blanks and NUL, or (GNU) big-endian binary marked by the highest bit.
+// GNU tar: big-endian binary, marked by the highest bit of the first byte.
 static bool parse_binary(const uint8_t *field, size_t bytes, int64_t *value)
 {
-	// Values of more than 63 bits, and negative ones, name no size and no time that we would keep.
+	// Refuses values of more than 63 bits, and negative ones: no size or time needs them.
 	uint64_t sum = field[0] & 0x7f;
 	for (size_t i = 1; i < bytes; i++) {
 		if (sum > (uint64_t)INT64_MAX >> 8)
@@ -71,7 +71,7 @@ bool tar_is_end(const uint8_t block[TAR_BLOCK_BYTES])
 
 static void take_name(const uint8_t *block, char *name)
 {
-	// The prefix is POSIX's: GNU's own magic ("ustar  ") has other things there.
+	// Only POSIX headers have a prefix: with GNU's magic ("ustar  ") these bytes have another meaning.
 	size_t prefix_bytes = memcmp(block + MAGIC_AT, "ustar\0", 6) == 0
 				      ? strnlen((const char *)block + PREFIX_AT, PREFIX_BYTES)
 				      : 0;
@@ -88,7 +88,7 @@ bool tar_parse(const uint8_t block[TAR_BLOCK_BYTES], struct tar_header *header)
 	    !tar_parse_number(block + MTIME_AT, NUMBER_BYTES, &header->mtime_s) || size < 0)
 		return false;
 	header->kind = (char)block[KIND_AT];
-	// Old archives: NUL is a file too. '7' asks for a contiguous one, which is a file.
+	// NUL is a file in old archives, '7' is a contiguous file.
 	if (header->kind == '\0' || header->kind == '7')
 		header->kind = TAR_FILE;
 	header->mode = (uint32_t)mode & 07777;
@@ -159,7 +159,7 @@ static bool take_record(const struct tar_record *record, struct tar_extra *extra
 	return extra->has_size;
 }
 
-// "LENGTH KEY=VALUE\n", where the length counts itself.
+// A record is "LENGTH KEY=VALUE\n". LENGTH counts all bytes of it, its own digits included.
 int tar_next_record(const uint8_t *records, size_t count, size_t *at, struct tar_record *record)
 {
 	if (*at >= count || records[*at] == '\0')
@@ -232,7 +232,7 @@ static size_t make_block(uint8_t *block, const struct tar_header *header, char k
 	return TAR_BLOCK_BYTES;
 }
 
-// The length counts its own digits.
+// The length of a record counts its own digits.
 static size_t add_record(char *to, const char *key, const char *value)
 {
 	size_t body = strlen(key) + strlen(value) + 3; // blank, equals sign, line end

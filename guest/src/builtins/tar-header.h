@@ -1,4 +1,4 @@
-// One header of a tar archive (ustar, pax, GNU), out of its block and made into one. No I/O.
+// Parses and encodes one header of a tar archive (ustar, pax, GNU). No I/O.
 #ifndef OFFSHOOT_TAR_HEADER_H
 #define OFFSHOOT_TAR_HEADER_H
 
@@ -25,15 +25,15 @@ enum tar_kind {
 };
 
 struct tar_header {
-	char kind; // of enum tar_kind, or what else stood there
-	uint32_t mode, uid, gid; // what is no number there is 0
+	char kind;		 // of enum tar_kind, or another byte of the header
+	uint32_t mode, uid, gid; // an id that is not a number is 0
 	uint64_t size_bytes;
 	int64_t mtime_s;
 	char name[TAR_TEXT_MAX_BYTES];
 	char target[TAR_TEXT_MAX_BYTES];
 };
 
-// What pax and GNU headers say of the next entry, and the entry's own header does not.
+// What pax and GNU headers say about the next entry.
 struct tar_extra {
 	bool has_name, has_target, has_size, has_mtime, has_uid, has_gid;
 	uint32_t uid, gid;
@@ -43,31 +43,30 @@ struct tar_extra {
 	char target[TAR_TEXT_MAX_BYTES];
 };
 
-// False: no header of a tar archive.
+// Returns false when the block is not a tar header.
 bool tar_parse(const uint8_t block[TAR_BLOCK_BYTES], struct tar_header *header);
 bool tar_is_end(const uint8_t block[TAR_BLOCK_BYTES]);
-// A number of a header: octal digits, or binary as GNU has it. False: neither.
+// Parses a number of a header: octal digits, or binary as in GNU tar. Returns false when it is neither.
 bool tar_parse_number(const uint8_t *field, size_t bytes, int64_t *value);
 
-// One record of a pax header; neither part ends with NUL.
+// One record of a pax header. Key and value do not end with NUL.
 struct tar_record {
 	const char *key, *value;
 	size_t key_bytes, value_bytes;
 };
-// The record at `*at`, which moves on. 1: there is one. 0: no more. -1: not well formed.
+// Parses the record at `*at` and moves `*at` behind it. Returns 1; 0 at the end; -1 when it is malformed.
 int tar_next_record(const uint8_t *records, size_t count, size_t *at, struct tar_record *record);
 bool tar_is_key(const struct tar_record *record, const char *key);
-// False: no decimal number; a fraction is cut off.
+// Parses a decimal number and drops its fraction. Returns false when it is none.
 bool tar_decimal(const char *value, size_t bytes, int64_t *to);
-// The records of a pax header. False: not well formed, or a name that is too long.
+// Parses the records of a pax header. Returns false when one is malformed or a name is too long.
 bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra);
 void tar_apply(struct tar_header *header, const struct tar_extra *extra);
 
-// In place: slashes around and "." go. EXDEV for a name with "..", which leads out or hides where it leads; or 0.
+// Removes "." and needless slashes, in place. Returns 0, or EXDEV for a name with "..", which may leave the folder.
 int tar_clean_name(char *name);
 
-// The header of an entry, after a pax header where the block has no room: at most TAR_ENCODED_MAX_BYTES. The number of
-// bytes made.
+// Encodes the header of an entry, with a pax header in front when a field does not fit. Returns the number of bytes.
 enum { TAR_ENCODED_MAX_BYTES = 2 * TAR_BLOCK_BYTES + 2 * TAR_TEXT_MAX_BYTES + TAR_BLOCK_BYTES };
 size_t tar_encode(const struct tar_header *header, uint8_t to[TAR_ENCODED_MAX_BYTES]);
 

@@ -1,5 +1,5 @@
-// Nothing is made outside the folder: names are cleaned, their folders are opened beneath it by the kernel's own rule
-// (RESOLVE_BENEATH), and the last name is never followed. Links are made as they are, and never followed outward.
+// The archive is untrusted, and nothing may be made outside the folder. Names are cleaned, their parent folders are opened
+// with RESOLVE_BENEATH, and the last name is never followed. Symbolic links are made as they are, wherever they lead.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -18,7 +18,7 @@
 
 enum { EXTRA_MAX_BYTES = 256 * 1024, FOLDERS_MAX = 1000000 };
 
-// Closed to their owner: made open, and closed when all is in them.
+// A folder whose mode does not let its owner write into it. It gets that mode only after everything is unpacked.
 struct closed_folder {
 	struct closed_folder *next;
 	mode_t mode;
@@ -34,7 +34,7 @@ struct unpacking {
 	struct tar_extra extra, global;
 };
 
-// 1: all there. 0: the end came before the first byte. -1: it came later.
+// Returns 1; 0 when stdin ended before the first byte; -1 when it ended later.
 static int read_exactly(uint8_t *to, size_t count)
 {
 	size_t used = 0;
@@ -58,7 +58,7 @@ static int open_beneath(int root, const char *path, uint64_t flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
 }
 
-// The folder of a cleaned name, made where it is missing.
+// Opens the parent folder of a cleaned name, and makes it when it is missing.
 static int open_parent(const struct unpacking *unpacking, char *name, const char **last)
 {
 	char *slash = strrchr(name, '/');
@@ -127,7 +127,7 @@ static int fill_file(int fd, uint64_t count)
 	return 0;
 }
 
-// What stood there goes, so that nothing is written through a link that it may be.
+// Removes what has this name first: it may be a symbolic link, which must not be written through.
 static int make_file(struct unpacking *unpacking, int folder, const char *name)
 {
 	const struct tar_header *header = &unpacking->header;
@@ -172,7 +172,7 @@ static int make_folder(struct unpacking *unpacking, int folder, const char *name
 	int error = errno;
 	if (error != EEXIST || fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0)
 		return error;
-	// A folder, or a link to one, which stays inside or is refused when something is put into it.
+	// A link to a folder is kept: open_beneath refuses entries below it when it leads outside.
 	return S_ISDIR(about.st_mode) || S_ISLNK(about.st_mode) ? 0 : ENOTDIR;
 }
 
@@ -194,7 +194,7 @@ static int make_hard_link(struct unpacking *unpacking, int folder, const char *n
 	if (parent < 0)
 		return errno;
 	struct stat about;
-	// Not to a link: it would be as good as the link's target to whoever opens it.
+	// A hard link to a symbolic link could lead outside.
 	if (fstatat(parent, last, &about, AT_SYMLINK_NOFOLLOW) != 0)
 		error = errno;
 	else if (!S_ISREG(about.st_mode))
@@ -227,14 +227,14 @@ static int make_entry(struct unpacking *unpacking)
 	else if (header->kind == TAR_HARD_LINK)
 		error = make_hard_link(unpacking, folder, last);
 	else
-		unpacking->entries--; // a device, a FIFO, what we do not know
+		unpacking->entries--; // a device, a FIFO or an unknown kind: left out
 	close(folder);
 	if (error == 0 && header->kind != TAR_FILE)
 		error = skip(padded(header->size_bytes));
 	return error;
 }
 
-// A header that speaks of the next one. Its size is bounded: it is held in memory.
+// A pax or GNU header that describes the next entry. Its size is limited, because it is held in memory.
 static int take_extra(struct unpacking *unpacking)
 {
 	static uint8_t content[EXTRA_MAX_BYTES];
@@ -273,7 +273,7 @@ static int take_block(struct unpacking *unpacking, const uint8_t *block)
 	unpacking->extra.has_name = unpacking->extra.has_target = false;
 	unpacking->extra.has_size = unpacking->extra.has_mtime = false;
 	unpacking->extra.has_uid = unpacking->extra.has_gid = false;
-	// Sizes beyond any file would overflow their padding.
+	// A larger size would overflow when its padding is added.
 	return unpacking->header.size_bytes > INT64_MAX ? EBADMSG : make_entry(unpacking);
 }
 
@@ -283,7 +283,7 @@ static int unpack(struct unpacking *unpacking)
 	for (;;) {
 		int got = read_exactly(block, sizeof block);
 		if (got != 1)
-			return EBADMSG; // cut, or empty: an archive has an end of its own
+			return EBADMSG; // truncated or empty: an archive ends with blocks of zeros
 		if (tar_is_end(block))
 			break;
 		int error = take_block(unpacking, block);

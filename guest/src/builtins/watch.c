@@ -1,4 +1,4 @@
-// The folders that are watched form a tree of names, so that a folder which is moved takes its path along.
+// Watched folders form a tree of names, so that moving a folder changes the paths of everything below it.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ enum {
 	FOLDERS_MAX = 8192,
 	ROOT = 0,
 	NOWHERE = -1,
-	// Both halves of a move are made at once; only a read may fall between them.
+	// The kernel queues both events of a move together, but one read may return only the first.
 	MOVE_GRACE_MS = 20,
 };
 
@@ -36,20 +36,20 @@ struct folder {
 	char *name;
 };
 
-struct left {
+struct pending_move {
 	bool is_pending;
 	uint32_t cookie;
 	bool is_folder;
-	int folder; // the index of what was moved, when it is a watched folder
+	int folder; // the index of the moved folder when it is watched, else NOWHERE
 	char path[PATH_MAX];
 };
 
 static struct folder folders[FOLDERS_MAX];
 static int folders_used;
-static const char *root; // by path: whoever holds a folder does not hear of its end
+static const char *root; // a path: while a descriptor holds a folder open, inotify does not report its removal
 static int queue;
 static bool is_recursive;
-static struct left left; // the first half of a move
+static struct pending_move pending_move; // IN_MOVED_FROM whose IN_MOVED_TO may follow
 
 static bool folder_path(int index, char *path, size_t room)
 {
@@ -76,7 +76,7 @@ static bool real_path(const char *path, char *to)
 	return (size_t)snprintf(to, PATH_MAX, "%s/%s", root, path) < PATH_MAX;
 }
 
-static void tell(enum change change, bool is_folder, const char *path, const char *target)
+static void report(enum change change, bool is_folder, const char *path, const char *target)
 {
 	uint8_t record[6] = {(uint8_t)change, is_folder};
 	write_u16(record + 2, (uint16_t)strlen(path));
@@ -122,10 +122,10 @@ static int new_folder(int watch, int parent, const char *name)
 	return index;
 }
 
-static int watch_folder(int parent, const char *name, bool tells);
+static int watch_folder(int parent, const char *name, bool reports);
 
-// What is there already, or came before the watch was set. It may be told again by an event: better twice than never.
-static int look_into(int index, bool tells)
+// Finds what was there before the watch was set. An event may report the same again: twice is better than never.
+static int scan_folder(int index, bool reports)
 {
 	char path[PATH_MAX], entry[PATH_MAX];
 	if (!folder_path(index, entry, sizeof entry) || !real_path(entry, path))
@@ -140,17 +140,17 @@ static int look_into(int index, bool tells)
 		if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0 ||
 		    fstatat(dirfd(listing), found->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
-		if (tells && entry_path(index, found->d_name, entry))
-			tell(CREATED, S_ISDIR(about.st_mode), entry, "");
+		if (reports && entry_path(index, found->d_name, entry))
+			report(CREATED, S_ISDIR(about.st_mode), entry, "");
 		if (S_ISDIR(about.st_mode) && is_recursive)
-			error = watch_folder(index, found->d_name, tells);
+			error = watch_folder(index, found->d_name, reports);
 	}
 	closedir(listing);
 	return error;
 }
 
-// ENOSPC: more folders than we, or the kernel, watch.
-static int watch_folder(int parent, const char *name, bool tells)
+// Returns ENOSPC when there are more folders than FOLDERS_MAX or the kernel's limit.
+static int watch_folder(int parent, const char *name, bool reports)
 {
 	char entry[PATH_MAX], path[PATH_MAX];
 	if (find_child(parent, name) != NOWHERE)
@@ -158,7 +158,7 @@ static int watch_folder(int parent, const char *name, bool tells)
 	if (!entry_path(parent, name, entry) || !real_path(entry, path))
 		return ENAMETOOLONG;
 	int watch = inotify_add_watch(queue, path, events_wanted | IN_DONT_FOLLOW);
-	// Gone again, or not ours to see.
+	// Removed meanwhile, or the user may not read it.
 	if (watch < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : errno;
 	if (find_folder(watch) != NOWHERE)
@@ -168,7 +168,7 @@ static int watch_folder(int parent, const char *name, bool tells)
 		inotify_rm_watch(queue, watch);
 		return ENOSPC;
 	}
-	return look_into(index, tells);
+	return scan_folder(index, reports);
 }
 
 static bool is_below(int index, int ancestor)
@@ -178,68 +178,68 @@ static bool is_below(int index, int ancestor)
 	return index == ancestor;
 }
 
-// It left the tree: it and all below are watched no more.
+// Stops watching a folder that was moved out of the tree, and all folders below it.
 static void unwatch(int top)
 {
-	static bool goes[FOLDERS_MAX];
+	static bool is_below_top[FOLDERS_MAX];
 	for (int i = 1; i < folders_used; i++)
-		goes[i] = folders[i].watch != NOWHERE && is_below(i, top);
+		is_below_top[i] = folders[i].watch != NOWHERE && is_below(i, top);
 	for (int i = 1; i < folders_used; i++) {
-		if (!goes[i])
+		if (!is_below_top[i])
 			continue;
 		inotify_rm_watch(queue, folders[i].watch);
 		free_folder(i);
 	}
 }
 
-static void finish_left(void)
+static void report_pending_as_deleted(void)
 {
-	if (!left.is_pending)
+	if (!pending_move.is_pending)
 		return;
-	left.is_pending = false;
-	tell(DELETED, left.is_folder, left.path, "");
-	if (left.folder != NOWHERE)
-		unwatch(left.folder);
+	pending_move.is_pending = false;
+	report(DELETED, pending_move.is_folder, pending_move.path, "");
+	if (pending_move.folder != NOWHERE)
+		unwatch(pending_move.folder);
 }
 
-static void begin_left(int folder, const struct inotify_event *event, const char *path)
+static void begin_move(int folder, const struct inotify_event *event, const char *path)
 {
 	bool is_folder = (event->mask & IN_ISDIR) != 0;
-	left.is_pending = true;
-	left.cookie = event->cookie;
-	left.is_folder = is_folder;
-	left.folder = is_folder && is_recursive ? find_child(folder, event->name) : NOWHERE;
-	snprintf(left.path, sizeof left.path, "%s", path);
+	pending_move.is_pending = true;
+	pending_move.cookie = event->cookie;
+	pending_move.is_folder = is_folder;
+	pending_move.folder = is_folder && is_recursive ? find_child(folder, event->name) : NOWHERE;
+	snprintf(pending_move.path, sizeof pending_move.path, "%s", path);
 }
 
-static int arrive(int folder, const struct inotify_event *event, const char *path)
+static int on_moved_to(int folder, const struct inotify_event *event, const char *path)
 {
 	bool is_folder = (event->mask & IN_ISDIR) != 0;
-	if (!left.is_pending || left.cookie != event->cookie) {
-		finish_left();
-		tell(CREATED, is_folder, path, "");
+	if (!pending_move.is_pending || pending_move.cookie != event->cookie) {
+		report_pending_as_deleted();
+		report(CREATED, is_folder, path, "");
 		return is_folder && is_recursive ? watch_folder(folder, event->name, true) : 0;
 	}
-	left.is_pending = false;
-	tell(MOVED, is_folder, left.path, path);
-	if (left.folder == NOWHERE)
+	pending_move.is_pending = false;
+	report(MOVED, is_folder, pending_move.path, path);
+	if (pending_move.folder == NOWHERE)
 		return is_folder && is_recursive ? watch_folder(folder, event->name, true) : 0;
 	char *name = strdup(event->name);
 	if (name == NULL)
 		return ENOMEM;
-	free(folders[left.folder].name);
-	folders[left.folder].name = name;
-	folders[left.folder].parent = folder;
+	free(folders[pending_move.folder].name);
+	folders[pending_move.folder].name = name;
+	folders[pending_move.folder].parent = folder;
 	return 0;
 }
 
-// 0, an error number, or -1 when the folder itself is gone.
+// Returns 0, an errno, or -1 when the watched folder itself is gone.
 static int take_event(const struct inotify_event *event)
 {
 	char path[PATH_MAX];
 	if ((event->mask & IN_Q_OVERFLOW) != 0) {
-		finish_left();
-		tell(OVERFLOW, false, "", "");
+		report_pending_as_deleted();
+		report(OVERFLOW, false, "", "");
 		return 0;
 	}
 	int folder = find_folder(event->wd);
@@ -254,17 +254,17 @@ static int take_event(const struct inotify_event *event)
 	if (event->len == 0 || !entry_path(folder, event->name, path))
 		return 0;
 	if ((event->mask & IN_MOVED_TO) != 0)
-		return arrive(folder, event, path);
-	finish_left();
+		return on_moved_to(folder, event, path);
+	report_pending_as_deleted();
 	bool is_folder = (event->mask & IN_ISDIR) != 0;
 	if ((event->mask & IN_MOVED_FROM) != 0)
-		begin_left(folder, event, path);
+		begin_move(folder, event, path);
 	else if ((event->mask & IN_CREATE) != 0)
-		tell(CREATED, is_folder, path, "");
+		report(CREATED, is_folder, path, "");
 	else if ((event->mask & IN_DELETE) != 0)
-		tell(DELETED, is_folder, path, "");
+		report(DELETED, is_folder, path, "");
 	else
-		tell(MODIFIED, is_folder, path, "");
+		report(MODIFIED, is_folder, path, "");
 	return (event->mask & IN_CREATE) != 0 && is_folder && is_recursive ? watch_folder(folder, event->name, true) : 0;
 }
 
@@ -283,27 +283,27 @@ static int take_events(void)
 	return result;
 }
 
-// The host sends nothing: its END, or its end, is the end of the watch.
+// Runs until stdin ends, which means that the host closed the watch or is gone. The host sends no bytes.
 static int follow(void)
 {
 	int result = 0;
 	while (result == 0) {
 		struct pollfd waits[2] = {{.fd = queue, .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
-		int count = poll(waits, 2, left.is_pending ? MOVE_GRACE_MS : -1);
+		int count = poll(waits, 2, pending_move.is_pending ? MOVE_GRACE_MS : -1);
 		if (count < 0 && errno != EINTR)
 			return errno;
 		if (count == 0)
-			finish_left();
+			report_pending_as_deleted();
 		if (count > 0 && (waits[0].revents & POLLIN) != 0)
 			result = take_events();
 		if (count > 0 && waits[1].revents != 0)
 			result = -1;
 		answer_flush();
 	}
-	finish_left();
+	report_pending_as_deleted();
 	if (result > 0)
 		return result;
-	tell(ENDED, true, "", "");
+	report(ENDED, true, "", "");
 	return 0;
 }
 
@@ -315,10 +315,10 @@ int builtin_watch(char *const *argv)
 	int watch = queue < 0 ? -1 : inotify_add_watch(queue, root, events_wanted);
 	if (watch < 0)
 		return builtin_fail("watch", errno);
-	int error = new_folder(watch, NOWHERE, "") == ROOT ? look_into(ROOT, false) : ENOMEM;
+	int error = new_folder(watch, NOWHERE, "") == ROOT ? scan_folder(ROOT, false) : ENOMEM;
 	if (error != 0)
 		return builtin_fail("watch", error);
-	tell(READY, true, "", "");
+	report(READY, true, "", "");
 	answer_flush();
 	error = follow();
 	return error == 0 ? 0 : builtin_fail("watch", error);

@@ -1,6 +1,6 @@
-// A file is written beside its name and put there when all of it has come: readers see the old one or the new one. It has
-// no name until then where the file system can do that (O_TMPFILE), so a kill at any moment leaves nothing to remove;
-// elsewhere a keeper in a session of its own, which the kill does not reach, removes it.
+// Writes a draft and renames it when it is complete, so readers see the old content or the new. With O_TMPFILE the draft has
+// no name, so KILL at any moment leaves nothing behind. Where the file system has no O_TMPFILE, a cleanup process removes
+// the draft; it has a session of its own, which KILL does not reach.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 struct draft {
 	int fd;
 	bool has_name;
-	char name[48]; // under which it stands, or will stand for an instant
+	char name[48]; // the hidden name of the draft, if only between link and rename
 	bool replaces;
 	struct stat old;
 };
@@ -36,8 +36,8 @@ static int choose_name(struct draft *draft)
 	return 0;
 }
 
-// What stands at the place: only a file that this user may write is replaced.
-static int look_at_old(const struct place *place, struct draft *draft)
+// Only a regular file that this user may write can be replaced.
+static int check_replaced(const struct place *place, struct draft *draft)
 {
 	if (fstatat(place->folder, place->name, &draft->old, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : errno;
@@ -49,32 +49,32 @@ static int look_at_old(const struct place *place, struct draft *draft)
 	return faccessat(place->folder, place->name, W_OK, AT_EACCESS) != 0 ? errno : 0;
 }
 
-// Lives until our end of the pipe is closed; without our word that all went well, the name goes.
-static int start_keeper(const struct place *place, const struct draft *draft)
+// Starts the cleanup process. It removes the draft when the pipe is closed without a byte that reports success.
+static int start_cleanup(const struct place *place, const struct draft *draft)
 {
-	int word[2];
-	if (pipe2(word, O_CLOEXEC) != 0)
+	int pipe_fds[2];
+	if (pipe2(pipe_fds, O_CLOEXEC) != 0)
 		return -1;
 	pid_t pid = fork();
 	if (pid == 0) {
 		setsid();
-		close(word[1]);
+		close(pipe_fds[1]);
 		close(STDIN_FILENO);
 		close(STDOUT_FILENO);
 		close(STDERR_FILENO);
-		char well;
-		if (read(word[0], &well, 1) == 0)
+		char success;
+		if (read(pipe_fds[0], &success, 1) == 0)
 			unlinkat(place->folder, draft->name, 0);
 		_exit(0);
 	}
-	close(word[0]);
-	return pid < 0 ? -1 : word[1];
+	close(pipe_fds[0]);
+	return pid < 0 ? -1 : pipe_fds[1];
 }
 
-// `keeper` is where to say that all went well; -1: nobody needs to hear it.
-static int open_draft(const struct place *place, struct draft *draft, int *keeper)
+// Sets `cleanup` to the pipe of the cleanup process, or to -1 when none is needed.
+static int open_draft(const struct place *place, struct draft *draft, int *cleanup)
 {
-	*keeper = -1;
+	*cleanup = -1;
 	int error = choose_name(draft);
 	if (error != 0)
 		return error;
@@ -83,9 +83,9 @@ static int open_draft(const struct place *place, struct draft *draft, int *keepe
 		return 0;
 	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
 		return errno;
-	// The keeper first: it may remove what is never made, nothing is made without it.
-	*keeper = start_keeper(place, draft);
-	if (*keeper < 0)
+	// The cleanup process starts before the draft exists, so that no draft is ever without it.
+	*cleanup = start_cleanup(place, draft);
+	if (*cleanup < 0)
 		return errno;
 	draft->has_name = true;
 	draft->fd = openat(place->folder, draft->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -111,9 +111,9 @@ static int copy_stdin(int fd, uint64_t *total)
 	}
 }
 
-// Owner and mode of what is replaced stay, but for a mode that was asked for. Who may not give files away owns the new
-// one, without the bits that would lend his rights to others.
-static int dress(const struct draft *draft, const char *mode)
+// Keeps the owner and the mode of the replaced file, unless a mode was requested. When the user may not chown, the user
+// owns the new file, and it loses its set-id bits, which would lend that user's rights to others.
+static int set_owner_and_mode(const struct draft *draft, const char *mode)
 {
 	mode_t wanted = mode[0] != '\0' ? (mode_t)strtoul(mode, NULL, 8) & 07777 : 0644;
 	if (draft->replaces) {
@@ -141,8 +141,8 @@ static int put_in_place(const struct place *place, const struct draft *draft)
 	return error;
 }
 
-// Out of the reach of a kill: between link and rename the draft has a name, which nobody would remove.
-static int put_in_place_undisturbed(const struct place *place, const struct draft *draft)
+// In a session of its own, which KILL does not reach: a KILL between link and rename would leave the hidden name behind.
+static int put_in_place_unkillable(const struct place *place, const struct draft *draft)
 {
 	pid_t pid = fork();
 	if (pid < 0)
@@ -162,9 +162,9 @@ int builtin_write(char *const *argv)
 	size_t path_bytes = strlen(argv[0]);
 	struct place place;
 	struct draft draft = {.fd = -1};
-	int keeper;
+	int cleanup;
 	uint64_t total = 0;
-	// Over the limit on a file's size a write fails as on a full disk, instead of ending us.
+	// Beyond the file size limit write() then fails with EFBIG, instead of ending this process.
 	signal(SIGXFSZ, SIG_IGN);
 	int error = place_open(&place, argv[0], argv[2][0] == '1');
 	if (error == 0)
@@ -173,20 +173,20 @@ int builtin_write(char *const *argv)
 		return builtin_fail("folder", error);
 	if (place_is_dot(&place) || argv[0][path_bytes - 1] == '/')
 		return builtin_fail("open", EISDIR);
-	error = look_at_old(&place, &draft);
+	error = check_replaced(&place, &draft);
 	if (error == 0)
-		error = open_draft(&place, &draft, &keeper);
+		error = open_draft(&place, &draft, &cleanup);
 	if (error != 0)
 		return builtin_fail("open", error);
 	error = copy_stdin(draft.fd, &total);
 	if (error != 0)
 		return builtin_fail("write", error);
-	error = dress(&draft, argv[1]);
+	error = set_owner_and_mode(&draft, argv[1]);
 	if (error == 0)
-		error = put_in_place_undisturbed(&place, &draft);
+		error = put_in_place_unkillable(&place, &draft);
 	if (error != 0)
 		return builtin_fail("rename", error);
-	if (keeper >= 0 && write(keeper, "1", 1) != 1)
+	if (cleanup >= 0 && write(cleanup, "1", 1) != 1)
 		return builtin_fail("rename", EIO);
 	answer_u64(total);
 	return 0;

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 
-/** Takes bytes by number out of a stream whose pieces are of any size. */
+/** Reads a given number of bytes from a stream whose chunks have any size. */
 export class ByteReader {
   readonly #stream: Readable
   #held: Buffer = Buffer.alloc(0)
@@ -10,7 +10,7 @@ export class ByteReader {
     this.#stream = stream
   }
 
-  /** Exactly so many, or undefined when the stream ends before. @throws the stream's error */
+  /** Reads exactly so many bytes. Returns undefined when the stream ends before. @throws the stream's error */
   async take(bytes: number): Promise<Buffer | undefined> {
     if (!(await this.#hold(bytes))) return undefined
     const taken = this.#held.subarray(0, bytes)
@@ -18,12 +18,12 @@ export class ByteReader {
     return taken
   }
 
-  /** Waits for the next bytes, which stay; false when there are none. @throws the stream's error */
+  /** Waits for more bytes and leaves them in the stream. False at its end. @throws the stream's error */
   async hasBytes(): Promise<boolean> {
     return this.#hold(1)
   }
 
-  /** Leaves the stream to another reader, which sees all that was not taken. */
+  /** Gives the stream to another reader, with all bytes that were not taken. */
   release(): void {
     if (this.#held.length > 0) this.#stream.unshift(this.#held)
     this.#held = Buffer.alloc(0)
@@ -31,7 +31,7 @@ export class ByteReader {
 
   async #hold(bytes: number): Promise<boolean> {
     while (this.#held.length < bytes) {
-      // All there is: with bytes left in it, a stream says `readable` to every new listener, for ever.
+      // Reads all buffered bytes: with bytes left, the stream would emit `readable` to every new listener again.
       const chunk = this.#stream.read() as Buffer | null
       if (chunk !== null) this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
       else if (!(await this.#hasMore())) return false
@@ -46,7 +46,7 @@ export class ByteReader {
     const settled = new AbortController()
     const wait = { signal: settled.signal }
     try {
-      // An error rejects any of them.
+      // once() rejects when the stream emits an error.
       await Promise.race([once(stream, 'readable', wait), once(stream, 'end', wait), once(stream, 'close', wait)])
     } finally {
       settled.abort()

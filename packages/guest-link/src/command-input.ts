@@ -6,18 +6,19 @@ import {
   GuestProtocolError,
 } from '@offshoot/contract/guest-frame'
 
-/** Not kept: what is sent is copied at once. */
+/** Sends STDIN. It copies the payload before it returns. */
 type Send = (payload: Uint8Array, isEnd: boolean) => void
 
-/** The command closed its stdin; what was written since is lost. As a pipe says it. */
+/** The command closed its stdin, and bytes written since are lost. The code is EPIPE, as for a pipe. */
 export class CommandClosedStdin extends Error {
   override readonly name = 'CommandClosedStdin'
   readonly code = 'EPIPE'
 }
 
 /**
- * stdin of a command. A write is done when the guest has room for all of it, so a command that does not read holds the
- * writer back. `end()` is the end of file. A command that closes its stdin destroys it with EPIPE, as a pipe does.
+ * stdin of a command, or the half of a connection that goes to the server. A write completes when the guest has granted
+ * credit for all of it, so a command that does not read makes the writer wait. `end()` sends the end of file. When the
+ * command closes its stdin, this stream is destroyed with EPIPE, as a pipe would be.
  */
 export class CommandInput extends Writable {
   readonly #send: Send
@@ -27,7 +28,7 @@ export class CommandInput extends Writable {
   constructor(send: Send) {
     super({ highWaterMark: FRAME_PAYLOAD_MAX_BYTES })
     this.#send = send
-    // As for CommandOutput: nobody is forced to listen.
+    // The command's `exited` reports the error too, so a caller need not listen here.
     this.on('error', () => {})
   }
 
@@ -38,7 +39,7 @@ export class CommandInput extends Writable {
     this.#drain()
   }
 
-  /** The command reads no more. */
+  /** The command closed its stdin. */
   closeByCommand(): void {
     this.destroy(new CommandClosedStdin('write EPIPE: the command closed its stdin'))
   }

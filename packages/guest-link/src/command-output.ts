@@ -1,17 +1,16 @@
 import { Readable } from 'node:stream'
 import { FRAME_PAYLOAD_MAX_BYTES } from '@offshoot/contract/guest-frame'
-import { ReceiveWindow } from './receive-window.ts'
-import type { WideWindows } from './wide-windows.ts'
+import { ReceiveWindow, type WideWindows } from './receive-window.ts'
 
-/** Small frames are put together in blocks of this size, so that a slow reader costs memory for bytes, not for frames. */
+/** Small frames are merged into blocks of this size: a slow reader then takes memory for bytes, not for Buffer objects. */
 const BLOCK_BYTES = 4096
-/** Full frames are put together too: whoever passes them on pays by the piece. */
+/** Full frames are merged too, because each chunk costs the consumer a fixed amount of time. */
 const LARGE_BLOCK_BYTES = FRAME_PAYLOAD_MAX_BYTES * 4
 
 /**
- * stdout or stderr of a command. Reading grants credit to the guest, so a reader that stands still stops the command's
- * writes, and nothing else. At most one window of bytes wait here. Once destroyed it grants for what it drops:
- * a reader that is gone must not keep the command from ending.
+ * stdout or stderr of a command, or the bytes from a TCP server. Reading grants credit to the guest. So a reader that stops
+ * blocks the writes of this command to this output, and nothing else. At most one window of bytes wait here. After
+ * destroy() it drops bytes and still grants credit for them, because the command must be able to end.
  */
 export class CommandOutput extends Readable {
   readonly #window: ReceiveWindow
@@ -23,7 +22,7 @@ export class CommandOutput extends Readable {
   constructor(grant: (bytes: number) => void, wide: WideWindows) {
     super({ highWaterMark: BLOCK_BYTES * 4 })
     this.#window = new ReceiveWindow(grant, wide)
-    // Told by the command's `exited`; a reader that listens hears of it too, one that does not must not end the process.
+    // The command's `exited` reports the error too. Without this listener an unread stream would end the process.
     this.on('error', () => {})
   }
 
@@ -40,11 +39,11 @@ export class CommandOutput extends Readable {
       return
     }
     this.#hold(payload)
-    // A full frame is likely to be followed by others, in the bytes that came with it.
+    // More frames are likely in the same bytes: merge them first.
     if (this.#isWanted) this.#flushSoon()
   }
 
-  /** The command sends no more. */
+  /** The guest sent END: no more bytes follow. */
   complete(): void {
     if (this.#isComplete) return
     this.#isComplete = true
@@ -81,7 +80,7 @@ export class CommandOutput extends Readable {
       this.#isWanted = this.push(block.bytes.subarray(0, block.used))
       this.#window.consume(block.used)
     }
-    // Said again it does nothing.
+    // Pushing null again has no effect.
     if (this.#isComplete && this.#blocks.length === 0) this.push(null)
   }
 

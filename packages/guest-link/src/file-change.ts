@@ -1,11 +1,11 @@
-/** Something that happened below a watched folder. Paths are relative to it, any bytes but NUL. */
+/** A change below a watched folder. Paths are relative to it, and may hold any bytes but NUL. */
 export type FileChange =
   | { readonly kind: 'created' | 'modified' | 'deleted'; readonly isFolder: boolean; readonly path: Buffer }
   | { readonly kind: 'moved'; readonly isFolder: boolean; readonly path: Buffer; readonly target: Buffer }
-  /** Changes came faster than they were read, and some are lost: look again at everything. */
+  /** Changes came faster than they were read, and some are lost: scan the folder again. */
   | { readonly kind: 'overflow' }
 
-/** A record is this, then path and target. */
+/** Size of the fixed part of a record. Path and target follow it. */
 export const CHANGE_BYTES = 6
 
 export function changeTextBytes(fixed: Buffer): number {
@@ -17,7 +17,7 @@ const READY = 0
 const MOVED = 4
 const OVERFLOW = 5
 
-/** `ready`: from here on nothing is missed. `ended`: the folder itself is gone. */
+/** `ready`: the watch misses no change from here on. `ended`: the watched folder itself is gone. */
 export function decodeChange(fixed: Buffer, text: Buffer): FileChange | 'ready' | 'ended' {
   const kind = fixed.readUInt8(0)
   const isFolder = fixed.readUInt8(1) !== 0

@@ -1,6 +1,6 @@
-/** A file of the guest; links are not followed. */
+/** What the guest says about a file. A link is described itself. */
 export interface FileEntry {
-  /** The last part of its path, as it is: any bytes but NUL and `/`. Empty for the file that is being read. */
+  /** The last part of its path: any bytes but NUL and `/`. Empty in the result of a read. */
   readonly name: Buffer
   readonly type: 'file' | 'dir' | 'symlink' | 'other'
   /** Permission bits, 0 to 0o7777. */
@@ -9,15 +9,15 @@ export interface FileEntry {
   readonly gid: number
   /** Bytes. */
   readonly size: number
-  /** False where the size says nothing of the content, as in /proc. */
+  /** False when {@link size} is not the size of the content, as in /proc. */
   readonly isSizeKnown: boolean
   /** Milliseconds since 1970, with fractions. */
   readonly mtimeMs: number
-  /** Where a link leads; `null` for others. */
+  /** Target of a symbolic link; `null` for other kinds. */
   readonly target: Buffer | null
 }
 
-/** A record is this, then name and target. */
+/** Size of the fixed part of a record. Name and target follow it. */
 export const ENTRY_BYTES = 36
 
 const KIND_MASK = 0o170000
@@ -28,7 +28,7 @@ const kinds: Readonly<Record<number, FileEntry['type']>> = {
 }
 const SIZE_UNKNOWN = 1
 
-/** How many bytes of name and target follow the fixed part of a record. */
+/** The number of bytes of name and target that follow the fixed part. */
 export function entryTextBytes(fixed: Buffer): number {
   return fixed.readUInt16LE(32) + fixed.readUInt16LE(34)
 }

@@ -1,6 +1,6 @@
 /**
- * One file operation: a command of the guest's own, whose results are on stdout and whose failure, at any time, is one
- * record on stderr.
+ * One file operation, which a builtin of the guest runs. Its results are on stdout. When it fails, at any time, it writes one
+ * record to stderr.
  */
 import { constants } from 'node:os'
 import { Transform, pipeline, type Readable, type TransformCallback } from 'node:stream'
@@ -14,7 +14,7 @@ import type { GuestProcess } from './guest-process.ts'
 const FAILURE_MAX_BYTES = 1024
 
 export class FileOperation {
-  /** Resolves when it ended well; rejects with GuestFileError or GuestLinkLost. */
+  /** Resolves when the operation succeeded. Rejects with GuestFileError or GuestLinkLost. */
   readonly ended: Promise<void>
   readonly #process: GuestProcess
   readonly #output: ByteReader
@@ -29,39 +29,39 @@ export class FileOperation {
     this.ended.catch(() => {})
   }
 
-  /** What comes from here on may take its time: the first of it was in time. */
-  endDeadline(): void {
+  /** Later waits have no deadline: the caller has its first result. */
+  dropDeadline(): void {
     this.#deadline = undefined
   }
 
-  /** Ends it at once. */
+  /** Kills the operation. */
   cancel(): void {
     this.#process.kill('SIGKILL')
     this.#process.stdout.destroy()
     this.#process.stdin.destroy()
   }
 
-  /** The end of an operation without a result. */
+  /** Waits for the end of an operation that has no result. */
   async finish(): Promise<void> {
     this.#process.stdout.resume()
     await this.#within(this.ended)
   }
 
-  /** A result of a known size. */
+  /** Reads a result of a known size. */
   async result(bytes: number): Promise<Buffer> {
     const result = await this.next(bytes)
     if (result === undefined) throw new GuestFileError(constants.errno.EIO, 'the guest gave no result')
     return result
   }
 
-  /** The next so many bytes, or undefined after the last. @throws the failure, when that is why there are no more */
+  /** Reads so many bytes. Returns undefined at the end of stdout. @throws GuestFileError when the operation failed */
   async next(bytes: number): Promise<Buffer | undefined> {
     const result = await this.#within(this.#output.take(bytes))
     if (result === undefined) await this.#within(this.ended)
     return result
   }
 
-  /** Everything of the source, then the end of file. A source that fails ends the operation: nothing is half done. */
+  /** Writes all of the source to stdin, then the end of file. When the source fails, the operation is killed. */
   async feed(source: Readable): Promise<void> {
     try {
       await this.#within(pipe(source, this.#process.stdin))
@@ -71,12 +71,12 @@ export class FileOperation {
         this.cancel()
         throw error
       }
-      // It stopped reading, and says why.
+      // The operation stopped reading because it failed: finish() throws its error.
       await this.finish()
     }
   }
 
-  /** What is left of stdout; fails when the operation does, and ends it when it is destroyed. */
+  /** The rest of stdout. The stream fails when the operation fails. Destroying the stream kills the operation. */
   content(): Readable {
     const content = new FileContent(this.ended)
     this.#output.release()
@@ -86,7 +86,7 @@ export class FileOperation {
     return content
   }
 
-  /** {@link content} from its first bytes on, so that what fails at once fails here. */
+  /** As {@link content}, after the first bytes have arrived: an operation that fails at once rejects here. */
   async startedContent(): Promise<Readable> {
     if (!(await this.#within(this.#output.hasBytes()))) await this.#within(this.ended)
     return this.content()
@@ -139,7 +139,7 @@ class FileContent extends Transform {
     void this.#finish(done)
   }
 
-  /** The last byte is no success yet. */
+  /** The stream ends only when the operation succeeded: it may still fail after its last byte. */
   async #finish(done: TransformCallback): Promise<void> {
     try {
       await this.#ended

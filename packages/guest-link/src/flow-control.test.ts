@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GuestLink } from './link.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
 import { runToEnd } from './testing/run-to-end.ts'
 
 let guest: HostGuest
@@ -18,16 +18,16 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  // In this order: nothing stays behind even when there is no link.
+  // In this order, so that the guest ends even when there is no link.
   await guest.stop()
   link.close()
 })
 
 describe('flow control', () => {
-  it('lets a reader that stands still block nobody else', async () => {
+  it('a reader that stops blocks no other reader', async () => {
     const slow = await link.run({ argv: ['sh', '-c', 'yes to stdout & yes to stderr >&2 & wait'], stdin: 'none' })
-    // Listening for `readable` alone takes nothing: both windows fill up.
-    await patience('output').race(Promise.all([once(slow.stdout, 'readable'), once(slow.stderr, 'readable')]))
+    // A listener for `readable` alone reads nothing: both windows fill up.
+    await deadlineFor('output').race(Promise.all([once(slow.stdout, 'readable'), once(slow.stderr, 'readable')]))
     for (let i = 0; i < 20; i++) expect((await runToEnd(link, 'seq 20000')).stdout.length).toBe(108_894)
     slow.kill('SIGKILL')
     slow.stdout.destroy()
@@ -35,7 +35,7 @@ describe('flow control', () => {
     expect((await slow.exited).signal).toBe(constants.signals.SIGKILL)
   })
 
-  it('delivers one output while the other is not read', async () => {
+  it('one output arrives while the other is not read', async () => {
     const child = await link.run({ argv: ['sh', '-c', 'yes >&2 & head -c 3000000 /dev/zero; kill $!'], stdin: 'none' })
     let bytes = 0
     for await (const chunk of child.stdout) bytes += (chunk as Buffer).length
@@ -44,7 +44,7 @@ describe('flow control', () => {
     await child.exited
   })
 
-  it('moves 256 MiB unchanged in flat memory', async () => {
+  it('256 MiB arrive unchanged, in constant memory', async () => {
     const child = await link.run({ argv: ['sh', '-c', 'yes 0123456789abcdef | head -c 268435456'], stdin: 'none' })
     child.stderr.resume()
     const wanted = createHash('sha1')
@@ -65,7 +65,7 @@ describe('flow control', () => {
     expect(await child.exited).toEqual({ exitCode: 0, signal: null })
   })
 
-  it('holds a writer back while the command does not read', async () => {
+  it('a writer waits while the command does not read', async () => {
     const go = join(guest.root, 'go')
     const script = `while [ ! -e ${go} ]; do sleep 0.02; done; wc -c`
     const child = await link.run({ argv: ['sh', '-c', script] })
@@ -74,9 +74,9 @@ describe('flow control', () => {
     const chunk = Buffer.alloc(8192)
     for (let i = 0; i < 100; i++) child.stdin.write(chunk, (error) => (taken += error ? 0 : 1))
     child.stdin.end()
-    await link.ping(patience('ping'))
-    await link.ping(patience('ping'))
-    // A pipe's 64 KiB and the window's 64 KiB at most have left.
+    await link.ping(deadlineFor('ping'))
+    await link.ping(deadlineFor('ping'))
+    // At most 64 KiB in the pipe and 64 KiB in the window.
     expect(taken).toBeLessThanOrEqual(16)
     await writeFile(go, '')
     expect((await text(child.stdout)).trim()).toBe('819200')

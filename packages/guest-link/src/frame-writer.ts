@@ -1,65 +1,64 @@
 import type { Socket } from 'node:net'
-import { unsentTotal, type UnsentQueue } from './unsent-total.ts'
 
-/** Written and not yet taken by the guest; over this it hangs. All windows that a guest has together are less. */
+/** Unsent bytes of one link. A guest with more does not read: its windows together are smaller. */
 const UNSENT_MAX_BYTES = 128 * 1024 * 1024
 
-/** Frames of one turn of the event loop leave in one write. */
+/** Writes frames to a guest. All frames of one turn of the event loop leave with one system call. */
 export class FrameWriter implements UnsentQueue {
   readonly #socket: Socket
-  readonly #onRefused: () => void
-  readonly #total: typeof unsentTotal
-  #isRefused = false
+  readonly #onOverflow: () => void
+  readonly #limit: typeof unsentLimit
+  #isEnded = false
   #isCorked = false
-  #kept: Uint8Array[] | undefined
-  #keptBytes = 0
+  #queued: Uint8Array[] | undefined
+  #queuedBytes = 0
 
-  /** @param onRefused the links of this process hold too much together, and this one the most: it must end */
-  constructor(socket: Socket, onRefused: () => void, total = unsentTotal) {
+  /** @param onOverflow is called when all links of this process exceed their limit and this one has the most: it must end */
+  constructor(socket: Socket, onOverflow: () => void, limit = unsentLimit) {
     this.#socket = socket
-    this.#onRefused = onRefused
-    this.#total = total
+    this.#onOverflow = onOverflow
+    this.#limit = limit
   }
 
   get unsentBytes(): number {
-    return this.#socket.writableLength + this.#keptBytes
+    return this.#socket.writableLength + this.#queuedBytes
   }
 
-  refuse(): void {
-    this.#isRefused = true
-    this.#onRefused()
+  overflow(): void {
+    this.#isEnded = true
+    this.#onOverflow()
   }
 
-  /** Ends the connection: nothing waits for its guest any more. */
+  /** Closes the socket and drops unsent frames. */
   end(): void {
-    this.#isRefused = true
+    this.#isEnded = true
     this.#socket.destroy()
-    this.#total.forget(this)
+    this.#limit.remove(this)
   }
 
   /**
-   * Lets nothing out but what is urgent. QEMU puts bytes into its guest's memory even while the guest is stopped: whoever
-   * copies that memory would get a queue that its device state does not know.
+   * Queues every frame that is not urgent. QEMU writes received bytes into the memory of its guest even while the guest is
+   * stopped. A copy of that memory would then contain a virtio queue that does not match the saved device state.
    */
-  keep(): void {
-    this.#kept ??= []
+  queueFrames(): void {
+    this.#queued ??= []
   }
 
-  /** What was kept leaves now. */
-  letGo(): void {
-    const kept = this.#kept ?? []
-    this.#kept = undefined
-    this.#keptBytes = 0
-    for (const frame of kept) this.write(frame)
+  /** Sends the queued frames. */
+  sendQueuedFrames(): void {
+    const queued = this.#queued ?? []
+    this.#queued = undefined
+    this.#queuedBytes = 0
+    for (const frame of queued) this.write(frame)
   }
 
-  /** False when the guest takes nothing any more. */
+  /** Returns false when the guest does not read: the caller must end the link. */
   write(frame: Uint8Array, isUrgent = false): boolean {
-    if (this.#isRefused) return false
-    if (this.#kept !== undefined && !isUrgent) {
-      this.#kept.push(frame)
-      this.#keptBytes += frame.length
-      return this.#isTaken()
+    if (this.#isEnded) return false
+    if (this.#queued !== undefined && !isUrgent) {
+      this.#queued.push(frame)
+      this.#queuedBytes += frame.length
+      return this.#isWithinLimits()
     }
     const socket = this.#socket
     if (!this.#isCorked) {
@@ -71,12 +70,65 @@ export class FrameWriter implements UnsentQueue {
       })
     }
     socket.write(frame)
-    return this.#isTaken()
+    return this.#isWithinLimits()
   }
 
-  #isTaken(): boolean {
-    if (this.#isRefused || this.unsentBytes > UNSENT_MAX_BYTES) return false
-    this.#total.note(this)
-    return !this.#isRefused
+  #isWithinLimits(): boolean {
+    if (this.#isEnded || this.unsentBytes > UNSENT_MAX_BYTES) return false
+    this.#limit.update(this)
+    return !this.#isEnded
   }
 }
+
+/** Unsent bytes of all links of this process. */
+const MAX_BYTES = 512 * 1024 * 1024
+
+/** The part of a link that the limit uses. */
+export interface UnsentQueue {
+  /** Bytes that were written and not yet sent to the guest. */
+  readonly unsentBytes: number
+  /** Ends the link, because it has the most unsent bytes. */
+  overflow(): void
+}
+
+/**
+ * A memory limit for the unsent bytes of all links together. When a write exceeds it, the link with the most unsent bytes is
+ * ended, whichever link wrote. So guests that do not read cannot end the links of guests that do.
+ */
+export class UnsentLimit {
+  readonly #maxBytes: number
+  /** Size of each queue at its last write. It may have shrunk since, but not grown. */
+  readonly #sizes = new Map<UnsentQueue, number>()
+  #bytes = 0
+
+  constructor(maxBytes = MAX_BYTES) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Call it after each write to the queue. */
+  update(queue: UnsentQueue): void {
+    this.#set(queue, queue.unsentBytes)
+    if (this.#bytes <= this.#maxBytes) return
+    // Reads all sizes only now, so that the cost of a write does not grow with the number of links.
+    for (const each of this.#sizes.keys()) this.#set(each, each.unsentBytes)
+    while (this.#bytes > this.#maxBytes) {
+      const [largest] = [...this.#sizes].reduce((most, each) => (each[1] > most[1] ? each : most))
+      this.remove(largest)
+      largest.overflow()
+    }
+  }
+
+  /** Call it when the link has ended. */
+  remove(queue: UnsentQueue): void {
+    this.#set(queue, 0)
+    this.#sizes.delete(queue)
+  }
+
+  #set(queue: UnsentQueue, bytes: number): void {
+    this.#bytes += bytes - (this.#sizes.get(queue) ?? 0)
+    this.#sizes.set(queue, bytes)
+  }
+}
+
+/** The limit of this process. */
+export const unsentLimit = new UnsentLimit()

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { GuestFileError } from './guest-file-error.ts'
+import type { GuestFileError } from './guest-file-error.ts'
 import type { GuestLink } from './link.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
+import { fileErrorCode } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -26,15 +27,9 @@ afterEach(async () => {
 
 const at = (name: string) => join(home, name)
 const sh = (script: string) => execFileSync('bash', ['-c', script], { cwd: home, maxBuffer: 2 ** 26 })
-const soon = () => patience('archive')
+const soon = () => deadlineFor('archive')
 
-async function codeOf(action: Promise<unknown>): Promise<string> {
-  const error = await soon().race(action.catch((reason: unknown) => reason))
-  expect(error).toBeInstanceOf(GuestFileError)
-  return (error as GuestFileError).code
-}
-
-/** Kind, mode, time, link and content of all below a folder. */
+/** Lists kind, mode, time, link and content of everything below a folder. */
 const pictureOf = (name: string) =>
   sh(
     `cd ${name} && find . -mindepth 1 -printf '%p|%y|%m|%l|%T@\\n' | sed 's/\\.0*$//' | sort; find . -type f -print0 | sort -z | xargs -0 -r sha1sum`,
@@ -52,7 +47,7 @@ const tree = String.raw`
   find from -type f -exec touch -d @1600000000 {} +; find from -type l -exec touch -h -d @1600000000 {} +; mkfifo from/fifo`
 
 describe('archive and unpack', () => {
-  it('carry a tree over unchanged, by themselves and through tar both ways', async () => {
+  it('copy a tree unchanged, together and with tar at either end', async () => {
     sh(tree)
     sh('rm -f from/fifo.ignored; mkdir by-tar by-us from-tar; cp -a from wanted; rm wanted/fifo')
     const wanted = pictureOf('wanted').replaceAll(/^(.*\|l\|.*)\|[\d.]+$/gm, '$1')
@@ -71,23 +66,25 @@ describe('archive and unpack', () => {
     }
   })
 
-  it('refuse what is missing, no folder or no archive', async () => {
+  it('refuse a missing path, a path that is not a folder, and a broken archive', async () => {
     await writeFile(at('file'), 'x')
-    expect(await codeOf(link.files.archive(at('missing')))).toBe('ENOENT')
-    expect(await codeOf(link.files.archive(at('file')))).toBe('ENOTDIR')
-    expect(await codeOf(link.files.unpack(at('missing'), Readable.from([])))).toBe('ENOENT')
-    expect(await codeOf(link.files.unpack(at('to'), Readable.from([])))).toBe('EBADMSG')
-    expect(await codeOf(link.files.unpack(at('to'), Readable.from([Buffer.alloc(2048, 'no archive')])))).toBe('EBADMSG')
+    expect(await fileErrorCode(link.files.archive(at('missing')))).toBe('ENOENT')
+    expect(await fileErrorCode(link.files.archive(at('file')))).toBe('ENOTDIR')
+    expect(await fileErrorCode(link.files.unpack(at('missing'), Readable.from([])))).toBe('ENOENT')
+    expect(await fileErrorCode(link.files.unpack(at('to'), Readable.from([])))).toBe('EBADMSG')
+    expect(await fileErrorCode(link.files.unpack(at('to'), Readable.from([Buffer.alloc(2048, 'no archive')])))).toBe(
+      'EBADMSG',
+    )
     const whole = sh('echo content > x; tar -c x')
     for (const cut of [1, 100, 512, 515, 1024, 1030]) {
-      expect(await codeOf(link.files.unpack(at('to'), Readable.from([whole.subarray(0, cut)])))).toBe('EBADMSG')
+      expect(await fileErrorCode(link.files.unpack(at('to'), Readable.from([whole.subarray(0, cut)])))).toBe('EBADMSG')
     }
   })
 
   it.each([
     ['a name with ..', `tar -cPf evil.tar --transform 's,evil,../evil,' evil`, 'EXDEV'],
     [
-      'a name below a link that leads out',
+      'a name below a link that leads outside',
       'ln -s .. up; tar -cf evil.tar up; rm up; mkdir up; echo x > up/evil; tar -rf evil.tar up/evil',
       'EXDEV',
     ],
@@ -97,17 +94,17 @@ describe('archive and unpack', () => {
       'EXDEV',
     ],
     [
-      'a hard link to the outside',
+      'a hard link to a file outside',
       `ln evil evil2; tar -cPf evil.tar --transform 'flags=h;s,evil,../evil,' evil evil2; tar --delete -f evil.tar evil`,
       'EXDEV',
     ],
-  ])('stay inside: %s', async (_what, script, code) => {
+  ])('unpack refuses to leave its folder: %s', async (_what, script, code) => {
     sh(`echo evil > evil; ${script}; rm -rf evil evil2 up`)
-    expect(await codeOf(link.files.unpack(at('to'), Readable.from([await readFile(at('evil.tar'))])))).toBe(code)
+    expect(await fileErrorCode(link.files.unpack(at('to'), Readable.from([await readFile(at('evil.tar'))])))).toBe(code)
     expect((await readdir(home)).sort()).toEqual(['evil.tar', 'to'])
   })
 
-  it('drop slashes in front, and write no file through a link', async () => {
+  it('drop leading slashes, and do not write through a link', async () => {
     await writeFile(at('victim'), 'safe')
     await symlink('../victim', at('to/file'))
     sh(`echo new > file; tar -cPf abs.tar --transform 's,^,/,' file`)
@@ -115,7 +112,7 @@ describe('archive and unpack', () => {
     expect([await readFile(at('victim'), 'utf8'), await readFile(at('to/file'), 'utf8')]).toEqual(['safe', 'new\n'])
   })
 
-  it('give what is unpacked to the user, without set-id bits', async () => {
+  it('make the user the owner, without set-id bits', async () => {
     sh('chmod 711 .. . ; chown nobody to; echo x > file; chmod 6755 file; ln -s file link; tar -cf own.tar file link')
     const archive = Readable.from([await readFile(at('own.tar'))])
     expect(await link.files.unpack(at('to'), archive, { user: 'nobody' })).toEqual({ entries: 2, bytes: 2 })
@@ -126,7 +123,7 @@ describe('archive and unpack', () => {
   it('fail the stream when a file cannot be read', async () => {
     sh('chmod 711 ..; mkdir from; echo x > from/secret; chmod 600 from/secret')
     const stream = await link.files.archive(at('from'), { user: 'nobody' }).catch((error: unknown) => error)
-    const error = stream instanceof Readable ? await codeOf(buffer(stream)) : (stream as GuestFileError).code
+    const error = stream instanceof Readable ? await fileErrorCode(buffer(stream)) : (stream as GuestFileError).code
     expect(error).toBe('EACCES')
   })
 })

@@ -2,24 +2,24 @@ import type { Readable, Writable } from 'node:stream'
 import type { GuestExit } from './guest-process.ts'
 import type { TerminalSize } from './terminal-size.ts'
 
-/** A connection to a kept command: its output from an offset on, then live; its input; its end. */
+/** Follows a kept command: its output from an offset on, then live, its input, and its end. */
 export interface GuestAttachment {
   readonly pid: number
-  /** Of the first byte that {@link output} gives; more than was asked for when older bytes are no longer kept. */
+  /** Of the first byte of {@link output}. Larger than the requested offset when the guest has dropped older bytes. */
   readonly offset: number
-  /** Of the byte that came next when this was attached: what is before it is replay. */
+  /** End of the log when this attachment began: bytes below this offset are replay. */
   readonly liveOffset: number
-  /** Object mode: {@link LogChunk}. Must be read or destroyed; one that stands still is passed by, not waited for. */
+  /** Object mode: {@link LogChunk}. The caller must read or destroy it. A slow reader loses bytes; the command never waits. */
   readonly output: Readable
-  /** One stdin for all who are attached. `end()` closes it for all; on a terminal it does nothing. */
+  /** All attachments share one stdin. `end()` closes it for all. On a terminal `end()` has no effect. */
   readonly stdin: Writable
   /**
-   * After all output: how the command ended, or undefined when this was detached before. Rejects with GuestLinkLost, or
+   * Resolves after all output: how the command ended, or undefined after {@link detach}. Rejects with GuestLinkLost, or with
    * GuestRequestError ENOENT when the command was forgotten.
    */
   readonly exited: Promise<GuestExit | undefined>
   kill(signal: number | NodeJS.Signals): void
   resize(size: TerminalSize): void
-  /** The command goes on. Input that it has not taken by then is dropped. */
+  /** Ends the attachment. The command goes on; input that it has not read is dropped. */
   detach(): void
 }

@@ -10,29 +10,29 @@ import type { TerminalSize } from './terminal-size.ts'
 
 /** A command to run in the guest. */
 export interface GuestCommand {
-  /** Program and arguments, at least one. */
+  /** The program and its arguments: at least one string. */
   readonly argv: readonly string[]
   /**
-   * What is run when it is not `argv[0]`: a login shell is called `-bash` and is `/bin/bash`. A program without a slash
-   * is looked up in the PATH of the command.
+   * The program when it is not `argv[0]`: a login shell has `argv[0]` `-bash` and program `/bin/bash`. The guest looks up a
+   * program without a slash in the PATH of the command.
    */
   readonly program?: string
-  /** Absolute folder; default the user's home, or `/` where that does not exist. */
+  /** An absolute path. Default: the user's home, or `/` where that does not exist. */
   readonly cwd?: string
-  /** Added to the account's and the sandbox's variables, and wins over both. */
+  /** Added to the variables of the account and of the sandbox. Overrides both. */
   readonly env?: Readonly<Record<string, string>>
-  /** Name or number; default root. */
+  /** Name or number. Default: root. */
   readonly user?: string
-  /** `none`: the command reads from /dev/null and {@link GuestProcess.stdin} is closed from the start. Default `pipe`. */
+  /** `none`: the command reads from /dev/null, and {@link GuestProcess.stdin} is closed. Default: `pipe`. */
   readonly stdin?: 'pipe' | 'none'
   /**
-   * The command gets a controlling terminal of this size. All it writes is stdout; its end of input is the byte that the
-   * terminal's settings name (4, Ctrl-D), not `stdin.end()`. TERM is for {@link env} to say.
+   * Gives the command a controlling terminal of this size. All its output is then stdout. The byte that the terminal's
+   * settings name (4, Ctrl-D) ends its input; `stdin.end()` has no effect. The caller sets TERM in {@link env}.
    */
   readonly pty?: TerminalSize
 }
 
-/** How a command is kept. */
+/** Options of a kept command. */
 export interface KeptOptions {
   readonly id: string
   readonly label: string
@@ -44,7 +44,7 @@ export function environmentStrings(env: Readonly<Record<string, string>>): strin
   return Object.entries(env).map(([key, value]) => `${key}=${value}`)
 }
 
-/** @throws GuestRunError E2BIG or EINVAL, for what the guest could only refuse. */
+/** The payload of RUN. @throws GuestRunError E2BIG or EINVAL for a command that the guest would refuse */
 export function encodeCommand(command: GuestCommand, kept?: KeptOptions): Uint8Array {
   const options = (command.pty === undefined ? 0 : RunOption.terminal) | (kept === undefined ? 0 : RunOption.keep)
   return encodeRun({
@@ -57,7 +57,7 @@ export function encodeCommand(command: GuestCommand, kept?: KeptOptions): Uint8A
   })
 }
 
-/** A command of the guest's own; its arguments are bytes, as paths are. @throws GuestRunError as {@link encodeCommand} */
+/** The payload of RUN for a builtin, whose arguments may be bytes. @throws GuestRunError as {@link encodeCommand} */
 export function encodeBuiltin(name: string, argv: readonly (string | Uint8Array)[], user = ''): Uint8Array {
   return encodeRun({
     options: RunOption.builtin,
@@ -73,7 +73,7 @@ interface Run {
   readonly options: number
   readonly size: TerminalSize
   readonly logBytes: number
-  /** User, folder, program, kept id, label. */
+  /** The strings in front of the arguments: user, cwd, program, kept id, label. */
   readonly fixed: readonly string[]
   readonly argv: readonly (string | Uint8Array)[]
   readonly env: readonly string[]

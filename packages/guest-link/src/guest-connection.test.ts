@@ -6,9 +6,9 @@ import { buffer, text } from 'node:stream/consumers'
 import { FrameType } from '@offshoot/contract/guest-frame'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { GuestLink } from './link.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
 import { RawHost } from './testing/raw-host.ts'
-import { until } from './testing/until.ts'
+import { until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -37,79 +37,79 @@ async function listen(onConnection: (socket: Socket) => void, host = '127.0.0.1'
 
 const answer = async (socket: Socket) => socket.end(`${await text(socket)}, and the answer`)
 
-it.each(['127.0.0.1', '::1'])('reaches a server that listens on %s, and each half ends by itself', async (host) => {
+it.each(['127.0.0.1', '::1'])('reaches a server that listens on %s, and ends each half separately', async (host) => {
   const port = await listen((socket) => void answer(socket), host)
-  const connection = await link.ports.dial(port, patience('connection'))
+  const connection = await link.ports.dial(port, deadlineFor('connection'))
   connection.input.end('a question')
   expect(await text(connection.output)).toBe('a question, and the answer')
   await connection.closed
 })
 
-it('carries both directions whole at the same time, however slow one of them is', async () => {
+it('carries both directions completely at the same time', async () => {
   const port = await listen((socket) => void socket.pipe(socket))
-  const connection = await link.ports.dial(port, patience('connection'))
+  const connection = await link.ports.dial(port, deadlineFor('connection'))
   const sent = randomBytes(8 * 1024 * 1024)
   connection.input.end(sent)
   const received = await buffer(connection.output)
   expect(received.equals(sent)).toBe(true)
 })
 
-it('still brings the last words of a server that listens no more', async () => {
+it('delivers the last bytes of a server that reads no more', async () => {
   const port = await listen((socket) => {
     socket.end('go away')
     socket.resume()
   })
-  const connection = await link.ports.dial(port, patience('connection'))
+  const connection = await link.ports.dial(port, deadlineFor('connection'))
   connection.input.on('error', () => undefined)
   connection.input.write(randomBytes(100_000))
   expect(await text(connection.output)).toBe('go away')
 })
 
-it('lets the server end its half first, and hear the rest of ours', async () => {
+it('still sends to a server that has ended its half', async () => {
   const heard = Promise.withResolvers<string>()
   const port = await listen((socket) => {
     socket.end('no more from me')
     heard.resolve(text(socket))
   })
-  const connection = await link.ports.dial(port, patience('connection'))
+  const connection = await link.ports.dial(port, deadlineFor('connection'))
   expect(await text(connection.output)).toBe('no more from me')
   connection.input.end('but from me')
-  expect(await patience('the rest').race(heard.promise)).toBe('but from me')
+  expect(await deadlineFor('the rest').race(heard.promise)).toBe('but from me')
   await connection.closed
 })
 
-it('is refused where nobody listens, and takes no port that is none', async () => {
+it('fails with ECONNREFUSED when no server listens, and refuses an invalid port', async () => {
   const port = await listen(() => undefined)
   server?.close()
-  await expect(link.ports.dial(port, patience('connection'))).rejects.toMatchObject({
+  await expect(link.ports.dial(port, deadlineFor('connection'))).rejects.toMatchObject({
     errno: constants.errno.ECONNREFUSED,
   })
   for (const wrong of [0, -1, 1.5, 65_536]) {
-    await expect(link.ports.dial(wrong, patience('connection'))).rejects.toThrow(RangeError)
+    await expect(link.ports.dial(wrong, deadlineFor('connection'))).rejects.toThrow(RangeError)
   }
 })
 
-it('passes a reset on, to either side', async () => {
+it('passes a reset to either side', async () => {
   const servers: Socket[] = []
   const port = await listen((socket) => {
     servers.push(socket)
   })
-  const reset = await link.ports.dial(port, patience('connection'))
+  const reset = await link.ports.dial(port, deadlineFor('connection'))
   await until('the first connection', () => servers.length === 1)
   servers[0]?.resetAndDestroy()
-  await expect(patience('reset').race(reset.closed)).rejects.toMatchObject({ errno: constants.errno.ECONNRESET })
+  await expect(deadlineFor('reset').race(reset.closed)).rejects.toMatchObject({ errno: constants.errno.ECONNRESET })
   expect(reset.output.destroyed && reset.input.destroyed).toBe(true)
 
-  const given = await link.ports.dial(port, patience('connection'))
+  const given = await link.ports.dial(port, deadlineFor('connection'))
   await until('the second connection', () => servers.length === 2)
   const told = once(servers[1] as Socket, 'error') as Promise<[NodeJS.ErrnoException]>
   given.abort()
   given.abort()
-  expect((await patience('reset').race(told))[0].code).toBe('ECONNRESET')
+  expect((await deadlineFor('reset').race(told))[0].code).toBe('ECONNRESET')
   await expect(given.closed).rejects.toMatchObject({ errno: constants.errno.ECONNABORTED })
 })
 
-it('holds back a server whose words nobody reads, and nobody else', async () => {
+it('makes a server wait whose output nobody reads, and no other one', async () => {
   let written = 0
   const port = await listen((socket) => {
     const chunk = randomBytes(64 * 1024)
@@ -122,38 +122,40 @@ it('holds back a server whose words nobody reads, and nobody else', async () => 
     socket.on('drain', write)
     write()
   })
-  const slow = await link.ports.dial(port, patience('connection'))
+  const slow = await link.ports.dial(port, deadlineFor('connection'))
   slow.output.once('readable', () => undefined)
   let before = -1
-  await until('the server to stand still', async () => {
+  await until('the server to wait', async () => {
     const stands = written === before
     before = written
-    for (let i = 0; i < 20; i++) await link.ping(patience('ping'))
+    for (let i = 0; i < 20; i++) await link.ping(deadlineFor('ping'))
     return stands
   })
-  const other = await link.ports.dial(port, patience('connection'))
+  const other = await link.ports.dial(port, deadlineFor('connection'))
   expect(String(await once(other.output, 'data'))).not.toBe('')
   for (const each of [slow, other]) each.abort()
 })
 
-it('is bounded: 512 at once, the next is refused, and welcome when one has ended', async () => {
+it('512 connections at once; one more fails with EAGAIN until one has ended', async () => {
   const port = await listen(() => undefined)
-  const all = await Promise.all(Array.from({ length: 512 }, () => link.ports.dial(port, patience('connection'))))
-  await expect(link.ports.dial(port, patience('connection'))).rejects.toMatchObject({ errno: constants.errno.EAGAIN })
+  const all = await Promise.all(Array.from({ length: 512 }, () => link.ports.dial(port, deadlineFor('connection'))))
+  await expect(link.ports.dial(port, deadlineFor('connection'))).rejects.toMatchObject({
+    errno: constants.errno.EAGAIN,
+  })
   all[77]?.abort()
-  await link.ports.dial(port, patience('connection'))
+  await link.ports.dial(port, deadlineFor('connection'))
 })
 
-it('waits while the machine is held, as does the list of ports', async () => {
+it('dial and listeners wait while the machine is held', async () => {
   const port = await listen((socket) => void answer(socket))
-  await link.hold(patience('hold'))
+  await link.hold(deadlineFor('hold'))
   link.close()
   link = await guest.connect()
-  await expect(link.ports.listeners(patience('listeners'))).rejects.toMatchObject({ errno: constants.errno.EAGAIN })
-  await link.hold(patience('hold'))
-  const dialled = link.ports.dial(port, patience('connection'))
-  const listed = link.ports.listeners(patience('listeners'))
-  await link.release({ time: new Date(), entropy: randomBytes(64) }, patience('release'))
+  await expect(link.ports.listeners(deadlineFor('listeners'))).rejects.toMatchObject({ errno: constants.errno.EAGAIN })
+  await link.hold(deadlineFor('hold'))
+  const dialled = link.ports.dial(port, deadlineFor('connection'))
+  const listed = link.ports.listeners(deadlineFor('listeners'))
+  await link.release({ time: new Date(), entropy: randomBytes(64) }, deadlineFor('release'))
   const connection = await dialled
   connection.input.end('late')
   expect(await text(connection.output)).toBe('late, and the answer')
@@ -162,13 +164,13 @@ it('waits while the machine is held, as does the list of ports', async () => {
 
 it.each([
   ['a DIAL without a port', FrameType.dial, 3, ''],
-  ['a DIAL on no stream', FrameType.dial, 0, '\x01\x02'],
+  ['a DIAL on stream 0', FrameType.dial, 0, '\x01\x02'],
   ['a DIAL on a live stream', FrameType.dial, 1, '\x01\x02'],
   ['a KILL of a connection', FrameType.kill, 1, '\x09'],
   ['a RESIZE of a connection', FrameType.resize, 1, '\0\0\0\0'],
   ['CREDIT beyond the window', FrameType.credit, 1, '\x01\xff\xff\xff\xff'],
-  ['CREDIT for what a connection has not', FrameType.credit, 1, '\x02\0\0\0\0'],
-])('%s breaks the protocol, and the guest serves the next', async (_what, type, stream, payload) => {
+  ['CREDIT for stderr, which a connection does not have', FrameType.credit, 1, '\x02\0\0\0\0'],
+])('%s breaks the protocol, and the guest serves the next host', async (_what, type, stream, payload) => {
   const port = await listen(() => undefined)
   const raw = await RawHost.connect(guest.socketPath)
   link.close()
@@ -179,17 +181,17 @@ it.each([
   expect((await raw.expect(FrameType.reset)).stream).toBe(0)
   await raw.die()
   link = await guest.connect()
-  await link.ping(patience('ping'))
+  await link.ping(deadlineFor('ping'))
 })
 
-it('tells every port on which somebody listens at a loopback address', async () => {
+it('lists every port on which a server listens at a loopback address', async () => {
   const reachable = await listen(() => undefined)
   const first = server
-  expect(await link.ports.listeners(patience('listeners'))).toContain(reachable)
+  expect(await link.ports.listeners(deadlineFor('listeners'))).toContain(reachable)
   const six = await listen(() => undefined, '::')
   const elsewhere = createServer().listen(0, '127.0.0.2')
   await once(elsewhere, 'listening')
-  const ports = await link.ports.listeners(patience('listeners'))
+  const ports = await link.ports.listeners(deadlineFor('listeners'))
   expect(ports).toContain(six)
   expect(ports).toContain(reachable)
   expect(ports).not.toContain((elsewhere.address() as AddressInfo).port)
@@ -197,7 +199,7 @@ it('tells every port on which somebody listens at a loopback address', async () 
   elsewhere.close()
   first?.close()
   await once(first as Server, 'close')
-  expect(await link.ports.listeners(patience('listeners'))).not.toContain(reachable)
+  expect(await link.ports.listeners(deadlineFor('listeners'))).not.toContain(reachable)
 })
 
 it('ends with its link', async () => {
@@ -209,9 +211,9 @@ it('ends with its link', async () => {
         .resume()
         .on('end', () => socket.end()),
   )
-  await link.ports.dial(port, patience('connection'))
+  await link.ports.dial(port, deadlineFor('connection'))
   link.close()
   link = await guest.connect()
-  await patience('end of the connection').race(closed.promise)
+  await deadlineFor('end of the connection').race(closed.promise)
   expect(server?.listening).toBe(true)
 })

@@ -1,16 +1,16 @@
 import type { Readable, Writable } from 'node:stream'
 
 /**
- * A TCP connection to a server inside the guest. Each half ends by itself, and both hold back whoever is faster:
- * `output` is read, resumed or destroyed by whoever has it.
+ * A TCP connection to a server in the guest. Each half ends separately, and each has backpressure. The caller must read,
+ * resume or destroy `output`.
  */
 export interface GuestConnection {
-  /** To the server; `end()` closes our half. Destroyed with EPIPE when the server takes nothing more. */
+  /** To the server. `end()` shuts down this half. Destroyed with EPIPE when the server reads no more. */
   readonly input: Writable
-  /** From the server. Destroyed with the reason when the connection breaks. */
+  /** From the server. Destroyed with the error when the connection breaks. */
   readonly output: Readable
   /** Resolves when both halves have ended. Rejects with GuestRequestError (ECONNRESET, ECONNABORTED, …) or GuestLinkLost. */
   readonly closed: Promise<void>
-  /** Ends it at once: the server sees a reset. Nothing happens when it is over. */
+  /** Resets the connection. Has no effect when it has ended. */
   abort(): void
 }

@@ -7,9 +7,8 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { FileEntry } from './file-entry.ts'
 import type { GuestLink } from './link.ts'
-import { codeOf } from './testing/file-error-code.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
-import { until } from './testing/until.ts'
+import { fileErrorCode, hasChildren, until } from './testing/observe.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -20,7 +19,7 @@ beforeEach(async () => {
   link = await guest.connect()
   home = join(guest.root, 'home')
   await mkdir(home)
-  // Another user than the one of this test comes as far as here.
+  // Other users may enter this folder, so that a test of EACCES fails at the file and not here.
   await chmod(guest.root, 0o755)
 })
 
@@ -30,7 +29,7 @@ afterEach(async () => {
 })
 
 const at = (name: string) => join(home, name)
-const soon = () => patience('file operation')
+const soon = () => deadlineFor('file operation')
 const of = (...parts: (string | Uint8Array)[]) => Readable.from(parts.map((part) => Buffer.from(part as string)))
 
 async function read(path: string | Uint8Array, options = {}): Promise<string> {
@@ -44,7 +43,7 @@ async function listOf(path: string, options = {}): Promise<FileEntry[]> {
   return entries.sort((a, b) => Buffer.compare(a.name, b.name))
 }
 
-/** Names that a shell, a URL or a decoder of text would spoil. */
+/** Names that a shell, a URL or a text decoder would change. */
 const oddNames = [
   'with space',
   'with\nnewline',
@@ -61,15 +60,8 @@ const oddNames = [
 ]
 const bytesName = Buffer.from([0x66, 0xff, 0xfe, 0x80, 0x0a])
 
-const childCount = () =>
-  execFileSync('sh', ['-c', `cat /proc/${guest.pid}/task/${guest.pid}/children | wc -w`])
-    .toString()
-    .trim() === '0'
-    ? 0
-    : 1
-
 describe('write', () => {
-  it('makes, replaces, counts, and keeps mode and owner', async () => {
+  it('makes and replaces a file, returns its size, and keeps mode and owner', async () => {
     expect(await link.files.write(at('new'), of('one ', 'two'))).toBe(7)
     expect(await readFile(at('new'), 'utf8')).toBe('one two')
     expect((await lstat(at('new'))).mode & 0o7777).toBe(0o644)
@@ -82,11 +74,11 @@ describe('write', () => {
     expect((await lstat(at('new'))).mode & 0o7777).toBe(0o4600)
   })
 
-  it('makes parents only when asked', async () => {
-    expect(await codeOf(link.files.write(at('a/b/c'), of('x')))).toBe('ENOENT')
+  it('makes parent folders only with `parents`', async () => {
+    expect(await fileErrorCode(link.files.write(at('a/b/c'), of('x')))).toBe('ENOENT')
     await link.files.write(at('a/b/c'), of('x'), { parents: true })
     expect(await readFile(at('a/b/c'), 'utf8')).toBe('x')
-    expect(await codeOf(link.files.write(at('a/b/c/d'), of('x'), { parents: true }))).toBe('ENOTDIR')
+    expect(await fileErrorCode(link.files.write(at('a/b/c/d'), of('x'), { parents: true }))).toBe('ENOTDIR')
   })
 
   it('takes any name', async () => {
@@ -105,7 +97,7 @@ describe('write', () => {
     )
   })
 
-  it('writes what a link points to, and leaves the link', async () => {
+  it('writes the target of a link, and keeps the link', async () => {
     await mkdir(at('folder'))
     await symlink('folder/target', at('link'))
     await symlink(at('link'), at('link2'))
@@ -113,74 +105,74 @@ describe('write', () => {
     expect(await readFile(at('folder/target'), 'utf8')).toBe('through')
     expect(await readlink(at('link2'))).toBe(at('link'))
     await symlink('loop', at('loop'))
-    expect(await codeOf(link.files.write(at('loop'), of('x')))).toBe('ELOOP')
+    expect(await fileErrorCode(link.files.write(at('loop'), of('x')))).toBe('ELOOP')
   })
 
-  it('refuses what is no file, or not the user’s', async () => {
+  it('refuses what is not a regular file, and what the user may not write', async () => {
     execFileSync('sh', ['-c', `mkfifo ${at('fifo')}`])
     await writeFile(at('readonly'), 'old')
     await chmod(home, 0o777)
-    expect(await codeOf(link.files.write(home, of('x')))).toBe('EISDIR')
-    expect(await codeOf(link.files.write(`${at('new')}/`, of('x')))).toBe('EISDIR')
-    expect(await codeOf(link.files.write(`${home}/..`, of('x')))).toBe('EISDIR')
-    expect(await codeOf(link.files.write('/', of('x')))).toBe('EISDIR')
-    expect(await codeOf(link.files.write(at('fifo'), of('x')))).toBe('EINVAL')
-    expect(await codeOf(link.files.write('/dev/null', of('x')))).toBe('EINVAL')
-    expect(await codeOf(link.files.write(at('readonly'), of('x'), { user: 'nobody' }))).toBe('EACCES')
-    expect(await codeOf(link.files.write('/etc/passwd.new', of('x'), { user: 'nobody' }))).toBe('EACCES')
-    expect(await codeOf(link.files.write('relative', of('x')))).toBe('EINVAL')
+    expect(await fileErrorCode(link.files.write(home, of('x')))).toBe('EISDIR')
+    expect(await fileErrorCode(link.files.write(`${at('new')}/`, of('x')))).toBe('EISDIR')
+    expect(await fileErrorCode(link.files.write(`${home}/..`, of('x')))).toBe('EISDIR')
+    expect(await fileErrorCode(link.files.write('/', of('x')))).toBe('EISDIR')
+    expect(await fileErrorCode(link.files.write(at('fifo'), of('x')))).toBe('EINVAL')
+    expect(await fileErrorCode(link.files.write('/dev/null', of('x')))).toBe('EINVAL')
+    expect(await fileErrorCode(link.files.write(at('readonly'), of('x'), { user: 'nobody' }))).toBe('EACCES')
+    expect(await fileErrorCode(link.files.write('/etc/passwd.new', of('x'), { user: 'nobody' }))).toBe('EACCES')
+    expect(await fileErrorCode(link.files.write('relative', of('x')))).toBe('EINVAL')
     await link.files.write(at('own'), of('x'), { user: 'nobody' })
     expect((await lstat(at('own'))).uid).toBe(65_534)
     expect(await readFile(at('readonly'), 'utf8')).toBe('old')
   })
 
-  it('shows readers the old or the new, and nothing beside', async () => {
+  it('shows readers the old content or the new, and no other file', async () => {
     await writeFile(at('file'), 'old')
     const source = new PassThrough()
     const writing = link.files.write(at('file'), source)
     source.write(Buffer.alloc(300_000))
-    await until('bytes to be on their way', () => source.writableLength === 0)
+    await until('the guest to take bytes', () => source.writableLength === 0)
     expect([await readFile(at('file'), 'utf8'), await readdir(home)]).toEqual(['old', ['file']])
     source.end('end')
     expect(await writing).toBe(300_003)
     expect([(await lstat(at('file'))).size, await readdir(home)]).toEqual([300_003, ['file']])
   })
 
-  it('leaves nothing when its source fails, is destroyed, or the host dies', async () => {
+  it('leaves nothing behind when its source fails or is destroyed, or when the host dies', async () => {
     await writeFile(at('file'), 'old')
     for (const end of ['fail', 'destroy', 'die'] as const) {
       const source = new PassThrough()
       const failure = link.files.write(at('file'), source).catch((error: unknown) => error)
       source.write(Buffer.alloc(300_000))
-      await until('bytes to be on their way', () => source.writableLength === 0)
+      await until('the guest to take bytes', () => source.writableLength === 0)
       if (end === 'fail') source.destroy(new Error('the client hung up'))
       else if (end === 'destroy') source.destroy()
       else link.close()
       const error = (await soon().race(failure)) as Error
       expect(error.message).toMatch(end === 'fail' ? 'the client hung up' : end === 'destroy' ? /premature/i : /closed/)
       if (end === 'die') link = await guest.connect()
-      await until('the child to end', () => childCount() === 0)
+      await until('the child to end', () => !hasChildren(guest.pid))
       expect([await readFile(at('file'), 'utf8'), await readdir(home)]).toEqual(['old', ['file']])
     }
   })
 
-  it('says that the disk is full, and the old file stays', async () => {
+  it('fails with ENOSPC when the disk is full, and keeps the old file', async () => {
     execFileSync('sh', ['-c', `mount -t tmpfs -o size=1m none ${home}`])
     try {
       await writeFile(at('file'), 'old')
       const source = Readable.from(Array.from({ length: 100 }, () => Buffer.alloc(65_536)))
-      expect(await codeOf(link.files.write(at('file'), source))).toBe('ENOSPC')
+      expect(await fileErrorCode(link.files.write(at('file'), source))).toBe('ENOSPC')
       expect([await readFile(at('file'), 'utf8'), await readdir(home)]).toEqual(['old', ['file']])
       await link.files.write(at('file'), of('new'))
-      expect(await codeOf(link.files.move(at('file'), join(guest.root, 'elsewhere')))).toBe('EXDEV')
-      expect(await codeOf(link.files.remove(home, { recursive: true }))).toBe('EBUSY')
+      expect(await fileErrorCode(link.files.move(at('file'), join(guest.root, 'elsewhere')))).toBe('EXDEV')
+      expect(await fileErrorCode(link.files.remove(home, { recursive: true }))).toBe('EBUSY')
       expect(await readFile(at('file'), 'utf8')).toBe('new')
     } finally {
       execFileSync('sh', ['-c', `umount ${home}`])
     }
   })
 
-  it('takes 300 MiB in flat memory', async () => {
+  it('writes 300 MiB in constant memory', async () => {
     const block = randomBytes(1024 * 1024)
     const rssBefore = process.memoryUsage.rss()
     let rssMost = 0

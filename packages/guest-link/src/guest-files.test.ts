@@ -8,9 +8,8 @@ import { buffer, text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { FileEntry } from './file-entry.ts'
 import type { GuestLink } from './link.ts'
-import { codeOf } from './testing/file-error-code.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
-import { until } from './testing/until.ts'
+import { fileErrorCode, hasChildren, until } from './testing/observe.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -21,7 +20,7 @@ beforeEach(async () => {
   link = await guest.connect()
   home = join(guest.root, 'home')
   await mkdir(home)
-  // Another user than the one of this test comes as far as here.
+  // Other users may enter this folder, so that a test of EACCES fails at the file and not here.
   await chmod(guest.root, 0o755)
 })
 
@@ -31,7 +30,7 @@ afterEach(async () => {
 })
 
 const at = (name: string) => join(home, name)
-const soon = () => patience('file operation')
+const soon = () => deadlineFor('file operation')
 
 async function read(path: string | Uint8Array, options = {}): Promise<string> {
   const { stream } = await link.files.read(path, { ...options, deadline: soon() })
@@ -45,7 +44,7 @@ async function listOf(path: string, options = {}): Promise<FileEntry[]> {
 }
 
 describe('read', () => {
-  it('gives all, any part, and what it is', async () => {
+  it('returns the whole file or a part, and its metadata', async () => {
     await writeFile(at('file'), '0123456789')
     await chmod(at('file'), 0o640)
     const { stat, stream } = await link.files.read(at('file'))
@@ -58,28 +57,28 @@ describe('read', () => {
     expect(await read(at('file'), { length: 0 })).toBe('')
   })
 
-  it('tells why not before the first byte', async () => {
+  it('fails with an errno before the first byte', async () => {
     await symlink('loop', at('loop'))
     await writeFile(at('secret'), 'x')
     await chmod(at('secret'), 0o600)
     execFileSync('sh', ['-c', `mkfifo ${at('fifo')}`])
     const server = createServer().listen(at('socket'))
-    expect(await codeOf(link.files.read(at('missing')))).toBe('ENOENT')
-    expect(await codeOf(link.files.read(at('loop')))).toBe('ELOOP')
-    expect(await codeOf(link.files.read(home))).toBe('EISDIR')
-    expect(await codeOf(link.files.read(at('secret/below')))).toBe('ENOTDIR')
-    expect(await codeOf(link.files.read(at('secret'), { user: 'nobody' }))).toBe('EACCES')
-    expect(await codeOf(link.files.read(at('fifo')))).toBe('EINVAL')
-    expect(await codeOf(link.files.read('/dev/zero'))).toBe('EINVAL')
-    expect(await codeOf(link.files.read(at('x'.repeat(256))))).toBe('ENAMETOOLONG')
-    expect(await codeOf(link.files.read(`/${'y/'.repeat(3000)}`))).toBe('ENAMETOOLONG')
-    expect(await codeOf(link.files.read(at('secret'), { user: 'nosuchuser' }))).toBe('ENOENT')
+    expect(await fileErrorCode(link.files.read(at('missing')))).toBe('ENOENT')
+    expect(await fileErrorCode(link.files.read(at('loop')))).toBe('ELOOP')
+    expect(await fileErrorCode(link.files.read(home))).toBe('EISDIR')
+    expect(await fileErrorCode(link.files.read(at('secret/below')))).toBe('ENOTDIR')
+    expect(await fileErrorCode(link.files.read(at('secret'), { user: 'nobody' }))).toBe('EACCES')
+    expect(await fileErrorCode(link.files.read(at('fifo')))).toBe('EINVAL')
+    expect(await fileErrorCode(link.files.read('/dev/zero'))).toBe('EINVAL')
+    expect(await fileErrorCode(link.files.read(at('x'.repeat(256))))).toBe('ENAMETOOLONG')
+    expect(await fileErrorCode(link.files.read(`/${'y/'.repeat(3000)}`))).toBe('ENAMETOOLONG')
+    expect(await fileErrorCode(link.files.read(at('secret'), { user: 'nosuchuser' }))).toBe('ENOENT')
     await until('the socket', () => existsSync(at('socket')))
-    expect(await codeOf(link.files.read(at('socket')))).toBe('EINVAL')
+    expect(await fileErrorCode(link.files.read(at('socket')))).toBe('EINVAL')
     server.close()
   })
 
-  it('reads files that are made as they are read', async () => {
+  it('reads files in /proc and /sys, whose size is unknown', async () => {
     const { stat, stream } = await link.files.read('/proc/version')
     expect(stat.isSizeKnown).toBe(false)
     expect(await text(stream)).toMatch(/^Linux version/)
@@ -98,7 +97,7 @@ describe('read', () => {
     expect(await text(stream)).toBe('\0\0end')
   })
 
-  it('moves 300 MiB unchanged in flat memory', async () => {
+  it('reads 300 MiB unchanged, in constant memory', async () => {
     const block = randomBytes(1024 * 1024)
     const handle = await open(at('much'), 'w')
     const wanted = createHash('sha1')
@@ -119,31 +118,24 @@ describe('read', () => {
     expect(rssMost - rssBefore).toBeLessThan(128 * 1024 * 1024)
   })
 
-  it('fails when the file is cut while it is read, instead of ending early', async () => {
+  it('fails when the file is truncated meanwhile, instead of ending early', async () => {
     await writeFile(at('shrinking'), Buffer.alloc(4_000_000))
     const { stat, stream } = await link.files.read(at('shrinking'))
     expect(stat.size).toBe(4_000_000)
     await truncate(at('shrinking'), 10)
-    expect(await codeOf(buffer(stream))).toBe('ESTALE')
+    expect(await fileErrorCode(buffer(stream))).toBe('ESTALE')
   })
 
-  it('ends in the guest when its stream is destroyed', async () => {
+  it('ends the builtin in the guest when the stream is destroyed', async () => {
     await writeFile(at('file'), Buffer.alloc(4_000_000))
     const { stream } = await link.files.read(at('file'))
     stream.destroy()
-    await until('the child to end', () => childCount() === 0)
+    await until('the child to end', () => !hasChildren(guest.pid))
   })
 })
 
-const childCount = () =>
-  execFileSync('sh', ['-c', `cat /proc/${guest.pid}/task/${guest.pid}/children | wc -w`])
-    .toString()
-    .trim() === '0'
-    ? 0
-    : 1
-
 describe('stat and list', () => {
-  it('tell of files, folders, links and others, and follow nothing', async () => {
+  it('describe files, folders, links and other kinds, and follow no link', async () => {
     await writeFile(at('file'), 'four')
     await mkdir(at('folder'), { mode: 0o711 })
     await symlink('nowhere\n', at('link'))
@@ -162,20 +154,20 @@ describe('stat and list', () => {
     for (const entry of entries) expect(await link.files.stat(at(String(entry.name)))).toEqual(entry)
     expect((await link.files.stat(`${home}//`)).type).toBe('dir')
     expect((await link.files.stat('/')).type).toBe('dir')
-    expect(await codeOf(link.files.stat(at('missing')))).toBe('ENOENT')
-    expect(await codeOf(link.files.stat('')).catch(() => 'none')).toBe('EINVAL')
+    expect(await fileErrorCode(link.files.stat(at('missing')))).toBe('ENOENT')
+    expect(await fileErrorCode(link.files.stat('')).catch(() => 'none')).toBe('EINVAL')
   })
 
-  it('fail at the first step', async () => {
+  it('fail at the first step of the iteration', async () => {
     await writeFile(at('file'), '')
     await mkdir(at('closed'), { mode: 0o700 })
-    expect(await codeOf(listOf(at('missing')))).toBe('ENOENT')
-    expect(await codeOf(listOf(at('file')))).toBe('ENOTDIR')
-    expect(await codeOf(listOf(at('closed'), { user: 'nobody' }))).toBe('EACCES')
+    expect(await fileErrorCode(listOf(at('missing')))).toBe('ENOENT')
+    expect(await fileErrorCode(listOf(at('file')))).toBe('ENOTDIR')
+    expect(await fileErrorCode(listOf(at('closed'), { user: 'nobody' }))).toBe('EACCES')
     expect(await listOf(at('closed'))).toEqual([])
   })
 
-  it('give any number of entries, and may be left in the middle', async () => {
+  it('list any number of entries, and end the builtin when the iteration is left early', async () => {
     await mkdir(at('many'))
     execFileSync('sh', [
       '-c',
@@ -186,28 +178,28 @@ describe('stat and list', () => {
       expect(entry.type).toBe('file')
       break
     }
-    await until('the child to end', () => childCount() === 0)
+    await until('the child to end', () => !hasChildren(guest.pid))
   })
 })
 
 describe('remove, mkdir and move', () => {
-  it('remove a file, a link, and a folder only with all that is in it', async () => {
+  it('remove a file, a link, and a folder only with `recursive`', async () => {
     execFileSync('sh', [
       '-c',
       `cd ${home} && mkdir -p d/e/f && touch d/1 d/e/2 outside && ln -s ../outside d/link && ln -s .. d/e/up`,
     ])
-    expect(await codeOf(link.files.remove(at('d')))).toBe('EISDIR')
-    expect(await codeOf(link.files.remove(at('d'), { recursive: true, user: 'nobody' }))).toBe('EACCES')
+    expect(await fileErrorCode(link.files.remove(at('d')))).toBe('EISDIR')
+    expect(await fileErrorCode(link.files.remove(at('d'), { recursive: true, user: 'nobody' }))).toBe('EACCES')
     await link.files.remove(at('d/link'))
     await link.files.remove(at('d'), { recursive: true })
     expect(await readdir(home)).toEqual(['outside'])
-    expect(await codeOf(link.files.remove(at('d')))).toBe('ENOENT')
-    expect(await codeOf(link.files.remove('/', { recursive: true }))).toBe('EBUSY')
-    expect(await codeOf(link.files.remove(`${home}/..`, { recursive: true }))).toBe('EBUSY')
+    expect(await fileErrorCode(link.files.remove(at('d')))).toBe('ENOENT')
+    expect(await fileErrorCode(link.files.remove('/', { recursive: true }))).toBe('EBUSY')
+    expect(await fileErrorCode(link.files.remove(`${home}/..`, { recursive: true }))).toBe('EBUSY')
     await link.files.remove(at('outside'), { recursive: true })
   })
 
-  it('remove 1200 folders inside each other', async () => {
+  it('remove 1200 nested folders', async () => {
     execFileSync('python3', [
       '-c',
       `import os\nos.chdir('${home}')\nfor i in range(1200):\n  os.mkdir('deep'); os.chdir('deep')`,
@@ -219,31 +211,31 @@ describe('remove, mkdir and move', () => {
   it('make folders', async () => {
     await link.files.mkdir(at('a'), { mode: 0o1777 })
     expect((await lstat(at('a'))).mode & 0o7777).toBe(0o1777)
-    expect(await codeOf(link.files.mkdir(at('a')))).toBe('EEXIST')
-    expect(await codeOf(link.files.mkdir(at('b/c')))).toBe('ENOENT')
+    expect(await fileErrorCode(link.files.mkdir(at('a')))).toBe('EEXIST')
+    expect(await fileErrorCode(link.files.mkdir(at('b/c')))).toBe('ENOENT')
     await link.files.mkdir(at('a/b/c'), { parents: true })
     await link.files.mkdir(at('a/b/c'), { parents: true })
     await writeFile(at('file'), '')
-    expect(await codeOf(link.files.mkdir(at('file'), { parents: true }))).toBe('EEXIST')
+    expect(await fileErrorCode(link.files.mkdir(at('file'), { parents: true }))).toBe('EEXIST')
   })
 
-  it('move, and replace only when asked', async () => {
+  it('move, and replace the target only with `overwrite`', async () => {
     await writeFile(at('one'), '1')
     await writeFile(at('two'), '2')
-    expect(await codeOf(link.files.move(at('one'), at('two')))).toBe('EEXIST')
-    expect(await codeOf(link.files.move(at('missing'), at('new')))).toBe('ENOENT')
+    expect(await fileErrorCode(link.files.move(at('one'), at('two')))).toBe('EEXIST')
+    expect(await fileErrorCode(link.files.move(at('missing'), at('new')))).toBe('ENOENT')
     await link.files.move(at('one'), at('two'), { overwrite: true })
     expect([await readdir(home), await readFile(at('two'), 'utf8')]).toEqual([['two'], '1'])
     await link.files.move(at('two'), at('x/y/z'), { parents: true })
     await mkdir(at('full/of'), { recursive: true })
-    expect(await codeOf(link.files.move(at('x'), at('full'), { overwrite: true }))).toBe('ENOTEMPTY')
+    expect(await fileErrorCode(link.files.move(at('x'), at('full'), { overwrite: true }))).toBe('ENOTEMPTY')
   })
 })
 
-it('fails within its deadline when the guest stands still', async () => {
+it('a file operation fails at its deadline when the guest is stopped', async () => {
   process.kill(guest.pid, 'SIGSTOP')
   const failure = await link.files
-    .stat('/', { deadline: patience('stat').within(30, 'stat') })
+    .stat('/', { deadline: deadlineFor('stat').within(30, 'stat') })
     .catch((error: unknown) => error)
   process.kill(guest.pid, 'SIGCONT')
   expect((failure as Error).name).toBe('DeadlineExceeded')

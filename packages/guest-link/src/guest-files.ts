@@ -1,4 +1,4 @@
-/** The files of a guest. Paths are absolute; a string is taken as UTF-8, bytes as they are. */
+/** The files of a guest. Paths are absolute. A string is encoded as UTF-8; bytes are passed unchanged. */
 import { constants } from 'node:os'
 import type { Readable } from 'node:stream'
 import type { Deadline } from '@offshoot/kit/deadline'
@@ -11,62 +11,62 @@ import type { GuestProcess } from './guest-process.ts'
 
 export type GuestPath = string | Uint8Array
 
-/** What every operation may be given. All may throw GuestFileError, GuestLinkLost and DeadlineExceeded. */
+/** Options of every operation. Every operation may throw GuestFileError, GuestLinkLost and DeadlineExceeded. */
 export interface FileOptions {
-  /** Name or number of the account whose rights apply; default root. */
+  /** Name or number of the user whose rights apply. Default: root. */
   readonly user?: string | undefined
-  /** For every wait up to the result; not for the streams and iterations that are one. */
+  /** Limits every wait up to the result. It does not limit a stream or an iterator that is the result. */
   readonly deadline?: Deadline | undefined
 }
 
 export interface ReadOptions extends FileOptions {
-  /** First byte, default 0. Beyond the end: no bytes. */
+  /** Of the first byte. Default: 0. Beyond the end there are no bytes. */
   readonly offset?: number | undefined
-  /** Most bytes; default the rest. */
+  /** Maximum of bytes. Default: up to the end. */
   readonly length?: number | undefined
 }
 
 export interface WriteOptions extends FileOptions {
-  /** Default that of the file that is replaced, 0o644 for a new one. */
+  /** Default: the mode of the replaced file, or 0o644 for a new file. */
   readonly mode?: number | undefined
-  /** Missing folders above it are made. Default false. */
+  /** Makes missing parent folders. Default: false. */
   readonly parents?: boolean | undefined
 }
 
 export interface MoveOptions extends FileOptions {
-  /** What stands at the target is replaced. Default false: EEXIST. */
+  /** Replaces an existing target. Default: false, which fails with EEXIST. */
   readonly overwrite?: boolean | undefined
   readonly parents?: boolean | undefined
 }
 
-/** A layer of an image. */
+/** One layer of an image. */
 export interface GuestLayer {
-  /** Block device with the archive, and where on it. */
+  /** Block device with the archive. */
   readonly source: string
-  /** A multiple of 512. */
+  /** Where the archive begins on {@link source}; a multiple of 512. */
   readonly offset: number
   readonly bytes: number
-  /** Block device that it is to be unpacked onto. */
+  /** Block device with the ext4 file system to unpack onto. */
   readonly disk: string
   readonly hasWhiteouts: boolean
 }
 
 export interface LayerUnpacked {
   readonly entries: number
-  /** Of the content of files. */
+  /** Total size of the files. */
   readonly bytes: number
-  /** Device nodes. */
+  /** Number of device nodes, which are not made. */
   readonly leftOut: number
 }
 
-/** A watch; iterate {@link changes} once. */
+/** A running watch. Iterate {@link changes} once. */
 export interface FileWatch {
-  /** Ends when the folder is removed or moved away, or after {@link close}. */
+  /** Ends after {@link close}, or when the folder is removed or moved away. */
   readonly changes: AsyncIterable<FileChange>
   close(): void
 }
 
-/** Starts one of the guest's own operations. */
+/** Starts a builtin of the guest. */
 export type RunBuiltin = (
   name: string,
   argv: readonly GuestPath[],
@@ -86,8 +86,8 @@ export class GuestFiles {
   }
 
   /**
-   * A regular file, following links. The stream has `min(length, size - offset)` bytes, whatever is appended meanwhile;
-   * it fails (ESTALE) when the file is cut shorter, and is to be read or destroyed.
+   * Reads a regular file and follows links. The stream has `min(length, size - offset)` bytes, even when the file grows
+   * meanwhile. It fails with ESTALE when the file is truncated. The caller must read or destroy it.
    * @throws GuestFileError EISDIR for a folder, EINVAL for a device, FIFO or socket
    */
   async read(
@@ -105,8 +105,8 @@ export class GuestFiles {
   }
 
   /**
-   * Writes beside and renames: readers see the old content or the new. Follows a link at the path; keeps the owner of
-   * what it replaces. A source that fails or is destroyed leaves everything as it was.
+   * Writes a new file and renames it, so readers see the old content or the new. Follows a link at the path. Keeps the
+   * owner of the replaced file. When the source fails or is destroyed, the old file stays.
    * @returns the number of bytes
    * @throws GuestFileError ENOSPC when the disk is full, EISDIR for a folder, EINVAL for a device; the source's own error
    */
@@ -116,7 +116,7 @@ export class GuestFiles {
     return Number((await operation.result(COUNT_BYTES)).readBigUInt64LE())
   }
 
-  /** Of the path itself, also when it is a link. */
+  /** Describes the path itself; does not follow a link. */
   async stat(path: GuestPath, options: FileOptions = {}): Promise<FileEntry> {
     const operation = await this.#start('stat', [path], options)
     const entry = await nextEntry(operation)
@@ -124,12 +124,12 @@ export class GuestFiles {
     return entry
   }
 
-  /** The entries of a folder in no order, as they are read. The first step fails with ENOENT, ENOTDIR, EACCES. */
+  /** Lists a folder, unsorted. The first step of the iteration fails with ENOENT, ENOTDIR or EACCES. */
   async *list(path: GuestPath, options: FileOptions = {}): AsyncGenerator<FileEntry, void, undefined> {
     const operation = await this.#start('list', [path], options)
     try {
       for (let entry = await nextEntry(operation); entry !== undefined; entry = await nextEntry(operation)) {
-        operation.endDeadline()
+        operation.dropDeadline()
         yield entry
       }
     } finally {
@@ -138,7 +138,8 @@ export class GuestFiles {
   }
 
   /**
-   * A folder only with `recursive`, else EISDIR. Links are removed, not followed; what is mounted below stays: EBUSY.
+   * Removes a file or, with `recursive`, a folder (else EISDIR). Removes links without following them. Fails with EBUSY at a
+   * mount point below, whose content stays.
    */
   async remove(
     path: GuestPath,
@@ -148,22 +149,22 @@ export class GuestFiles {
     await operation.finish()
   }
 
-  /** @throws GuestFileError EEXIST; with `parents` a folder that is there is as good. */
+  /** Makes a folder. @throws GuestFileError EEXIST, except for an existing folder with `parents` */
   async mkdir(path: GuestPath, options: WriteOptions = {}): Promise<void> {
     const operation = await this.#start('mkdir', [path, octal(options.mode), flag(options.parents)], options)
     await operation.finish()
   }
 
-  /** Everything written so far, on every disk of the guest. */
+  /** Writes all data of every file system to its disk. */
   async sync(options: FileOptions = {}): Promise<void> {
     const operation = await this.#start('sync', ['all'], options)
     await operation.finish()
   }
 
   /**
-   * Makes the file system of a volume as large as its device, which is about to have so many bytes.
-   * @returns false where it is not mounted
-   * @throws GuestFileError ENOTTY when it is no ext4
+   * Grows the file system of a volume to the size of its device. Waits until the device has `bytes`.
+   * @returns false when the volume is not mounted
+   * @throws GuestFileError ENOTTY when it is not ext4; ETIMEDOUT when the device stays smaller
    */
   async growVolume(place: number, bytes: number, options: FileOptions = {}): Promise<boolean> {
     const operation = await this.#start('grow', [String(place), String(bytes)], options)
@@ -172,7 +173,7 @@ export class GuestFiles {
     return grown === 1
   }
 
-  /** One rename. @throws GuestFileError EEXIST; EXDEV between file systems; ENOTEMPTY over a folder with content */
+  /** Moves with one rename. @throws GuestFileError EEXIST; EXDEV between file systems; ENOTEMPTY over a folder with content */
   async move(from: GuestPath, to: GuestPath, options: MoveOptions = {}): Promise<void> {
     const argv = [from, to, flag(options.overwrite), flag(options.parents)]
     const operation = await this.#start('move', argv, options)
@@ -180,8 +181,8 @@ export class GuestFiles {
   }
 
   /**
-   * A folder's content as a tar stream (pax): files, folders, links; other kinds are left out, as is what is mounted
-   * below. Resolves with the first bytes. A failure in the middle fails the stream.
+   * Archives a folder as a tar stream (pax) of files, folders and links. Leaves out other kinds, and what is mounted below.
+   * Resolves with the first bytes. A later failure fails the stream.
    */
   async archive(path: GuestPath, options: FileOptions = {}): Promise<Readable> {
     const operation = await this.#start('archive', [path], options)
@@ -189,8 +190,8 @@ export class GuestFiles {
   }
 
   /**
-   * Unpacks a tar stream (ustar, pax, GNU) into a folder that exists, never outside it: EXDEV for a name or a link that
-   * leads out. All belongs to the user. A failure leaves what was unpacked before it.
+   * Unpacks a tar stream (ustar, pax, GNU) into an existing folder, and never outside it: EXDEV for a name or a link that
+   * leads outside. The user owns all. After a failure the entries before it stay.
    */
   async unpack(
     path: GuestPath,
@@ -204,11 +205,11 @@ export class GuestFiles {
   }
 
   /**
-   * Puts one layer of an image, a tar archive on a block device, onto another that holds an ext4 file system and is not
-   * mounted. A failure leaves what was unpacked before it.
-   * @param onProgress hears how many bytes of the archive have been taken, now and then
-   * @throws GuestFileError naming the entry: EXDEV for a name that leads out, EBADMSG for what is cut or no archive, ENOSPC,
-   *   EPROTONOSUPPORT for a kind of sparse file that is not known
+   * Unpacks one layer of an image, a tar archive on a block device, onto another device with an ext4 file system that is not
+   * mounted. After a failure the entries before it stay.
+   * @param onProgress is called from time to time with the number of archive bytes that the guest has read
+   * @throws GuestFileError naming the entry: EXDEV for a name that leads outside, EBADMSG for a truncated archive or none,
+   *   ENOSPC, EPROTONOSUPPORT for an unknown kind of sparse file
    */
   async layer(layer: GuestLayer, options: FileOptions, onProgress: (bytes: number) => void): Promise<LayerUnpacked> {
     const { source, offset, bytes, disk, hasWhiteouts } = layer
@@ -222,14 +223,15 @@ export class GuestFiles {
     }
   }
 
-  /** Resolves when nothing is missed any more. @throws GuestFileError ENOTDIR; ENOSPC for more than 8192 folders */
+  /** Watches a folder. Misses no change after it has resolved. @throws GuestFileError ENOTDIR; ENOSPC over 8192 folders */
   async watch(
     path: GuestPath,
     options: FileOptions & { readonly recursive?: boolean | undefined } = {},
   ): Promise<FileWatch> {
     const operation = await this.#start('watch', [path, flag(options.recursive)], options)
-    if ((await nextChange(operation)) !== 'ready') throw new GuestFileError(constants.errno.EIO, 'no watch')
-    operation.endDeadline()
+    if ((await nextChange(operation)) !== 'ready')
+      throw new GuestFileError(constants.errno.EIO, 'the watch did not start')
+    operation.dropDeadline()
     let isClosed = false
     const close = () => {
       isClosed = true

@@ -1,14 +1,14 @@
-/** The link to the guest is gone, with the reason in the message; whatever was under way on it has no known outcome. */
+/** The link to the guest is gone; the message says why. The outcome of pending requests is unknown. */
 export class GuestLinkLost extends Error {
   override readonly name = 'GuestLinkLost'
 }
 
-/** The guest stands still, or is gone: nothing was sent, and what was to be asked may be asked again. */
-export class GuestNotAsked extends Error {
-  override readonly name = 'GuestNotAsked'
+/** The guest is paused, held or gone, and the request was not sent to it. The caller may retry. */
+export class GuestUnavailable extends Error {
+  override readonly name = 'GuestUnavailable'
 }
 
-/** The guest could not do what a request asked; the link is whole and further requests are welcome. */
+/** The guest answered a request with an error. The link stays usable. */
 export class GuestRequestError extends Error {
   override readonly name = 'GuestRequestError'
   /** Linux error number. */
@@ -20,10 +20,10 @@ export class GuestRequestError extends Error {
   }
 }
 
-/** A command did not start: no such program, user or folder, too many arguments, too many commands. Nothing ran. */
+/** A command did not start: no such program, user or folder, too many arguments, or too many commands. */
 export class GuestRunError extends Error {
   override readonly name = 'GuestRunError'
-  /** Linux error number, as execve(2), chdir(2) or fork(2) give it; EAGAIN when the guest has no free stream. */
+  /** Linux error number of execve(2), chdir(2) or fork(2). EAGAIN: the guest has too many commands. */
   readonly errno: number
 
   constructor(errno: number, text: string) {

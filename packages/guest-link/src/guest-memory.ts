@@ -3,20 +3,20 @@ import type { Deadline } from '@offshoot/kit/deadline'
 
 const PAYLOAD_BYTES = 16
 
-/** What a guest says of its memory, in bytes: any two numbers up to 2^64, as the guest likes. */
+/** What a guest reports about its memory. The guest is not trusted: each number may be anything up to 2^64. */
 export interface GuestMemory {
   readonly totalBytes: number
   readonly availableBytes: number
 }
 
-/** One question with one answer, in turn with what else is asked of the guest. */
+/** Sends a request as soon as the guest is not held, and returns its answer. */
 type Ask = (type: number, answerType: number, payload: Uint8Array, deadline: Deadline) => Promise<Uint8Array>
 
 /**
- * How much memory the guest says it has and could still give to programs. The caller must bound the numbers.
+ * Asks the guest for its total and its available memory. The caller must limit the numbers.
  * @throws GuestRequestError ENOSYS from an older guest program; GuestProtocolError; DeadlineExceeded; GuestLinkLost
  */
-export function memoryQuestion(ask: Ask): (deadline: Deadline) => Promise<GuestMemory> {
+export function memoryRequest(ask: Ask): (deadline: Deadline) => Promise<GuestMemory> {
   return async (deadline) => decode(await ask(FrameType.memory, FrameType.memoryUsage, new Uint8Array(0), deadline))
 }
 

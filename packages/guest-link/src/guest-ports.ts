@@ -1,14 +1,13 @@
-import { encodeFrame, FrameType } from '@offshoot/contract/guest-frame'
+import { encodeFrame, FrameType, GuestProtocolError } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { GuestConnection } from './guest-connection.ts'
-import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
-import { decodePorts, encodePort } from './port-payload.ts'
+import type { LinkStream, MakeStream, FirstFrame } from './link-streams.ts'
 import { RemoteConnection } from './remote-connection.ts'
 
-/** What the ports need of their link. */
+/** The part of the link that this class uses. */
 interface PortsLink {
-  /** A new stream, once processes may run. @throws DeadlineExceeded, GuestLinkLost */
-  open<T extends LinkStream>(opening: Opening, make: MakeStream<T>, deadline: Deadline): Promise<T>
+  /** Opens a stream as soon as the guest is not held. @throws DeadlineExceeded, GuestLinkLost */
+  open<T extends LinkStream>(firstFrame: FirstFrame, make: MakeStream<T>, deadline: Deadline): Promise<T>
   listeners(deadline: Deadline): Promise<Uint8Array>
 }
 
@@ -21,8 +20,8 @@ export class GuestPorts {
   }
 
   /**
-   * A TCP connection to a server on the guest's loopback addresses, 127.0.0.1 first. One that is not made at the deadline is given up.
-   * @throws GuestRequestError ECONNREFUSED where nobody listens, EAGAIN over 512 of them; DeadlineExceeded; GuestLinkLost
+   * Connects to a server on the guest's loopback addresses, 127.0.0.1 first. Aborts the connection at the deadline.
+   * @throws GuestRequestError ECONNREFUSED when no server listens, EAGAIN over 512 connections; DeadlineExceeded; GuestLinkLost
    */
   async dial(port: number, deadline: Deadline): Promise<GuestConnection> {
     const payload = encodePort(port)
@@ -44,4 +43,19 @@ export class GuestPorts {
   async listeners(deadline: Deadline): Promise<number[]> {
     return decodePorts(await this.#link.listeners(deadline))
   }
+}
+
+/** The payload of DIAL. @throws RangeError for a number that is not a TCP port */
+export function encodePort(port: number): Uint8Array {
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new RangeError(`TCP port ${port}`)
+  return Uint8Array.of(port & 0xff, port >> 8)
+}
+
+/** The payload of LISTENER_LIST, sorted. @throws GuestProtocolError */
+export function decodePorts(payload: Uint8Array): number[] {
+  if (payload.length % 2 !== 0) throw new GuestProtocolError('bad LISTENER_LIST')
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)
+  return Array.from({ length: payload.length / 2 }, (_unused, index) => view.getUint16(2 * index, true)).toSorted(
+    (a, b) => a - b,
+  )
 }

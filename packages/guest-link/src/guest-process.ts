@@ -1,26 +1,26 @@
 import type { Readable, Writable } from 'node:stream'
 import type { TerminalSize } from './terminal-size.ts'
 
-/** How a command ended: by itself, or by a signal (a Linux signal number). */
+/** How a command ended: with an exit code, or by a signal (a Linux signal number). The other one is `null`. */
 export interface GuestExit {
   readonly exitCode: number | null
   readonly signal: number | null
 }
 
 /**
- * A running command. Both outputs must be read (or `resume()`d, or destroyed): their bytes are delivered before the
- * end is told, and each stream holds back the command when it is not read.
+ * A running command. The caller must read both outputs (or `resume()` or destroy them): an unread output blocks the
+ * command's writes, and `exited` resolves only after all output has arrived.
  */
 export interface GuestProcess {
-  /** Process id inside the guest; also its process group. */
+  /** Process id in the guest; also the id of its process group. */
   readonly pid: number
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Resolves after the command's main process ended and its output arrived. Rejects with GuestLinkLost. */
+  /** Resolves when the main process has ended and its output has arrived. Rejects with GuestLinkLost. */
   readonly exited: Promise<GuestExit>
-  /** Signals the whole process group, and the one in the foreground of its terminal; nothing happens once the main process has ended. */
+  /** Signals the process group, and the foreground group of its terminal. Has no effect once the main process has ended. */
   kill(signal: number | NodeJS.Signals): void
-  /** Of a command with a terminal; the foreground hears of it by SIGWINCH. Nothing happens on others. */
+  /** Resizes the terminal; the kernel sends SIGWINCH to its foreground. Has no effect without a terminal. */
   resize(size: TerminalSize): void
 }

@@ -1,4 +1,4 @@
-/** The guest against peers that are wrong, cut short or malicious. Each test ends with a correct host being served. */
+/** Hosts that die, break the protocol or are malicious. After each test the guest must serve a correct host. */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:os'
 import {
@@ -11,7 +11,7 @@ import {
 } from '@offshoot/contract/guest-frame'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readErrorPayload } from './error-payload.ts'
+import { readErrorPayload } from './payloads.ts'
 import { encodeCommand } from './guest-command.ts'
 import { HostGuest } from './testing/host-guest.ts'
 import { RawHost } from './testing/raw-host.ts'
@@ -21,7 +21,7 @@ let guest: HostGuest
 
 beforeEach(async () => {
   guest = await HostGuest.start()
-  // The guest listens from here on.
+  // Waits until the guest listens.
   const link = await guest.connect()
   link.close()
 })
@@ -42,7 +42,7 @@ const credit = (target: number, bytes: number) =>
   Uint8Array.of(target, bytes & 0xff, bytes >> 8, bytes >> 16, bytes >> 24)
 
 describe('a host that dies in the middle of a frame', () => {
-  it('is followed by one that is served, wherever the frame was cut', async () => {
+  it('at any byte is followed by a host that is served', async () => {
     const frame = run(9, 'sh', '-c', 'echo never')
     for (let at = 0; at <= frame.length; at++) {
       const raw = await RawHost.connect(guest.socketPath)
@@ -55,7 +55,7 @@ describe('a host that dies in the middle of a frame', () => {
     }
   })
 
-  it('is followed by one that is served, when the frame was of the greatest size', async () => {
+  it('of the maximum size is followed by a host that is served', async () => {
     const frame = encodeFrame(FrameType.ping, 1, randomBytes(FRAME_PAYLOAD_MAX_BYTES))
     for (const at of [1, 8, 9, 4096, 16_384, frame.length - 1]) {
       const raw = await RawHost.connect(guest.socketPath)
@@ -70,7 +70,7 @@ describe('a host that dies in the middle of a frame', () => {
     }
   })
 
-  it('may also come back on the same connection: HELLO alone begins anew', async () => {
+  it('may come back on the same connection, because HELLO starts a new session', async () => {
     const raw = await RawHost.connect(guest.socketPath)
     await raw.hello()
     raw.write(run(1, 'sleep', '1000'))
@@ -82,7 +82,7 @@ describe('a host that dies in the middle of a frame', () => {
   })
 })
 
-it('takes frames that arrive one byte at a time', async () => {
+it('decodes frames that arrive one byte at a time', async () => {
   const raw = await RawHost.connect(guest.socketPath)
   await raw.hello()
   for (const byte of run(3, 'sh', '-c', 'echo slow')) {
@@ -93,7 +93,7 @@ it('takes frames that arrive one byte at a time', async () => {
   await raw.die()
 })
 
-it('takes pieces of any size, whatever they hold', async () => {
+it('decodes frames that arrive in pieces of any size', async () => {
   const raw = await RawHost.connect(guest.socketPath)
   await raw.hello()
   await fc.assert(
@@ -120,8 +120,8 @@ it('takes pieces of any size, whatever they hold', async () => {
   await raw.die()
 })
 
-describe('an end of the previous protocol version', () => {
-  it('is served by the guest, if it is the host', async () => {
+describe('the previous protocol version', () => {
+  it('of a host is served by the guest', async () => {
     const raw = await RawHost.connect(guest.socketPath)
     const ack = await raw.hello(5)
     expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(5)
@@ -130,7 +130,7 @@ describe('an end of the previous protocol version', () => {
     await raw.die()
   })
 
-  it('is served by the host, if it is the guest', async () => {
+  it('of a guest is served by the host', async () => {
     const earlier = await HostGuest.start(5)
     try {
       const link = await earlier.connect()
@@ -144,7 +144,7 @@ describe('an end of the previous protocol version', () => {
 })
 
 describe('a host that breaks the protocol', () => {
-  it.each([4, 77])('of version %i is told ours, and nothing else', async (version) => {
+  it.each([4, 77])('by version %i gets the version of the guest, then RESET', async (version) => {
     const raw = await RawHost.connect(guest.socketPath)
     const ack = await raw.hello(version)
     expect(Buffer.from(ack.payload).readUInt16LE(16)).toBe(6)
@@ -154,7 +154,7 @@ describe('a host that breaks the protocol', () => {
     await raw.die()
   })
 
-  it('with an unknown frame type is told so on that stream, and served on', async () => {
+  it('by an unknown frame type gets ENOSYS on that stream, and is still served', async () => {
     const raw = await RawHost.connect(guest.socketPath)
     await raw.hello()
     raw.send(200, 41, Buffer.from('from the future'))
@@ -168,7 +168,7 @@ describe('a host that breaks the protocol', () => {
 
   it.each<[string, readonly Uint8Array[]]>([
     [
-      // Twelve: a pipe that nobody reads takes one window more.
+      // Twelve frames, because an unread pipe takes one window more.
       'stdin beyond its window',
       Array.from({ length: 12 }, () => encodeFrame(FrameType.stdin, 1, new Uint8Array(16_384))),
     ],
@@ -181,7 +181,7 @@ describe('a host that breaks the protocol', () => {
     ['an ATTACH without an id', [encodeFrame(FrameType.attach, 2, new Uint8Array(8))]],
     ['an ATTACH on a live stream', [encodeFrame(FrameType.attach, 1, new Uint8Array(9))]],
     ['a SIGNAL of number 0', [encodeFrame(FrameType.signal, 2, Uint8Array.of(0, 65))]],
-    ['a FORGET of nothing', [encodeFrame(FrameType.forget, 2)]],
+    ['a FORGET without an id', [encodeFrame(FrameType.forget, 2)]],
     ['signal 0', [encodeFrame(FrameType.kill, 1, Uint8Array.of(0))]],
     ['signal 65', [encodeFrame(FrameType.kill, 1, Uint8Array.of(65))]],
     ['an empty RUN', [encodeFrame(FrameType.run, 2)]],
@@ -190,11 +190,11 @@ describe('a host that breaks the protocol', () => {
       [encodeFrame(FrameType.run, 2, Uint8Array.of(...Buffer.alloc(10), 3, 0, 0, 0, 65, 66))],
     ],
     [
-      'a RUN with strings left over',
+      'a RUN with more strings than it announces',
       [encodeFrame(FrameType.run, 2, Uint8Array.of(...Buffer.alloc(10), 1, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0, 66, 0))],
     ],
     [
-      'a message that is interrupted',
+      'an interrupted message',
       [encodeFrame(FrameType.run, 2, Uint8Array.of(1), FrameFlag.more), encodeFrame(FrameType.ping, 3)],
     ],
     ['a payload over the maximum', [Uint8Array.of(3, 0, 1, 0x40, 1, 0, 0, 0)]],
@@ -207,14 +207,14 @@ describe('a host that breaks the protocol', () => {
     await raw.expect(FrameType.started)
     for (const frame of frames) raw.write(frame)
     expect(readErrorPayload((await raw.expect(FrameType.reset)).payload).errno).toBe(constants.errno.EPROTO)
-    // Lost until the next HELLO: a correct frame has no meaning now.
+    // The guest is lost until the next HELLO, so it ignores a correct frame.
     raw.send(FrameType.ping, 7)
     await raw.hello()
     expect(raw.frames.map((frame) => frame.type)).toEqual([FrameType.helloAck])
     await raw.die()
   })
 
-  it('by a message over its maximum fails that command alone', async () => {
+  it('by a too long message fails that command only', async () => {
     const raw = await RawHost.connect(guest.socketPath)
     await raw.hello()
     raw.write(encodeMessage(FrameType.run, 2, Buffer.alloc(300_000, 65)))
@@ -224,7 +224,7 @@ describe('a host that breaks the protocol', () => {
     await raw.die()
   })
 
-  it('by frames for streams that are over is not minded', async () => {
+  it('by frames for ended streams is ignored', async () => {
     const raw = await RawHost.connect(guest.socketPath)
     await raw.hello()
     raw.write(run(1, 'true'))
@@ -252,7 +252,7 @@ describe('a host that breaks the protocol', () => {
       }),
       { numRuns: 150 },
     )
-    // One of those frames may have been HOLD, which outlives its host.
+    // One of those frames may have been HOLD, which a lost host does not release.
     const raw = await RawHost.connect(guest.socketPath)
     await raw.hello()
     raw.send(FrameType.release, 1, Buffer.alloc(8 + 32))

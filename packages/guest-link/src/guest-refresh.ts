@@ -9,7 +9,7 @@ import {
 import { environmentStrings } from './guest-command.ts'
 import { GuestRequestError } from './guest-link-error.ts'
 
-/** What makes a restored guest itself; sent before anything else is let through to it. */
+/** The identity of a restored guest. The host sends it before any other request. */
 export interface GuestRefresh {
   /** The present: nanoseconds since 1970, or a Date. */
   readonly time: bigint | Date
@@ -19,17 +19,17 @@ export interface GuestRefresh {
   readonly machineId: string
   /** 32 to 512 bytes from the host's random source, never used twice. */
   readonly entropy: Uint8Array
-  /** The sandbox's variables, in every command's environment from now on; `keep`: those it has. */
+  /** The sandbox's variables, for the environment of every later command. `keep`: the guest keeps those it has. */
   readonly env: Readonly<Record<string, string>> | 'keep'
-  /** For `eth0`, six lower-case hex pairs with colons; left as it is where absent. */
+  /** Of `eth0`: six lower-case hex pairs with colons. Unchanged when absent. */
   readonly mac?: string | undefined
-  /** For `eth0`; what it has stays where absent. */
+  /** Of `eth0`. Unchanged when absent. */
   readonly address?: GuestAddress | undefined
-  /** A bit for each spare block device that holds a volume; left as they are where absent. */
+  /** A bit for each spare block device that holds a volume. Unchanged when absent. */
   readonly volumes?: number | undefined
 }
 
-/** Where a guest stands in its network: dotted addresses. The gateway is its name server too. */
+/** The IPv4 configuration of a guest. The gateway is also its name server. */
 export interface GuestAddress {
   readonly ip: string
   /** 1 to 30. */
@@ -39,15 +39,15 @@ export interface GuestAddress {
   readonly mtu: number
 }
 
-/** A refresh in two steps. Both reject with GuestRequestError naming the step that failed, DeadlineExceeded or GuestLinkLost. */
-export interface GuestRefreshing {
-  /** Clock, host name, random pool and variables are new: commands may be asked for, and will find all of it new. */
+/** Both promises reject with a GuestRequestError that names the failed step, DeadlineExceeded or GuestLinkLost. */
+export interface RefreshProgress {
+  /** Clock, host name, random pool and variables are new. Requests may be sent; the guest serves them after the refresh. */
   readonly begun: Promise<void>
-  /** All is new, and the guest's processes run. */
+  /** The refresh is complete, and the guest's processes run. */
   readonly settled: Promise<void>
 }
 
-/** @throws GuestRequestError E2BIG or EINVAL, for what the guest could only refuse. */
+/** @throws GuestRequestError E2BIG or EINVAL for a refresh that the guest would refuse */
 export function encodeRefresh(refresh: GuestRefresh): Uint8Array {
   const env = refresh.env === 'keep' ? [] : environmentStrings(refresh.env)
   if (!/^[0-9a-f]{32}$/.test(refresh.machineId)) throw invalid('machine id')
@@ -108,3 +108,18 @@ export function guestEntropy(entropy: Uint8Array): Uint8Array {
 }
 
 const invalid = (what: string) => new GuestRequestError(constants.errno.EINVAL, `refresh: ${what}`)
+
+/** What a held guest needs before it goes on with its identity. */
+export interface GuestRelease {
+  /** The present: nanoseconds since 1970, or a Date. */
+  readonly time: bigint | Date
+  /** 32 to 512 bytes from the host's random source, never used twice: two VMs from one checkpoint must draw differently. */
+  readonly entropy: Uint8Array
+}
+
+/** @throws GuestRequestError EINVAL for a release that the guest would refuse */
+export function encodeRelease({ time, entropy }: GuestRelease): Uint8Array {
+  const head = Buffer.alloc(8)
+  head.writeBigUInt64LE(guestTimeNs(time))
+  return Buffer.concat([head, guestEntropy(entropy)])
+}

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { FileChange } from './file-change.ts'
 import type { FileWatch } from './guest-files.ts'
 import type { GuestLink } from './link.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
-import { until } from './testing/until.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
+import { until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const sh = (script: string) => execFileSync('bash', ['-c', script], { cwd: home })
 
-/** Changes as lines, collected as they come. */
+/** Collects changes as lines. */
 function linesOf(watch: FileWatch): { lines: string[]; ended: Promise<void> } {
   const lines: string[] = []
   const read = async () => {
@@ -44,7 +44,7 @@ function lineOf(change: FileChange): string {
 const comes = (lines: string[], line: string) => until(line, () => lines.includes(line))
 
 describe('watch', () => {
-  it('tells what is created, modified, moved and deleted, by any name', async () => {
+  it('reports what is created, modified, moved and deleted, with any name', async () => {
     const { lines, ended } = linesOf(await link.files.watch(home))
     sh(`: > a; echo x >> a; mv a b; mkdir d; mv b d/b; mv d/b c; chmod 600 c; rm c; : > $'\\377\\n'`)
     await comes(lines, 'created \u00ff\n')
@@ -60,10 +60,10 @@ describe('watch', () => {
       'created \u00ff\n',
     ])
     await rm(home, { recursive: true })
-    await patience('the end').race(ended)
+    await deadlineFor('the end').race(ended)
   })
 
-  it('goes into new folders without losing what came before it did, and along with moved ones', async () => {
+  it('watches new folders without losing their first entries, and follows moved folders', async () => {
     await mkdir(join(home, 'old/deep'), { recursive: true })
     const watch = await link.files.watch(home, { recursive: true })
     const { lines, ended } = linesOf(watch)
@@ -81,10 +81,10 @@ describe('watch', () => {
     await comes(lines, 'created last')
     expect(lines.join()).not.toContain('unseen')
     watch.close()
-    await patience('the end').race(ended)
+    await deadlineFor('the end').race(ended)
   })
 
-  it('loses nothing in a storm that is read, and says so when it is not', async () => {
+  it('loses no change when they are read, and reports `overflow` when they are not', async () => {
     const watch = await link.files.watch(home, { recursive: true })
     const { lines } = linesOf(watch)
     sh('for i in $(seq 40); do mkdir d$i; for k in $(seq 50); do : > d$i/f$k; done; done; : > last')
@@ -108,7 +108,7 @@ for i in range(20000):
     unread.close()
   })
 
-  it('fails for what is missing or no folder, and ends with its close', async () => {
+  it('refuses a missing path or a file, and ends after close', async () => {
     await writeFile(join(home, 'file'), '')
     await expect(link.files.watch(join(home, 'missing'))).rejects.toMatchObject({ code: 'ENOENT' })
     await expect(link.files.watch(join(home, 'file'))).rejects.toMatchObject({ code: 'ENOTDIR' })

@@ -1,6 +1,6 @@
 /**
- * The first exchange on a new connection. Before it, the guest may be in the middle of a frame that our predecessor did
- * not finish, and bytes meant for that predecessor may still be under way to us.
+ * The first exchange on a new connection. The previous host may have died in the middle of a frame, which the guest still
+ * expects to end. Bytes that the guest sent to that host may still arrive here.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -14,21 +14,21 @@ import {
   MIN_GUEST_PROTOCOL_VERSION,
 } from '@offshoot/contract/guest-frame'
 
-/** What the guest said of itself. */
+/** The content of HELLO_ACK. */
 export interface GuestHello {
-  /** The highest that both ends speak. */
+  /** The highest version that both ends speak. */
   readonly protocolVersion: number
-  /** The kernel's boot id. A restored guest has the one of the machine its snapshot was taken from. */
+  /** The kernel's boot id. A restored guest has that of the machine that was snapshotted. */
   readonly bootId: string
-  /** How many commands may live at once. */
+  /** Maximum of live commands. */
   readonly streamsMax: number
 }
 
 const FIXED_BYTES = HELLO_NONCE_BYTES + 4
 
 /**
- * Offers our highest version first. A guest that does not speak it answers with its own and waits for a second HELLO, so that
- * both use the highest version that both speak.
+ * Offers the host's highest version first. A guest that does not speak it answers with its own highest version and waits for
+ * a second HELLO. So both use the highest version that both speak.
  */
 export class Handshake {
   #version: number
@@ -40,15 +40,15 @@ export class Handshake {
     this.#version = version
   }
 
-  /** Enough zeros to end any frame, then HELLO. */
-  get opening(): Uint8Array {
+  /** Zeros that end any unfinished frame, then HELLO. */
+  get hello(): Uint8Array {
     const payload = Buffer.alloc(2 + HELLO_NONCE_BYTES)
     payload.writeUInt16LE(this.#version, 0)
     this.#nonce.copy(payload, 2)
     return Buffer.concat([Buffer.alloc(FRAME_MAX_BYTES), encodeFrame(FrameType.hello, 0, payload)])
   }
 
-  /** Looks for HELLO_ACK; undefined while it has not come, then everything from its first byte on. */
+  /** Searches for HELLO_ACK. Returns undefined until it has arrived, then all bytes from its first one on. */
   find(bytes: Uint8Array): Uint8Array | undefined {
     if (this.#isFound) return bytes
     const seen = Buffer.concat([this.#tail, bytes])
@@ -62,22 +62,22 @@ export class Handshake {
   }
 
   /**
-   * Takes the payload of the frame that was found.
-   * @param sayAgain sends another opening, whose answer is to be found and taken as the first
-   * @returns undefined when it has been said again
+   * Takes the payload of the HELLO_ACK that was found.
+   * @param sendAgain sends a second HELLO with the guest's version; {@link find} then searches for its answer
+   * @returns undefined when it called `sendAgain`
    * @throws GuestProtocolError on a version that this host does not speak
    */
-  answered(payload: Uint8Array, sayAgain: (opening: Uint8Array) => void): GuestHello | undefined {
-    // What follows an answer that was not the last.
+  answered(payload: Uint8Array, sendAgain: (hello: Uint8Array) => void): GuestHello | undefined {
+    // A frame behind the first HELLO_ACK, while the second one is awaited.
     if (!this.#isFound) return undefined
     const hello = readHelloAck(payload)
     if (hello.protocolVersion === this.#version) return hello
-    if (hello.protocolVersion > this.#version) throw new GuestProtocolError('the guest changes its protocol version')
+    if (hello.protocolVersion > this.#version) throw new GuestProtocolError('the guest changed its protocol version')
     this.#version = hello.protocolVersion
     this.#nonce = randomBytes(HELLO_NONCE_BYTES)
     this.#tail = Buffer.alloc(0)
     this.#isFound = false
-    sayAgain(this.opening)
+    sendAgain(this.hello)
     return undefined
   }
 }

@@ -1,59 +1,59 @@
 import { encodeFrame, encodeMessage, FrameType } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { GuestNotAsked, GuestRequestError } from './guest-link-error.ts'
-import type { Opening } from './link-stream.ts'
+import { GuestUnavailable, GuestRequestError } from './guest-link-error.ts'
+import type { FirstFrame } from './link-streams.ts'
 
-/** What a gate needs of its link. */
-export interface HoldLine {
-  /** One question that leaves at once. */
-  ask(opening: Opening, answerType: number): Promise<Uint8Array>
+/** The part of the link that the gate uses. */
+export interface HoldGateLink {
+  /** Sends a request at once, also while the gate is shut. */
+  ask(firstFrame: FirstFrame, answerType: number): Promise<Uint8Array>
   onOpen(): void
 }
 
 /**
- * Holds a guest's processes, and whatever is asked of it meanwhile: it would refuse commands, and hears nothing else.
+ * Holds the processes of a guest, and delays requests meanwhile, because a held guest would refuse them.
  *
- *     open ──hold──► shut ──refuse──► refusing
- *       └◄────────────┴──── let go ─────┘
+ *     open ──hold──► shut ──rejectRequests──► rejecting
+ *       └◄───────────┴────────release─────────┘
  */
 export class HoldGate {
-  readonly #line: HoldLine
+  readonly #link: HoldGateLink
   #opened: PromiseWithResolvers<void> | undefined
   #holds = 0
 
-  constructor(line: HoldLine) {
-    this.#line = line
+  constructor(link: HoldGateLink) {
+    this.#link = link
   }
 
-  /** @throws GuestRequestError: nothing is held; DeadlineExceeded: it may be; GuestLinkLost */
+  /** @throws GuestRequestError: the guest is not held; DeadlineExceeded: it may be held; GuestLinkLost */
   async hold(deadline: Deadline): Promise<void> {
     this.#opened ??= Promise.withResolvers()
     this.#holds++
     try {
-      await deadline.race(this.#line.ask((id) => encodeFrame(FrameType.hold, id), FrameType.held))
+      await deadline.race(this.#link.ask((id) => encodeFrame(FrameType.hold, id), FrameType.held))
     } catch (error) {
       if (error instanceof GuestRequestError) this.open()
       throw error
     }
   }
 
-  /** Nobody knows when it will open: who waits, and who comes until then, is turned away. */
-  refuse(): void {
+  /** Rejects waiting and new requests until the gate opens, because nobody knows when that will be. */
+  rejectRequests(): void {
     this.#opened ??= Promise.withResolvers()
     this.#opened.promise.catch(() => undefined)
-    this.#opened.reject(new GuestNotAsked('the guest stands still'))
+    this.#opened.reject(new GuestUnavailable('the guest is paused: the request was not sent'))
   }
 
-  /** An answer that comes after the deadline opens it as well, unless the guest has been held again since. */
-  async letGo(type: number, answerType: number, payload: Uint8Array, deadline: Deadline): Promise<void> {
-    const opening = this.opening()
-    const answered = this.#line.ask((id) => encodeMessage(type, id, payload), answerType).then(opening)
+  /** An answer after the deadline opens the gate too, unless the guest was held again meanwhile. */
+  async release(type: number, answerType: number, payload: Uint8Array, deadline: Deadline): Promise<void> {
+    const open = this.opener()
+    const answered = this.#link.ask((id) => encodeMessage(type, id, payload), answerType).then(open)
     answered.catch(() => undefined)
     await deadline.race(answered)
   }
 
-  /** What to call when the guest has been let go. It does nothing where the guest has been held again meanwhile. */
-  opening(): () => void {
+  /** Returns a callback that opens the gate. It has no effect when the guest was held again meanwhile. */
+  opener(): () => void {
     const holds = this.#holds
     return () => {
       if (holds === this.#holds) this.open()
@@ -63,11 +63,11 @@ export class HoldGate {
   open(): void {
     this.#opened?.resolve()
     this.#opened = undefined
-    this.#line.onOpen()
+    this.#link.onOpen()
   }
 
-  /** Acts while it is open: in the same turn, before anybody can shut it again. @throws DeadlineExceeded, GuestNotAsked */
-  async pass<T>(act: () => T, deadline: Deadline | undefined): Promise<T> {
+  /** Waits until the gate is open, then calls `act` in the same turn. @throws DeadlineExceeded, GuestUnavailable */
+  async runWhenOpen<T>(act: () => T, deadline: Deadline | undefined): Promise<T> {
     while (this.#opened !== undefined) {
       const { promise } = this.#opened
       await (deadline === undefined ? promise : deadline.race(promise))

@@ -5,9 +5,9 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { FrameType } from '@offshoot/contract/guest-frame'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { GuestLinkLost, GuestNotAsked, GuestRequestError, GuestRunError } from './guest-link-error.ts'
+import { GuestLinkLost, GuestUnavailable, GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import type { GuestLink } from './link.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
 import { RawHost } from './testing/raw-host.ts'
 import { runToEnd } from './testing/run-to-end.ts'
 
@@ -17,8 +17,8 @@ let guest: HostGuest
 let link: GuestLink
 
 const present = () => ({ time: new Date(), entropy: randomBytes(64) })
-const release = (of = link) => of.release(present(), patience('release'))
-const hold = (of = link) => of.hold(patience('hold'))
+const release = (of = link) => of.release(present(), deadlineFor('release'))
+const hold = (of = link) => of.hold(deadlineFor('hold'))
 
 beforeEach(async () => {
   guest = await HostGuest.start()
@@ -31,17 +31,17 @@ afterEach(async () => {
 })
 
 describe('a held guest', () => {
-  it('answers, twice too, and starts what waited once it is released', async () => {
+  it('answers HOLD twice, and serves waiting requests after the release', async () => {
     await hold()
     await hold()
-    await link.ping(patience('ping'))
+    await link.ping(deadlineFor('ping'))
     let isRunning = false
     const run = runToEnd(link, 'echo late').finally(() => {
       isRunning = true
     })
-    const kept = link.keep({ argv: ['true'], stdin: 'none' }, { id: 'later' }, patience('keep'))
-    const list = link.kept(patience('list'))
-    await link.ping(patience('ping'))
+    const kept = link.keep({ argv: ['true'], stdin: 'none' }, { id: 'later' }, deadlineFor('keep'))
+    const list = link.kept(deadlineFor('list'))
+    await link.ping(deadlineFor('ping'))
     expect(isRunning).toBe(false)
     await release()
     expect((await run).stdout.toString()).toBe('late\n')
@@ -49,41 +49,41 @@ describe('a held guest', () => {
     expect((await list).map(({ id }) => id)).toEqual(['later'])
   })
 
-  it('has answered and started what came before the hold', async () => {
-    const asked = [link.run({ argv: ['sleep', '60'] }), link.kept(patience('list'))]
+  it('has served every request from before the hold', async () => {
+    const asked = [link.run({ argv: ['sleep', '60'] }), link.kept(deadlineFor('list'))]
     let settled = 0
     for (const each of asked) void each.then(() => settled++)
     await hold()
     expect(settled).toBe(asked.length)
   })
 
-  it('turns away what waits and what comes, once it is known to stand still, until it is let go', async () => {
+  it('rejects waiting and new requests after rejectRequests, until the release', async () => {
     await hold()
     const ask = () => [
       link.run({ argv: ['touch', join(guest.root, 'ran')] }),
-      link.keep({ argv: ['true'], stdin: 'none' }, { id: 'a' }, patience('keep')),
-      link.kept(patience('list')),
-      link.attach('a', {}, patience('attach')),
-      link.signalKept('a', 'SIGKILL', patience('signal')),
+      link.keep({ argv: ['true'], stdin: 'none' }, { id: 'a' }, deadlineFor('keep')),
+      link.kept(deadlineFor('list')),
+      link.attach('a', {}, deadlineFor('attach')),
+      link.signalKept('a', 'SIGKILL', deadlineFor('signal')),
       link.files.stat('/'),
     ]
     const waiting = Promise.allSettled(ask())
-    link.refuse()
+    link.rejectRequests()
     const coming = Promise.allSettled(ask())
     for (const outcome of [...(await waiting), ...(await coming)]) {
-      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(GuestNotAsked) })
+      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(GuestUnavailable) })
     }
     await release()
-    expect(await link.kept(patience('list'))).toEqual([])
+    expect(await link.kept(deadlineFor('list'))).toEqual([])
     expect(existsSync(join(guest.root, 'ran'))).toBe(false)
     expect((await runToEnd(link, 'echo on')).stdout.toString()).toBe('on\n')
   })
 
-  it('hears nothing of a quiet link but what concerns the hold, and the rest afterwards', async () => {
-    link.quiet()
+  it('receives only requests about the hold while the link queues the others, and those afterwards', async () => {
+    link.queueRequests()
     await hold()
     let isAnswered = false
-    const answer = link.ping(patience('ping')).finally(() => {
+    const answer = link.ping(deadlineFor('ping')).finally(() => {
       isAnswered = true
     })
     await hold()
@@ -93,16 +93,16 @@ describe('a held guest', () => {
     await answer
   })
 
-  it('gives up the wait of a command at its deadline', async () => {
+  it('a waiting command fails at its deadline', async () => {
     await hold()
-    await expect(link.run({ argv: ['true'] }, patience('run').within(20, 'run'))).rejects.toThrow('run')
+    await expect(link.run({ argv: ['true'] }, deadlineFor('run').within(20, 'run'))).rejects.toThrow('run')
   })
 
-  it('delivers what a command wrote meanwhile, after the release', async () => {
+  it('delivers the output of a command after the release', async () => {
     const child = await link.run({ argv: ['sh', '-c', 'read line; echo "got $line"'], stdin: 'pipe' })
     await hold()
     child.stdin.end('early\n')
-    await link.ping(patience('ping'))
+    await link.ping(deadlineFor('ping'))
     await release()
     expect((await child.stdout.toArray()).join('')).toBe('got early\n')
   })
@@ -116,17 +116,17 @@ describe('a held guest', () => {
     const refused: unknown = await link.run({ argv: ['true'] }).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(GuestRunError)
     expect(refused).toMatchObject({ errno: EAGAIN })
-    await expect(link.quiesce(patience('quiesce'))).rejects.toMatchObject({ errno: EAGAIN })
+    await expect(link.quiesce(deadlineFor('quiesce'))).rejects.toMatchObject({ errno: EAGAIN })
     await release()
     expect((await runToEnd(link, 'echo on')).stdout.toString()).toBe('on\n')
   })
 
-  it('is released by a refresh, but not by one that fails', async () => {
+  it('is released by a refresh, but not by a failed one', async () => {
     await hold()
     const inTheWay = join(guest.root, 'etc/machine-id')
     await mkdir(inTheWay, { recursive: true })
     const identity = { hostname: 'box', machineId: 'a'.repeat(32), env: 'keep' as const }
-    const halfway = link.refresh({ ...present(), ...identity }, patience('refresh'))
+    const halfway = link.refresh({ ...present(), ...identity }, deadlineFor('refresh'))
     await expect(halfway.settled).rejects.toThrow('machine id')
     await expect(halfway.begun).resolves.toBeUndefined()
     await expect(release()).rejects.toMatchObject({ errno: EAGAIN })
@@ -138,12 +138,12 @@ describe('a held guest', () => {
     await other.die()
     link = await guest.connect()
     await rmdir(inTheWay)
-    await link.refresh({ ...present(), ...identity }, patience('refresh')).settled
+    await link.refresh({ ...present(), ...identity }, deadlineFor('refresh')).settled
     expect((await runToEnd(link, 'echo on')).stdout.toString()).toBe('on\n')
     expect(readFileSync(join(guest.root, 'etc/hostname'), 'utf8')).toBe('box\n')
   })
 
-  it('is not released by a release of the wrong shape', async () => {
+  it('is not released by a malformed RELEASE', async () => {
     const host = await RawHost.connect(guest.socketPath)
     link.close()
     await host.hello()
@@ -162,9 +162,9 @@ describe('a held guest', () => {
   })
 })
 
-it('is released without having been held', async () => {
+it('a guest that is not held answers RELEASE too', async () => {
   await release()
-  await expect(link.release({ time: 1n, entropy: randomBytes(31) }, patience('release'))).rejects.toThrow(
+  await expect(link.release({ time: 1n, entropy: randomBytes(31) }, deadlineFor('release'))).rejects.toThrow(
     GuestRequestError,
   )
 })

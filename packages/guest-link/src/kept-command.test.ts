@@ -5,9 +5,8 @@ import type { GuestCommand } from './guest-command.ts'
 import { GuestRequestError, GuestRunError } from './guest-link-error.ts'
 import type { LogChunk } from './log-output.ts'
 import type { GuestLink } from './link.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
-import { isAlive } from './testing/observe.ts'
-import { until } from './testing/until.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
+import { isAlive, until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -22,7 +21,7 @@ afterEach(async () => {
   link.close()
 })
 
-const soon = () => patience('kept command')
+const soon = () => deadlineFor('kept command')
 const keep = (id: string, script: string, more: Partial<GuestCommand> & { logBytes?: number } = {}) => {
   const { logBytes, ...command } = more
   return link.keep(
@@ -46,7 +45,7 @@ async function chunksOf(attachment: GuestAttachment): Promise<LogChunk[]> {
 
 const textOf = (chunks: readonly LogChunk[]) => chunks.map((chunk) => String(chunk.bytes)).join('')
 
-/** Reads until the text has come; the attachment goes on. */
+/** Reads until the text has arrived. The attachment goes on. */
 async function reads(attachment: GuestAttachment, wanted: string): Promise<void> {
   let seen = ''
   const reading = (async () => {
@@ -60,7 +59,7 @@ async function reads(attachment: GuestAttachment, wanted: string): Promise<void>
 }
 
 describe('a kept command', () => {
-  it('is replayed with both outputs in order, from any offset, with its end', async () => {
+  it('is replayed from any offset, with both outputs in order and its exit', async () => {
     await keep('order', 'echo 1; sleep 0.1; echo 2 >&2; sleep 0.1; echo 3; exit 5')
     await ended('order')
     for (let from = 0; from <= 6; from++) {
@@ -78,7 +77,7 @@ describe('a kept command', () => {
     ])
   })
 
-  it('goes on over a lost host, and is followed by the next from where it was', async () => {
+  it('outlives a lost host, and the next host follows it from an offset', async () => {
     await keep('on', 'i=0; while read line; do echo "$line $i"; i=$((i+1)); done')
     const first = await attach('on')
     first.stdin.write('a\nb\n')
@@ -92,13 +91,13 @@ describe('a kept command', () => {
     expect(await second.exited).toEqual({ exitCode: 0, signal: null })
   })
 
-  it('never waits for a reader: the oldest bytes go, and the loss shows', async () => {
+  it('never waits for a reader: the log drops its oldest bytes, and the offset shows it', async () => {
     await keep('much', 'seq 300000', { logBytes: 65_536 })
     await ended('much')
     const kept = await find('much')
     expect(kept?.nextOffset).toBe(1_988_895)
     const keptBytes = 1_988_895 - (kept?.oldestOffset ?? 0)
-    // All but the headers of the records, of which each output in large pieces has few.
+    // Everything but the headers of records, which are few when output comes in large pieces.
     expect(keptBytes).toBeGreaterThan(65_536 * 0.95)
     expect(keptBytes).toBeLessThanOrEqual(65_536)
     const attachment = await attach('much', 17)
@@ -108,10 +107,10 @@ describe('a kept command', () => {
     expect(seen.endsWith('299999\n300000\n')).toBe(true)
   })
 
-  it('passes by a reader that stands still, whose next offset makes a jump', async () => {
+  it('does not wait for a reader that stops: its next offset jumps', async () => {
     await keep('fast', 'read go; seq 300000; read stop', { logBytes: 65_536 })
     const slow = await attach('fast')
-    // Listening for `readable` alone takes nothing: the window fills up, the ring moves on.
+    // A listener for `readable` alone reads nothing: the window fills up, and the log goes on.
     slow.output.on('readable', () => {})
     slow.stdin.write('go\n')
     await until('all to be written', async () => (await find('fast'))?.nextOffset === 1_988_895)
@@ -129,7 +128,7 @@ describe('a kept command', () => {
     expect(lost).toBeGreaterThan(1_000_000)
   })
 
-  it('serves several at once, all the same bytes', async () => {
+  it('sends the same bytes to several attachments at once', async () => {
     await keep('many', 'read go; seq 2000; read stop')
     const attachments = await Promise.all(Array.from({ length: 8 }, () => attach('many')))
     attachments[3]?.stdin.write('go\n')
@@ -139,7 +138,7 @@ describe('a kept command', () => {
     expect(texts[0]?.length).toBe(8893)
   })
 
-  it('is left by detaching, and live only from the end', async () => {
+  it('goes on after detach, and can be followed from the end', async () => {
     await keep('left', 'echo old; read line; echo "new $line"')
     await until('output', async () => (await find('left'))?.nextOffset === 4)
     const gone = await attach('left')
@@ -151,7 +150,7 @@ describe('a kept command', () => {
     expect(textOf(await chunksOf(live))).toBe('new x\n')
   })
 
-  it('is a terminal that comes back: size, input, screen', async () => {
+  it('on a terminal can be attached again: size, input, screen', async () => {
     await link.keep({ argv: ['sh'], pty: { rows: 24, cols: 80 }, env: { PS1: '$ ' } }, { id: 'tty' }, soon())
     const first = await attach('tty')
     first.stdin.write('stty size\n')
@@ -168,7 +167,7 @@ describe('a kept command', () => {
     expect(await soon().race(second.exited)).toEqual({ exitCode: 6, signal: null })
   })
 
-  it('is listed with all there is to know', async () => {
+  it('is listed with pid, exit, times and offsets', async () => {
     const before = Date.now()
     const { pid } = await keep('id-1', 'echo x; kill -TERM $$', { stdin: 'none' })
     await ended('id-1')
@@ -187,17 +186,17 @@ describe('a kept command', () => {
     expect(kept?.endedAt?.getTime()).toBeGreaterThanOrEqual(kept?.startedAt.getTime() ?? 0)
   })
 
-  it('is signalled by its id, with its whole group', async () => {
+  it('is signalled by its id, with its process group', async () => {
     const { pid } = await keep('signal', 'sleep 1000 & wait')
     await link.signalKept('signal', 'SIGTERM', soon())
     await ended('signal')
     expect((await find('signal'))?.exit?.signal).toBe(constants.signals.SIGTERM)
     expect(isAlive(pid)).toBe(false)
-    // Ended, and still there: nothing happens.
+    // It has ended and is still kept: the signal has no effect.
     await link.signalKept('signal', 'SIGKILL', soon())
   })
 
-  it('is ended and freed when it is forgotten, and its followers hear of it', async () => {
+  it('is killed and freed by forget, and its attachments fail with ENOENT', async () => {
     const { pid } = await keep('forget', 'yes')
     const attachment = await attach('forget')
     attachment.output.resume()
@@ -211,7 +210,7 @@ describe('a kept command', () => {
     }
   })
 
-  it('tells the next writer that its input was closed', async () => {
+  it('fails other writers with EPIPE after one has ended stdin', async () => {
     await keep('closed', 'read line; sleep 1000')
     const [one, other] = [await attach('closed'), await attach('closed')]
     one.stdin.end('x\n')
@@ -230,8 +229,8 @@ const refusal = async (action: Promise<unknown>) => {
   return (error as GuestRunError).errno
 }
 
-describe('kept commands are bounded', () => {
-  it('in number: 64, and one more when one is forgotten', async () => {
+describe('limits of kept commands', () => {
+  it('64 commands; one more after one is forgotten', async () => {
     for (let i = 0; i < 64; i++) await keep(`k${i}`, 'true', { logBytes: 65_536 })
     expect(await refusal(keep('more', 'true'))).toBe(constants.errno.EAGAIN)
     expect((await link.kept(soon())).map((kept) => kept.id)).toEqual(Array.from({ length: 64 }, (_, i) => `k${i}`))
@@ -239,14 +238,14 @@ describe('kept commands are bounded', () => {
     await keep('more', 'true')
   })
 
-  it('in the memory of their logs: 64 MiB, given back', async () => {
+  it('64 MiB of logs; forget gives its log back', async () => {
     for (let i = 0; i < 4; i++) await keep(`k${i}`, 'true', { logBytes: 16 * 1024 * 1024 })
     expect(await refusal(keep('more', 'true', { logBytes: 65_536 }))).toBe(constants.errno.ENOMEM)
     await link.forget('k0', soon())
     await keep('more', 'true', { logBytes: 65_536 })
   })
 
-  it('in what a host may ask for', async () => {
+  it('the id, the size of the log and the program of a request', async () => {
     await keep('twice', 'true')
     expect(await refusal(keep('twice', 'true'))).toBe(constants.errno.EEXIST)
     expect(await refusal(keep('small', 'true', { logBytes: 1000 }))).toBe(constants.errno.EINVAL)

@@ -1,21 +1,23 @@
-import { GuestProtocolError } from '@offshoot/contract/guest-frame'
+import { GUEST_KEPT_ID_MAX_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
+import type { GuestCommand, KeptOptions } from './guest-command.ts'
 import type { GuestExit } from './guest-process.ts'
+import { signalNumber } from './payloads.ts'
 
-/** A command that belongs to no connection, as the guest tells of it. */
+/** A kept command, as the guest lists it. */
 export interface KeptCommand {
   readonly id: string
-  /** What the host called it when it was started. */
+  /** The text that the host gave when it started the command. */
   readonly label: string
   readonly pid: number
   readonly isTerminal: boolean
-  /** `null` while it runs, or its last output is being read. */
+  /** `null` while it runs, or while the guest still reads its last output. */
   readonly exit: GuestExit | null
   /** By the guest's clock. */
   readonly startedAt: Date
   readonly endedAt: Date | null
-  /** Of the oldest byte that is kept. */
+  /** Of the oldest byte in the log. */
   readonly oldestOffset: number
-  /** Of the byte that comes next: how much it has written so far, to both outputs. */
+  /** Of the next byte: the number of bytes that it has written so far to both outputs. */
   readonly nextOffset: number
 }
 
@@ -52,9 +54,44 @@ function decodeEntry(entry: Buffer): KeptCommand {
   }
 }
 
-/** A number of bytes or milliseconds; beyond 2^53 no guest has got. @throws GuestProtocolError */
+/** A number of bytes or milliseconds, at most 2^53 - 1. @throws GuestProtocolError */
 export function readOffset(bytes: Buffer, at: number): number {
   const value = bytes.readBigUInt64LE(at)
-  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new GuestProtocolError('a number that is no offset')
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new GuestProtocolError('an offset beyond 2^53')
   return Number(value)
+}
+
+const LOG_BYTES = 1024 * 1024
+/** Enough for a screen and some scrollback. */
+const TERMINAL_LOG_BYTES = 256 * 1024
+const OFFSET_BYTES = 8
+const LIVE_ONLY = 2n ** 64n - 1n
+
+/** As {@link KeptOptions}; all but the id have defaults. */
+export type KeepOptions = Pick<KeptOptions, 'id'> & Partial<KeptOptions>
+
+export function withKeepDefaults(command: GuestCommand, options: KeepOptions): KeptOptions {
+  const { label = '', logBytes = command.pty === undefined ? LOG_BYTES : TERMINAL_LOG_BYTES } = options
+  return { id: options.id, label, logBytes }
+}
+
+/** An id, which is also the payload of FORGET. @throws RangeError for an invalid id */
+export function encodeKeptId(id: string): Buffer {
+  const bytes = Buffer.from(id)
+  if (bytes.length === 0 || bytes.length > GUEST_KEPT_ID_MAX_BYTES || bytes.includes(0)) {
+    throw new RangeError('the id of a kept command has 1 to 64 bytes')
+  }
+  return bytes
+}
+
+/** The payload of ATTACH. @throws RangeError */
+export function encodeAttach(id: string, fromOffset: number | 'end'): Buffer {
+  const offset = Buffer.alloc(OFFSET_BYTES)
+  offset.writeBigUInt64LE(fromOffset === 'end' ? LIVE_ONLY : BigInt(fromOffset))
+  return Buffer.concat([offset, encodeKeptId(id)])
+}
+
+/** The payload of SIGNAL. @throws RangeError */
+export function encodeSignal(id: string, signal: number | NodeJS.Signals): Buffer {
+  return Buffer.concat([Uint8Array.of(signalNumber(signal)), encodeKeptId(id)])
 }

@@ -1,12 +1,12 @@
 import { encodeMessage, FrameType, GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { readErrorPayload } from './error-payload.ts'
+import { readErrorPayload } from './payloads.ts'
 import { GuestRequestError } from './guest-link-error.ts'
-import { encodeRefresh, type GuestRefresh, type GuestRefreshing } from './guest-refresh.ts'
-import type { LinkStream, MakeStream, Opening } from './link-stream.ts'
+import { encodeRefresh, type GuestRefresh, type RefreshProgress } from './guest-refresh.ts'
+import type { LinkStream, MakeStream, FirstFrame } from './link-streams.ts'
 
-/** REFRESH, answered by REFRESHED and then by SETTLED, or by an error in the place of either. */
-export class LinkRefresh implements LinkStream, GuestRefreshing {
+/** A REFRESH request. The guest answers REFRESHED and then SETTLED, or an error in place of either. */
+export class LinkRefresh implements LinkStream, RefreshProgress {
   readonly begun: Promise<void>
   readonly settled: Promise<void>
   readonly #onBegun: () => void
@@ -17,21 +17,21 @@ export class LinkRefresh implements LinkStream, GuestRefreshing {
     this.#onBegun = onBegun
     this.begun = deadline.race(this.#begun.promise)
     this.settled = deadline.race(this.#settled.promise)
-    // Who asked may want to hear of one of the two only.
+    // A caller may wait for one of the two only.
     this.begun.catch(() => {})
     this.settled.catch(() => {})
   }
 
   /**
-   * @param onBegun called in the turn in which the answer comes
-   * @param open makes it a stream of the link
+   * @param onBegun is called in the same turn of the event loop in which REFRESHED arrives
+   * @param open sends REFRESH as the first frame of a new stream
    */
   static ask(
     refresh: GuestRefresh,
     deadline: Deadline,
     onBegun: () => void,
-    open: (opening: Opening, make: MakeStream<LinkRefresh>) => void,
-  ): GuestRefreshing {
+    open: (firstFrame: FirstFrame, make: MakeStream<LinkRefresh>) => void,
+  ): RefreshProgress {
     const refreshing = new LinkRefresh(deadline, onBegun)
     try {
       const message = encodeRefresh(refresh)
@@ -57,7 +57,7 @@ export class LinkRefresh implements LinkStream, GuestRefreshing {
       const { errno, text } = readErrorPayload(frame.payload)
       this.#fail(new GuestRequestError(errno, text))
     } else {
-      throw new GuestProtocolError(`frame type ${frame.type} answers a refresh`)
+      throw new GuestProtocolError(`frame type ${frame.type} does not answer a refresh`)
     }
     return true
   }

@@ -1,9 +1,9 @@
 import { FrameType, GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
-import { readErrorPayload } from './error-payload.ts'
+import { readErrorPayload } from './payloads.ts'
 import { GuestRequestError } from './guest-link-error.ts'
-import type { LinkStream } from './link-stream.ts'
+import type { LinkStream } from './link-streams.ts'
 
-/** One question with one answer. */
+/** A request with one answer. */
 export class LinkRequest implements LinkStream {
   /** The answer's payload. Rejects with GuestRequestError, or GuestLinkLost. */
   readonly answered: Promise<Uint8Array>
@@ -13,7 +13,7 @@ export class LinkRequest implements LinkStream {
   constructor(answerType: number) {
     this.#answerType = answerType
     this.answered = this.#answered.promise
-    // The asker may have stopped waiting at its deadline.
+    // The caller may have stopped waiting at its deadline: no unhandled rejection then.
     this.answered.catch(() => {})
   }
 
@@ -24,7 +24,7 @@ export class LinkRequest implements LinkStream {
     } else if (frame.type === this.#answerType) {
       this.#answered.resolve(Uint8Array.from(frame.payload))
     } else {
-      throw new GuestProtocolError(`frame type ${frame.type} answers a request`)
+      throw new GuestProtocolError(`frame type ${frame.type} does not answer the request`)
     }
     return true
   }

@@ -1,10 +1,20 @@
-import { GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'
-import type { LinkStream } from './link-stream.ts'
-import { WideWindows } from './wide-windows.ts'
+import { type Frame, GuestProtocolError } from '@offshoot/contract/guest-frame'
+import { WideWindows } from './receive-window.ts'
+
+/** Receives the frames of one stream. */
+export interface LinkStream {
+  /** @returns true when this was the last frame of the stream */
+  onFrame(frame: Frame): boolean
+  onLinkLost(error: Error): void
+}
+
+/** Encodes the first frame of a new stream, which got this id. */
+export type FirstFrame = (id: number) => Uint8Array
+export type MakeStream<T extends LinkStream> = (id: number, send: (frame: Uint8Array) => void, wide: WideWindows) => T
 
 const STREAM_ID_MAX = 0xffff_ffff
 
-/** The live streams of a link, each under an id of its own that is never used again. */
+/** The live streams of a link. Each id is used once. */
 export class LinkStreams {
   readonly wide = new WideWindows()
   readonly #streams = new Map<number, LinkStream>()
@@ -20,14 +30,14 @@ export class LinkStreams {
     this.#streams.set(id, stream)
   }
 
-  /** @throws GuestProtocolError: every stream of the guest ends with a frame of its own, so an id we do not know is one we never gave */
+  /** @throws GuestProtocolError on an unknown stream: each stream ends with a last frame, so the host never opened that one */
   deliver(frame: Frame): void {
     const stream = this.#streams.get(frame.stream)
     if (stream === undefined) throw new GuestProtocolError(`frame type ${frame.type} on unknown stream ${frame.stream}`)
     if (stream.onFrame(frame)) this.#streams.delete(frame.stream)
   }
 
-  lose(error: Error): void {
+  failAll(error: Error): void {
     for (const stream of this.#streams.values()) stream.onLinkLost(error)
     this.#streams.clear()
   }

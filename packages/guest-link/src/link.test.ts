@@ -3,10 +3,9 @@ import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GuestLinkLost } from './guest-link-error.ts'
 import { GuestLink } from './link.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
-import { firstLine, isAlive } from './testing/observe.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
+import { firstLine, isAlive, until } from './testing/observe.ts'
 import { runToEnd } from './testing/run-to-end.ts'
-import { until } from './testing/until.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -17,13 +16,13 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  // In this order: nothing stays behind even when there is no link.
+  // In this order, so that the guest ends even when there is no link.
   await guest.stop()
   link.close()
 })
 
 describe('the end of a link', () => {
-  it('fails what is under way with the reason', async () => {
+  it('fails pending requests with the reason', async () => {
     const child = await link.run({ argv: ['cat'] })
     const failed = new Promise<Error>((resolve) => child.stdout.on('error', resolve))
     link.close()
@@ -31,10 +30,10 @@ describe('the end of a link', () => {
     expect(await failed).toBeInstanceOf(GuestLinkLost)
     expect(await link.closed).toEqual({ reason: 'closed', message: 'the link was closed' })
     await expect(link.run({ argv: ['true'] })).rejects.toThrow(GuestLinkLost)
-    await expect(link.ping(patience('ping'))).rejects.toThrow(GuestLinkLost)
+    await expect(link.ping(deadlineFor('ping'))).rejects.toThrow(GuestLinkLost)
   })
 
-  it('kills running commands at the next hello, not what a finished one left behind', async () => {
+  it('kills running commands at the next HELLO, and not what a finished one left in the background', async () => {
     const left = Number((await runToEnd(link, 'sleep 1000 >/dev/null 2>&1 & echo $!')).stdout)
     const child = await link.run({ argv: ['sh', '-c', 'sleep 1000 & echo $!; wait'], stdin: 'none' })
     const running = Number(await firstLine(child))
@@ -45,7 +44,7 @@ describe('the end of a link', () => {
     process.kill(left, 'SIGKILL')
   })
 
-  it('gives the same guest to the next link, in the middle of heavy output', async () => {
+  it('the next link is served, also during heavy output', async () => {
     for (let i = 0; i < 30; i++) {
       const child = await link.run({ argv: ['sh', '-c', 'yes & yes >&2'], stdin: 'none' })
       child.stderr.resume()
@@ -57,7 +56,7 @@ describe('the end of a link', () => {
   })
 })
 
-it('gives up at the deadline when nobody listens', async () => {
+it('connect fails at its deadline when no guest listens', async () => {
   const absent = join(guest.root, 'absent.sock')
   await expect(GuestLink.connect(absent, Deadline.after(20, 'guest'))).rejects.toThrow(DeadlineExceeded)
 })

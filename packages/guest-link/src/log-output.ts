@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream'
 import { ReceiveWindow } from './receive-window.ts'
 
-/** A piece of what a kept command wrote. */
+/** Consecutive bytes of one output of a kept command. */
 export interface LogChunk {
   readonly stream: 'stdout' | 'stderr'
-  /** Of its first byte: bytes are numbered from 0 over both outputs together. */
+  /** Of the first byte. Bytes are numbered from 0 over both outputs together. */
   readonly offset: number
   readonly bytes: Buffer
 }
 
 /**
- * The output of a kept command, both streams in their order, as {@link LogChunk}s. A reader that stands still holds
- * nobody back: the guest drops its oldest bytes, and the offset of the next chunk makes a jump. At most
- * one window of bytes wait here; small pieces are put together.
+ * The output of a kept command as {@link LogChunk}s, both streams in their order. A slow reader never slows the command: the
+ * guest drops the oldest bytes, and the offset of the next chunk jumps over them. At most one window of bytes wait here.
+ * Small consecutive pieces are merged.
  */
 export class LogOutput extends Readable {
   readonly #window: ReceiveWindow
@@ -23,7 +23,7 @@ export class LogOutput extends Readable {
   constructor(grant: (bytes: number) => void) {
     super({ objectMode: true, highWaterMark: 1 })
     this.#window = new ReceiveWindow(grant)
-    // Told by the attachment's `exited` too: nobody is forced to listen.
+    // The attachment's `exited` reports the error too, so a caller need not listen here.
     this.on('error', () => {})
   }
 
@@ -38,7 +38,7 @@ export class LogOutput extends Readable {
     if (this.#isWanted) this._read()
   }
 
-  /** The guest sends no more. */
+  /** The command has ended: no more output follows. */
   complete(): void {
     if (this.#isComplete) return
     this.#isComplete = true
@@ -77,7 +77,7 @@ export class LogOutput extends Readable {
   }
 }
 
-/** Small pieces cost memory for bytes, not for objects. */
+/** Merges more pieces than this, so that small ones take memory for bytes and not for Buffer objects. */
 const PIECES_MAX = 64
 
 interface Pending {

@@ -3,18 +3,18 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 
 const RETRY_MS = 2
-/** Of all sockets, one after the other: each fills it just before its reader is called, and not again before that returns. */
+/** All sockets share it: Node fills it just before it calls a reader, and not again before that reader returns. */
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024)
 
-/** Whoever reads the socket. The bytes are only valid during the call. */
+/** Receives the bytes of the socket. They are valid only during the call. */
 export interface SocketReader {
   onBytes(bytes: Uint8Array): void
 }
 
 /**
- * Connects as soon as somebody listens at `path`: QEMU makes the socket shortly after it was started.
+ * Connects as soon as a server listens at `path`. QEMU makes the socket shortly after it starts.
  *
- * @throws DeadlineExceeded, or the socket's error when it is another than "not there yet"
+ * @throws DeadlineExceeded, or an error of the socket other than ENOENT and ECONNREFUSED
  */
 export async function openSocket(path: string, reader: SocketReader, deadline: Deadline): Promise<Socket> {
   for (;;) {
@@ -34,7 +34,7 @@ export async function openSocket(path: string, reader: SocketReader, deadline: D
 function connectOnce(path: string, reader: SocketReader): Socket {
   return connect({
     path,
-    // What is kept of a frame is copied out of it.
+    // Readers copy what they keep of a frame, so the buffer can be reused.
     onread: {
       buffer: readBuffer,
       callback: (count) => {
@@ -49,7 +49,7 @@ function connected(socket: Socket): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   socket.once('connect', resolve)
   socket.once('error', reject)
-  // A deadline may have ended the wait; the error then has no other listener.
+  // After a deadline has ended the wait, an error would have no other listener.
   socket.on('error', () => {})
   return promise
 }

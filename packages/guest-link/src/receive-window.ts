@@ -1,12 +1,12 @@
 import { GUEST_WINDOW_BYTES, GUEST_WINDOW_MAX_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
-import type { WideWindows } from './wide-windows.ts'
 
-/** More than streams hold by themselves: whoever took this much reads. */
+/** More than stream buffers hold: when so many bytes were consumed, somebody reads the stream. */
 const WIDEN_AFTER_BYTES = 2 * GUEST_WINDOW_BYTES
 
 /**
- * How many bytes the guest may still send on one stream; what has been read is granted anew, half a window at a time.
- * Once it is known that somebody reads, it is widened if it may be: a guest then writes on while its host is busy.
+ * The flow control window of one stream from the guest. It grants credit for consumed bytes, half a window at a time. When
+ * somebody reads the stream, the window is widened, if the link has a wide one left. The guest can then go on writing
+ * while the host is busy.
  */
 export class ReceiveWindow {
   readonly #grant: (bytes: number) => void
@@ -17,7 +17,7 @@ export class ReceiveWindow {
   #grantedBytes = 0
   #isClosed = false
 
-  /** @param wide without it, it stays narrow */
+  /** @param wide without it the window is never widened */
   constructor(grant: (bytes: number) => void, wide?: WideWindows) {
     this.#grant = grant
     this.#wide = wide
@@ -39,18 +39,37 @@ export class ReceiveWindow {
     this.#grant(granted)
   }
 
-  /** Nothing waits here any more; what comes is granted anew, so that it goes on coming. */
+  /** Gives a wide window back. Bytes that still arrive are granted again, so that the guest can go on sending. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    if (this.#windowBytes > GUEST_WINDOW_BYTES) this.#wide?.give()
+    if (this.#windowBytes > GUEST_WINDOW_BYTES) this.#wide?.release()
   }
 
   #widen(): number {
     const isNarrow = this.#windowBytes === GUEST_WINDOW_BYTES
     if (this.#isClosed || !isNarrow || this.#grantedBytes < WIDEN_AFTER_BYTES) return 0
-    if (this.#wide?.take() !== true) return 0
+    if (this.#wide?.acquire() !== true) return 0
     this.#windowBytes = GUEST_WINDOW_MAX_BYTES
     return GUEST_WINDOW_MAX_BYTES - GUEST_WINDOW_BYTES
+  }
+}
+
+/** Wide windows of one link at the same time. Together they hold 6 MiB more than narrow ones. */
+const WIDE_MAX = 32
+
+/** Limits the wide windows of a link, and with them the memory that unread streams take. */
+export class WideWindows {
+  #left = WIDE_MAX
+
+  /** Returns false when the limit is reached. */
+  acquire(): boolean {
+    if (this.#left === 0) return false
+    this.#left -= 1
+    return true
+  }
+
+  release(): void {
+    this.#left += 1
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The host's half of one attachment.
+ * The host's end of the stream of one attachment.
  *
  *     attaching ──ATTACHED──► following ──EXIT, DONE, ERROR──► over
  *         └────────ERROR───────────────────────────────────► over        (a lost link leads to `over` from anywhere)
@@ -14,16 +14,13 @@ import {
   type Frame,
 } from '@offshoot/contract/guest-frame'
 import { CommandInput } from './command-input.ts'
-import { encodeCredit, readCredit } from './credit-payload.ts'
-import { readErrorPayload } from './error-payload.ts'
-import { readExitPayload } from './exit-payload.ts'
+import { encodeCredit, readCredit, readErrorPayload, readExitPayload, signalNumber } from './payloads.ts'
 import type { GuestAttachment } from './guest-attachment.ts'
 import { GuestRequestError } from './guest-link-error.ts'
 import type { GuestExit } from './guest-process.ts'
 import { readOffset } from './kept-command.ts'
-import type { LinkStream } from './link-stream.ts'
+import type { LinkStream } from './link-streams.ts'
 import { LogOutput } from './log-output.ts'
-import { signalNumber } from './signal-number.ts'
 import { encodeResize, type TerminalSize } from './terminal-size.ts'
 
 const LOG_HEADER_BYTES = 9
@@ -33,7 +30,7 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
   readonly stdin: CommandInput
   readonly output: LogOutput
   readonly exited: Promise<GuestExit | undefined>
-  /** Rejects with GuestRequestError ENOENT when there is no such command, or GuestLinkLost. */
+  /** Resolves when the guest has attached. Rejects with GuestRequestError ENOENT for an unknown command, or GuestLinkLost. */
   readonly attached: Promise<void>
 
   readonly #id: number
@@ -86,7 +83,7 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
     this.stdin.destroy()
   }
 
-  /** Nobody waits for it any more: it is detached as soon as it is attached. */
+  /** Detaches as soon as it is attached, because the caller has stopped waiting. */
   abandon(): void {
     this.output.destroy()
     this.attached.then(
@@ -95,7 +92,7 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
     )
   }
 
-  /** @returns whether this was the stream's last frame. */
+  /** @returns true when this was the stream's last frame */
   onFrame(frame: Frame): boolean {
     switch (frame.type) {
       case FrameType.attached:

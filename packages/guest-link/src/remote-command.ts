@@ -1,5 +1,5 @@
 /**
- * The host's half of one command stream.
+ * The host's end of the stream of one command.
  *
  *     starting ──STARTED──► running ──EXIT──► over
  *        └──────FAILED──────────────────────► over        (a lost link leads to `over` from anywhere)
@@ -15,15 +15,12 @@ import {
 } from '@offshoot/contract/guest-frame'
 import { CommandInput } from './command-input.ts'
 import { CommandOutput } from './command-output.ts'
-import { encodeCredit, readCredit } from './credit-payload.ts'
-import { readErrorPayload } from './error-payload.ts'
-import { readExitPayload } from './exit-payload.ts'
+import { encodeCredit, readCredit, readErrorPayload, readExitPayload, signalNumber } from './payloads.ts'
 import { GuestRunError } from './guest-link-error.ts'
 import type { GuestExit, GuestProcess } from './guest-process.ts'
-import type { LinkStream } from './link-stream.ts'
-import { signalNumber } from './signal-number.ts'
+import type { LinkStream } from './link-streams.ts'
 import { encodeResize, type TerminalSize } from './terminal-size.ts'
-import type { WideWindows } from './wide-windows.ts'
+import type { WideWindows } from './receive-window.ts'
 
 export class RemoteCommand implements GuestProcess, LinkStream {
   readonly stdin: CommandInput
@@ -45,7 +42,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
     this.#send = send
     this.exited = this.#exited.promise
     this.started = this.#started.promise
-    // Both are also known by other means: a caller that waits for one only must not be ended by the other.
+    // A caller may wait for one of the two only: no unhandled rejection of the other.
     this.exited.catch(() => {})
     this.started.catch(() => {})
     this.stdin = new CommandInput((payload, isEnd) => this.#sendStdin(payload, isEnd))
@@ -68,7 +65,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
     if (this.#state !== 'over') this.#send(frame)
   }
 
-  /** Nobody waits for this command any more: it is killed, and what it still sends goes nowhere. */
+  /** Kills the command and discards its output, because the caller has stopped waiting for its start. */
   abandon(): void {
     this.kill('SIGKILL')
     this.stdout.destroy()
@@ -76,7 +73,7 @@ export class RemoteCommand implements GuestProcess, LinkStream {
     this.stdin.destroy()
   }
 
-  /** @returns whether this was the stream's last frame. */
+  /** @returns true when this was the stream's last frame */
   onFrame(frame: Frame): boolean {
     switch (frame.type) {
       case FrameType.started:

@@ -1,5 +1,5 @@
 /**
- * The host's half of one TCP connection inside the guest.
+ * The host's end of the stream of one TCP connection in the guest.
  *
  *     connecting ──CONNECTED──► open ──CLOSED──► over
  *         └────────FAILED, CLOSED──────────────► over        (a lost link leads to `over` from anywhere)
@@ -15,18 +15,17 @@ import {
 } from '@offshoot/contract/guest-frame'
 import { CommandInput } from './command-input.ts'
 import { CommandOutput } from './command-output.ts'
-import { encodeCredit, readCredit } from './credit-payload.ts'
-import { readErrorPayload } from './error-payload.ts'
+import { encodeCredit, readCredit, readErrorPayload } from './payloads.ts'
 import type { GuestConnection } from './guest-connection.ts'
 import { GuestRequestError } from './guest-link-error.ts'
-import type { LinkStream } from './link-stream.ts'
-import type { WideWindows } from './wide-windows.ts'
+import type { LinkStream } from './link-streams.ts'
+import type { WideWindows } from './receive-window.ts'
 
 export class RemoteConnection implements GuestConnection, LinkStream {
   readonly input: CommandInput
   readonly output: CommandOutput
   readonly closed: Promise<void>
-  /** Rejects with GuestRequestError, or GuestLinkLost. */
+  /** Resolves on CONNECTED. Rejects with GuestRequestError or GuestLinkLost. */
   readonly connected: Promise<void>
 
   readonly #id: number
@@ -40,7 +39,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
     this.#send = send
     this.closed = this.#closed.promise
     this.connected = this.#connected.promise
-    // Both are also known by other means: a caller that waits for one only must not be ended by the other.
+    // A caller may wait for one of the two only: no unhandled rejection of the other.
     this.closed.catch(() => {})
     this.connected.catch(() => {})
     this.input = new CommandInput((payload, isEnd) =>
@@ -55,7 +54,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
     this.output.destroy()
   }
 
-  /** @returns whether this was the stream's last frame. */
+  /** @returns true when this was the stream's last frame */
   onFrame(frame: Frame): boolean {
     switch (frame.type) {
       case FrameType.connected:
@@ -116,7 +115,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
   }
 }
 
-/** `undefined`: it ended as it should. */
+/** Returns undefined when both halves ended normally. */
 function readFailure(payload: Uint8Array): Error | undefined {
   const { errno, text } = readErrorPayload(payload)
   return errno === 0 ? undefined : new GuestRequestError(errno, text)

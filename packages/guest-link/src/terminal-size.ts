@@ -1,6 +1,6 @@
 import { encodeFrame, FrameType } from '@offshoot/contract/guest-frame'
 
-/** Of a terminal, in characters; each 1 to 65535. */
+/** The size of a terminal in characters; each 1 to 65535. */
 export interface TerminalSize {
   readonly rows: number
   readonly cols: number

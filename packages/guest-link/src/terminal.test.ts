@@ -3,9 +3,8 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GuestProcess } from './guest-process.ts'
 import type { GuestLink } from './link.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
-import { isAlive } from './testing/observe.ts'
-import { until } from './testing/until.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
+import { isAlive, until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -23,7 +22,7 @@ afterEach(async () => {
 const size = { rows: 24, cols: 80 }
 const onTerminal = (script: string, user = '') => link.run({ argv: ['sh', '-c', script], pty: size, user })
 
-/** Collects what the terminal shows, to be waited for. */
+/** Collects the output of the terminal, so that a test can wait for a text. */
 function screenOf(child: GuestProcess): { text: string } {
   const screen = { text: '' }
   child.stdout.on('data', (chunk: Buffer) => (screen.text += chunk.toString()))
@@ -34,14 +33,14 @@ const shows = (screen: { text: string }, what: string | RegExp) =>
   until(`the screen to show ${what}`, () => screen.text.match(what) !== null)
 
 describe('a terminal', () => {
-  it('is the controlling terminal, on all three streams, with UTF-8 and the size asked for', async () => {
+  it('is the controlling terminal and all three streams, with UTF-8 and the requested size', async () => {
     const child = await onTerminal(
       'stty size; stty -a | grep -o iutf8; echo err >&2; test -t 0 -a -t 1 -a -t 2 && cat /dev/tty',
     )
     const screen = screenOf(child)
     await shows(screen, 'err\r\n')
     child.stdin.write('typed\n\x04')
-    expect(await patience('exit').race(child.exited)).toEqual({ exitCode: 0, signal: null })
+    expect(await deadlineFor('exit').race(child.exited)).toEqual({ exitCode: 0, signal: null })
     expect(screen.text).toBe('24 80\r\niutf8\r\nerr\r\ntyped\r\ntyped\r\n')
   })
 
@@ -50,21 +49,21 @@ describe('a terminal', () => {
     expect(await text(child.stdout)).toBe('nobody\r\nagain\r\n')
   })
 
-  it('runs a login shell: a name of its own for the program', async () => {
+  it('runs a login shell, whose argv[0] is not its program', async () => {
     const child = await link.run({ argv: ['-sh', '-c', 'echo $0'], program: '/bin/sh', pty: size })
     expect(await text(child.stdout)).toBe('-sh\r\n')
   })
 
-  it('tells of its new size by SIGWINCH', async () => {
+  it('sends SIGWINCH after a resize', async () => {
     const child = await onTerminal('trap "stty size; exit 7" WINCH; echo ready; while :; do sleep 0.02; done')
     const screen = screenOf(child)
     await shows(screen, 'ready')
     child.resize({ rows: 50, cols: 132 })
-    expect((await patience('exit').race(child.exited)).exitCode).toBe(7)
+    expect((await deadlineFor('exit').race(child.exited)).exitCode).toBe(7)
     expect(screen.text).toContain('50 132\r\n')
   })
 
-  it('makes SIGINT of Ctrl-C, for the foreground alone', async () => {
+  it('sends SIGINT for Ctrl-C, to the foreground only', async () => {
     const child = await link.run({ argv: ['bash', '--norc', '-i'], pty: size, env: { PS1: 'prompt>' } })
     const screen = screenOf(child)
     await shows(screen, 'prompt>')
@@ -73,25 +72,25 @@ describe('a terminal', () => {
     child.stdin.write('\x03')
     await until('sleep to end', () => !/sleep/.test(childNames(child.pid)))
     child.stdin.write('echo $?; exit 0\n')
-    expect((await patience('exit').race(child.exited)).exitCode).toBe(0)
+    expect((await deadlineFor('exit').race(child.exited)).exitCode).toBe(0)
     expect(screen.text).toContain('\n130\r\n')
   })
 
-  it('delivers all output before the end, also when a child keeps the terminal open', async () => {
+  it('delivers all output before EXIT, also when a child keeps the terminal open', async () => {
     const child = await onTerminal('trap "" HUP; sleep 1000 & seq 20000')
-    const seen = await patience('output').race(text(child.stdout))
+    const seen = await deadlineFor('output').race(text(child.stdout))
     expect(seen.length).toBe(128_894)
     expect(seen.endsWith('20000\r\n')).toBe(true)
     await child.exited
   })
 
-  it('holds a writer back while nobody reads, and loses nothing', async () => {
+  it('makes a writer wait while nobody reads, and loses nothing', async () => {
     const child = await onTerminal('seq 200000')
-    await link.ping(patience('ping'))
+    await link.ping(deadlineFor('ping'))
     expect((await text(child.stdout)).length).toBe(1_488_895)
   })
 
-  it('hangs up on the foreground when the host goes away', async () => {
+  it('hangs up on the foreground when the host is lost', async () => {
     const child = await link.run({ argv: ['bash', '--norc', '-i'], pty: size })
     const screen = screenOf(child)
     child.stdin.write('sleep 1000\n')
@@ -109,15 +108,15 @@ describe('a terminal', () => {
     await until('sleep to run', () => /sleep/.test(childNames(child.pid)))
     const sleeper = Number(childPids(child.pid)[0])
     child.kill('SIGKILL')
-    expect((await patience('exit').race(child.exited)).signal).toBe(9)
+    expect((await deadlineFor('exit').race(child.exited)).signal).toBe(9)
     await until('the job to end', () => !isAlive(sleeper))
   })
 
-  it('exists 50 times beside another, each with its own echo', async () => {
+  it('50 terminals at once have their own echo each', async () => {
     const children = await Promise.all(Array.from({ length: 50 }, () => onTerminal('read line; echo "<$line>"')))
     const screens = children.map(screenOf)
     for (const [i, child] of children.entries()) child.stdin.write(`typed ${i}\n`)
-    await patience('all to end').race(Promise.all(children.map((child) => child.exited)))
+    await deadlineFor('all to end').race(Promise.all(children.map((child) => child.exited)))
     expect(screens.map((screen) => screen.text)).toEqual(children.map((_, i) => `typed ${i}\r\n<typed ${i}>\r\n`))
   })
 })

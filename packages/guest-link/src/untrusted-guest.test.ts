@@ -1,4 +1,4 @@
-/** The link against guests that are wrong or malicious: it closes with the reason, and nothing else happens. */
+/** Incorrect and malicious guests: the link closes with the reason, and the host goes on. */
 import { randomBytes } from 'node:crypto'
 import { encodeFrame, encodeMessage, FrameFlag, FrameType, GuestProtocolError } from '@offshoot/contract/guest-frame'
 import * as fc from 'fast-check'
@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { GuestLinkLost } from './guest-link-error.ts'
 import { GuestLink } from './link.ts'
 import { FakeGuest, helloAck, type Answer } from './testing/fake-guest.ts'
-import { patience } from './testing/host-guest.ts'
+import { deadlineFor } from './testing/host-guest.ts'
 
 let fake: FakeGuest | undefined
 
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 async function connectTo(answer: Answer): Promise<GuestLink> {
   fake = await FakeGuest.start(answer)
-  return GuestLink.connect(fake.socketPath, patience('fake guest'))
+  return GuestLink.connect(fake.socketPath, deadlineFor('fake guest'))
 }
 
 const greet: Answer = (frame, socket) => {
@@ -43,26 +43,28 @@ const started = encodeFrame(FrameType.started, 1, Uint8Array.of(1, 0, 0, 0))
 
 describe('a refresh', () => {
   const asked = { time: 1n, hostname: 'b', machineId: 'b'.repeat(32), entropy: randomBytes(32), env: {} }
-  it('has begun before it is settled', async () => {
+  it('resolves `begun` before `settled`', async () => {
     const link = await connectTo(answerRefresh(FrameType.refreshed))
-    const { begun, settled } = link.refresh(asked, patience('refresh'))
+    const { begun, settled } = link.refresh(asked, deadlineFor('refresh'))
     await expect(begun).resolves.toBeUndefined()
     link.close()
     await expect(settled).rejects.toThrow(GuestLinkLost)
   })
 
-  it('is over at its deadline, and when the guest answers something else', async () => {
+  it('fails at its deadline, and when the guest sends another answer', async () => {
     const silent = await connectTo(answerRefresh(FrameType.refreshed))
-    await expect(silent.refresh(asked, patience('refresh').within(20, 'settling')).settled).rejects.toThrow('settling')
+    await expect(silent.refresh(asked, deadlineFor('refresh').within(20, 'settling')).settled).rejects.toThrow(
+      'settling',
+    )
     silent.close()
     const other = await connectTo(answerRefresh(FrameType.released))
-    await expect(other.refresh(asked, patience('refresh')).begun).rejects.toThrow(GuestLinkLost)
+    await expect(other.refresh(asked, deadlineFor('refresh')).begun).rejects.toThrow(GuestLinkLost)
     expect(await other.closed).toMatchObject({ reason: 'protocol' })
   })
 })
 
 describe('the handshake', () => {
-  it('finds HELLO_ACK behind whatever was meant for a predecessor', async () => {
+  it('finds HELLO_ACK behind bytes for the previous host', async () => {
     const link = await connectTo((frame, socket) => {
       if (frame.type !== FrameType.hello) return
       const stale = encodeFrame(FrameType.stdout, 4, randomBytes(5000)).subarray(777)
@@ -73,13 +75,13 @@ describe('the handshake', () => {
     link.close()
   })
 
-  it('refuses another protocol version by name', async () => {
+  it('refuses another protocol version and names it', async () => {
     const connecting = connectTo((frame, socket) => socket.write(helloAck(frame, 1)))
     await expect(connecting).rejects.toThrow(GuestProtocolError)
     await expect(connecting).rejects.toThrow('the guest speaks protocol version 1, this host versions 5 to 6')
   })
 
-  it('tells a guest that hangs up from one that is slow', async () => {
+  it('fails with GuestLinkLost when the guest hangs up', async () => {
     await expect(connectTo((_frame, socket) => socket.destroy())).rejects.toThrow(GuestLinkLost)
   })
 })
@@ -96,17 +98,17 @@ describe('a guest that breaks the protocol', () => {
     ['credit beyond the window', [started, encodeFrame(FrameType.credit, 1, Uint8Array.of(0, 255, 255, 255, 255))]],
     ['an unknown stream', [encodeFrame(FrameType.stdout, 1234)]],
     ['an unknown frame type', [started, encodeFrame(200, 1)]],
-    ['no frame at all', [Uint8Array.of(1, 1, 255, 255, 1, 1, 1, 1)]],
+    ['bytes that are not a frame', [Uint8Array.of(1, 1, 255, 255, 1, 1, 1, 1)]],
     ['RESET', [encodeFrame(FrameType.reset, 0, Buffer.from('\x01\0\0\0why'))]],
-  ])('by %s loses the link', async (_what, frames) => {
+  ])('by %s ends the link', async (_what, frames) => {
     const link = await connectTo(answerRun(...frames))
     const ended = link.run({ argv: ['x'] }).then((child) => child.exited)
-    const closed = await patience('the link to close').race(link.closed)
+    const closed = await deadlineFor('the link to close').race(link.closed)
     expect(closed.reason).toBe('protocol')
     await expect(ended).rejects.toThrow(GuestLinkLost)
   })
 
-  it('by arbitrary frames and bytes never throws anywhere, and holds no more than the windows', async () => {
+  it('by arbitrary frames and bytes ends the link and nothing else', async () => {
     const noise = fc.uint8Array({ maxLength: 500 })
     const frame = fc
       .tuple(fc.integer({ min: 1, max: 46 }), fc.integer({ min: 0, max: 2 }), noise, fc.integer({ min: 0, max: 3 }))
@@ -118,7 +120,7 @@ describe('a guest that breaks the protocol', () => {
           if (frame.type === FrameType.run) socket.end(Buffer.concat([started, ...pieces]))
         })
         const child = await link.run({ argv: ['x'] }).catch((error: unknown) => error)
-        const closed = await patience('the link to close').race(link.closed)
+        const closed = await deadlineFor('the link to close').race(link.closed)
         expect(['protocol', 'lost']).toContain(closed.reason)
         expect(child).toBeDefined()
         await fake?.stop()
@@ -128,7 +130,7 @@ describe('a guest that breaks the protocol', () => {
   })
 })
 
-it('keeps small frames of a stream nobody reads in little memory', async () => {
+it('small frames of an unread stream take little memory', async () => {
   const dot = encodeFrame(FrameType.stdout, 1, Uint8Array.of(46))
   const dots = Buffer.concat(Array.from({ length: 60_000 }, () => dot))
   const talk = answerRun(started, dots, encodeFrame(FrameType.stdout, 1, undefined, FrameFlag.end))
@@ -141,8 +143,8 @@ it('keeps small frames of a stream nobody reads in little memory', async () => {
   let seen = 0
   child.stdout.on('data', (chunk: Buffer) => (seen += chunk.length))
   child.stdout.pause()
-  // Its answer comes behind all the dots.
-  await link.ping(patience('ping'))
+  // The guest sends the answer after all the dots.
+  await link.ping(deadlineFor('ping'))
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(32 * 1024 * 1024)
   child.stdout.resume()
   await new Promise((resolve) => child.stdout.on('end', resolve))

@@ -1,4 +1,4 @@
-/** Windows that grow: only for readers that read, at most 32 of a link, and nothing is lost of any stream. */
+/** Wide windows: only for streams that are read, at most 32 of a link, and no stream loses bytes. */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { pipeline } from 'node:stream/promises'
@@ -8,12 +8,12 @@ import { afterEach, expect, it } from 'vitest'
 import type { GuestProcess } from './guest-process.ts'
 import { GuestLink } from './link.ts'
 import { FakeGuest, helloAck, type Answer } from './testing/fake-guest.ts'
-import { HostGuest, patience } from './testing/host-guest.ts'
-import { until } from './testing/until.ts'
+import { HostGuest, deadlineFor } from './testing/host-guest.ts'
+import { until } from './testing/observe.ts'
 
 const STREAMS = 40
 const WIDE = 32
-/** A stream that has been granted more has a wide window by then, if it ever will. */
+/** A stream that was granted so many bytes has a wide window by then, or never gets one. */
 const ENOUGH_BYTES = 6 * GUEST_WINDOW_BYTES
 
 let fake: FakeGuest | undefined
@@ -27,11 +27,11 @@ afterEach(async () => {
 
 interface Granted {
   bytes: number
-  /** A window that is widened is granted more at once than a narrow one holds. */
+  /** One CREDIT granted more than a narrow window holds. */
   isWide: boolean
 }
 
-/** Sends each command as much output as it is granted until that is {@link ENOUGH_BYTES}, and counts what it is granted. */
+/** Starts a guest that uses all credit up to {@link ENOUGH_BYTES} for output of each command, and counts the credit. */
 async function generousGuest(): Promise<{ link: GuestLink; grants: Map<number, Granted> }> {
   const grants = new Map<number, Granted>()
   const answer: Answer = ({ type, stream, payload }, socket) => {
@@ -52,7 +52,7 @@ async function generousGuest(): Promise<{ link: GuestLink; grants: Map<number, G
     if (frame.type === FrameType.hello) socket.write(helloAck(frame))
     else answer(frame, socket)
   })
-  return { link: await GuestLink.connect(fake.socketPath, patience('fake guest')), grants }
+  return { link: await GuestLink.connect(fake.socketPath, deadlineFor('fake guest')), grants }
 }
 
 async function startReading(link: GuestLink): Promise<GuestProcess> {
@@ -61,7 +61,7 @@ async function startReading(link: GuestLink): Promise<GuestProcess> {
   return child
 }
 
-it('are wide for 32 streams that are read, narrow for the next, and for another once one has ended', async () => {
+it('32 streams that are read get wide windows, and another one after one has ended', async () => {
   const { link, grants } = await generousGuest()
   const all = (count: number) =>
     grants.size === count && [...grants.values()].every(({ bytes }) => bytes >= ENOUGH_BYTES)
@@ -73,17 +73,17 @@ it('are wide for 32 streams that are read, narrow for the next, and for another 
 
   const ended = once(first.stdout, 'close')
   first.kill('SIGKILL')
-  await patience('the end of a stream').race(ended)
+  await deadlineFor('the end of a stream').race(ended)
   await startReading(link)
   await until('the new stream to be granted enough', () => all(STREAMS + 1))
   expect(wide()).toBe(WIDE + 1)
   link.close()
 })
 
-it('stay narrow for a stream that nobody reads', async () => {
+it('an unread stream keeps a narrow window', async () => {
   const { link, grants } = await generousGuest()
   const unread = await link.run({ argv: ['x'], stdin: 'none' })
-  await patience('output').race(once(unread.stdout, 'readable'))
+  await deadlineFor('output').race(once(unread.stdout, 'readable'))
   await startReading(link)
   await until('the other to be granted enough', () => (grants.get(2)?.bytes ?? 0) >= ENOUGH_BYTES)
   expect(grants.get(1)?.isWide ?? false).toBe(false)
@@ -91,7 +91,7 @@ it('stay narrow for a stream that nobody reads', async () => {
   link.close()
 })
 
-it('carry more streams than there are wide ones, both ways at once, unchanged', async () => {
+it('40 streams carry their bytes unchanged in both directions at once', async () => {
   guest = await HostGuest.start()
   const link = await guest.connect()
   const sent = randomBytes(1024 * 1024)
@@ -103,6 +103,6 @@ it('carry more streams than there are wide ones, both ways at once, unchanged', 
     await Promise.all([pipeline(Readable.from([sent]), child.stdin), pipeline(child.stdout, seen)])
     return seen.digest('hex')
   })
-  expect(await patience('echoes').race(Promise.all(echoed))).toEqual(Array.from({ length: STREAMS }, () => hash))
+  expect(await deadlineFor('echoes').race(Promise.all(echoed))).toEqual(Array.from({ length: STREAMS }, () => hash))
   link.close()
 })

@@ -39,7 +39,7 @@ describe('a real QEMU', () => {
     return { child, client: new QmpClient(child.stdio[3] as Duplex) }
   }
 
-  it('takes commands over an inherited stream before it has come up, and ends with a reason', async () => {
+  it('answers commands that were sent before it started, over an inherited stream, and ends with a reason', async () => {
     const { child, client } = start()
     const ended = once(child, 'exit')
     const status = client.execute('query-status', {}, soon())
@@ -54,7 +54,7 @@ describe('a real QEMU', () => {
     await ended
   })
 
-  it('serves a second client by path while the first holds the inherited stream', async () => {
+  it('serves a second client at its socket while the first uses the inherited stream', async () => {
     const { client } = start()
     await client.ready(soon())
     const second = await QmpClient.connect(join(folder, 'qmp.sock'), soon())
@@ -63,7 +63,7 @@ describe('a real QEMU', () => {
     second.close()
   })
 
-  it('refuses with the class and words of QEMU', async () => {
+  it('refuses a command with its error class', async () => {
     const { client } = start()
     const refused = client.execute('xen-save-devices-state', { filename: '/nowhere/state', live: false }, soon())
     await expect(refused).rejects.toThrow(QmpError)
@@ -99,7 +99,7 @@ describe('a peer that misbehaves', () => {
     })
   }
 
-  it('matches answers by id, in whatever order they come', async () => {
+  it('matches answers by id, in any order', async () => {
     const held: number[] = []
     answerEach((id) => {
       if (id === 1) return '{"return":{},"id":1}\n'
@@ -119,28 +119,28 @@ describe('a peer that misbehaves', () => {
 
   it.each([
     ['closes', '', true],
-    ['closes in mid-answer', '{"return":', true],
-    ['sends what is no JSON', 'garbage\n', false],
-    ['sends JSON that is no message', '[1]\n', false],
+    ['closes in the middle of an answer', '{"return":', true],
+    ['sends invalid JSON', 'garbage\n', false],
+    ['sends JSON that is not a message', '[1]\n', false],
     ['sends an error without an id', '{"error":{"class":"GenericError","desc":"bad"}}\n', false],
     ['never ends its line', 'x'.repeat(MAX_LINE_BYTES + 2), false],
-  ])('fails every command under way when it %s', async (_what, bytes, closes) => {
+  ])('fails every pending command when it %s', async (_what, bytes, closes) => {
     answerEach((id) => (id === 1 ? '{"return":{},"id":1}\n' : ''))
     const client = await QmpClient.connect(path, soon())
-    const under = client.execute('stop', {}, soon())
-    under.catch(() => undefined)
+    const pending = client.execute('stop', {}, soon())
+    pending.catch(() => undefined)
     sockets[0]?.write(bytes)
     if (closes) sockets[0]?.end()
-    await expect(under).rejects.toBeInstanceOf(QmpConnectionError)
+    await expect(pending).rejects.toBeInstanceOf(QmpConnectionError)
     await expect(client.closed).resolves.toBeInstanceOf(QmpConnectionError)
   })
 
-  it('gives up at the deadline', async () => {
+  it('fails connect at its deadline', async () => {
     answerEach(() => '')
     await expect(QmpClient.connect(path, Deadline.after(20, 'greeting'))).rejects.toThrow('deadline passed: greeting')
   })
 
-  it('reads the same messages wherever the bytes are cut', async () => {
+  it('sends the same messages, wherever chunks end', async () => {
     const text =
       '{"QMP":{"version":{"qemu":{"major":7,"minor":2,"micro":22}}}}\r\n{"event":"STOP","data":{"é":"ü"}}\r\n'
     const bytes = Buffer.from(`${text}{"return":{},"id":1}\r\n`)
@@ -160,7 +160,7 @@ describe('a peer that misbehaves', () => {
     )
   })
 
-  it('survives arbitrary bytes with nothing but the named error', async () => {
+  it('sends arbitrary bytes, and the client only reports QmpConnectionError', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1, maxLength: 300 }), { maxLength: 8 }), async (chunks) => {
         const stream = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() })

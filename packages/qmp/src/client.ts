@@ -6,33 +6,33 @@ import { LineTransport } from './line-transport.ts'
 import { parseMessage, type QmpEvent, type QmpMessage } from './message.ts'
 import { QmpConnectionError, QmpError } from './qmp-error.ts'
 
-/** Milliseconds for any answer: what takes long is a job in QEMU, which answers at once. */
+/** For every answer. Long operations are jobs of QEMU, whose commands answer at once. */
 const ANSWER_MS = 60_000
 
-interface Waiting {
+interface PendingCommand {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
 }
 
 /**
- * One connection to one QEMU's monitor.
+ * One connection to the monitor of one QEMU.
  *
- * Commands may be sent before QEMU has come up: they wait in the socket and are answered in order. That is what makes
- * a start free of round trips, and why the constructor sends `qmp_capabilities` without waiting for the greeting.
+ * A caller may send commands before QEMU has started: they wait in the socket, and QEMU answers them in order. So a start
+ * needs no round trips, and the constructor sends `qmp_capabilities` without waiting for QEMU's greeting.
  */
 export class QmpClient {
   readonly #transport: LineTransport
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #pending = new Map<number, PendingCommand>()
   readonly #listeners = new Set<(event: QmpEvent) => void>()
   readonly #ready: Promise<unknown>
   #qemuVersion = ''
   #lastId = 0
   #endedWith: QmpConnectionError | undefined
 
-  /** Resolves with the reason when the connection is over, QEMU's own end included. Never rejects. */
+  /** Resolves with the reason when the connection has ended, also because QEMU ended. Never rejects. */
   readonly closed: Promise<QmpConnectionError>
 
-  /** Takes over a connected stream, such as the other end of one that QEMU inherited. */
+  /** Uses a connected stream, such as the agent's end of a socket that QEMU inherited. */
   constructor(stream: Duplex) {
     this.#transport = new LineTransport(stream, (line) => this.#receive(parseMessage(line)))
     this.closed = this.#transport.ended.then((reason) => this.#end(reason))
@@ -40,7 +40,7 @@ export class QmpClient {
     this.#ready.catch(() => undefined)
   }
 
-  /** Connects to a monitor that listens on a Unix socket, and agrees on capabilities. */
+  /** Connects to a monitor that listens on a Unix socket, and negotiates capabilities. */
   static async connect(path: string, deadline: Deadline): Promise<QmpClient> {
     const socket = connectSocket(path)
     try {
@@ -61,15 +61,15 @@ export class QmpClient {
     return this.#qemuVersion
   }
 
-  /** Waits until QEMU has greeted and taken our capabilities. */
+  /** Waits until QEMU has answered `qmp_capabilities`. */
   async ready(deadline: Deadline): Promise<void> {
     await deadline.race(this.#ready)
   }
 
   /**
-   * @throws QmpError QEMU refused
+   * @throws QmpError QEMU refused the command
    * @throws QmpConnectionError the connection ended first
-   * @throws DeadlineExceeded the answer, should it still come, is dropped
+   * @throws DeadlineExceeded a later answer is dropped
    */
   async execute<Name extends CommandName>(
     command: Name,
@@ -82,21 +82,21 @@ export class QmpClient {
       .race(this.#send(command, args))) as Commands[Name]['return']
   }
 
-  /** Calls `listener` for every event from now on; the result stops that. */
+  /** Calls `listener` for every later event. Returns a function that removes the listener. */
   onEvent(listener: (event: QmpEvent) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   close(): void {
-    this.#transport.end(new QmpConnectionError('QMP connection closed by us'))
+    this.#transport.end(new QmpConnectionError('QMP connection closed by the agent'))
   }
 
   #send(command: string, args: object): Promise<unknown> {
     if (this.#endedWith) return Promise.reject(this.#endedWith)
     const id = ++this.#lastId
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    this.#waiting.set(id, { resolve, reject })
+    this.#pending.set(id, { resolve, reject })
     this.#transport.write(JSON.stringify({ execute: command, arguments: args, id }))
     return promise
   }
@@ -113,22 +113,22 @@ export class QmpClient {
         this.#take(message.id)?.resolve(message.value)
         return
       case 'error':
-        // An error without an id means that QEMU could not parse what we sent: the stream itself is broken.
-        if (message.id === null) throw new QmpConnectionError(`QEMU did not understand us: ${message.description}`)
+        // An error without an id: QEMU could not parse the input, so the stream itself is broken.
+        if (message.id === null) throw new QmpConnectionError(`QEMU could not parse a command: ${message.description}`)
         this.#take(message.id)?.reject(new QmpError(message.class, message.description))
     }
   }
 
-  #take(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    return waiting
+  #take(id: number): PendingCommand | undefined {
+    const pending = this.#pending.get(id)
+    this.#pending.delete(id)
+    return pending
   }
 
   #end(reason: QmpConnectionError): QmpConnectionError {
     this.#endedWith = reason
-    for (const { reject } of this.#waiting.values()) reject(reason)
-    this.#waiting.clear()
+    for (const { reject } of this.#pending.values()) reject(reason)
+    this.#pending.clear()
     return reason
   }
 }

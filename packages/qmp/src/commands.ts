@@ -1,20 +1,20 @@
-/** The commands we use, as QEMU's own schema (qapi/*.json) types them; this list is the whole of what we may send. */
+/** All QMP commands that the agent may send, typed as in QEMU's schema (qapi/*.json). */
 export interface Commands {
   readonly stop: { arguments: NoArguments; return: object }
   readonly cont: { arguments: NoArguments; return: object }
   readonly quit: { arguments: NoArguments; return: object }
   readonly 'query-status': { arguments: NoArguments; return: { status: string; running: boolean } }
-  /** Writes the state of every device, without memory, to a path as QEMU sees it. */
+  /** Writes the state of every device, without memory, to a path in QEMU's file system. */
   readonly 'xen-save-devices-state': { arguments: { filename: string; live: boolean }; return: object }
   readonly 'blockdev-add': { arguments: BlockdevOptions; return: object }
-  /** Gives a node that is there other options, all of them anew: another backing. */
+  /** Changes a node, for another backing file. The command sets all options: one that is left out gets its default. */
   readonly 'blockdev-reopen': { arguments: { options: readonly [ReopenOptions] }; return: object }
   readonly 'blockdev-del': { arguments: { 'node-name': string }; return: object }
-  /** In bytes; the guest is told. */
+  /** Sets the size of a device in bytes; QEMU notifies the guest. */
   readonly block_resize: { arguments: { 'node-name': string; size: number }; return: object }
   /** Puts `overlay`, which has no backing yet, on top of `node`, which becomes read-only. */
   readonly 'blockdev-snapshot': { arguments: { node: string; overlay: string }; return: object }
-  /** Devices with the nodes below them, the top one first. */
+  /** Lists devices with their chain of nodes, the top one first. */
   readonly 'query-blockstats': { arguments: NoArguments; return: readonly BlockStats[] }
   /** Copies what lies between `base-node` and `device` into `device`, in the background; speed in bytes a second. */
   readonly 'block-stream': {
@@ -22,12 +22,12 @@ export interface Commands {
     return: object
   }
   readonly 'block-job-cancel': { arguments: { device: string; force: boolean }; return: object }
-  /** Files given on the command line. */
+  /** Lists file descriptors that QEMU got on its command line. */
   readonly 'query-fdsets': { arguments: NoArguments; return: readonly FdSet[] }
-  /** Closes it once nothing uses it. */
+  /** Closes a set of file descriptors when no node uses it any more. */
   readonly 'remove-fd': { arguments: { 'fdset-id': number }; return: object }
   readonly 'query-block-jobs': { arguments: NoArguments; return: readonly BlockJob[] }
-  /** CPU models that `-cpu` takes, under the accelerator that this QEMU runs with. */
+  /** Lists CPU models for `-cpu`, with the accelerator of this QEMU. */
   readonly 'query-cpu-definitions': { arguments: NoArguments; return: readonly CpuDefinition[] }
 }
 
@@ -40,12 +40,12 @@ interface BlockdevOptions {
   readonly file: { readonly driver: 'file'; readonly filename: string }
   readonly cache: { readonly 'no-flush': boolean }
   readonly 'read-only'?: boolean
-  /** A node that is there; `null`: none. */
+  /** Name of an existing node; `null`: no backing file. */
   readonly backing: string | null
 }
 
 interface ReopenOptions extends Omit<BlockdevOptions, 'file'> {
-  /** Name of its file's node. */
+  /** Name of the node of its file. */
   readonly file: string
 }
 
@@ -61,7 +61,7 @@ interface FdSet {
 
 export interface CpuDefinition {
   readonly name: string
-  /** What the model has and the host cannot give; absent where the accelerator does not know. */
+  /** Features of the model that the host does not have. Absent when the accelerator cannot tell. */
   readonly 'unavailable-features'?: readonly string[]
 }
 

@@ -1,14 +1,14 @@
 import type { Duplex } from 'node:stream'
 import { QmpConnectionError } from './qmp-error.ts'
 
-/** Bytes; the longest answer of the commands we use is a few KiB (`query-qmp-schema` alone is larger: 200 KiB). */
+/** The longest answer to a command of `commands.ts` has a few KiB. (`query-qmp-schema` would have 200 KiB.) */
 export const MAX_LINE_BYTES = 1024 * 1024
 
 const NEWLINE = 0x0a
 
 /**
- * Whole lines over a byte stream, cut anywhere on their way.
- * Ends once, with the reason: the peer closed, the stream failed, or a line passed {@link MAX_LINE_BYTES}.
+ * Splits a byte stream into lines. Chunks may end anywhere.
+ * Ends once, with the reason: QEMU closed, the stream failed, or a line exceeded {@link MAX_LINE_BYTES}.
  */
 export class LineTransport {
   readonly #stream: Duplex

@@ -1,6 +1,6 @@
 import { QmpConnectionError } from './qmp-error.ts'
 
-/** What QEMU sends (docs/interop/qmp-spec.txt): a greeting, then answers by id, and events whenever they happen. */
+/** A message from QEMU (docs/interop/qmp-spec.txt): one greeting, then answers with an id, and events at any time. */
 export type QmpMessage =
   | { readonly kind: 'greeting'; readonly qemuVersion: string }
   | { readonly kind: 'return'; readonly id: number; readonly value: unknown }
@@ -13,7 +13,7 @@ export interface QmpEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** @throws QmpConnectionError when the line is no message of the protocol */
+/** @throws QmpConnectionError when the line is not a QMP message */
 export function parseMessage(line: string): QmpMessage {
   const message = parseObject(line)
   if (isObject(message['QMP'])) return { kind: 'greeting', qemuVersion: versionOf(message['QMP']) }
@@ -35,7 +35,7 @@ function parseObject(line: string): Record<string, unknown> {
     const value: unknown = JSON.parse(line)
     if (isObject(value)) return value
   } catch {
-    // Falls through: no JSON at all is refused like the wrong JSON.
+    // Invalid JSON is refused below, as JSON that is not an object.
   }
   throw new QmpConnectionError(`not a QMP message: ${line.slice(0, 200)}`)
 }

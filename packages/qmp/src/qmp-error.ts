@@ -1,7 +1,7 @@
-/** QEMU understood a command and refused it. */
+/** QEMU refused a command. */
 export class QmpError extends Error {
   override readonly name = 'QmpError'
-  /** QAPI error class: nearly always `GenericError`, `CommandNotFound` for what this QEMU does not know. */
+  /** QAPI error class: nearly always `GenericError`; `CommandNotFound` for a command that this QEMU does not know. */
   readonly class: string
 
   constructor(errorClass: string, description: string) {
@@ -10,7 +10,7 @@ export class QmpError extends Error {
   }
 }
 
-/** The connection is gone or what came over it was not the protocol; every command under way fails with it. */
+/** The connection ended, or QEMU sent what is not QMP. Every pending command fails with it. */
 export class QmpConnectionError extends Error {
   override readonly name = 'QmpConnectionError'
 }

@@ -1,4 +1,4 @@
-/** A guest that answers whatever a test wants: what the host may not trust. */
+/** An untrusted guest: it answers with any bytes that a test chooses. */
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -12,7 +12,7 @@ import {
   type Frame,
 } from '@offshoot/contract/guest-frame'
 
-/** Given every frame of the host. */
+/** Is called with every frame of the host. */
 export type Answer = (frame: Frame, socket: Socket) => void
 
 export class FakeGuest {
@@ -46,7 +46,7 @@ export class FakeGuest {
   }
 }
 
-/** The answer a real guest gives to HELLO. */
+/** The answer of a correct guest to HELLO. */
 export function helloAck(hello: Frame, version = GUEST_PROTOCOL_VERSION): Uint8Array {
   const payload = Buffer.alloc(20 + 36, '0')
   payload.set(hello.payload.subarray(2, 18))

@@ -1,4 +1,4 @@
-/** The real guest program on this host, for tests of the channel: the sanitizer build on a Unix socket of its own. */
+/** Runs the real guest program on this host, with sanitizers and on a Unix socket, for tests of the channel. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,12 +13,12 @@ import { GuestLink } from '../link.ts'
 const guestFolder = fileURLToPath(new URL('../../../../guest/', import.meta.url))
 const program = join(guestFolder, 'build/offshoot-guest-asan')
 
-/** Long enough for a busy machine; a test that waits this long has failed. */
-export const patience = (what: string) => Deadline.after(30_000, what)
+/** A deadline that a test reaches only when it has failed, even on a busy machine. */
+export const deadlineFor = (what: string) => Deadline.after(30_000, what)
 
 export class HostGuest {
   readonly socketPath: string
-  /** Stands for the guest's root: identity files are written below it. */
+  /** The guest writes its identity files below this folder instead of `/`. */
   readonly root: string
   readonly #child: ChildProcess
   readonly #errors: Promise<string>
@@ -30,7 +30,7 @@ export class HostGuest {
     this.#errors = child.stderr === null ? Promise.resolve('') : text(child.stderr)
   }
 
-  /** @param version the one protocol version that it is to speak; all of this build when absent */
+  /** @param version starts a build that speaks this protocol version only */
   static async start(version?: 5): Promise<HostGuest> {
     const built = version === undefined ? program : `${program}-${version}`
     await promisify(execFile)('make', ['-C', guestFolder, relative(guestFolder, built)])
@@ -46,15 +46,15 @@ export class HostGuest {
   }
 
   connect(): Promise<GuestLink> {
-    return GuestLink.connect(this.socketPath, patience('guest link'))
+    return GuestLink.connect(this.socketPath, deadlineFor('guest link'))
   }
 
-  /** Ends it and everything it started. @throws when it had ended before, or a sanitizer found something */
+  /** Ends the guest and everything that it started. @throws when it had ended before, or a sanitizer reported an error */
   async stop(): Promise<void> {
     const hadEnded = this.#child.exitCode !== null || this.#child.signalCode !== null
     if (!hadEnded) {
       this.#child.kill('SIGTERM')
-      await patience('end of the guest').race(once(this.#child, 'exit'))
+      await deadlineFor('end of the guest').race(once(this.#child, 'exit'))
     }
     await rm(this.root, { recursive: true, force: true })
     const errors = await this.#errors

@@ -1,4 +1,4 @@
-/** A host that sends whatever bytes a test wants, and sees whatever frames come back. */
+/** A host that sends any bytes that a test chooses, and collects the frames of the guest. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import {
@@ -9,7 +9,7 @@ import {
   type Frame,
 } from '@offshoot/contract/guest-frame'
 import { Handshake } from '../handshake.ts'
-import { patience } from './host-guest.ts'
+import { deadlineFor } from './host-guest.ts'
 
 export class RawHost {
   readonly frames: Frame[] = []
@@ -37,11 +37,11 @@ export class RawHost {
     return new RawHost(socket)
   }
 
-  /** Greets the guest; its HELLO_ACK is then the first of {@link frames}. */
+  /** Sends HELLO. HELLO_ACK is then the first of {@link frames}. */
   async hello(version = GUEST_PROTOCOL_VERSION): Promise<Frame> {
     this.frames.length = 0
     this.#handshake = new Handshake(version)
-    this.write(this.#handshake.opening)
+    this.write(this.#handshake.hello)
     return this.expect(FrameType.helloAck)
   }
 
@@ -53,9 +53,9 @@ export class RawHost {
     this.write(encodeFrame(type, stream, payload, flags))
   }
 
-  /** The first frame of this type, now or later. */
+  /** Waits for the first frame of this type. */
   async expect(type: number): Promise<Frame> {
-    const deadline = patience(`frame of type ${type}`)
+    const deadline = deadlineFor(`frame of type ${type}`)
     for (;;) {
       const found = this.frames.find((frame) => frame.type === type)
       if (found !== undefined) return found
@@ -63,7 +63,7 @@ export class RawHost {
     }
   }
 
-  /** Dies after what was written has left. */
+  /** Closes the connection after all written bytes are sent. */
   async die(): Promise<void> {
     await new Promise<void>((resolve) => this.#socket.end(resolve))
     this.#socket.destroy()

@@ -2,9 +2,9 @@ import { buffer } from 'node:stream/consumers'
 import type { GuestCommand } from '../guest-command.ts'
 import type { GuestExit } from '../guest-process.ts'
 import type { GuestLink } from '../link.ts'
-import { patience } from './host-guest.ts'
+import { deadlineFor } from './host-guest.ts'
 
-/** All of a command's output, as bytes, and its end. */
+/** The whole output of a command, and how it ended. */
 export interface RunResult extends GuestExit {
   readonly stdout: Buffer
   readonly stderr: Buffer
@@ -19,7 +19,7 @@ export async function runToEnd(
   const stdin = input === undefined ? 'none' : 'pipe'
   const child = await link.run({ argv: ['sh', '-c', script], stdin, ...command })
   if (input !== undefined) child.stdin.end(input)
-  const [stdout, stderr, exit] = await patience(script).race(
+  const [stdout, stderr, exit] = await deadlineFor(script).race(
     Promise.all([buffer(child.stdout), buffer(child.stderr), child.exited]),
   )
   return { stdout, stderr, ...exit }

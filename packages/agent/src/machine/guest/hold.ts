@@ -15,7 +15,7 @@ export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
   const answer = deadline.within(ANSWER_MS, 'hold of a guest')
   const link = await vm.link(answer)
   // First: what was sent has then arrived when the guest has answered.
-  link.quiet()
+  link.queueRequests()
   await link.hold(answer)
   await vm.qmp.execute('stop', {}, deadline)
 }

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
-import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
+import { GuestLinkLost, GuestUnavailable } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
@@ -135,7 +135,7 @@ async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void
  * it died is the better cause. One that hangs or refuses may have said why.
  */
 export async function endedWith(vm: Vm, error: unknown): Promise<unknown> {
-  const isLost = [QmpConnectionError, GuestLinkLost, GuestNotAsked].some((kind) => error instanceof kind)
+  const isLost = [QmpConnectionError, GuestLinkLost, GuestUnavailable].some((kind) => error instanceof kind)
   if (vm.log === null) return error
   const isGone = isLost || vm.hasEnded || !(await isAlive(vm.process))
   const end = isGone

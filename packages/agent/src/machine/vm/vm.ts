@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
+import { GuestUnavailable } from '@offshoot/guest-link/guest-link-error'
 import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
@@ -51,7 +51,7 @@ export class Vm {
     this.#folder = folder
     this.ended = ended.then((end) => {
       this.#hasEnded = true
-      this.#gone.abort(new GuestNotAsked('the VM has ended'))
+      this.#gone.abort(new GuestUnavailable('the VM has ended'))
       this.qmp.close()
       return end
     })
@@ -89,7 +89,7 @@ export class Vm {
 
   /**
    * The channel to the guest, once nothing keeps it shut; made anew when it broke. Concurrent callers share one attempt.
-   * @throws DeadlineExceeded when the guest does not answer, GuestNotAsked when the VM ends; what a step threw that kept
+   * @throws DeadlineExceeded when the guest does not answer, GuestUnavailable when the VM ends; what a step threw that kept
    *   it shut
    */
   async link(deadline: Deadline): Promise<GuestLink> {
@@ -110,7 +110,7 @@ export class Vm {
   /** The guest stands still from here on, for nobody knows how long: who waits for it is told. */
   refuse(): void {
     void this.#link?.then(
-      (link) => link.refuse(),
+      (link) => link.rejectRequests(),
       () => undefined,
     )
   }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execBody } from '@offshoot/contract/exec'
 import type { GuestLink } from '@offshoot/guest-link/link'
-import { HostGuest, patience } from '@offshoot/guest-link/testing/host-guest'
-import { until } from '@offshoot/guest-link/testing/until'
+import { HostGuest, deadlineFor } from '@offshoot/guest-link/testing/host-guest'
+import { until } from '@offshoot/guest-link/testing/observe'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { LogRecord } from '../../store/logs/log-record.ts'
@@ -121,7 +121,7 @@ it('is there again when the link to a guest that lives is lost', async () => {
   link.close()
   link = await guest.connect()
   await until('somebody to watch it', () => sandbox.background.watched.has(execId))
-  await link.signalKept(`exec:${execId}`, 'SIGTERM', patience('signal'))
+  await link.signalKept(`exec:${execId}`, 'SIGTERM', deadlineFor('signal'))
   await ended(execId)
   await until('nobody to watch it', () => sandbox.background.watched.size === 0)
   expect((await lines()).map(({ line }) => line)).toEqual(['one'])

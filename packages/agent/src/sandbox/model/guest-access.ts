@@ -2,7 +2,12 @@ import { constants } from 'node:os'
 import { ApiError } from '@offshoot/contract/errors'
 import type { ExecBody } from '@offshoot/contract/exec'
 import type { GuestCommand } from '@offshoot/guest-link/guest-command'
-import { GuestLinkLost, GuestNotAsked, GuestRequestError, GuestRunError } from '@offshoot/guest-link/guest-link-error'
+import {
+  GuestLinkLost,
+  GuestUnavailable,
+  GuestRequestError,
+  GuestRunError,
+} from '@offshoot/guest-link/guest-link-error'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import type { Vm } from '../../machine/vm/vm.ts'
@@ -60,7 +65,7 @@ async function askGuest<T>(
     try {
       return await ask(await vm.link(guestDeadline(`answer of ${sandbox.id}`)))
     } catch (error) {
-      if (!(error instanceof GuestNotAsked) || tries === MAX_TRIES) throw await explainGuestError(error, sandbox, vm)
+      if (!(error instanceof GuestUnavailable) || tries === MAX_TRIES) throw await explainGuestError(error, sandbox, vm)
       await sandbox.stopping
     }
   }
@@ -104,7 +109,7 @@ async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Prom
     const isHibernated = sandbox.manifest.status === 'hibernated'
     return new ApiError(isHibernated ? 'sandboxStopped' : 'sandboxNotRunning', {}, { cause: error })
   }
-  if (error instanceof GuestNotAsked) return new ApiError('sandboxStopped', {}, { cause: error })
+  if (error instanceof GuestUnavailable) return new ApiError('sandboxStopped', {}, { cause: error })
   if (error instanceof DeadlineExceeded || error instanceof GuestLinkLost) {
     return new ApiError('internal', { error: 'the guest does not answer' }, { cause: error })
   }

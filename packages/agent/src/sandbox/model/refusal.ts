@@ -1,5 +1,5 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { GuestLinkLost, GuestNotAsked } from '@offshoot/guest-link/guest-link-error'
+import { GuestLinkLost, GuestUnavailable } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { CheckpointDamaged, CheckpointIncompatible } from '../../store/checkpoints/checkpoint-errors.ts'
 import { isDiskFull } from '../../store/data-dir/full-disk.ts'
@@ -14,7 +14,7 @@ import { TooManyWaiting } from '@offshoot/kit/semaphore'
  */
 export async function refusal(host: Host, { id, vm }: Sandbox, what: string, error: unknown): Promise<ApiError> {
   if (error instanceof ApiError) return error
-  const isLost = [QmpConnectionError, GuestLinkLost, GuestNotAsked].some((kind) => error instanceof kind)
+  const isLost = [QmpConnectionError, GuestLinkLost, GuestUnavailable].some((kind) => error instanceof kind)
   if (isLost && vm !== null && (await endsSoon(vm))) return new ApiError('sandboxNotRunning', {}, { cause: error })
   if (error instanceof TooManyWaiting) {
     return new ApiError('insufficientMemory', { detail: 'too many sandboxes are being started' }, { cause: error })

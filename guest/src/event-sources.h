@@ -1,7 +1,7 @@
-// What wakes the loop. Everything is edge-triggered: an edge sets a flag, the flag falls when the kernel says EAGAIN.
-// A virtio port without a host reports POLLHUP without end, which level-triggered would spin on.
-#ifndef OFFSHOOT_SOURCES_H
-#define OFFSHOOT_SOURCES_H
+// Event sources of the epoll loop. All are edge-triggered: an edge sets a flag, and EAGAIN clears it. With level-triggered
+// events the loop would spin, because a virtio port without a host reports POLLHUP all the time.
+#ifndef OFFSHOOT_EVENT_SOURCES_H
+#define OFFSHOOT_EVENT_SOURCES_H
 
 #include <stdint.h>
 #include <sys/epoll.h>

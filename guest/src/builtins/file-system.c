@@ -1,7 +1,9 @@
+// Builtins for whole file systems.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
 #include <time.h>
@@ -11,7 +13,15 @@
 #include "builtins/builtins.h"
 #include "volumes.h"
 
-// linux/ext4.h, which not every set of kernel headers has.
+int builtin_sync(char *const *argv)
+{
+	if (strcmp(argv[0], "all") != 0)
+		return builtin_fail("sync", EINVAL);
+	sync();
+	return 0;
+}
+
+// From linux/ext4.h, which is not in all kernel headers.
 #define EXT4_IOC_RESIZE_FS _IOW('f', 16, uint64_t)
 enum { SECTOR_BYTES = 512, DEVICE_DEADLINE_MS = 5000 };
 
@@ -36,7 +46,7 @@ int builtin_grow(char *const *argv)
 			answer_u64(0);
 			return 0;
 		}
-		// The driver hears of it a moment after the host has changed it.
+		// The driver sees the new size shortly after the host has changed it.
 		if (sectors * SECTOR_BYTES >= wanted_bytes)
 			break;
 		if (waited_ms == DEVICE_DEADLINE_MS)

@@ -40,6 +40,8 @@ export interface Captured {
   readonly layers: readonly LayerId[]
   /** Of the guest's memory that was written. */
   readonly memoryBytes: number
+  /** How many of the bases offered it lies over, from the lowest on. */
+  readonly bases: number
   /** For which the guest's processes stood still; 0 for a VM that stood still anyway. */
   readonly pausedMs: number
 }
@@ -82,7 +84,8 @@ async function captureOnce(vm: Vm, options: Capturing, way: Way, deadline: Deadl
     await attachLayer(vm, next, options, deadline)
     const { memory, pausedMs } = await way(vm, next, options, deadline)
     const { layers } = chainOf(vm)
-    return { folder: options.folder, layers, memoryBytes: memory.pages * PAGE_BYTES, pausedMs }
+    const { pages, bases } = memory
+    return { folder: options.folder, layers, memoryBytes: pages * PAGE_BYTES, bases, pausedMs }
   } catch (error) {
     // Whatever fails here as well, the first failure is the one to tell.
     await undo(vm, next, options.folder).catch(() => undefined)

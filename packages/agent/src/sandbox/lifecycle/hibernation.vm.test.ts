@@ -55,7 +55,7 @@ function loseNextLink(sandbox: Sandbox): void {
 /** As `QEMU`, or a host, that this one cannot continue would have written it. */
 async function sealForAnotherMachine({ host }: AgentInside, sandbox: Sandbox): Promise<void> {
   const folder = host.dir.hibernation(sandbox.id)
-  const captured = { folder, layers: sandbox.manifest.layers, memoryBytes: 0, pausedMs: 0 }
+  const captured = { folder, layers: sandbox.manifest.layers, memoryBytes: 0, bases: 0, pausedMs: 0 }
   const machine = { ...host.machines.of(sandbox.manifest), vcpus: 7 }
   await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, Deadline.after(60_000, 'seal'))
 }

@@ -2,6 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { BootMode } from '@offshoot/contract/sandbox'
 import type { SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
+import type { Captured } from '../../machine/capture/capture.ts'
 import type { Restore } from '../../machine/restore/restore.ts'
 import { runAsOf } from '../../store/templates/run-as.ts'
 import { emptied, inherited, type MachineDevice } from '../../store/volumes/machine-device.ts'
@@ -52,15 +53,19 @@ export function withoutMemory(seed: Seed): Seed {
   return { ...seed, devices: [], checkpoint: { ...seed.checkpoint, folder: null } }
 }
 
-/** @param folder of the snapshot's checkpoint, whole or just captured */
-export function seedOfSnapshot(record: SnapshotRecord, folder: string, bootMode: 'snapshot' | 'fork'): Seed {
+/** @param memory of the snapshot's checkpoint, whole or just captured */
+export function seedOfSnapshot(
+  record: SnapshotRecord,
+  memory: Pick<Captured, 'folder' | 'bases'>,
+  bootMode: 'snapshot' | 'fork',
+): Seed {
   const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices, run_as, durable } = record
   return {
     manifest: { template, bake, cpu, memory_mb, layers, from_snapshot: id, run_as, durable },
     guestIp: guest_ip,
     devices: (bootMode === 'fork' ? inherited : emptied)(devices),
     bootMode,
-    checkpoint: { folder, layers },
+    checkpoint: { folder: memory.folder, bases: memory.bases, layers },
     env: 'keep',
   }
 }

@@ -116,7 +116,7 @@ async function forkChild(
     const sandbox = await createSandbox(host, {
       id: id as SandboxId,
       workspaceId: parent.workspaceId,
-      seed: seedOfSnapshot(record, captured.folder, 'fork'),
+      seed: seedOfSnapshot(record, captured, 'fork'),
       env: 'keep',
       settings: { persistent, idle_timeout_seconds, egress },
       lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },

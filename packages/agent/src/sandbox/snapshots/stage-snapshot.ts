@@ -51,7 +51,9 @@ export async function stageSnapshot(
 
 async function linkHibernation(host: Host, sandbox: Sandbox, folder: string, deadline: Deadline): Promise<Captured> {
   const source = host.dir.hibernation(sandbox.id)
-  const { layers, pages } = await host.checkpoints.open(source, host.machines.of, deadline)
-  await host.checkpoints.link(source, folder)
-  return { folder, layers: layers.map(({ id }) => id), memoryBytes: pages.bytes, pausedMs: 0 }
+  const checkpoint = await host.checkpoints.open(source, host.machines.of, deadline)
+  const { layers, memory } = checkpoint
+  await host.checkpoints.link(source, checkpoint, folder)
+  const memoryBytes = memory.reduce((sum, { pages }) => sum + pages.bytes, 0)
+  return { folder, layers: layers.map(({ id }) => id), memoryBytes, bases: memory.length - 1, pausedMs: 0 }
 }

@@ -62,6 +62,7 @@ type Capturing = Omit<Capture, 'saving'> & MemoryCopy
 async function captureWith(vm: Vm, options: Capturing, deadline: Deadline): Promise<Captured> {
   await stopFlattening(vm, deadline)
   if ((vm.disk?.layers.length ?? 0) >= MAX_LAYERS) await flatten(vm, deadline)
+  // Not before: the end of a flattening stops a durable guest for a moment.
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
   if (!running) return captureOnce(vm, options, captureStopped, deadline)
   return captureOnce(vm, options, captureRunning, deadline).catch((error: unknown) => {
@@ -220,8 +221,7 @@ async function attachLayer(
     cache: { 'no-flush': !vm.isDurable },
     backing: null,
   } as const
-  await vm.qmp.execute('blockdev-add', node, deadline)
-  await noteNext(vm, id)
+  await bothEnded(vm.qmp.execute('blockdev-add', node, deadline), noteNext(vm, id))
 }
 
 /** QEMU writes in its own folder only; what it made there is believed to be nothing but bytes. */

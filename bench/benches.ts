@@ -4,6 +4,7 @@ import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databas
 import { idleDensity } from './density-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
+import { hibernateAgain } from './hibernate-again-bench.ts'
 import { hibernatedCost } from './hibernated-benches.ts'
 import { forkBesideHibernation, forkLarge } from './large-guest-benches.ts'
 import { apiRead, authOverhead, ledgerEvents, quotaRace } from './limits-benches.ts'
@@ -43,6 +44,7 @@ export const benches: readonly Bench[] = [
   { names: ['burst50'], run: burst, withinMs: 2 * BENCH_MS },
   { names: ['fork', 'fork_parent_pause_ms'], run: fork },
   { names: ['pause', 'resume', 'hibernate', 'wake'], run: lifecycle },
+  { names: ['hibernate_again', 'hibernate_again_mib'], run: hibernateAgain },
   { names: ['snapshot'], run: snapshot },
   { names: ['fork_tree_16', 'fork_tree_16_private_mib'], run: forkTree },
   { names: ['fork_4gib'], run: async () => forkLarge() },

@@ -5,8 +5,9 @@
  * read-write even for a private mapping. QEMU is therefore told a path that can never exist (GUEST_MEMORY_PATH), so that it ends where this object
  * is missing; here that path stands for the read-only descriptor GUEST_MEMORY_FD.
  *
- * A restore from a checkpoint names two more: GUEST_PAGES_FD, the pages that differ, one after the other, and GUEST_RUNS_FD, which pages of the guest
- * they are. As soon as QEMU has mapped its memory, the runs are mapped over it at their places, privately too: children share them.
+ * A restore from a checkpoint names GUEST_LAYERS pairs of descriptors more, the first of which is GUEST_LAYERS_FD: of each pair the first holds pages
+ * that differ from what lies below, one after the other, and the second says which pages of the guest they are. As soon as QEMU has mapped its memory,
+ * the runs of each layer are mapped over it at their places, the lowest layer first, privately too: children share them.
  *
  * A restore that begins while its checkpoint is still being made names a third, GUEST_STATE_FD: the socket that QEMU gets its device state from. Nothing
  * comes there before the pages are whole, and nothing of the state may be read over other pages: they are laid when the first of it arrives.
@@ -33,8 +34,10 @@
 
 #define PAGE_BYTES UINT64_C(4096)
 #define RUNS_MAGIC "OFFRUNS1"
-/* Two mappings each at most; the kernel allows a process 65530 (vm.max_map_count). page-runs.ts has the same number. */
+/* Of all layers together. Two mappings each at most; the kernel allows a process 65530 (vm.max_map_count). page-runs.ts has the same number. */
 #define RUNS_MAX 16384
+/* choose-bases.ts makes fewer. */
+#define LAYERS_MAX 16
 
 struct runs_head {
 	char magic[8];
@@ -53,7 +56,7 @@ static int memory_fd = -1;
 static struct {
 	char *memory;
 	size_t length;
-	int protection, pages_fd, runs_fd, state_fd;
+	int protection, first_fd, layers, state_fd;
 } awaited = {.state_fd = -1};
 
 /* QEMU must not run with half a memory: the message goes to its log and it ends. */
@@ -113,7 +116,8 @@ static const struct run *read_runs(int fd, uint64_t *count)
 	return (const struct run *)(head + 1);
 }
 
-static void lay_pages(char *memory, size_t length, int protection, int pages_fd, int runs_fd)
+/* Returns how many runs they are. */
+static uint64_t lay_pages(char *memory, size_t length, int protection, int pages_fd, int runs_fd)
 {
 	uint64_t count, pages_bytes = size_of(pages_fd), offset = 0, last_end = 0;
 	const struct run *runs = read_runs(runs_fd, &count);
@@ -134,33 +138,59 @@ static void lay_pages(char *memory, size_t length, int protection, int pages_fd,
 		fail("the runs are not all of the pages");
 	close(pages_fd);
 	close(runs_fd);
+	return count;
+}
+
+static void lay_layers(char *memory, size_t length, int protection, int first_fd, int layers)
+{
+	uint64_t runs = 0;
+
+	for (int i = 0; i < layers; i++)
+		runs += lay_pages(memory, length, protection, first_fd + 2 * i, first_fd + 2 * i + 1);
+	if (runs > RUNS_MAX)
+		fail("too many runs");
+}
+
+/* How many layers the environment names; 0 where it names none. */
+static int count_layers(void)
+{
+	const char *text = getenv("GUEST_LAYERS");
+	char *end;
+	long layers;
+
+	if (text == NULL)
+		return 0;
+	layers = strtol(text, &end, 10);
+	if (*text == '\0' || *end != '\0' || layers < 1 || layers > LAYERS_MAX)
+		fail("the number of layers is not one");
+	return (int)layers;
 }
 
 static void *map_memory(void *at, size_t length, int protection, int flags, int fd, off_t offset)
 {
 	void *memory = map(at, length, protection, flags, fd, offset);
-	int pages_fd, runs_fd;
+	int first_fd, layers;
 
 	if (memory == MAP_FAILED || fd < 0 || fd != memory_fd)
 		return memory;
 	if ((flags & MAP_PRIVATE) == 0 || offset != 0)
 		fail("not mapped as expected");
-	pages_fd = inherited("GUEST_PAGES_FD");
-	runs_fd = inherited("GUEST_RUNS_FD");
-	if ((pages_fd < 0) != (runs_fd < 0))
+	first_fd = inherited("GUEST_LAYERS_FD");
+	layers = count_layers();
+	if ((first_fd < 0) != (layers == 0))
 		fail("pages or runs are missing");
-	if (pages_fd < 0)
+	if (layers == 0)
 		return memory;
 	awaited.state_fd = inherited("GUEST_STATE_FD");
 	if (awaited.state_fd < 0) {
-		lay_pages(memory, length, protection, pages_fd, runs_fd);
+		lay_layers(memory, length, protection, first_fd, layers);
 		return memory;
 	}
 	awaited.memory = memory;
 	awaited.length = length;
 	awaited.protection = protection;
-	awaited.pages_fd = pages_fd;
-	awaited.runs_fd = runs_fd;
+	awaited.first_fd = first_fd;
+	awaited.layers = layers;
 	return memory;
 }
 
@@ -170,7 +200,7 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 	ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
 
 	if (got > 0 && awaited.memory != NULL && fd == awaited.state_fd) {
-		lay_pages(awaited.memory, awaited.length, awaited.protection, awaited.pages_fd, awaited.runs_fd);
+		lay_layers(awaited.memory, awaited.length, awaited.protection, awaited.first_fd, awaited.layers);
 		awaited.memory = NULL;
 	}
 	return got;

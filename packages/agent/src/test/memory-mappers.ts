@@ -9,6 +9,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { expect } from 'vitest'
 import { PAGE_BYTES } from '../machine/capture/page-runs.ts'
 import { saveMemory, type SaveMemory } from '../machine/capture/save-memory.ts'
+import type { MemoryFiles } from '../store/checkpoints/checkpoint-files.ts'
 import { runProgram } from '../machine/host/run-program.ts'
 import { IMAGE_SOCKET } from '../machine/vm/machine.ts'
 
@@ -88,14 +89,16 @@ export class Mappers {
   }
 
   /**
+   * @param overlay the layers over its memory file, the lowest first
    * @param isAhead before its pages are there: it gets a socket for its state
    * @param images where it makes images of itself, and works
    */
   async start(
-    overlay?: { readonly pages: string; readonly runs: string },
+    overlay: MemoryFiles | readonly MemoryFiles[] = [],
     { bytes = PAGES * PAGE_BYTES, isAhead = false, images = '' } = {},
   ): Promise<Mapper> {
-    const paths = [join(this.folder, 'memory'), ...(overlay ? [overlay.pages, overlay.runs] : [])]
+    const layers = [overlay].flat()
+    const paths = [join(this.folder, 'memory'), ...layers.flatMap(({ pages, runs }) => [pages, runs])]
     const files = await Promise.all(paths.map((path) => open(path, 'r')))
     const child = spawn(join(this.folder, 'map-memory'), [String(bytes)], {
       cwd: images === '' ? this.folder : images,
@@ -104,7 +107,7 @@ export class Mappers {
         LD_PRELOAD: join(this.folder, 'guest-memory.so'),
         GUEST_MEMORY_PATH: '/dev/null/guest-memory',
         GUEST_MEMORY_FD: '3',
-        ...(overlay ? { GUEST_PAGES_FD: '4', GUEST_RUNS_FD: '5' } : {}),
+        ...(layers.length > 0 ? { GUEST_LAYERS_FD: '4', GUEST_LAYERS: String(layers.length) } : {}),
         ...(isAhead ? { GUEST_STATE_FD: '6' } : {}),
         ...(images === '' ? {} : { GUEST_IMAGE_SOCKET: IMAGE_SOCKET, GUEST_IMAGE_OF: 'map-memory' }),
       },
@@ -122,9 +125,20 @@ export class Mappers {
   }
 
   /** What a process has of its own. */
-  save({ pid }: { readonly pid: number }, files = this.newFiles(), share: SaveMemory['share'] = null) {
+  save(
+    { pid }: { readonly pid: number },
+    files = this.newFiles(),
+    share: SaveMemory['share'] = null,
+    bases: SaveMemory['bases'] = [],
+  ) {
     const place = { bakeMemory: join(this.folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
-    return { files, counted: saveMemory({ pid, ...place, ...files, share }) }
+    return { files, counted: saveMemory({ pid, ...place, ...files, share, bases }) }
+  }
+
+  /** What a process has of its own that is not in the bases, and all that it is to be restored from. */
+  saveOver(process: { readonly pid: number }, bases: readonly MemoryFiles[]) {
+    const { files, counted } = this.save(process, this.newFiles(), null, bases)
+    return { counted, layers: [...bases.slice(0, counted.bases), files] }
   }
 
   async end(): Promise<void> {

@@ -40,6 +40,8 @@ export interface Captured {
   readonly layers: readonly LayerId[]
   /** Of the guest's memory that was written. */
   readonly memoryBytes: number
+  /** How many of the bases offered it lies over, from the lowest on. */
+  readonly bases: number
   /** For which the guest's processes stood still; 0 for a VM that stood still anyway. */
   readonly pausedMs: number
 }
@@ -60,6 +62,7 @@ type Capturing = Omit<Capture, 'saving'> & MemoryCopy
 async function captureWith(vm: Vm, options: Capturing, deadline: Deadline): Promise<Captured> {
   await stopFlattening(vm, deadline)
   if ((vm.disk?.layers.length ?? 0) >= MAX_LAYERS) await flatten(vm, deadline)
+  // Not before: the end of a flattening stops a durable guest for a moment.
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
   if (!running) return captureOnce(vm, options, captureStopped, deadline)
   return captureOnce(vm, options, captureRunning, deadline).catch((error: unknown) => {
@@ -82,7 +85,8 @@ async function captureOnce(vm: Vm, options: Capturing, way: Way, deadline: Deadl
     await attachLayer(vm, next, options, deadline)
     const { memory, pausedMs } = await way(vm, next, options, deadline)
     const { layers } = chainOf(vm)
-    return { folder: options.folder, layers, memoryBytes: memory.pages * PAGE_BYTES, pausedMs }
+    const { pages, bases } = memory
+    return { folder: options.folder, layers, memoryBytes: pages * PAGE_BYTES, bases, pausedMs }
   } catch (error) {
     // Whatever fails here as well, the first failure is the one to tell.
     await undo(vm, next, options.folder).catch(() => undefined)
@@ -217,8 +221,7 @@ async function attachLayer(
     cache: { 'no-flush': !vm.isDurable },
     backing: null,
   } as const
-  await vm.qmp.execute('blockdev-add', node, deadline)
-  await noteNext(vm, id)
+  await bothEnded(vm.qmp.execute('blockdev-add', node, deadline), noteNext(vm, id))
 }
 
 /** QEMU writes in its own folder only; what it made there is believed to be nothing but bytes. */

@@ -83,7 +83,7 @@ describe('a checkpoint of a running guest', () => {
     await host.end(child)
     await host.seal(second)
     const opened = await host.checkpoints.open(second.folder, () => host.baked.machine, host.deadline)
-    const grandchild = await host.start({ folder: second.folder, layers: opened.layers.map(({ id }) => id) })
+    const grandchild = await host.start({ folder: second.folder, bases: 0, layers: opened.layers.map(({ id }) => id) })
     await expectWhole(grandchild, sums)
     expect(await host.sh(grandchild, 'cat /root/who /run/t/who')).toBe('child\nchild')
     expect(grandchild.disk?.layers).toEqual(second.layers)

@@ -2,7 +2,7 @@ import { chmod } from 'node:fs/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
-import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { checkpointFiles, type MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { MemoryImage } from './memory-image.ts'
 import { FINAL_MODE, type SavedMemory, type SaveMemory } from './save-memory.ts'
 import type { Thread } from './thread.ts'
@@ -22,6 +22,8 @@ export interface MemoryCopy {
   /** Folder of the bake that the VM was restored from, at whatever remove. */
   readonly bake: string
   readonly memoryMib: number
+  /** See `SaveMemory.bases`; an image is copied without. */
+  readonly bases?: readonly MemoryFiles[]
   readonly saving: Pick<Thread, 'ask'>
   /** Helps with images: new pages of a file cost more than their copy, and two CPUs make them faster than one. */
   readonly savingBeside: Pick<Thread, 'ask'>
@@ -35,13 +37,13 @@ interface Part {
 /** @param process that has the memory, and does not change it meanwhile */
 export async function copyMemory(
   { pid }: ProcessIdentity,
-  { folder, bake, memoryMib, saving }: MemoryCopy,
+  { folder, bake, memoryMib, bases = [], saving }: MemoryCopy,
   deadline: Deadline,
   { thread, share }: Part = { thread: saving, share: null },
 ): Promise<SavedMemory> {
   const { pages, runs } = checkpointFiles(folder)
   const place = { bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * 1024 * 1024 }
-  return thread.ask('save', { pid, ...place, pages, runs, share }, deadline)
+  return thread.ask('save', { pid, ...place, pages, runs, share, bases: share === null ? bases : [] }, deadline)
 }
 
 /** @throws ImageLost */

@@ -57,7 +57,7 @@ describe('an image of the memory', () => {
     await mapper.ask('w 20 1 1 2')
     await mapper.ask('d 11 1')
     const { files, counted } = mappers.save(image.process)
-    expect(counted).toEqual({ pages: 4, runs: 1 })
+    expect(counted).toEqual({ pages: 4, runs: 1, bases: 0 })
     expect((await readFile(files.pages)).every((byte) => byte === 1)).toBe(true)
     image.close()
     await eventually(async () => !(await isAlive(image.process)))

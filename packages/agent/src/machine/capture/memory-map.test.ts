@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { placeBase } from './memory-base.ts'
 import { findGuestMemory, parseMaps } from './memory-map.ts'
 
 const MAPS = `
@@ -16,7 +17,7 @@ describe('the memory of a guest', () => {
     expect(findGuestMemory(parseMaps(MAPS), 7, BYTES)).toEqual({
       start: START,
       bytes: BYTES,
-      foreign: [{ start: START + 0x1_0000, end: START + 0x1_2000 }],
+      foreign: [{ start: START + 0x1_0000, end: START + 0x1_2000, offset: 0x3000, inode: 8 }],
     })
   })
 
@@ -24,8 +25,17 @@ describe('the memory of a guest', () => {
     const beginning = MAPS.replace(/.*r?w-p 00000000 fe:00 7 .*/, '7f0000000000-7f0000010000 rw-p 00000000 fe:00 8 /p')
     expect(findGuestMemory(parseMaps(beginning), 7, BYTES)).toMatchObject({ start: START })
     const whole = '7f0000000000-7f0000020000 rw-p 00000000 fe:00 8 /data/snapshots/2/pages'
-    const foreign = [{ start: START, end: START + BYTES }]
+    const foreign = [{ start: START, end: START + BYTES, offset: 0, inode: 8 }]
     expect(findGuestMemory(parseMaps(whole), 7, BYTES)).toEqual({ start: START, bytes: BYTES, foreign })
+  })
+
+  it('is found where several checkpoints cover all of it', () => {
+    const maps = [
+      '7f0000000000-7f0000010000 rw-p 00001000 fe:00 9 /p',
+      '7f0000010000-7f0000020000 rw-p 00000000 fe:00 8 /p',
+    ].join('\n')
+    const bases = [placeBase(8, [{ firstPage: 16, pages: 16 }])]
+    expect(findGuestMemory(parseMaps(maps), 7, BYTES, bases)).toMatchObject({ start: START })
   })
 
   it.each([

@@ -1,3 +1,6 @@
+import { runAt, type MemoryBase } from './memory-base.ts'
+import { PAGE_BYTES } from './page-runs.ts'
+
 /** One line of /proc/PID/maps, as far as it matters here. */
 export interface Mapping {
   readonly start: number
@@ -12,8 +15,8 @@ export interface Mapping {
 export interface GuestMemory {
   readonly start: number
   readonly bytes: number
-  /** Parts of it that are not of the bake's file: of an earlier checkpoint's pages. Addresses. */
-  readonly foreign: readonly { readonly start: number; readonly end: number }[]
+  /** Parts of it that are not of the bake's file: of an earlier checkpoint's pages. */
+  readonly foreign: readonly Mapping[]
 }
 
 const LINE = /^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ (\d+)/
@@ -35,20 +38,41 @@ export function parseMaps(maps: string): Mapping[] {
 }
 
 /**
- * Finds a guest's memory by the file of its bake. Where not one page of that file is mapped any more, because a
- * checkpoint had them all, it is the one file mapping of just that size.
+ * Finds a guest's memory by the file of its bake. Where not one page of that file is mapped any more, because
+ * checkpoints had them all, it is found by one of those, or is the one file mapping of just that size.
  *
  * @throws Error when it is not there as a whole
  */
-export function findGuestMemory(mappings: readonly Mapping[], bakeInode: number, bytes: number): GuestMemory {
-  const known = mappings.find(({ inode }) => inode === bakeInode)
-  const whole = mappings.find(({ inode, offset, start, end }) => inode !== 0 && offset === 0 && end - start === bytes)
-  const anchor = known ?? whole
-  if (anchor === undefined) throw new Error("QEMU does not map its bake's memory")
-  const start = anchor.start - (known === undefined ? 0 : known.offset)
+export function findGuestMemory(
+  mappings: readonly Mapping[],
+  bakeInode: number,
+  bytes: number,
+  bases: readonly MemoryBase[] = [],
+): GuestMemory {
+  const start = startOf(mappings, bakeInode, bytes, bases)
+  if (start === null) throw new Error("QEMU does not map its bake's memory")
   const inside = mappings.filter((mapping) => mapping.end > start && mapping.start < start + bytes)
   const covered = inside.reduce((sum, mapping) => sum + mapping.end - mapping.start, 0)
   if (covered !== bytes) throw new Error(`QEMU maps ${covered} bytes where its guest's memory of ${bytes} should be`)
   const foreign = inside.filter(({ inode, offset, start: at }) => inode !== bakeInode || at - offset !== start)
-  return { start, bytes, foreign: foreign.map(({ start: at, end }) => ({ start: at, end })) }
+  return { start, bytes, foreign }
+}
+
+function startOf(
+  mappings: readonly Mapping[],
+  bakeInode: number,
+  bytes: number,
+  bases: readonly MemoryBase[],
+): number | null {
+  const known = mappings.find(({ inode }) => inode === bakeInode)
+  if (known !== undefined) return known.start - known.offset
+  for (const { inode, offset, start } of mappings) {
+    const run = runAt(
+      bases.find((base) => base.inode === inode),
+      offset / PAGE_BYTES,
+    )
+    if (run !== null) return start - run.firstPage * PAGE_BYTES
+  }
+  const whole = mappings.find(({ inode, offset, start, end }) => inode !== 0 && offset === 0 && end - start === bytes)
+  return whole?.start ?? null
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as fc from 'fast-check'
-import { cutRuns, encodeRuns, mergeRuns } from './page-runs.ts'
+import { cutRuns, decodeRuns, encodeRuns, mergeRuns } from './page-runs.ts'
 
 const own = (text: string) => Uint8Array.from(text, (letter) => (letter === 'x' ? 1 : 0))
 
@@ -79,5 +79,21 @@ describe('runs', () => {
   it('are written as the preload object reads them', () => {
     const bytes = encodeRuns([{ firstPage: 258, pages: 3 }])
     expect(bytes.toString('latin1')).toBe('OFFRUNS1\x01\0\0\0\0\0\0\0\x02\x01\0\0\x03\0\0\0')
+  })
+
+  it('are read as they were written, and nothing else is', () => {
+    const runs = [
+      { firstPage: 0, pages: 2 },
+      { firstPage: 5, pages: 1 },
+    ]
+    const bytes = encodeRuns(runs)
+    expect(decodeRuns(bytes)).toEqual(runs)
+    expect(decodeRuns(encodeRuns([]))).toEqual([])
+    const overlapping = encodeRuns([
+      { firstPage: 0, pages: 2 },
+      { firstPage: 1, pages: 1 },
+    ])
+    for (const other of [Buffer.alloc(0), bytes.subarray(0, -1), bytes.subarray(0, -8), overlapping])
+      expect(() => decodeRuns(other)).toThrow('is not one')
   })
 })

@@ -91,3 +91,17 @@ export function encodeRuns(runs: readonly PageRun[]): Buffer {
   }
   return bytes
 }
+
+/** @throws Error when they are not what {@link encodeRuns} gives */
+export function decodeRuns(bytes: Buffer): PageRun[] {
+  const runs: PageRun[] = []
+  let end = 0
+  for (let at = HEAD_BYTES; at + 8 <= bytes.length; at += 8) {
+    const [firstPage, pages] = [bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4)]
+    if (firstPage < end || pages === 0) throw new Error('the list of runs is not one')
+    end = firstPage + pages
+    runs.push({ firstPage, pages })
+  }
+  if (!encodeRuns(runs).equals(bytes)) throw new Error('the list of runs is not one')
+  return runs
+}

@@ -1,6 +1,9 @@
 import { closeSync, constants, openSync, readFileSync, readSync, statSync, writeSync } from 'node:fs'
+import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { chooseBases } from './choose-bases.ts'
+import { openBase, type MemoryBase } from './memory-base.ts'
 import { findGuestMemory, parseMaps, type GuestMemory } from './memory-map.ts'
-import { cutRuns, encodeRuns, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
+import { cutRuns, encodeRuns, MAX_RUNS, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 
 /** Bytes of one entry of /proc/PID/pagemap, and of how much of it is read at once: 1 GiB of guest memory. */
 const ENTRY_BYTES = 8
@@ -28,35 +31,50 @@ export interface SaveMemory {
   readonly runs: string
   /** Which part of the pages to write, of as many; others write the rest. `null`: all of them. */
   readonly share: { readonly index: number; readonly of: number } | null
+  /** Pages of earlier checkpoints that the new ones may lie over, the lowest first. */
+  readonly bases: readonly MemoryFiles[]
 }
 
 export interface SavedMemory {
   /** Pages of the whole: the guest's own, and some between them. */
   readonly pages: number
   readonly runs: number
+  /** How many of the bases they lie over, from the lowest on. */
+  readonly bases: number
 }
 
 /** Filled, so that its pages are there before a guest waits for them. */
 const buffer = Buffer.alloc(BUFFER_BYTES, 1)
 
 /**
- * Writes what a guest has of its own. For a thread of its own: it never yields.
+ * Writes what a guest has of its own, and what it has of bases that are not kept. For a thread of its own: it never yields.
  * All is read through QEMU's mapping, so it does not matter what the guest was restored from, or by whom.
  */
-export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, share }: SaveMemory): SavedMemory {
+export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, share, ...over }: SaveMemory): SavedMemory {
   const { ino } = statSync(bakeMemory)
-  const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes)
-  const merged = mergeRuns(ownPages(pid, memory))
+  const bases = over.bases.map(openBase)
+  const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes, bases)
+  const { own, kept } = ownPages(pid, memory, bases)
+  const merged = mergeRuns(own, MAX_RUNS - bases.slice(0, kept).reduce((sum, base) => sum + base.runs.length, 0))
   const { index, of } = share ?? { index: 0, of: 1 }
   const count = merged.reduce((sum, run) => sum + run.pages, 0)
   const [from, to] = [Math.floor((count * index) / of), Math.floor((count * (index + 1)) / of)]
   if (index === 0) writeFile(runs, null, (fd) => writeWhole(fd, encodeRuns(merged), 0))
   writeFile(pages, share, (fd) => copyRuns(pid, memory.start, cutRuns(merged, from, to), fd, from * PAGE_BYTES))
-  return { pages: count, runs: merged.length }
+  return { pages: count, runs: merged.length, bases: kept }
 }
 
-/** One byte a page: 1 where it is the guest's own. */
-function ownPages(pid: number, { start, bytes, foreign }: GuestMemory): Uint8Array {
+/** One byte a page: 1 where it is not that of the bake and the bases that are kept. */
+function ownPages(pid: number, memory: GuestMemory, bases: readonly MemoryBase[]) {
+  const own = anonymousPages(pid, memory)
+  if (bases.length > 0) return { own, kept: chooseBases(own, memory, bases) }
+  const { start, foreign } = memory
+  for (const part of foreign) own.fill(1, (part.start - start) / PAGE_BYTES, (part.end - start) / PAGE_BYTES)
+  return { own, kept: 0 }
+}
+
+/** One byte a page: 1 where it is memory of QEMU's own and not of a file. */
+function anonymousPages(pid: number, { start, bytes }: GuestMemory): Uint8Array {
   const own = new Uint8Array(bytes / PAGE_BYTES)
   const chunk = new Uint32Array(PAGEMAP_BYTES / 4)
   const raw = new Uint8Array(chunk.buffer)
@@ -72,7 +90,6 @@ function ownPages(pid: number, { start, bytes, foreign }: GuestMemory): Uint8Arr
   } finally {
     closeSync(pagemap)
   }
-  for (const part of foreign) own.fill(1, (part.start - start) / PAGE_BYTES, (part.end - start) / PAGE_BYTES)
   return own
 }
 

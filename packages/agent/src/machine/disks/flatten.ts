@@ -33,9 +33,11 @@ export function flatten(vm: Vm, deadline: Deadline, onProgress?: (share: number)
 /** Also one that another agent process began. Resolves when no job is left. */
 export async function stopFlattening(vm: Vm, deadline: Deadline): Promise<void> {
   const job = await findJob(vm, deadline)
-  // It may have ended by itself since; then there is nothing to cancel.
-  if (job) await vm.qmp.execute('block-job-cancel', { device: JOB, force: true }, deadline).catch(() => undefined)
-  await untilGone(vm, deadline)
+  if (job) {
+    // It may have ended by itself since; then there is nothing to cancel.
+    await vm.qmp.execute('block-job-cancel', { device: JOB, force: true }, deadline).catch(() => undefined)
+    await untilGone(vm, deadline)
+  }
   if (vm.flattening !== null) await deadline.race(vm.flattening.catch(() => undefined))
 }
 

@@ -1,5 +1,5 @@
 import { basename, join, relative } from 'node:path'
-import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { memoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { fileNodeOfLayer, fileOfLayer, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import type { Layers } from '../../store/disks/layers.ts'
@@ -19,13 +19,22 @@ import {
 } from '../vm/machine.ts'
 import type { VolumeDevice } from '../vm/volume-devices.ts'
 
+export interface RestoredCheckpoint {
+  /** `null`: its disk alone. */
+  readonly folder: string | null
+  /** How many bases its memory lies over. */
+  readonly bases: number
+  /** Of its disk, the lowest first. */
+  readonly layers: readonly LayerId[]
+}
+
 /** What a QEMU starts from. */
 export interface Inheritance {
   readonly machine: Machine
   /** Folder of the bake. */
   readonly bake: string
   /** What to lay over the bake; `null`: nothing, it starts as the template does. */
-  readonly checkpoint: { readonly folder: string | null; readonly layers: readonly LayerId[] } | null
+  readonly checkpoint: RestoredCheckpoint | null
   readonly layers: Pick<Layers, 'path'>
   /** See `DiskNode.isFlushed`. */
   readonly isDurable: boolean
@@ -43,12 +52,12 @@ export function inheritance(
   state: InheritedFile,
 ) {
   const { memory, disk: bakeDisk } = bakeFiles(bake)
-  const own = checkpoint?.folder == null ? null : checkpointFiles(checkpoint.folder)
-  const files: InheritedFile[] = [state, memory, ...(own === null ? [] : [own.pages, own.runs])]
+  const laid = checkpoint?.folder == null ? [] : memoryFiles(checkpoint.folder, checkpoint.bases)
+  const files: InheritedFile[] = [state, memory, ...laid.flatMap(({ pages, runs }) => [pages, runs])]
   const env = {
     GUEST_MEMORY_PATH: INHERITED_MEMORY,
     GUEST_MEMORY_FD: String(FIRST_FILE_FD + 1),
-    ...(own === null ? {} : { GUEST_PAGES_FD: String(FIRST_FILE_FD + 2), GUEST_RUNS_FD: String(FIRST_FILE_FD + 3) }),
+    ...(laid.length === 0 ? {} : { GUEST_LAYERS_FD: String(FIRST_FILE_FD + 2), GUEST_LAYERS: String(laid.length) }),
   }
   const isJailed = confinement.jail != null
   const bakePath = isJailed ? join(JAIL_BAKE, basename(bakeDisk)) : relative(folder, bakeDisk)

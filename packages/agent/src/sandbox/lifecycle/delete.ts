@@ -53,7 +53,7 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
 export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void> {
   // First what is large: on a full disk the log's record needs the room.
   const { dir } = host
-  for (const folder of [dir.vm(sandbox.id), dir.hibernation(sandbox.id)])
+  for (const folder of [dir.vm(sandbox.id), dir.hibernation(sandbox.id), dir.memoryBase(sandbox.id)])
     await rm(folder, { recursive: true, force: true })
   if (host.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
     const lifetimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(sandbox.manifest.created_at)) / 1000))

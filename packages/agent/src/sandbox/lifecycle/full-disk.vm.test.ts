@@ -61,6 +61,19 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     expect(await agent.events(id)).not.toContain('vm.died')
   })
 
+  it('what changed since a wake is not captured either, and is captured when there is room', async () => {
+    const hash = await agent.sh(id, 'head -c 8000000 /dev/urandom > /run/memory; md5sum < /run/memory')
+    await disk.fill(2 * MIB)
+    const { status, body } = await agent.act<unknown>(id, 'hibernate')
+    expect([status, body]).toEqual([507, FULL])
+    expect(await agent.sh(id, 'md5sum < /run/memory')).toBe(hash)
+    const names = await readdir(join(agent.dataDir, 'sandboxes', id))
+    expect([names.includes('hibernation'), names.includes('memory-base')]).toEqual([false, true])
+    await disk.empty()
+    expect((await agent.act(id, 'hibernate')).status).toBe(200)
+    expect(await agent.sh(id, 'md5sum < /run/memory')).toBe(hash)
+  })
+
   it('not a byte is needed to delete, whether it runs or is hibernated', async () => {
     const { id: asleep } = await agent.created()
     await agent.act(asleep, 'hibernate')

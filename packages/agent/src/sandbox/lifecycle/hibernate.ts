@@ -1,12 +1,14 @@
-import { rm } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { continueReleased } from '../../machine/guest/hold.ts'
+import type { Base } from '../../store/checkpoints/memory-bases.ts'
+import { isDiskFull } from '../../store/data-dir/full-disk.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { hibernatedDraft } from '../events/announce-state.ts'
 import { captureSandbox, checkpointOrigin } from '../model/capture-options.ts'
 import { commitChange } from '../model/commit-change.ts'
 import type { Host } from '../model/host.ts'
-import { writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { FORMAT_WITH_BASES, writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { removeMemoryBase } from './memory-base.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
@@ -43,15 +45,20 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   const { slot } = sandbox.manifest
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
   const folder = host.dir.hibernation(sandbox.id)
-  await rm(folder, { recursive: true, force: true })
+  const [offered] = await Promise.all([offerBases(host, sandbox, deadline), host.checkpoints.remove(folder)])
   await syncVolumes(host, sandbox, vm)
-  const captured = await captureSandbox(host, sandbox, vm, { folder, leave: 'stopped' }, deadline)
+  const bases = offered.map(({ files }) => files)
+  const captured = await captureSandbox(host, sandbox, vm, { folder, leave: 'stopped', bases }, deadline)
   try {
-    await host.checkpoints.seal(captured, checkpointOrigin(sandbox), host.machines.of(sandbox.manifest), deadline)
+    const bases = offered.slice(0, captured.bases)
+    await linkBases(host, sandbox, bases)
+    const machine = host.machines.of(sandbox.manifest)
+    await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline, bases)
     const snapMs = Math.round(performance.now() - startedAt)
     const memMib = Math.ceil(captured.memoryBytes / 1024 / 1024)
     const manifest: Manifest = {
       ...sandbox.manifest,
+      ...(bases.length > 0 ? { format: FORMAT_WITH_BASES } : {}),
       status: 'hibernated',
       cold: false,
       layers: [...captured.layers],
@@ -61,7 +68,11 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     }
     await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }))
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await host.checkpoints
+      .remove(folder)
+      .catch((cause: unknown) =>
+        host.log.error({ err: cause, sandbox_id: sandbox.id }, 'unfinished checkpoint not removed'),
+      )
     // On a full disk this may be what made the room to take it back.
     await writeRunningManifest(host.dir.sandbox(sandbox.id), sandbox.manifest).catch(() => undefined)
     await continueReleased(vm, Deadline.after(CONTINUE_MS, `hibernation of ${sandbox.id} taken back`, cancelled))
@@ -70,7 +81,28 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   await host.usage.settle(sandbox)
   sandbox.vm = null
   vm.refuse()
-  await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
+  // Beside the end of QEMU: the start after a kill of this agent looks for a base where it finds a QEMU.
+  await Promise.all([removeMemoryBase(host, sandbox), vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))])
   await host.cgroups?.remove(slot)
   host.slots.park(slot, sandbox.id)
+}
+
+/** What of its memory is on the disk already. Without it the hibernation writes more, and nothing else changes. */
+async function offerBases(host: Host, { id }: Sandbox, deadline: Deadline): Promise<readonly Base[]> {
+  const { checkpoints, dir } = host
+  return checkpoints.bases.offer(dir.memoryBase(id), dir.hibernation(id), deadline).catch((error: unknown) => {
+    deadline.throwIfOver()
+    host.log.warn({ err: error, sandbox_id: id }, 'all memory of a sandbox is written: its base is of no use')
+    return []
+  })
+}
+
+async function linkBases(host: Host, sandbox: Sandbox, bases: readonly Base[]): Promise<void> {
+  try {
+    await host.checkpoints.bases.link(bases, host.dir.hibernation(sandbox.id))
+  } catch (error) {
+    // Too many names, or files that are gone: the next hibernation does without. One that needs room would need more then.
+    if (!isDiskFull(error)) await removeMemoryBase(host, sandbox)
+    throw error
+  }
 }

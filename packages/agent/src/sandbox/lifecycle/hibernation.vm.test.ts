@@ -60,6 +60,7 @@ async function sealForAnotherMachine({ host }: AgentInside, sandbox: Sandbox): P
     layers: sandbox.manifest.layers,
     qemuVersion: host.qemu.version,
     memoryBytes: 0,
+    bases: 0,
     pausedMs: 0,
   }
   const machine = { ...host.machines.of(sandbox.manifest), vcpus: 7 }

@@ -3,6 +3,7 @@ import { chainPath, readChain } from '../../store/disks/chain-file.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import { hibernatedDraft } from '../events/announce-state.ts'
 import { commitChange } from '../model/commit-change.ts'
+import { removeMemoryBase } from './memory-base.ts'
 import type { Host } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { isDiskFull } from '../../store/data-dir/full-disk.ts'
@@ -30,6 +31,7 @@ export async function keepDisk(
   await rm(host.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
     host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
   )
+  await removeMemoryBase(host, sandbox)
   await announceDeath()
   const place = { slot: NO_SLOT, ...(manifest.slot === NO_SLOT ? {} : { home_slot: manifest.slot }) }
   const kept: Manifest = { ...manifest, ...place, status: 'hibernated', cold: true, layers: [...layers], qemu: null }

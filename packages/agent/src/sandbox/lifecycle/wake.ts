@@ -63,7 +63,7 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
         try {
           if (woken.isWriting) await continueCommitted(host, sandbox, woken)
         } finally {
-          await removeCheckpoint(host, sandbox)
+          await retireCheckpoint(host, sandbox, woken)
         }
         return woken
       }, cancelled)
@@ -101,6 +101,7 @@ async function restoreHibernated(
     await noteDisk(host, sandbox, vm)
     const manifest: Manifest = {
       ...sandbox.manifest,
+      format: undefined,
       status: 'running',
       home_slot: undefined,
       cold: false,
@@ -152,9 +153,9 @@ async function restoreMemory(
   const folder = host.dir.hibernation(sandbox.id)
   const greet = greetingOf(host, sandbox, guestIp)
   const isWriting = writesVolumes(sandbox.manifest)
-  const { layers, qemuVersion } = await host.checkpoints.open(folder, host.machines.of, deadline)
+  const { layers, memory, qemuVersion } = await host.checkpoints.open(folder, host.machines.of, deadline)
   sandbox.manifest = { ...sandbox.manifest, qemu_version: qemuVersion }
-  const checkpoint = { folder, layers: layers.map((layer) => layer.id) }
+  const checkpoint = { folder, bases: memory.length - 1, layers: layers.map((layer) => layer.id) }
   const vm = await startVm(host, sandbox, { checkpoint, greet: isWriting ? null : greet }, deadline)
   return { vm, greet, isWriting, deadline }
 }
@@ -252,13 +253,14 @@ export async function continueUnanswered(host: Host, { id, vm, manifest }: Sandb
 }
 
 /**
- * Removes the checkpoint of a sandbox that runs by now, or whose guest may have written to a volume since. What a VM has
- * mapped of it stays until that VM ends. The reconciliation removes what cannot be removed now.
+ * Makes the checkpoint of a sandbox that runs by now the base of its next one, or removes it where the sandbox was booted from
+ * its disk. Its guest may have written to a volume since, so that it must not be restored again. The reconciliation removes
+ * what cannot be moved or removed now.
  */
-async function removeCheckpoint(host: Host, { id }: Sandbox): Promise<void> {
-  await host.checkpoints
-    .remove(host.dir.hibernation(id))
-    .catch((error: unknown) => host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'))
+async function retireCheckpoint({ checkpoints, dir, log }: Host, { id }: Sandbox, { isCold }: Wake): Promise<void> {
+  const checkpoint = dir.hibernation(id)
+  const retiring = isCold ? checkpoints.remove(checkpoint) : checkpoints.bases.keep(checkpoint, dir.memoryBase(id))
+  await retiring.catch((error: unknown) => log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'))
 }
 
 /** What a wake that failed has begun; what it wrote to the disk goes with its layer. */

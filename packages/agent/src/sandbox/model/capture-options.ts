@@ -33,10 +33,10 @@ export async function captureSandbox(
   host: Host,
   sandbox: Sandbox,
   vm: Vm,
-  { folder, leave }: Pick<Capture, 'folder' | 'leave'>,
+  { leave, ...own }: Pick<Capture, 'folder' | 'leave' | 'bases'>,
   deadline: Deadline,
 ): Promise<CapturedSandbox> {
-  const captured = await capture(vm, { ...captureOptions(host, sandbox, leave), folder }, deadline)
+  const captured = await capture(vm, { ...captureOptions(host, sandbox, leave), ...own }, deadline)
   return { ...captured, qemuVersion: sandbox.manifest.qemu_version ?? host.qemus.current.version }
 }
 

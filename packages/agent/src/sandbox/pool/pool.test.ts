@@ -58,7 +58,7 @@ it('has none until somebody asked, then as many as were asked for lately; each i
   expect(pool.spares).not.toContain(first)
   expect(pool.taken).toEqual({ hits: 2, misses: 3 })
   expect(pool.take({ ...seed, manifest: { ...seed.manifest, bake: 'minimal/2' } })).toBeNull()
-  expect(pool.take({ ...seed, checkpoint: { folder: '', layers: [] } })).toBeNull()
+  expect(pool.take({ ...seed, checkpoint: { folder: '', bases: 0, layers: [] } })).toBeNull()
 })
 
 it('has none at all where it may have no memory', async () => {

@@ -2,6 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { BootMode } from '@offshoot/contract/sandbox'
 import type { SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
+import type { Captured } from '../../machine/capture/capture.ts'
 import type { Restore } from '../../machine/restore/restore.ts'
 import { runAsOf } from '../../store/templates/run-as.ts'
 import { emptied, inherited, type MachineDevice } from '../../store/volumes/machine-device.ts'
@@ -53,10 +54,10 @@ export function withoutMemory(seed: Seed): Seed {
   return { ...seed, manifest, devices: [], checkpoint: { ...seed.checkpoint, folder: null } }
 }
 
-/** @param checkpoint of the snapshot, whole or just captured */
+/** @param memory of the snapshot's checkpoint, whole or just captured */
 export function seedOfSnapshot(
   record: SnapshotRecord,
-  { folder, qemuVersion }: { readonly folder: string; readonly qemuVersion: string },
+  memory: { readonly folder: string; readonly bases: number; readonly qemuVersion: string },
   bootMode: 'snapshot' | 'fork',
 ): Seed {
   const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices, run_as, durable } = record
@@ -70,12 +71,12 @@ export function seedOfSnapshot(
       from_snapshot: id,
       run_as,
       durable,
-      qemu_version: qemuVersion,
+      qemu_version: memory.qemuVersion,
     },
     guestIp: guest_ip,
     devices: (bootMode === 'fork' ? inherited : emptied)(devices),
     bootMode,
-    checkpoint: { folder, layers },
+    checkpoint: { folder: memory.folder, bases: memory.bases, layers },
     env: 'keep',
   }
 }

@@ -14,6 +14,7 @@ import { sweepLayers } from '../cleanup/sweep-layers.ts'
 import { readoptSandbox } from './recover.ts'
 import { recordLoss } from '../lifecycle/watch-vm.ts'
 import { continueUnanswered } from '../lifecycle/wake.ts'
+import { removeMemoryBase } from '../lifecycle/memory-base.ts'
 
 const LOOK_MS = 30_000
 /** Seconds after a start for which nothing leaves quarantine. */
@@ -117,6 +118,7 @@ async function settleStrayFolders(host: Host): Promise<void> {
     await rm(host.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
       host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
     )
+    if (sandbox.manifest.status === 'failed') await removeMemoryBase(host, sandbox)
   }
 }
 

@@ -17,6 +17,7 @@ import { announce, type Host } from '../model/host.ts'
 import { keepDisk } from '../lifecycle/keep-disk.ts'
 import { limitVm } from '../start/limit-vm.ts'
 import { writeManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { removeMemoryBase } from '../lifecycle/memory-base.ts'
 import { noteDisk } from '../lifecycle/note-disk.ts'
 import { removeTraces } from '../lifecycle/remove-traces.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
@@ -94,6 +95,7 @@ function placeOf(host: Host, manifest: Manifest): { manifest: Manifest; hasSlot:
 /** A QEMU that is still there was to end, or belongs to a wake that nobody was answered for. */
 async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly VmProcess[]): Promise<void> {
   if (processes.length > 0) {
+    await removeMemoryBase(host, sandbox)
     await endVmProcesses(processes)
     await host.cgroups?.remove(sandbox.manifest.home_slot ?? NO_SLOT)
   }

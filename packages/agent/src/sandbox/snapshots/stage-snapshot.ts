@@ -55,7 +55,10 @@ async function linkHibernation(
   deadline: Deadline,
 ): Promise<CapturedSandbox> {
   const source = host.dir.hibernation(sandbox.id)
-  const { layers, pages, qemuVersion } = await host.checkpoints.open(source, host.machines.of, deadline)
-  await host.checkpoints.link(source, folder)
-  return { folder, layers: layers.map(({ id }) => id), qemuVersion, memoryBytes: pages.bytes, pausedMs: 0 }
+  const checkpoint = await host.checkpoints.open(source, host.machines.of, deadline)
+  const { memory, qemuVersion } = checkpoint
+  await host.checkpoints.link(source, checkpoint, folder)
+  const layers = checkpoint.layers.map(({ id }) => id)
+  const memoryBytes = memory.reduce((sum, { pages }) => sum + pages.bytes, 0)
+  return { folder, layers, qemuVersion, memoryBytes, bases: memory.length - 1, pausedMs: 0 }
 }

@@ -22,9 +22,11 @@ export async function withSnapshot<T>(
   if (record === null) throw new ApiError('notFound', { detail: 'no such snapshot on this agent' })
   return host.snapshots.reading(record, async (folder) => {
     const deadline = Deadline.after(OPEN_MS, `check of snapshot ${record.id}`)
-    const { qemuVersion } = await host.checkpoints.open(folder, host.machines.of, deadline).catch((error: unknown) => {
-      throw refusalOfCheckpoint('snapshot cannot be restored', error)
-    })
-    return use(seedOfSnapshot(record, { folder, qemuVersion }, 'snapshot'))
+    const { memory, qemuVersion } = await host.checkpoints
+      .open(folder, host.machines.of, deadline)
+      .catch((error: unknown) => {
+        throw refusalOfCheckpoint('snapshot cannot be restored', error)
+      })
+    return use(seedOfSnapshot(record, { folder, bases: memory.length - 1, qemuVersion }, 'snapshot'))
   })
 }

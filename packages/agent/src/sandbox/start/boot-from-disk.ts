@@ -31,7 +31,7 @@ export async function bootFromDisk(
   const { image } = bake.record
   return {
     boot: host.boot,
-    checkpoint: { folder: null, layers: manifest.layers },
+    checkpoint: { folder: null, bases: 0, layers: manifest.layers },
     greet: async (vm, deadline) => {
       const link = await vm.link(deadline)
       const variables = { ...image.env, ...(env === 'keep' ? {} : env) }

@@ -93,7 +93,12 @@ async function start(
     await mkdir(folder, { mode: 0o711 })
     const options = await prepareVm(host, { ...manifest, slot, folder })
     const starting = await PrestartedVm.start(
-      { ...options, checkpoint: { folder: checkpoint, layers }, frozen: { id: active, file: frozen }, captured },
+      {
+        ...options,
+        checkpoint: { folder: checkpoint, bases: 0, layers },
+        frozen: { id: active, file: frozen },
+        captured,
+      },
       Deadline.after(START_MS, 'start of a QEMU ahead of a capture', leaving.signal),
     )
     return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }

@@ -1,11 +1,15 @@
 import { join } from 'node:path'
 
-/** The files of one checkpoint; none is ever written again. All are root's: QEMU gets descriptors. */
-export interface CheckpointFiles {
-  /** Pages of the guest's memory that differ from the bake's, one after the other. */
+/** One layer of a guest's memory. */
+export interface MemoryFiles {
+  /** Pages that differ from what lies below, one after the other. */
   readonly pages: string
-  /** Which pages they are (`page-runs.ts`). */
+  /** Which pages of the guest they are (`page-runs.ts`). */
   readonly runs: string
+}
+
+/** The files of one checkpoint; none is ever written again. All are root's: QEMU gets descriptors. */
+export interface CheckpointFiles extends MemoryFiles {
   /** Devices. */
   readonly state: string
   /** Written last: without it the folder is no checkpoint. */
@@ -19,4 +23,17 @@ export function checkpointFiles(folder: string): CheckpointFiles {
     state: join(folder, 'state'),
     manifest: join(folder, 'checkpoint.json'),
   }
+}
+
+/**
+ * The layers of a checkpoint's memory, the lowest first: its bases, which are files of earlier checkpoints, and its own.
+ * @param bases how many it has
+ */
+export function memoryFiles(folder: string, bases: number): MemoryFiles[] {
+  const base = (index: number) => ({
+    pages: join(folder, `base-${index}.pages`),
+    runs: join(folder, `base-${index}.runs`),
+  })
+  const { pages, runs } = checkpointFiles(folder)
+  return [...Array.from({ length: bases }, (_, index) => base(index)), { pages, runs }]
 }

@@ -11,6 +11,7 @@ import { type EarlierMachine, learnEarlierMachine } from '../../machine/vm/earli
 import type { Machine } from '../../machine/vm/machine.ts'
 import { checkpointMachines } from '../../machine/capture/checkpoint-machines.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
+import { formatCheckpoint } from './checkpoint.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { loadSigningKeys } from './signing-key.ts'
 import { Thread } from '../../machine/capture/thread.ts'
@@ -46,7 +47,8 @@ async function fresh(qemu = QEMU, earlier: readonly EarlierMachine[] = []): Prom
 }
 
 async function sealed(checkpoints: Checkpoints<Machine>) {
-  return checkpoints.seal({ folder, layers: [layer], qemuVersion: QEMU.version }, origin, machine, deadline)
+  const captured = { folder, layers: [layer], bases: 0, qemuVersion: QEMU.version }
+  return checkpoints.seal(captured, origin, machine, deadline)
 }
 
 const silent = { error: () => undefined }
@@ -72,7 +74,7 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 describe('a sealed checkpoint', () => {
   it('says what it is, now and to an agent that starts later', async () => {
     const content = await sealed(await fresh())
-    expect(content).toMatchObject({ ...origin, bytes: 5000 + 4000 + 5000 + 5, pages: { bytes: 5000 } })
+    expect(content).toMatchObject({ ...origin, bytes: 5000 + 4000 + 5000 + 5, memory: [{ pages: { bytes: 5000 } }] })
     expect(content.layers.map(({ id, bytes }) => [id, bytes])).toEqual([[layer, 5]])
     const opened = await (await fresh()).open(folder, machineOf, deadline)
     expect(opened).toEqual({ ...content, qemuVersion: QEMU.version })
@@ -128,11 +130,9 @@ describe('a sealed checkpoint', () => {
   })
 
   it('is restored when it names its machine in the earlier form, also after QEMU was updated', async () => {
-    const content = {
-      ...(await sealed(await fresh())),
-      machine: await earlierMachineFingerprint({ qemu: QEMU, machine }),
-    }
-    const { tsc_khz: _counter, ...earlier } = content
+    const content = await sealed(await fresh())
+    const earlierMachine = await earlierMachineFingerprint({ qemu: QEMU, machine })
+    const { tsc_khz: _counter, ...earlier } = { ...formatCheckpoint(content), machine: earlierMachine }
     const { current: key } = await load()
     const hmac = createHmac('sha256', key).update('snapshots/one').update('\0').update(JSON.stringify(earlier))
     const text = JSON.stringify({ checkpoint: earlier, hmac: hmac.digest('hex') })
@@ -157,10 +157,10 @@ describe('a sealed checkpoint', () => {
 
   it('can have its files in common with another, which are not read again for that', async () => {
     const checkpoints = await fresh()
-    await sealed(checkpoints)
+    const content = await sealed(checkpoints)
     const other = join(root, 'snapshots/two')
-    await checkpoints.link(folder, other)
-    const twice = { folder: other, layers: [layer], qemuVersion: QEMU.version }
+    await checkpoints.link(folder, content, other)
+    const twice = { folder: other, layers: [layer], bases: 0, qemuVersion: QEMU.version }
     const { bytes } = await checkpoints.seal(twice, origin, machine, deadline)
     const names = ['pages', 'runs', 'state'].map((name) => join(other, name))
     for (const name of names) expect((await stat(name)).nlink).toBe(2)
@@ -177,10 +177,16 @@ describe('a sealed checkpoint', () => {
 
   it('keeps nothing for known of files that are changed while they are linked', async () => {
     const checkpoints = await fresh()
-    await sealed(checkpoints)
+    const content = await sealed(checkpoints)
     await replace(join(folder, 'pages'))
-    await checkpoints.link(folder, join(root, 'snapshots/two'))
+    await checkpoints.link(folder, content, join(root, 'snapshots/two'))
     await expect(checkpoints.open(folder, machineOf, deadline)).rejects.toThrow('pages was changed on disk')
+  })
+
+  it('has the form of earlier versions where it has no base', async () => {
+    const { memory, ...rest } = await sealed(await fresh())
+    const { checkpoint: stored } = JSON.parse(await readFile(join(folder, 'checkpoint.json'), 'utf8'))
+    expect(stored).toEqual({ ...rest, ...memory[0] })
   })
 
   it('is gone when it was removed', async () => {

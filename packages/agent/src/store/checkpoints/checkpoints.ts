@@ -1,14 +1,22 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { mkdir, readFile, rm, stat } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import type { LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
-import { checkpointFiles } from './checkpoint-files.ts'
-import { checkpoint, type Checkpoint, type CheckpointOrigin, type FileSeal } from './checkpoint.ts'
+import { checkpointFiles, memoryFiles, type MemoryFiles } from './checkpoint-files.ts'
+import {
+  type Checkpoint,
+  type CheckpointOrigin,
+  type FileSeal,
+  formatCheckpoint,
+  type MemorySeal,
+  parseCheckpoint,
+} from './checkpoint.ts'
+import { type Base, MemoryBases } from './memory-bases.ts'
 import type { SigningKeys } from './signing-key.ts'
 import { type SealOnThread, VerifiedFiles } from './verified-files.ts'
 
@@ -41,6 +49,8 @@ export interface Unsealed {
   readonly layers: readonly LayerId[]
   /** Of the QEMU that it was captured from. */
   readonly qemuVersion: string
+  /** How many bases its memory lies over: their files are in the folder. */
+  readonly bases: number
 }
 
 /** A checkpoint that can be restored here and now. */
@@ -48,9 +58,6 @@ export interface RestorableCheckpoint extends Checkpoint {
   /** Of the QEMU that has to restore it. */
   readonly qemuVersion: string
 }
-
-/** Files that several checkpoints may have in common. */
-const LINKED = ['pages', 'runs', 'state'] as const
 
 /**
  * Signs checkpoints and answers for them.
@@ -63,54 +70,71 @@ const LINKED = ['pages', 'runs', 'state'] as const
 export class Checkpoints<Machine> {
   readonly #options: CheckpointsOptions<Machine>
   readonly #files: VerifiedFiles
+  readonly bases: MemoryBases
 
   constructor(options: CheckpointsOptions<Machine>) {
     this.#options = options
     this.#files = new VerifiedFiles(options.sealFile)
+    this.bases = new MemoryBases(this.#files, (folder, signedFor) => this.read(folder, signedFor))
   }
 
   /**
    * Completes what was captured: on the disk when it resolves. Children may be restored from it before that.
+   * @param known bases that a signed checkpoint answers for: they are not read again
    * @throws as the file system does, with its `code`; the folder is then no checkpoint and can be removed
    */
   async seal(
-    { folder, layers, qemuVersion }: Unsealed,
+    { folder, layers, bases, qemuVersion }: Unsealed,
     origin: CheckpointOrigin,
     machine: Machine,
     deadline: Deadline,
+    known: readonly Base[] = [],
   ): Promise<Checkpoint> {
     const files = checkpointFiles(folder)
     const { layers: disk, machines } = this.#options
+    // All at once: the thread that reads them need not wait for us between two.
     const sealOf = (path: string) => this.#files.seal(path, deadline)
-    const [pages, runs, state] = [await sealOf(files.pages), await sealOf(files.runs), await sealOf(files.state)]
-    const sealedLayers: Checkpoint['layers'] = []
-    for (const id of layers) sealedLayers.push({ id, ...(await sealOf(disk.path(id))) })
+    const sealMemory = async ({ pages, runs }: MemoryFiles): Promise<MemorySeal> => {
+      const [first, second] = await Promise.all([sealOf(pages), sealOf(runs)])
+      return { pages: first, runs: second }
+    }
+    const sealLayer = async (id: LayerId) => ({ id, ...(await sealOf(disk.path(id))) })
+    const [state, sealedMemory, sealedLayers] = await Promise.all([
+      sealOf(files.state),
+      Promise.all(memoryFiles(folder, bases).slice(known.length).map(sealMemory)),
+      Promise.all(layers.map(sealLayer)),
+    ])
+    const memory = [...known.map(({ seal }) => seal), ...sealedMemory]
     await disk.sync()
     const ownLayer = sealedLayers.at(-1)?.bytes ?? 0
     const content: Checkpoint = {
       ...origin,
       ...(await machines.describe(machine, qemuVersion)),
-      bytes: pages.bytes + runs.bytes + state.bytes + ownLayer,
+      bytes: memory.reduce((sum, { pages, runs }) => sum + pages.bytes + runs.bytes, 0) + state.bytes + ownLayer,
       layers: sealedLayers,
-      pages,
-      runs,
+      memory,
       state,
     }
-    const text = JSON.stringify({ checkpoint: content, hmac: this.#sign(folder, content) })
+    const stored = formatCheckpoint(content)
+    const text = JSON.stringify({ checkpoint: stored, hmac: this.#sign(folder, stored) })
     await writeFileDurably(files.manifest, `${text}\n`, 0o400)
     return content
   }
 
-  /** What a checkpoint says of itself, its signature checked but not its files: for lists. @throws CheckpointDamaged */
-  async read(folder: string): Promise<Checkpoint> {
+  /**
+   * What a checkpoint says of itself, its signature checked but not its files: for lists.
+   * @param signedFor the folder that it was sealed in
+   * @throws CheckpointDamaged
+   */
+  async read(folder: string, signedFor = folder): Promise<Checkpoint> {
     const text = await readFile(checkpointFiles(folder).manifest, 'utf8').catch((error: unknown) => {
       throw new CheckpointDamaged('there is no whole checkpoint', { cause: error })
     })
     try {
       const { checkpoint: content, hmac } = signed.parse(JSON.parse(text))
-      const isSigned = this.#options.keys.accepted.some((key) => isEqual(hmac, this.#sign(folder, content, key)))
+      const isSigned = this.#options.keys.accepted.some((key) => isEqual(hmac, this.#sign(signedFor, content, key)))
       if (!isSigned) throw new Error('signature does not match')
-      return checkpoint.parse(content)
+      return parseCheckpoint(content)
     } catch (error) {
       throw new CheckpointDamaged('checkpoint.json was changed on disk', { cause: error })
     }
@@ -135,8 +159,13 @@ export class Checkpoints<Machine> {
         'made with another version of QEMU, or for another machine or CPU than this host',
       )
     }
-    const files = checkpointFiles(folder)
-    for (const name of LINKED) await this.#check(name, files[name], content[name], deadline)
+    for (const [index, { pages, runs }] of memoryFiles(folder, content.memory.length - 1).entries()) {
+      const seal = content.memory[index]
+      if (seal === undefined) throw new Error('a layer of memory without a seal')
+      await this.#check(basename(pages), pages, seal.pages, deadline)
+      await this.#check(basename(runs), runs, seal.runs, deadline)
+    }
+    await this.#check('state', checkpointFiles(folder).state, content.state, deadline)
     for (const layer of content.layers) {
       await this.#check(`layer ${layer.id}`, layers.path(layer.id), layer, deadline)
     }
@@ -172,16 +201,19 @@ export class Checkpoints<Machine> {
   }
 
   /** The same files in a second folder, which it makes: none is ever written again, so that a second name serves a second checkpoint. */
-  async link(from: string, to: string): Promise<void> {
+  async link(from: string, { memory }: Checkpoint, to: string): Promise<void> {
     await mkdir(to, { recursive: true, mode: 0o700 })
-    for (const name of LINKED) await this.#files.link(checkpointFiles(from)[name], checkpointFiles(to)[name])
+    const files = [
+      ...memoryFiles(from, memory.length - 1).flatMap(({ pages, runs }) => [pages, runs]),
+      checkpointFiles(from).state,
+    ]
+    for (const path of files) await this.#files.link(path, join(to, basename(path)))
   }
 
   /** The manifest goes first: a removal that is interrupted leaves no checkpoint. Its layers go with the next sweep. */
   async remove(folder: string): Promise<void> {
-    const files = checkpointFiles(folder)
-    await rm(files.manifest, { force: true })
-    for (const name of LINKED) await this.#files.unlink(files[name])
+    await rm(checkpointFiles(folder).manifest, { force: true })
+    for (const name of await namesIn(folder)) await this.#files.unlink(join(folder, name))
     await rm(folder, { recursive: true, force: true })
   }
 
@@ -190,6 +222,13 @@ export class Checkpoints<Machine> {
     const hmac = createHmac('sha256', key).update(relative(root, join(folder, '.')))
     return hmac.update('\0').update(JSON.stringify(content)).digest('hex')
   }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -101,6 +101,11 @@ export class DataDir {
   hibernation(id: SandboxId): string {
     return join(this.sandbox(id), 'hibernation')
   }
+
+  /** What a sandbox that was woken keeps of that checkpoint (`MemoryBases`). */
+  memoryBase(id: SandboxId): string {
+    return join(this.sandbox(id), 'memory-base')
+  }
 }
 
 /** The path of a socket, relative to our own working directory where the absolute one does not fit. */

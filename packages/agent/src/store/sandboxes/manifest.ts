@@ -4,7 +4,7 @@ import { bootMode, egress } from '@offshoot/contract/sandbox'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
-import { readRecordSync, recordFormat, type RecordRead } from '../ledger/read-record.ts'
+import { readRecordSync, type RecordRead } from '../ledger/read-record.ts'
 import { runAs } from '../templates/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
@@ -23,8 +23,14 @@ export const MANIFEST = 'manifest.json'
  */
 const manifestStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'failed', 'deleting'])
 
+/**
+ * Of a sandbox that is hibernated over bases (`MemoryBases`): an agent that does not know of them must leave it alone. Any
+ * other has the format 1, which is not written.
+ */
+export const FORMAT_WITH_BASES = 2
+
 const manifest = z.object({
-  format: recordFormat,
+  format: z.union([z.literal(1), z.literal(FORMAT_WITH_BASES)]).optional(),
   id: z.uuid(),
   workspace_id: z.string(),
   template: z.string(),

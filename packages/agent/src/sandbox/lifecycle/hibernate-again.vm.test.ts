@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SandboxId } from '@offshoot/contract/ids'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { AgentInside } from '../../test/agent-inside.ts'
+import { eventually } from '../../test/agent-process.ts'
+import { isPresent } from '../../store/ledger/is-present.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+import { reconcile } from '../recovery/reconcile.ts'
+import { forkSandbox } from '../snapshots/fork.ts'
+import { deleteSandbox } from './delete.ts'
+import { hibernateSandbox } from './hibernate.ts'
+
+let agent: AgentInside
+
+beforeAll(async () => {
+  agent = await AgentInside.start()
+})
+afterEach(async () => {
+  for (const sandbox of agent.host.sandboxes.values()) await deleteSandbox(agent.host, sandbox)
+})
+afterAll(() => agent.destroy())
+
+const pagesOf = async (folder: string, name = 'pages') => (await stat(join(folder, name))).size
+const folderOf = ({ id }: Sandbox) => agent.host.dir.hibernation(id)
+const baseOf = ({ id }: Sandbox) => agent.host.dir.memoryBase(id)
+const SUM = 'md5sum < /run/memory'
+
+async function readManifestFile({ id }: Sandbox): Promise<{ format?: number }> {
+  return JSON.parse(await readFile(join(agent.host.dir.sandbox(id), 'manifest.json'), 'utf8')) as { format?: number }
+}
+
+/** Woken, with 8 MiB that will not change. */
+async function woken(): Promise<{ sandbox: Sandbox; sum: string; bytes: number }> {
+  const sandbox = await agent.created()
+  await agent.sh(sandbox, 'head -c 8388608 /dev/urandom > /run/memory')
+  const sum = await agent.sh(sandbox, SUM)
+  await hibernateSandbox(agent.host, sandbox)
+  expect(sandbox.manifest.format).toBeUndefined()
+  const bytes = await pagesOf(folderOf(sandbox))
+  await agent.host.wake(sandbox)
+  return { sandbox, sum, bytes }
+}
+
+describe('a sandbox that is hibernated again', () => {
+  it('has what changed since written, and is as it was, time after time, as are its children', async () => {
+    const { host } = agent
+    const { sandbox, sum, bytes } = await woken()
+    for (const round of [1, 2, 3]) {
+      await agent.sh(sandbox, `echo ${round} >> /run/rounds`)
+      await hibernateSandbox(host, sandbox)
+      expect(await pagesOf(folderOf(sandbox))).toBeLessThan(bytes / 2)
+      expect(await pagesOf(folderOf(sandbox), 'base-0.pages')).toBe(bytes)
+      expect(await isPresent(baseOf(sandbox))).toBe(false)
+      expect((await readManifestFile(sandbox)).format).toBe(2)
+      if (round === 3) break
+      expect(await host.wake(sandbox)).toEqual({ isCold: false })
+      expect((await readManifestFile(sandbox)).format).toBeUndefined()
+      expect(await agent.sh(sandbox, SUM)).toBe(sum)
+    }
+    const children = [0, 1].map((index) => ({ id: randomUUID(), index }))
+    await forkSandbox(host, sandbox, { snapshot_id: randomUUID(), children })
+    expect(await host.wake(sandbox)).toEqual({ isCold: false })
+    const all = [sandbox, ...children.map(({ id }) => host.sandboxes.get(id as SandboxId))]
+    for (const each of all) expect(await agent.sh(each as Sandbox, `${SUM}; cat /run/rounds`)).toBe(`${sum}\n1\n2\n3`)
+    await deleteSandbox(host, sandbox)
+    const [, child] = all as Sandbox[]
+    await hibernateSandbox(host, child as Sandbox)
+    expect(await host.wake(child as Sandbox)).toEqual({ isCold: false })
+    expect(await agent.sh(child as Sandbox, SUM)).toBe(sum)
+  })
+
+  it('runs on with its base when it cannot be, and has none when it is damaged or the VM has ended', async () => {
+    const { host } = agent
+    const { sandbox, sum, bytes } = await woken()
+    const sealing = vi.spyOn(host.checkpoints, 'seal').mockRejectedValueOnce(new Error('no seal'))
+    await expect(hibernateSandbox(host, sandbox)).rejects.toThrow('sandbox could not be hibernated')
+    sealing.mockRestore()
+    expect(await isPresent(folderOf(sandbox))).toBe(false)
+    expect(await agent.sh(sandbox, SUM)).toBe(sum)
+    await hibernateSandbox(host, sandbox)
+    expect(await pagesOf(folderOf(sandbox))).toBeLessThan(bytes / 2)
+
+    await host.wake(sandbox)
+    await rm(join(baseOf(sandbox), 'checkpoint.json'))
+    await hibernateSandbox(host, sandbox)
+    expect(await pagesOf(folderOf(sandbox))).toBeGreaterThan(bytes / 2)
+    expect(await isPresent(join(folderOf(sandbox), 'base-0.pages'))).toBe(false)
+    expect(await agent.sh(sandbox, SUM)).toBe(sum)
+
+    expect(await isPresent(baseOf(sandbox))).toBe(true)
+    process.kill(sandbox.vm?.process.pid ?? 0, 'SIGKILL')
+    await eventually('its end', async () => sandbox.manifest.status === 'failed')
+    await reconcile(host)
+    expect(await isPresent(baseOf(sandbox))).toBe(false)
+  })
+})

@@ -1,0 +1,183 @@
+import { access, appendFile, chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Thread } from '../../machine/capture/thread.ts'
+import { Layers } from '../disks/layers.ts'
+import { CheckpointDamaged } from './checkpoint-errors.ts'
+import { memoryFiles } from './checkpoint-files.ts'
+import { Checkpoints } from './checkpoints.ts'
+import type { Base } from './memory-bases.ts'
+import { loadSigningKeys } from './signing-key.ts'
+
+const deadline = Deadline.after(60_000, 'test')
+const origin = {
+  bake: 'base/0123',
+  template: 'base',
+  cpu: 1,
+  memory_mb: 512,
+  guest_ip: null,
+  created_at: '2026-11-21T00:00:00.000Z',
+}
+const machine = {}
+const machines = { describe: async () => ({ machine: 'this', tsc_khz: 1 }), findQemu: async () => '7.2.22' }
+const content = (text: string) => text.repeat(1000)
+
+let root: string
+let hibernation: string
+let base: string
+
+/** As an agent that has just started has them: nothing is known of any file. */
+async function fresh(): Promise<Checkpoints<object>> {
+  const thread = new Thread()
+  return new Checkpoints({
+    root,
+    keys: await loadSigningKeys(join(root, 'checkpoint.key'), { error: () => undefined }),
+    layers: new Layers({ layers: join(root, 'layers'), retiredLayers: join(root, 'retired') }, console),
+    sealFile: (asked, within) => thread.ask('seal', asked, within),
+    machines,
+  })
+}
+
+/** A hibernation whose capture has kept so many of the bases. */
+async function hibernate(checkpoints: Checkpoints<object>, offered: readonly Base[], kept: number, text: string) {
+  await mkdir(hibernation, { recursive: true })
+  for (const name of ['pages', 'runs', 'state']) await writeFile(join(hibernation, name), content(text))
+  const bases = offered.slice(0, kept)
+  await checkpoints.bases.link(bases, hibernation)
+  const captured = { folder: hibernation, layers: [], bases: kept, qemuVersion: '7.2.22' }
+  const sealed = await checkpoints.seal(captured, origin, machine, deadline, bases)
+  await checkpoints.remove(base)
+  return sealed
+}
+
+const wake = (checkpoints: Checkpoints<object>) => checkpoints.bases.keep(hibernation, base)
+const open = (checkpoints: Checkpoints<object>, folder = hibernation) =>
+  checkpoints.open(folder, () => machine, deadline)
+const offer = (checkpoints: Checkpoints<object>) => checkpoints.bases.offer(base, hibernation, deadline)
+const pagesIn = (folder: string, bases: number) =>
+  Promise.all(memoryFiles(folder, bases).map(async ({ pages }) => (await readFile(pages, 'utf8'))[0]))
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'offshoot-bases-'))
+  hibernation = join(root, 'sandboxes/one/hibernation')
+  base = join(root, 'sandboxes/one/memory-base')
+  for (const name of ['layers', 'sandboxes/one']) await mkdir(join(root, name), { recursive: true })
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+/** Hibernated twice: the second lies over the first. */
+async function twice(): Promise<Checkpoints<object>> {
+  const checkpoints = await fresh()
+  await hibernate(checkpoints, [], 0, 'a')
+  await wake(checkpoints)
+  await hibernate(checkpoints, await offer(checkpoints), 1, 'b')
+  return checkpoints
+}
+
+describe('a checkpoint over a base', () => {
+  it('is whole by itself, now and to an agent that starts later, and has no byte read again', async () => {
+    const checkpoints = await fresh()
+    const first = await hibernate(checkpoints, [], 0, 'a')
+    await wake(checkpoints)
+    const read = vi.spyOn(Thread.prototype, 'ask')
+    const second = await hibernate(checkpoints, await offer(checkpoints), 1, 'b')
+    const own = ['pages', 'runs', 'state'].map((name) => ({ path: join(hibernation, name) }))
+    expect(read.mock.calls.map(([, asked]) => asked)).toMatchObject(own)
+    expect(await open(checkpoints)).toEqual(second)
+    expect(read).toHaveBeenCalledTimes(3)
+    read.mockRestore()
+    expect(second.memory).toEqual([first.memory[0], expect.anything()])
+    expect(second.bytes).toBe(5000)
+    expect(await open(await fresh())).toEqual(second)
+    expect(await pagesIn(hibernation, 1)).toEqual(['a', 'b'])
+    await expect(access(base)).rejects.toThrow('ENOENT')
+  })
+
+  it('is sealed by an agent that did not see its base, which it does not read either', async () => {
+    await hibernate(await fresh(), [], 0, 'a')
+    await wake(await fresh())
+    const checkpoints = await fresh()
+    const offered = await offer(checkpoints)
+    // What is damaged by then is not sealed as if it were right.
+    const pages = join(base, 'pages')
+    await rename(pages, `${pages}.old`)
+    await writeFile(pages, content('x'))
+    await hibernate(checkpoints, offered, 1, 'b')
+    await expect(open(checkpoints)).rejects.toThrow('base-0.pages was changed on disk')
+  })
+
+  it('drops the bases that its capture did not keep', async () => {
+    const checkpoints = await twice()
+    await wake(checkpoints)
+    const offered = await offer(checkpoints)
+    expect(offered).toHaveLength(2)
+    await hibernate(checkpoints, offered, 1, 'c')
+    expect(await pagesIn(hibernation, 1)).toEqual(['a', 'c'])
+    expect((await stat(join(hibernation, 'base-0.pages'))).nlink).toBe(1)
+    await open(await fresh())
+  })
+
+  it('shares all its files with a snapshot of it, which outlives it', async () => {
+    const checkpoints = await twice()
+    const snapshot = join(root, 'sandboxes/snapshot')
+    await checkpoints.link(hibernation, await open(checkpoints), snapshot)
+    await checkpoints.seal({ folder: snapshot, layers: [], bases: 1, qemuVersion: '7.2.22' }, origin, machine, deadline)
+    await checkpoints.remove(hibernation)
+    await open(await fresh(), snapshot)
+    expect(await pagesIn(snapshot, 1)).toEqual(['a', 'b'])
+  })
+
+  it.each(['base-0.pages', 'base-0.runs', 'pages', 'runs', 'state'])('is refused when %s was changed', async (name) => {
+    await twice()
+    await appendFile(join(hibernation, name), 'x')
+    const opened = open(await fresh())
+    await expect(opened).rejects.toThrow(CheckpointDamaged)
+    await expect(opened).rejects.toThrow(`${name} was changed on disk`)
+  })
+
+  it('names its own pages in no way that an agent without bases would take for all of them', async () => {
+    await twice()
+    const { checkpoint } = JSON.parse(await readFile(join(hibernation, 'checkpoint.json'), 'utf8'))
+    expect(checkpoint).not.toHaveProperty('pages')
+    expect(checkpoint).not.toHaveProperty('runs')
+    expect(checkpoint.memory).toHaveLength(2)
+  })
+})
+
+describe('a base', () => {
+  it('is no checkpoint', async () => {
+    const checkpoints = await twice()
+    await wake(checkpoints)
+    await expect(open(checkpoints, base)).rejects.toThrow(CheckpointDamaged)
+    await expect(open(checkpoints)).rejects.toThrow(CheckpointDamaged)
+  })
+
+  it('takes the place of one that an agent had no time to remove', async () => {
+    const checkpoints = await fresh()
+    await hibernate(checkpoints, [], 0, 'a')
+    await mkdir(base)
+    await writeFile(join(base, 'pages'), 'older')
+    await wake(checkpoints)
+    expect(await pagesIn(base, 0)).toEqual(['a'])
+  })
+
+  it('is none where there is none', async () => {
+    expect(await offer(await fresh())).toEqual([])
+  })
+
+  it.each<readonly [string, () => Promise<void>]>([
+    ['its pages are gone', () => rm(join(base, 'pages'))],
+    ['its pages were cut', () => writeFile(join(base, 'pages'), '')],
+    ['its runs were changed', () => writeFile(join(base, 'runs'), content('b'))],
+    ['its record is gone', () => rm(join(base, 'checkpoint.json'))],
+  ])('serves nobody when %s', async (_what, spoil) => {
+    const checkpoints = await fresh()
+    await hibernate(checkpoints, [], 0, 'a')
+    await wake(checkpoints)
+    await chmod(join(base, 'checkpoint.json'), 0o600)
+    await spoil()
+    await expect(offer(checkpoints)).rejects.toThrow(/changed on disk|ENOENT|no whole checkpoint/)
+  })
+})

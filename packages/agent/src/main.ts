@@ -6,7 +6,7 @@ import { startAgent } from './agent.ts'
 import { ArchiveWatch } from './sandbox/archives/archive-watch.ts'
 import { DataDirLock } from './machine/host/data-dir-lock.ts'
 import { forbidCoreDumps } from './machine/host/forbid-core-dumps.ts'
-import { describeNetwork } from './http/get-health.ts'
+import { cpuLimitsOf, describeNetwork } from './http/get-health.ts'
 import { buildServer } from './http/build-server.ts'
 import { ListenerWatch } from './sandbox/ports/listener-watch.ts'
 import { loadConfig } from './load-config.ts'
@@ -60,6 +60,7 @@ async function serve(): Promise<void> {
       accelerator: agent.accelerator,
       accelerator_reason: agent.acceleratorReason,
       isolation: agent.isolation,
+      cpu_limits: cpuLimitsOf(agent.host),
       network: describeNetwork(agent.host),
     },
     'agent ready',

@@ -158,9 +158,15 @@ async function jailOf(dir: DataDir, images: Images, qemu: Qemu, log: Logger): Pr
 }
 
 function knownGuests(manifests: Iterable<Manifest>): KnownGuest[] {
-  return Array.from(manifests, ({ slot: last, home_slot: home = last, egress, status, guest_ip: ip }) => {
+  return Array.from(manifests, ({ slot: last, home_slot: home = last, egress, limits, status, guest_ip: ip }) => {
     const isHibernated = status === 'hibernated'
     const canRun = isHibernated || status === 'running' || status === 'paused'
-    return { slot: isHibernated ? home : last, isHibernated, egress, ip: canRun ? ip : null }
+    return {
+      slot: isHibernated ? home : last,
+      isHibernated,
+      egress,
+      mbit: limits?.network_mbit ?? null,
+      ip: canRun ? ip : null,
+    }
   })
 }

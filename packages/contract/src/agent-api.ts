@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { agentAttachment, unreadableIds } from './agent-volume.ts'
 import { event } from './event.ts'
 import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus } from './sandbox.ts'
+import { sandboxLimits } from './sandbox-limits.ts'
 import { template } from './template.ts'
 import { MAX_SANDBOX_VOLUMES } from './volume.ts'
 
@@ -31,6 +32,10 @@ export type Accelerator = z.infer<typeof accelerator>
 export const isolation = z.enum(['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process'])
 export type Isolation = z.infer<typeof isolation>
 
+/** The control groups that weigh and cap the CPU time of each VM; `none`: all processes of the host share it as they come. */
+export const cpuLimits = z.enum(['cgroup-v2', 'cgroup-v1', 'none'])
+export type CpuLimits = z.infer<typeof cpuLimits>
+
 /** `tap`: guests have a way out. `none`: this host gives them none, and `reason` says why. */
 export const guestNetwork = z.object({ kind: z.enum(['tap', 'none']), reason: z.string().nullable() })
 export type GuestNetworkInfo = z.infer<typeof guestNetwork>
@@ -43,6 +48,8 @@ export const agentInfo = z.object({
   /** Why not KVM; `null` under KVM. */
   accelerator_reason: z.string().nullable().default(null),
   isolation,
+  /** `null`: an agent that says nothing of it. */
+  cpu_limits: cpuLimits.nullable().default(null),
   network: guestNetwork,
   qemu_version: z.string(),
   cpus: z.int(),
@@ -77,6 +84,8 @@ export const createOnAgentBody = z.object({
   persistent: z.boolean().default(false),
   idle_timeout_seconds: z.int().min(1).default(DEFAULT_IDLE_TIMEOUT_SECONDS),
   egress: egress.default('internet'),
+  /** Absent: none. */
+  limits: sandboxLimits.optional(),
 })
 export type CreateOnAgentBody = z.input<typeof createOnAgentBody>
 
@@ -124,8 +133,17 @@ export type AgentLifecycle = z.infer<typeof agentLifecycle>
 export const agentLifecyclePatch = z.object({
   persistent: z.boolean().optional(),
   idle_timeout_seconds: z.int().min(1).optional(),
+  /** All of them: one that runs has them at once, any other when it runs again. */
+  limits: sandboxLimits.optional(),
 })
 export type AgentLifecyclePatch = z.infer<typeof agentLifecyclePatch>
+
+/** Body of the agent's `POST /v1/sandboxes/{id}/wake`. */
+export const wakeOnAgentBody = z.object({
+  /** In the place of those that it had; absent: those. */
+  limits: sandboxLimits.optional(),
+})
+export type WakeOnAgentBody = z.infer<typeof wakeOnAgentBody>
 
 /** Body of the agent's `POST /v1/sandboxes/{id}/snapshots` → 201 {@link agentSnapshot}. */
 export const snapshotOnAgentBody = z.object({ id: z.uuid() })
@@ -168,6 +186,8 @@ export const forkOnAgentBody = z.object({
     .array(z.object({ id: z.uuid(), index: z.int().min(0) }))
     .min(1)
     .max(MAX_FORK_CHILDREN),
+  /** Of each child; absent: the parent's. */
+  limits: sandboxLimits.optional(),
 })
 export type ForkOnAgentBody = z.infer<typeof forkOnAgentBody>
 

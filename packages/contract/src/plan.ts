@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NO_LIMITS, type SandboxLimits } from './sandbox-limits.ts'
 
 /** Every plan a workspace can be on. `self-hosted` is the operator's own: no cap, no credit, no bill. */
 export const planName = z.enum(['free', 'pro', 'team', 'enterprise', 'self-hosted'])
@@ -31,6 +32,8 @@ export interface Plan {
     /** MiB of all volumes together that the plan's price includes; what is provisioned beyond is billed. */
     readonly includedMib: number | null
   }
+  /** How fast each of its sandboxes may be. */
+  readonly sandboxLimits: SandboxLimits
 }
 
 /** MiB of one volume on any plan: 64 GiB. */
@@ -52,6 +55,14 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: null,
     monthlyCreditMicroUsd: 5_400_000,
     volumes: { count: 1, sizeMib: 1024, includedMib: 1024 },
+    sandboxLimits: {
+      cpu_weight: 50,
+      cpu_percent: 100,
+      disk_read_mib_s: 200,
+      disk_write_mib_s: 100,
+      disk_iops: 10_000,
+      network_mbit: 200,
+    },
   },
   pro: {
     orgs: 5,
@@ -64,6 +75,14 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: 1_000_000_000,
     monthlyCreditMicroUsd: null,
     volumes: { count: 10, sizeMib: 10 * 1024, includedMib: 10 * 1024 },
+    sandboxLimits: {
+      cpu_weight: 100,
+      cpu_percent: 100,
+      disk_read_mib_s: 400,
+      disk_write_mib_s: 200,
+      disk_iops: 20_000,
+      network_mbit: 500,
+    },
   },
   team: {
     orgs: 20,
@@ -76,6 +95,14 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: 10_000_000_000,
     monthlyCreditMicroUsd: null,
     volumes: { count: 50, sizeMib: 50 * 1024, includedMib: 50 * 1024 },
+    sandboxLimits: {
+      cpu_weight: 150,
+      cpu_percent: 100,
+      disk_read_mib_s: 800,
+      disk_write_mib_s: 400,
+      disk_iops: 40_000,
+      network_mbit: 1_000,
+    },
   },
   enterprise: {
     orgs: null,
@@ -88,6 +115,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: null,
     monthlyCreditMicroUsd: null,
     volumes: { count: null, sizeMib: MAX_VOLUME_MIB, includedMib: 1024 * 1024 },
+    sandboxLimits: { ...NO_LIMITS, cpu_weight: 200 },
   },
   'self-hosted': {
     orgs: null,
@@ -100,6 +128,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: null,
     monthlyCreditMicroUsd: null,
     volumes: { count: null, sizeMib: MAX_VOLUME_MIB, includedMib: null },
+    sandboxLimits: NO_LIMITS,
   },
 }
 

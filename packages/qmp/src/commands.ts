@@ -16,6 +16,8 @@ export interface Commands {
   readonly 'blockdev-snapshot': { arguments: { node: string; overlay: string }; return: object }
   /** Lists devices with their chain of nodes, the top one first. */
   readonly 'query-blockstats': { arguments: NoArguments; return: readonly BlockStats[] }
+  /** Of one device, by its path; devices of one group share the limits. 0: none. */
+  readonly block_set_io_throttle: { arguments: IoThrottle; return: object }
   /** Copies what lies between `base-node` and `device` into `device`, in the background; speed in bytes a second. */
   readonly 'block-stream': {
     arguments: { 'job-id': string; device: string; 'base-node': string; 'backing-file'?: string; speed: number }
@@ -49,8 +51,22 @@ interface ReopenOptions extends Omit<BlockdevOptions, 'file'> {
   readonly file: string
 }
 
+/** Bytes and operations a second: of both directions together, of reads (`_rd`), of writes (`_wr`). */
+interface IoThrottle {
+  readonly id: string
+  readonly group: string
+  readonly bps: number
+  readonly bps_rd: number
+  readonly bps_wr: number
+  readonly iops: number
+  readonly iops_rd: number
+  readonly iops_wr: number
+}
+
 interface BlockStats {
   readonly 'node-name'?: string
+  /** Path of the device that has it. */
+  readonly qdev?: string
   readonly backing?: BlockStats
 }
 

@@ -21,7 +21,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
     const id = parseSandboxId(body.id)
     if (id === null) throw new ApiError('invalidField', { error: 'id must be a lower-case UUID' })
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
-    const { persistent, idle_timeout_seconds, egress, env: asked } = body
+    const { persistent, idle_timeout_seconds, egress, limits = null, env: asked } = body
     const sandbox = await withSeed(agent, body, workspaceId, (seed) =>
       createSandbox(agent.host, {
         id,
@@ -29,7 +29,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
         seed: body.without_memory ? withoutMemory(seed) : seed,
         isCold: body.without_memory,
         env: seed.env === 'keep' ? orKept(asked) : { ...seed.env, ...asked },
-        settings: { persistent, idle_timeout_seconds, egress },
+        settings: { persistent, idle_timeout_seconds, egress, limits },
         lineage: { parent_id: null, fork_tree_id: null },
         volumes: findVolumes(agent, body.volumes, workspaceId),
       }),

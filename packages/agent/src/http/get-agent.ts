@@ -6,7 +6,7 @@ import type { Agent } from '../sandbox/agent.ts'
 import { readHostMemory } from '../machine/host/host-memory.ts'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { requireControl } from './request/require-credential.ts'
-import { describeNetwork } from './get-health.ts'
+import { cpuLimitsOf, describeNetwork } from './get-health.ts'
 
 /** `GET /v1/agent`: what control needs to place a sandbox here. */
 export function getAgent(server: FastifyInstance, agent: Agent): void {
@@ -20,6 +20,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       accelerator: agent.accelerator,
       accelerator_reason: agent.acceleratorReason,
       isolation: agent.isolation,
+      cpu_limits: cpuLimitsOf(agent.host),
       network: describeNetwork(agent.host),
       qemu_version: agent.host.qemu.version,
       cpus: cpus().length,

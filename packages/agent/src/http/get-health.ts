@@ -1,4 +1,4 @@
-import type { GuestNetworkInfo } from '@offshoot/contract/agent-api'
+import type { CpuLimits, GuestNetworkInfo } from '@offshoot/contract/agent-api'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import type { Host } from '../sandbox/model/host.ts'
@@ -10,8 +10,13 @@ export function getHealth(server: FastifyInstance, agent: Agent): void {
   const accelerator = withReason(agent.accelerator, agent.acceleratorReason)
   server.get('/healthz', { config: { isPublic: true } }, async () => ({
     status: 'ok',
-    checks: { accelerator, isolation: agent.isolation, network },
+    checks: { accelerator, isolation: agent.isolation, cpu_limits: cpuLimitsOf(agent.host), network },
   }))
+}
+
+/** Which control groups bound the CPU time of VMs. */
+export function cpuLimitsOf({ cgroups }: Host): CpuLimits {
+  return cgroups?.cpuLimits ?? 'none'
 }
 
 export function describeNetwork({ network, networkReason }: Host): GuestNetworkInfo {

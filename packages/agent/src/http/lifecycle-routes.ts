@@ -3,11 +3,12 @@ import {
   agentLifecyclePatch,
   type AgentSandbox,
   promoteOnAgentBody,
+  wakeOnAgentBody,
 } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
-import { changeLifecycle } from '../sandbox/lifecycle/change-lifecycle.ts'
+import { changeLifecycle, wakeUnder } from '../sandbox/lifecycle/change-lifecycle.ts'
 import { hibernateSandbox } from '../sandbox/lifecycle/hibernate.ts'
 import type { Host } from '../sandbox/model/host.ts'
 import { pauseSandbox } from '../sandbox/lifecycle/pause.ts'
@@ -17,11 +18,11 @@ import type { Sandbox, Wake } from '../sandbox/model/sandbox.ts'
 import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 
-const changes: Record<string, (host: Host, sandbox: Sandbox) => Promise<void | Wake>> = {
-  pause: pauseSandbox,
-  resume: resumeSandbox,
-  hibernate: hibernateSandbox,
-  wake: async (_host, sandbox) => sandbox.wake(),
+const changes: Record<string, (host: Host, sandbox: Sandbox, body: unknown) => Promise<void | Wake>> = {
+  pause: (host, sandbox) => pauseSandbox(host, sandbox),
+  resume: (host, sandbox) => resumeSandbox(host, sandbox),
+  hibernate: (host, sandbox) => hibernateSandbox(host, sandbox),
+  wake: async (host, sandbox, body) => wakeUnder(host, sandbox, parseBody(wakeOnAgentBody, body)),
 }
 
 /**
@@ -39,7 +40,7 @@ export function lifecycleRoutes(server: FastifyInstance, { host, stopping }: Age
     server.post(`/v1/sandboxes/:id/${name}`, async (request): Promise<AgentSandbox> => {
       const sandbox = find(request)
       if (stopping.aborted) throw new ApiError('shuttingDown')
-      const done = await change(host, sandbox)
+      const done = await change(host, sandbox, request.body)
       return { ...show(sandbox), ...(done?.isCold === true ? { cold: true } : {}) }
     })
   }

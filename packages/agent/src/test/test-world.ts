@@ -129,6 +129,18 @@ export class TestWorld {
     return new Map(elements.map(({ elem }) => [elem.val, elem.counter.packets]))
   }
 
+  /** Bytes a second of the guests at these addresses, where they have a rate of their own; `null`: they have none. */
+  async ratesOf(...addresses: readonly (string | null | undefined)[]): Promise<(number | null)[]> {
+    const sets = await this.onHost('nft', 'list', 'sets', 'inet')
+    const held = [...sets.matchAll(/set held_(\d+) \{[^}]*elements = \{([^}]*)\}/g)]
+    return addresses.map((address) => {
+      const tap = new RegExp(`"(\\w+)" \\. [\\w:]+ \\. ${address}\\b`).exec(sets)?.[1]
+      const rates = held.flatMap(([, rate, taps = '']) => (taps.includes(`"${tap}"`) ? [Number(rate)] : []))
+      if (tap === undefined || rates.length > 1) throw new Error(`no rate of ${address} in ${sets}`)
+      return rates[0] ?? null
+    })
+  }
+
   async close(): Promise<void> {
     await this.agent.destroy()
     const ended = once(this.#server, 'exit')

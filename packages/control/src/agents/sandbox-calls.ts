@@ -10,6 +10,7 @@ import {
   agentSandbox,
   type ForkOnAgentBody,
   type PromoteOnAgentBody,
+  type WakeOnAgentBody,
 } from '@offshoot/contract/agent-api'
 import type { Dispatcher } from 'undici'
 import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
@@ -32,8 +33,13 @@ export interface Subject {
 }
 
 /** What an agent can be asked about one sandbox. All throw AgentUnreachable and AgentRefused. */
-export async function move(client: AgentClient, subject: Subject, transition: Transition): Promise<AgentSandbox> {
-  return agentSandbox.parse(await post(client, subject, transition, {}, MEMORY_TIMEOUT_MS))
+export async function move(
+  client: AgentClient,
+  subject: Subject,
+  transition: Transition,
+  body: WakeOnAgentBody = {},
+): Promise<AgentSandbox> {
+  return agentSandbox.parse(await post(client, subject, transition, body, MEMORY_TIMEOUT_MS))
 }
 
 /** Only to know that it is there. */

@@ -1,6 +1,7 @@
 import type { Control } from '../control.ts'
 import { transaction } from '../db/transaction.ts'
 import { accountOf, lockSync, noteSubscription } from '../limits/account-statements.ts'
+import { retellLimits } from '../limits/sandbox-limits.ts'
 
 /** Plans are taken from a subscription that is one; what has ended leaves the plan and is refused for its status. */
 const OVER = 'canceled'
@@ -24,5 +25,7 @@ export async function syncSubscription(
     const subscription = await payments.subscriptionOf(customer)
     const { id = null, status = null, plan = null } = subscription ?? {}
     await noteSubscription(client, workspaceId, id, status, status === OVER ? null : plan)
+    const [synced] = await accountOf(client, workspaceId)
+    if (account && synced) await retellLimits(client, workspaceId, account.plan, synced.plan)
   })
 }

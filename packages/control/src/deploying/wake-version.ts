@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { move } from '../agents/sandbox-calls.ts'
 import { setDeploying, takeSandbox } from '../deployments/deployment-statements.ts'
+import { sandboxLimitsOf } from '../limits/sandbox-limits.ts'
 import { liveAgent } from '../sandboxes/live-agent.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 import { GuestShell } from './guest-shell.ts'
@@ -29,7 +30,7 @@ export async function wakeVersion({
   const shell = new GuestShell(liveAgent(control, sandbox), sandbox.id, app.workspace_id, randomUUID())
   const subject = { id: sandbox.id, workspaceId: app.workspace_id, requestId: shell.requestId }
   try {
-    await move(shell.client, subject, 'wake')
+    await move(shell.client, subject, 'wake', { limits: await sandboxLimitsOf(control, app.workspace_id) })
     await untilHealthy(shell, taken.port, deadline.within(HEALTHY_MS, 'wake'))
     return shell
   } catch (error) {

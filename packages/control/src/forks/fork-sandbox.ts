@@ -38,7 +38,7 @@ export async function forkSandbox(control: Control, request: ForkRequest, reques
   const { children: planned, ...plan } = planFork(request)
   const { snapshotId, treeId } = plan
   const wanted = { ids: idsOf(planned), cpu: parent.cpu, memoryMib: parent.memory_mb }
-  const staged = await admitSandboxes(control, parent.workspace_id, wanted, (on) =>
+  const { inserted: staged, limits } = await admitSandboxes(control, parent.workspace_id, wanted, (on) =>
     stageFork(
       on,
       parent.id,
@@ -55,6 +55,7 @@ export async function forkSandbox(control: Control, request: ForkRequest, reques
     snapshot_id: snapshotId,
     ...(treeId !== null && { tree_id: treeId }),
     children: planned.map(({ id, index }) => ({ id, index })),
+    limits,
   }
   const made = await fork(agent, subjectOf(parent, requestId), body).catch(async (error: unknown) => {
     await Promise.all([removeCreating(pool, idsOf(planned)), removeCreatingSnapshot(pool, snapshotId)])

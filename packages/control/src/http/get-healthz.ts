@@ -59,6 +59,7 @@ function describe({ info, isReachable }: KnownAgent, cursors: ReadonlyMap<string
     accelerator: info?.accelerator ?? null,
     accelerator_reason: info?.accelerator_reason ?? null,
     isolation: info?.isolation ?? null,
+    cpu_limits: info?.cpu_limits ?? null,
     network: info?.network ?? null,
     sandboxes: info?.sandboxes ?? null,
   }

@@ -123,6 +123,7 @@ describe('public routes', () => {
           accelerator: 'tcg',
           accelerator_reason: 'there is no /dev/kvm',
           isolation: 'user',
+          cpu_limits: 'cgroup-v2',
         },
       ],
     })

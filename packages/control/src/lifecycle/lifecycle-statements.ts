@@ -1,3 +1,4 @@
+import type { PlanName } from '@offshoot/contract/plan'
 import { statement } from '../db/statement.ts'
 import { sandboxColumns, type SandboxRow } from '../sandboxes/sandbox-row.ts'
 
@@ -14,6 +15,13 @@ export const unsettle = statement<{ mark: Date; is_alone: boolean }, [id: string
    from (select id, lifecycle_unsettled_at from sandboxes where id = $1 for update) before
    where s.id = before.id and s.deletion_due_at is null
    returning s.lifecycle_unsettled_at as mark, before.lifecycle_unsettled_at is null as is_alone`,
+)
+
+/** All sandboxes of a workspace: their agents are told again, and of the limits that its plan gives them now. */
+export const unsettleWorkspace = statement<never, [workspaceId: string]>(
+  'unsettle-workspace',
+  `update sandboxes set lifecycle_unsettled_at = greatest(now(), lifecycle_unsettled_at + interval '1 ms')
+   where workspace_id = $1 and status <> 'failed' and deletion_due_at is null`,
 )
 
 /** `null` leaves a column as it is. A time to live counts from now; so does the old one when persistence ends. */
@@ -46,13 +54,16 @@ export interface UnsettledRow {
   readonly workspace_id: string
   readonly persistent: boolean
   readonly idle_timeout_seconds: number
+  /** Of its workspace; `null`: that has no account yet. */
+  readonly plan: PlanName | null
   readonly mark: Date
 }
 
 /** @param ageSeconds longer than any change may take */
 export const unsettledOfAgent = statement<UnsettledRow, [agentId: string, ageSeconds: number]>(
   'unsettled-of-agent',
-  `select id, workspace_id, persistent, idle_timeout_seconds, lifecycle_unsettled_at as mark from sandboxes
+  `select id, workspace_id, persistent, idle_timeout_seconds, plan, lifecycle_unsettled_at as mark
+   from sandboxes left join workspace_accounts using (workspace_id)
    where agent_id = $1 and lifecycle_unsettled_at < now() - make_interval(secs => $2)`,
 )
 

@@ -161,7 +161,7 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
       )
       agent.cutStreams()
       await eventually(async () => !(await isUnsettled(id)))
-      expect(told(id)).toEqual({ persistent: false, idle_timeout_seconds: 600 })
+      expect(told(id)).toMatchObject({ persistent: false, idle_timeout_seconds: 600 })
     },
   )
 

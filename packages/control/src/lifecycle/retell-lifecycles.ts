@@ -1,3 +1,4 @@
+import { PLANS } from '@offshoot/contract/plan'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { AgentClient } from '../agents/agent-client.ts'
@@ -15,15 +16,16 @@ export interface RetellOptions {
   readonly log: Logger
 }
 
-/** Tells an agent what the rows say of those sandboxes of which it may have been told something else. */
+/** Tells an agent what the rows and the plan say of those sandboxes of which it may have been told something else. */
 export async function retellLifecycles(
   { pool, client, agentId, log }: RetellOptions,
   requestId: string,
 ): Promise<void> {
   for (const row of await unsettledOfAgent(pool, agentId, CHANGE_SECONDS)) {
-    const { id, workspace_id: workspaceId, persistent, idle_timeout_seconds: idleTimeout, mark } = row
+    const { id, workspace_id: workspaceId, persistent, idle_timeout_seconds: idleTimeout, plan, mark } = row
     log.info({ agent: agentId, sandbox: id }, 'telling the agent the lifecycle again')
-    const patch = { persistent, idle_timeout_seconds: idleTimeout }
+    const limits = plan === null ? {} : { limits: PLANS[plan].sandboxLimits }
+    const patch = { persistent, idle_timeout_seconds: idleTimeout, ...limits }
     await patchLifecycle(client, { id, workspaceId, requestId }, patch).catch((error: unknown) => {
       // A sandbox that is not there, or has failed, holds no lifecycle that could differ.
       if (!(error instanceof AgentRefused)) throw error

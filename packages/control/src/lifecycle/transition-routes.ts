@@ -8,6 +8,7 @@ import { move, type Transition } from '../agents/sandbox-calls.ts'
 import type { Control } from '../control.ts'
 import { placeOf } from '../http/admission.ts'
 import { parseBody } from '../http/body.ts'
+import { sandboxLimitsOf } from '../limits/sandbox-limits.ts'
 import { liveAgent, subjectOf } from '../sandboxes/live-agent.ts'
 import type { SandboxPlace } from '../sandboxes/sandbox-places.ts'
 import { presentSandbox } from '../sandboxes/sandbox-row.ts'
@@ -57,7 +58,9 @@ async function moveSandbox(
   transition: Transition,
   requestId: string,
 ): Promise<z.infer<typeof wokenSandbox>> {
-  const moved = await move(liveAgent(control, place), subjectOf(place, requestId), transition).catch(refuse)
+  const agent = liveAgent(control, place)
+  const body = transition === 'wake' ? { limits: await sandboxLimitsOf(control, place.workspace_id) } : {}
+  const moved = await move(agent, subjectOf(place, requestId), transition, body).catch(refuse)
   const { pool } = control.database
   const [applied] = await applyStatus(
     pool,

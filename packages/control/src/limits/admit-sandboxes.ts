@@ -1,5 +1,6 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { type Plan, PLANS } from '@offshoot/contract/plan'
+import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { monthOf } from '../billing/credit-statements.ts'
 import type { Control } from '../control.ts'
 import type { Queryable } from '../db/statement.ts'
@@ -17,6 +18,12 @@ export interface Wanted {
   readonly memoryMib: number
 }
 
+export interface Admitted<T> {
+  readonly inserted: T
+  /** How fast each of them may be. */
+  readonly limits: SandboxLimits
+}
+
 /**
  * Inserts the rows of new sandboxes, if their workspace may have them. Whoever inserts for the same workspace at the same
  * time waits for its account's row, and then counts what the others inserted: no cap is passed by one. A plan without
@@ -29,20 +36,22 @@ export async function admitSandboxes<T>(
   workspaceId: WorkspaceId,
   wanted: Wanted,
   insert: (on: Queryable) => Promise<T>,
-): Promise<T> {
+): Promise<Admitted<T>> {
   const account = await accountOfWorkspace(pool, workspaceId, config.limits.default_plan)
   throwIfRefused(account)
-  if (!hasCaps(PLANS[account.plan])) return insert(pool)
+  const plan = PLANS[account.plan]
+  if (!hasCaps(plan)) return { inserted: await insert(pool), limits: plan.sandboxLimits }
   return creates.run(workspaceId, () =>
     transaction(pool, async (client) => {
-      await throwIfOver(client, workspaceId, wanted)
+      const { sandboxLimits: limits } = await planWith(client, workspaceId, wanted)
       await noteCreates(client, workspaceId, wanted.ids)
-      return insert(client)
+      return { inserted: await insert(client), limits }
     }),
   )
 }
 
-async function throwIfOver(on: Queryable, workspaceId: WorkspaceId, { ids, cpu, memoryMib }: Wanted): Promise<void> {
+/** The plan of a workspace, which has room for so much more. */
+async function planWith(on: Queryable, workspaceId: WorkspaceId, { ids, cpu, memoryMib }: Wanted): Promise<Plan> {
   const [account] = await lockAccount(on, workspaceId)
   if (account === undefined) throw new Error(`workspace ${workspaceId} has lost its account`)
   throwIfRefused(account)
@@ -53,6 +62,7 @@ async function throwIfOver(on: Queryable, workspaceId: WorkspaceId, { ids, cpu, 
   const demand = { count: ids.length, cpu: cpu * ids.length, memoryMib: memoryMib * ids.length }
   const refusal = monthRefusal(plan, month) ?? planRefusal(plan, has, demand)
   if (refusal !== null) throw refusal
+  return plan
 }
 
 /** The account, made on the configured plan where there is none yet. */
@@ -74,6 +84,6 @@ function throwIfRefused(account: AccountRow): void {
   if (refusal !== null) throw refusal
 }
 
-function hasCaps({ volumes: _volumes, orgs: _orgs, seats: _seats, ...caps }: Plan): boolean {
+function hasCaps({ volumes: _volumes, orgs: _orgs, seats: _seats, sandboxLimits: _limits, ...caps }: Plan): boolean {
   return Object.values(caps).some((cap) => cap !== null)
 }

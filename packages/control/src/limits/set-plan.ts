@@ -2,11 +2,12 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { PlanName } from '@offshoot/contract/plan'
 import type { Queryable } from '../db/statement.ts'
-import { type PlanSource, upsertPlan } from './account-statements.ts'
+import { accountOf, type PlanSource, upsertPlan } from './account-statements.ts'
+import { retellLimits } from './sandbox-limits.ts'
 
 /**
  * Puts a workspace on a plan. What it has already stays, also where the new plan allows less; whether its credit is
- * spent is looked at anew within seconds.
+ * spent is looked at anew within seconds. Its sandboxes are as fast as the new plan says within minutes.
  *
  * @throws ApiError 404 when there is no such workspace
  */
@@ -16,6 +17,8 @@ export async function setPlan(
   plan: PlanName,
   source: PlanSource = 'operator',
 ): Promise<void> {
+  const [before] = await accountOf(on, workspaceId)
   const [row] = await upsertPlan(on, workspaceId, plan, source)
   if (row === undefined) throw new ApiError('notFound')
+  await retellLimits(on, workspaceId, before?.plan, plan)
 }

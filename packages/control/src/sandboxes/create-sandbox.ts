@@ -1,6 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { type CreateSandboxBody, DEFAULT_IDLE_TIMEOUT_SECONDS, DEFAULT_TTL_SECONDS } from '@offshoot/contract/sandbox'
+import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { refusalOf } from '../agents/agent-failure.ts'
 import type { CreateOutcome } from '../agents/create-outcome.ts'
 import type { Control } from '../control.ts'
@@ -58,9 +59,12 @@ export async function createSandbox(control: Control, request: CreateRequest): P
       manager?.id ?? null,
     )
   // What nobody sees is no part of what a workspace may have.
-  await (manager?.by === 'proof' ? insert(control.database.pool) : admitSandboxes(control, workspaceId, wanted, insert))
+  const admitted =
+    manager?.by === 'proof'
+      ? await insert(control.database.pool).then(() => null)
+      : await admitSandboxes(control, workspaceId, wanted, insert)
   const { agentId, sandbox } = await place(nodes, template.memory_mb, (node) =>
-    askNode(control, request, id, source, node),
+    askNode(control, request, { id, limits: admitted?.limits }, source, node),
   ).catch(async (error: unknown) => {
     await removeCreating(control.database.pool, [id])
     throw error
@@ -71,7 +75,7 @@ export async function createSandbox(control: Control, request: CreateRequest): P
 async function askNode(
   control: Control,
   { workspaceId, requestId, body, withoutMemory = false }: CreateRequest,
-  id: SandboxId,
+  { id, limits }: { readonly id: SandboxId; readonly limits: SandboxLimits | undefined },
   { template: source, snapshotId, egress, volumes, nodes }: BootSource,
   node: Candidate,
 ): Promise<CreateOutcome> {
@@ -92,6 +96,7 @@ async function askNode(
       persistent,
       idle_timeout_seconds,
       egress,
+      ...(limits && { limits }),
     },
     workspaceId,
     requestId,

@@ -254,6 +254,7 @@ export class FakeAgent {
       accelerator: 'tcg',
       accelerator_reason: 'there is no /dev/kvm',
       isolation: 'user',
+      cpu_limits: 'cgroup-v2',
       network: { kind: 'tap', reason: null },
       qemu_version: '7.2.0',
       cpus: 2,

@@ -10,7 +10,7 @@ import { readCondition } from './superblock.ts'
 export type ToolPlace = <T>(work: (confinement: Confinement) => Promise<T>) => Promise<T>
 
 /** MiB and processes of the control group of a tool: of one, beside the pages of the file that it reads. */
-export const TOOL_LIMITS = { memoryMib: 2048 + 256, processes: 16 }
+export const TOOL_LIMITS = { memoryMib: 2048 + 256, processes: 16, cpu: { weight: 100, percent: null } }
 
 /** Bytes of memory, and seconds of CPU, for a tool that reads what a guest has written. */
 const TOOL_MEMORY_BYTES = 2 * 1024 ** 3

@@ -1,11 +1,16 @@
-import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
+import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-
-export interface CgroupLimits {
-  readonly memoryMib: number
-  readonly processes: number
-}
+import { isDeepStrictEqual } from 'node:util'
+import type { CpuLimits } from '@offshoot/contract/agent-api'
+import {
+  type CgroupLimits,
+  type CpuShare,
+  type Hierarchy,
+  type LimitFile,
+  prepareHierarchies,
+} from './cgroup-hierarchies.ts'
 
 /** The groups that a process is to be in from its first instruction on, in the launcher's terms (native/jail.c). */
 export type CgroupPlace =
@@ -14,59 +19,99 @@ export type CgroupPlace =
   /** Version 2: the group's folder. */
   | { readonly version: 2; readonly folder: string }
 
-/** One hierarchy and the file that bounds a group there. */
-interface Hierarchy {
-  readonly version: 1 | 2
-  readonly folder: string
-  readonly limits: readonly { readonly file: string; readonly value: (limits: CgroupLimits) => string }[]
-}
-
-const bytes = ({ memoryMib }: CgroupLimits) => String(memoryMib * 1024 * 1024)
-const processes = ({ processes }: CgroupLimits) => String(processes)
-const GROUP = 'offshoot'
 /** A group stays busy for a moment after its last process has gone: for long, where a large one has to give its memory back on a busy host. */
 const REMOVE_MS = 10_000
 const REMOVE_RETRY_MS = 4
 /** Ends every process of a group and of those below it (version 2, since Linux 5.14). */
 const KILL_FILE = 'cgroup.kill'
 
+/** Of a VM that is made ahead of need: about what the lowest priority (nice 19) is to a process. */
+const GIVING_WAY = 1
+
 /**
- * Memory and process limits of VMs, a group each: version 2 where the host has it, else version 1. A group is its slot's:
- * whatever the VM there is called later, what it has used stays counted.
+ * Limits of memory, processes and CPU time of VMs, a group each: version 2 where the host has it, else version 1. A group
+ * is its slot's: whatever the VM there is called later, what it has used stays counted.
  */
 export class Cgroups {
   readonly #hierarchies: readonly Hierarchy[]
   /** Agents of one host share the hierarchies. */
-  readonly #prefix: string
+  readonly #agent: string
+  /** By slot: ends the wait for the moment from which on its VM gives way no more. */
+  readonly #givingWay = new Map<number, () => void>()
+  /** By slot: the CPU time that stands in its group. */
+  readonly #shares = new Map<number, CpuShare>()
 
-  private constructor(hierarchies: readonly Hierarchy[], prefix: string) {
+  private constructor(hierarchies: readonly Hierarchy[], agent: string) {
     this.#hierarchies = hierarchies
-    this.#prefix = prefix
+    this.#agent = agent
   }
 
   /** `null` where this host gives us none: no root, no controllers, or read-only. */
   static async detect(agentId: string, root = '/sys/fs/cgroup'): Promise<Cgroups | null> {
     try {
-      const isUnified = await exists(join(root, 'cgroup.controllers'))
-      return new Cgroups(isUnified ? await prepareUnified(root) : await prepareSplit(root), `${agentId}-`)
+      return new Cgroups(await prepareHierarchies(root), `${agentId}-`)
     } catch {
       return null
     }
   }
 
-  /** An empty group: what still runs under the slot's user, of a VM before, is ended. @throws Error when it does not end */
-  async create(slot: number, limits: CgroupLimits): Promise<void> {
+  /** Which groups bound CPU time, if any do. */
+  get cpuLimits(): CpuLimits {
+    const bounded = this.#hierarchies.find(({ cpu }) => cpu.length > 0)
+    return bounded === undefined ? 'none' : `cgroup-v${bounded.version}`
+  }
+
+  /**
+   * An empty group: what still runs under the slot's user, of a VM before, is ended.
+   * @param until its VM leaves CPU time to all others until this aborts
+   * @throws Error when something does not end
+   */
+  async create(slot: number, limits: CgroupLimits, until?: AbortSignal): Promise<void> {
+    const { cpu } = limits
+    const first = until === undefined || until.aborted ? limits : { ...limits, cpu: { ...cpu, weight: GIVING_WAY } }
+    this.#endGivingWay(slot)
     await Promise.all(
       this.#hierarchies.map(async (hierarchy) => {
-        const folder = join(hierarchy.folder, this.#nameOf(slot))
+        const folder = this.#folderOf(hierarchy, slot)
         if ((await mkdir(folder, { recursive: true })) === undefined) await endMembers(folder)
-        for (const { file, value } of hierarchy.limits) await writeFile(join(folder, file), value(limits))
+        await writeLimits(folder, [...hierarchy.limits, ...hierarchy.cpu], first)
       }),
+    )
+    this.#shares.set(slot, first.cpu)
+    if (first === limits || until === undefined) return
+    const weigh = () => {
+      this.#givingWay.delete(slot)
+      this.#shares.set(slot, cpu)
+      this.#weighNow(slot, limits)
+    }
+    if (until.aborted) return weigh()
+    until.addEventListener('abort', weigh, { once: true })
+    this.#givingWay.set(slot, () => until.removeEventListener('abort', weigh))
+  }
+
+  /** Changes the CPU time of a VM that runs. */
+  async setCpu(slot: number, limits: CgroupLimits): Promise<void> {
+    this.#endGivingWay(slot)
+    if (isDeepStrictEqual(this.#shares.get(slot), limits.cpu)) return
+    this.#shares.set(slot, limits.cpu)
+    await Promise.all(
+      this.#hierarchies.map((hierarchy) => writeLimits(this.#folderOf(hierarchy, slot), hierarchy.cpu, limits)),
     )
   }
 
+  /** Takes over the group of a VM that an earlier agent has started, which may have known fewer hierarchies. */
+  async adopt(slot: number, limits: CgroupLimits, pids: readonly number[]): Promise<void> {
+    this.#shares.set(slot, limits.cpu)
+    for (const hierarchy of this.#hierarchies) {
+      const folder = this.#folderOf(hierarchy, slot)
+      const isMissing = (await mkdir(folder, { recursive: true })) !== undefined
+      await writeLimits(folder, [...(isMissing ? hierarchy.limits : []), ...hierarchy.cpu], limits)
+      if (isMissing) for (const pid of pids) await writeFile(join(folder, 'cgroup.procs'), String(pid))
+    }
+  }
+
   placeOf(slot: number): CgroupPlace {
-    const folders = this.#hierarchies.map(({ folder }) => join(folder, this.#nameOf(slot)))
+    const folders = this.#hierarchies.map((hierarchy) => this.#folderOf(hierarchy, slot))
     const [unified] = this.#hierarchies
     if (unified?.version === 2) return { version: 2, folder: folders[0] ?? '' }
     return { version: 1, tasks: folders.map((folder) => join(folder, 'tasks')) }
@@ -74,20 +119,23 @@ export class Cgroups {
 
   /** Moves a process that runs already: its VM was started without a jail. */
   async attach(slot: number, pid: number): Promise<void> {
-    const files = this.#hierarchies.map(({ folder }) => join(folder, this.#nameOf(slot), 'cgroup.procs'))
+    const files = this.#hierarchies.map((hierarchy) => join(this.#folderOf(hierarchy, slot), 'cgroup.procs'))
     await Promise.all(files.map((file) => writeFile(file, String(pid))))
   }
 
   /** Ends what is left in a group and removes it; one that is not there is fine. @throws Error when something does not end */
   async remove(slot: number): Promise<void> {
-    await Promise.all(this.#hierarchies.map(({ folder }) => removeGroup(join(folder, this.#nameOf(slot)))))
+    this.#endGivingWay(slot)
+    this.#shares.delete(slot)
+    await Promise.all(this.#hierarchies.map((hierarchy) => removeGroup(this.#folderOf(hierarchy, slot))))
   }
 
   /** Removes the groups of every other slot of this agent, but for those in which something still runs. */
   async removeAllBut(isTaken: (slot: number) => boolean): Promise<void> {
-    for (const { folder } of this.#hierarchies) {
+    for (const { folder, prefix } of this.#hierarchies) {
+      const own = `${prefix}${this.#agent}`
       for (const name of await readdir(folder)) {
-        if (!name.startsWith(this.#prefix) || isTaken(Number(name.slice(this.#prefix.length)))) continue
+        if (!name.startsWith(own) || isTaken(Number(name.slice(own.length)))) continue
         await rmdir(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
           if (error.code !== 'EBUSY' && error.code !== 'ENOENT') throw error
         })
@@ -95,45 +143,43 @@ export class Cgroups {
     }
   }
 
-  #nameOf(slot: number): string {
-    return `${this.#prefix}${slot}`
+  #folderOf({ folder, prefix }: Hierarchy, slot: number): string {
+    return join(folder, `${prefix}${this.#agent}${slot}`)
+  }
+
+  #endGivingWay(slot: number): void {
+    this.#givingWay.get(slot)?.()
+    this.#givingWay.delete(slot)
+  }
+
+  /** At once: who says that a VM gives way no more is waiting for it. */
+  #weighNow(slot: number, limits: CgroupLimits): void {
+    for (const hierarchy of this.#hierarchies) {
+      if (hierarchy.weight === null) continue
+      const { file, value } = hierarchy.weight
+      try {
+        writeFileSync(join(this.#folderOf(hierarchy, slot), file), value(limits), { flag: 'r+' })
+      } catch (error) {
+        // Its VM has ended, and its group with it.
+        if (!isGone(error)) throw error
+      }
+    }
   }
 }
 
-async function prepareUnified(root: string): Promise<Hierarchy[]> {
-  const controllers = (await readFile(join(root, 'cgroup.controllers'), 'utf8')).trim().split(' ')
-  if (!controllers.includes('memory') || !controllers.includes('pids')) throw new Error('no memory or pids controller')
-  const folder = join(root, GROUP)
-  await writeFile(join(root, 'cgroup.subtree_control'), '+memory +pids')
-  await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, 'cgroup.subtree_control'), '+memory +pids')
-  return [
-    {
-      version: 2,
-      folder,
-      limits: [
-        { file: 'memory.max', value: bytes },
-        // Half of a VM is of no use: without its memory image's process, or one of its threads, it would stand still.
-        { file: 'memory.oom.group', value: () => '1' },
-        { file: 'pids.max', value: processes },
-      ],
-    },
-  ]
+async function writeLimits(folder: string, files: readonly LimitFile[], limits: CgroupLimits): Promise<void> {
+  for (const { file, value, otherwise } of files) {
+    const path = join(folder, file)
+    await writeFile(path, value(limits)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EINVAL' || otherwise === undefined) throw error
+      return writeFile(path, otherwise)
+    })
+  }
 }
 
-async function prepareSplit(root: string): Promise<Hierarchy[]> {
-  const memory = join(root, 'memory', GROUP)
-  const pids = join(root, 'pids', GROUP)
-  await access(join(root, 'memory', 'memory.limit_in_bytes'))
-  await access(join(root, 'pids', 'cgroup.procs'))
-  await mkdir(memory, { recursive: true })
-  await mkdir(pids, { recursive: true })
-  // Root may have made them for another agent of this host.
-  for (const folder of [memory, pids]) await access(folder, constants.W_OK)
-  return [
-    { version: 1, folder: memory, limits: [{ file: 'memory.limit_in_bytes', value: bytes }] },
-    { version: 1, folder: pids, limits: [{ file: 'pids.max', value: processes }] },
-  ]
+function isGone(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' || code === 'ENODEV'
 }
 
 /** Kills what is in the group until it can be removed: what forks meanwhile is met by the next look. */
@@ -164,7 +210,7 @@ async function endMembers(folder: string): Promise<void> {
 /** How many processes there were. */
 export async function killMembers(folder: string): Promise<number> {
   const members = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENODEV') return ''
+    if (isGone(error)) return ''
     throw error
   })
   const pids = members.split('\n').filter(Boolean).map(Number)
@@ -184,11 +230,4 @@ function kill(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -24,6 +24,7 @@ const NATIVE = join(import.meta.dirname, '../../../native')
 /** Nobody's. */
 const UID = 299_998
 const SLOT = 0
+const ONE_CPU = { weight: 100, percent: null }
 const PROGRAM = '/usr/bin/inside-jail'
 /** Where control groups of version 2 are, whether or not they have controllers; `null`: nowhere. */
 const UNIFIED = / (\S+) cgroup2 /.exec(readFileSync('/proc/mounts', 'utf8'))?.[1] ?? null
@@ -96,7 +97,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     await writeFile(join(bake, 'file'), 'of the bake')
     await chmod(join(bake, 'file'), 0o666)
     await chown(folder, UID, UID)
-    await cgroups?.create(SLOT, { memoryMib: 256, processes: 32 })
+    await cgroups?.create(SLOT, { memoryMib: 256, processes: 32, cpu: ONE_CPU })
     const logPath = join(test.folder, name, 'log')
     const launched = await launch({
       qemu: PROGRAM,
@@ -230,7 +231,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     await once(stray, 'spawn')
     const ended = once(stray, 'exit')
     await cgroups.attach(SLOT, stray.pid ?? 0)
-    await cgroups.create(SLOT, { memoryMib: 64, processes: 8 })
+    await cgroups.create(SLOT, { memoryMib: 64, processes: 8, cpu: ONE_CPU })
     expect(await isAlive(launched.process)).toBe(false)
     await deadline().race(ended)
     expect(stray.signalCode).toBe('SIGKILL')

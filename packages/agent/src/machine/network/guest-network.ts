@@ -10,7 +10,7 @@ import type { EgressException } from '@offshoot/contract/egress-exception'
 import type { Egress } from '@offshoot/contract/sandbox'
 import type { GuestAddress } from '@offshoot/guest-link/guest-refresh'
 import { BLOCK_SLOTS } from '../host/slot-claims.ts'
-import { BlockTable, removeTable, tableOfBlock } from './block-table.ts'
+import { BlockTable, removeTable, tableOfBlock, type TapRules } from './block-table.ts'
 import { forgetConnections } from './connection-tracking.ts'
 import { listTables } from './nft.ts'
 import type { GuestLimits } from './rules.ts'
@@ -19,8 +19,11 @@ import { makeTaps, removeTaps, slotsWithTap, type TapTraffic, tapTraffic } from 
 import { findUplinks, forwardFrom, smallestMtu } from './uplinks.ts'
 
 /** What belongs to slots that are in use when the agent starts. */
-export interface SlotsInUse {
-  readonly slots: readonly { readonly slot: number; readonly egress: Egress }[]
+export interface SlotInUse {
+  readonly slot: number
+  readonly egress: Egress
+  /** See {@link GuestNetwork.limit}. */
+  readonly mbit: number | null
 }
 
 export interface GuestNetworkOptions {
@@ -29,6 +32,9 @@ export interface GuestNetworkOptions {
   readonly exceptions: readonly EgressException[]
   readonly limits: GuestLimits
 }
+
+/** Bytes a second of a megabit a second. */
+export const BYTES_PER_MBIT = 125_000
 
 export class GuestNetwork {
   readonly #options: GuestNetworkOptions
@@ -39,6 +45,8 @@ export class GuestNetwork {
   readonly #used = new Set<number>()
   /** Slots without a way out. */
   readonly #inside = new Set<number>()
+  /** By slot: bytes a second, where that is less than every guest may have. It outlives the guest, until another has another rate. */
+  readonly #rates = new Map<number, number>()
   #dnsPort: number | null = null
   #mtu = 0
 
@@ -50,10 +58,13 @@ export class GuestNetwork {
    * Takes over what an earlier agent left, for the guests that are still there; the rest of it goes.
    * @throws Error why this host gives no TAPs or no packet filter
    */
-  async start(blocks: readonly number[], inUse: SlotsInUse['slots'], dnsPort: number | null): Promise<void> {
+  async start(blocks: readonly number[], inUse: readonly SlotInUse[], dnsPort: number | null): Promise<void> {
     this.#dnsPort = dnsPort
     await this.renewUplinks()
-    for (const { slot, egress } of inUse) if (egress === 'none') this.#inside.add(slot)
+    for (const { slot, egress, mbit } of inUse) {
+      if (egress === 'none') this.#inside.add(slot)
+      this.#noteRate(slot, mbit)
+    }
     const used = new Set(inUse.map(({ slot }) => slot))
     for (const slot of used) this.#used.add(slot)
     for (const block of blocks) await this.addBlock(block, used)
@@ -75,9 +86,8 @@ export class GuestNetwork {
       dnsPort: this.#dnsPort,
       limits,
     })
-    const tapsOf = (chosen: ReadonlySet<number>) =>
-      new Set(slots.flatMap(({ slot, tap }) => (chosen.has(slot) ? [tap] : [])))
-    await table.write(tapsOf(this.#inside), tapsOf(used))
+    const counting = new Set(slots.flatMap(({ slot, tap }) => (used.has(slot) ? [tap] : [])))
+    await table.write(() => this.#rulesOf(block), counting)
     this.#tables.set(block, table)
   }
 
@@ -85,10 +95,7 @@ export class GuestNetwork {
   async restoreTables(): Promise<number> {
     const there = new Set(await listTables())
     const missing = [...this.#tables].filter(([block]) => !there.has(tableOfBlock(block)))
-    for (const [block, table] of missing) {
-      const inside = [...this.#inside].filter((slot) => blockOf(slot) === block)
-      await table.write(new Set(inside.map((slot) => this.addressOf(slot).tap)), new Set())
-    }
+    for (const [block, table] of missing) await table.write(() => this.#rulesOf(block), new Set())
     return missing.length
   }
 
@@ -146,6 +153,29 @@ export class GuestNetwork {
     await Promise.all([this.#taps.get(slot) ?? this.prepare([slot]), this.#confine(slot, egress)])
   }
 
+  /**
+   * Holds back what the guest of a slot sends, and what it gets.
+   * @param mbit megabits a second in each direction; `null`: as many as every guest may have, which no guest passes
+   */
+  async limit(slot: number, mbit: number | null): Promise<void> {
+    const before = this.#rates.get(slot) ?? null
+    this.#noteRate(slot, mbit)
+    const after = this.#rates.get(slot) ?? null
+    if (after === before) return
+    const change = async () => this.#tables.get(blockOf(slot))?.changeRate(this.addressOf(slot).tap, before, after)
+    // Somebody else may have removed the table.
+    const again = async () => {
+      await this.restoreTables()
+      await change()
+    }
+    await change()
+      .catch(again)
+      .catch((error: unknown) => {
+        this.#setRate(slot, before)
+        throw error
+      })
+  }
+
   /** After the guest of a slot has gone for good: nothing of it is left for the next. */
   async clean(slots: readonly number[]): Promise<void> {
     await forgetConnections(this.#options.range.base, slots)
@@ -180,6 +210,26 @@ export class GuestNetwork {
   /** By slot: what passed its TAP since that was made, by this guest and by those before it. */
   async traffic(): Promise<Map<number, TapTraffic>> {
     return tapTraffic()
+  }
+
+  #noteRate(slot: number, mbit: number | null): void {
+    const rate = mbit === null ? null : mbit * BYTES_PER_MBIT
+    this.#setRate(slot, rate === null || rate >= this.#options.limits.bytesPerSecond ? null : rate)
+  }
+
+  #setRate(slot: number, rate: number | null): void {
+    if (rate === null) this.#rates.delete(slot)
+    else this.#rates.set(slot, rate)
+  }
+
+  #rulesOf(block: number): TapRules {
+    const tapOf = (slot: number) => this.addressOf(slot).tap
+    return {
+      inside: new Set([...this.#inside].filter((slot) => blockOf(slot) === block).map(tapOf)),
+      rates: new Map(
+        [...this.#rates].flatMap(([slot, rate]) => (blockOf(slot) === block ? [[tapOf(slot), rate]] : [])),
+      ),
+    }
   }
 
   async #confine(slot: number, egress: Egress): Promise<void> {

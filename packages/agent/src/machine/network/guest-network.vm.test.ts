@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import type { AgentUsage, SandboxMetrics } from '@offshoot/contract/sandbox-metrics'
+import { NO_LIMITS, type SandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../../test/agent-process.ts'
 import {
@@ -40,8 +41,11 @@ async function took(id: string, command: string, printed: string): Promise<numbe
   return performance.now() - startedAt
 }
 
-async function create(egress: 'internet' | 'none' = 'internet'): Promise<AgentSandbox> {
-  const body = { id: randomUUID(), template: 'minimal', env: {}, egress }
+async function create(
+  egress: 'internet' | 'none' = 'internet',
+  limits: SandboxLimits = NO_LIMITS,
+): Promise<AgentSandbox> {
+  const body = { id: randomUUID(), template: 'minimal', env: {}, egress, limits }
   const answer = await world.agent.call<AgentSandbox>('POST', '/v1/sandboxes', { body })
   if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${world.agent.log.slice(-4000)}`)
   return answer.body
@@ -239,6 +243,28 @@ describe('a cap', () => {
   const got = `${request(OTHER_PUBLIC, '/large', 8081)} | tail -c ${BYTES} | wc -c`
 
   const both = (id: string) => Promise.all([took(id, sent, 'taken'), took(id, got, String(BYTES))])
+
+  it('of a sandbox holds it back alone, and is that of what it forks and of when it wakes', async () => {
+    const SECOND = 1_000_000
+    const limited = { ...NO_LIMITS, network_mbit: (SECOND * 8) / 1_000_000 }
+    const parent = await create('internet', limited)
+    const free = await create()
+    const [child] = (await world.agent.forked(parent.id)).children
+    expect((await world.agent.act(parent.id, 'hibernate')).status).toBe(200)
+    expect((await world.agent.act(parent.id, 'wake')).status).toBe(200)
+    // A second of it and a quarter of a MiB may come at once, by the kernel's count; a busy host only makes it slower.
+    for (const id of [parent.id, child?.id ?? '']) {
+      for (const tookMs of await both(id)) expect(BYTES).toBeLessThan(SECOND + 262_144 + SECOND * (tookMs / 1000) * 1.2)
+    }
+    expect(await world.ratesOf(parent.guest_ip, child?.guest_ip, free.guest_ip)).toEqual([SECOND, SECOND, null])
+    // What flushes every table of the host takes no rate away.
+    await world.onHost('nft', 'flush', 'ruleset')
+    await eventually('the rates', async () => (await world.onHost('nft', 'list', 'tables')).includes('offshoot'))
+    expect(await world.ratesOf(parent.guest_ip, child?.guest_ip)).toEqual([SECOND, SECOND])
+    await world.agent.call('PATCH', `/v1/sandboxes/${parent.id}/lifecycle`, { body: { limits: NO_LIMITS } })
+    expect(await world.ratesOf(parent.guest_ip)).toEqual([null])
+    for (const id of [parent.id, child?.id ?? '', free.id]) await world.agent.delete(id)
+  })
 
   it('holds back what a guest sends and what it gets, also one that runs since before it was set', async () => {
     const { id } = await create()

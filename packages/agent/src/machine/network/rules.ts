@@ -16,6 +16,8 @@ export interface Rules {
   readonly internet: readonly string[]
   /** What each TAP was refused so far, where that is not nothing. */
   readonly refused: ReadonlyMap<string, number>
+  /** Bytes a second of TAPs that have fewer than {@link GuestLimits} says. */
+  readonly rates: ReadonlyMap<string, number>
   readonly exceptions: readonly EgressException[]
   /** Where the agent answers for names; `null` where it does not. */
   readonly dnsPort: number | null
@@ -23,7 +25,7 @@ export interface Rules {
 }
 
 export interface GuestLimits {
-  /** In each direction. */
+  /** In each direction, of a guest that has no rate of its own. */
   readonly bytesPerSecond: number
   /** Connections at a time that a guest has opened. */
   readonly connections: number
@@ -52,6 +54,8 @@ const QUESTIONS_BURST = 400
 /** Bytes above its rate that a guest may send or get at once: an eighth of a second of it, and a full window at least. */
 const BURST_SHARE = 8
 const MIN_BURST_BYTES = 256 * 1024
+/** Of TAPs, by what passes there. */
+const DYNAMIC = 'type ifname; size 1024; flags dynamic'
 const REFUSE = ['meta l4proto tcp reject with tcp reset', 'reject with icmpx type admin-prohibited']
 
 /** In place of a table of this name, if there is one, in a single transaction. */
@@ -63,9 +67,50 @@ export function formatRules(rules: Rules): string {
     `table inet ${table} {`,
     ...sets(rules),
     ...chains(rules),
+    ...ratesIn(rules).flatMap((rate) => heldSets(rate, tapsAt(rules, rate))),
     '}',
+    ...ratesIn(rules).flatMap((rate) => heldRules(table, rate)),
     '',
   ].join('\n')
+}
+
+/** One more rate in a table that has none of its guests at it, as the kernel makes it in one transaction with what follows. */
+export function formatRate(table: string, rate: number): string {
+  return [`table inet ${table} {`, ...heldSets(rate, []), '}', ...heldRules(table, rate), ''].join('\n')
+}
+
+/** The set of TAPs that are held to a rate. */
+export function heldSet(rate: number): string {
+  return `held_${rate}`
+}
+
+/** Sets of the TAPs at a rate, and of what each of them has sent and received. */
+function heldSets(rate: number, taps: readonly string[]): string[] {
+  const counted = [`sent_${rate}`, `received_${rate}`].map((name) => set(name, DYNAMIC, []))
+  return [set(heldSet(rate), 'type ifname', taps.map(quote)), ...counted]
+}
+
+/** Beside the rate of every guest, which is higher. */
+function heldRules(table: string, rate: number): string[] {
+  const held = `@${heldSet(rate)}`
+  return [
+    `add rule inet ${table} sending iifname ${held} update @sent_${rate} { iifname ${over(rate)} } drop`,
+    `add rule inet ${table} getting oifname ${held} update @received_${rate} { oifname ${over(rate)} } drop`,
+  ]
+}
+
+function ratesIn({ rates }: Rules): number[] {
+  return [...new Set(rates.values())]
+}
+
+function tapsAt({ rates }: Rules, rate: number): string[] {
+  return [...rates].flatMap(([tap, own]) => (own === rate ? [tap] : []))
+}
+
+/** Matches as soon as more than so many bytes a second pass. */
+function over(bytesPerSecond: number): string {
+  const burst = Math.max(MIN_BURST_BYTES, Math.ceil(bytesPerSecond / BURST_SHARE))
+  return `limit rate over ${bytesPerSecond} bytes/second burst ${burst} bytes`
 }
 
 function sets({ slots, internet, refused }: Rules): string[] {
@@ -93,15 +138,13 @@ function sets({ slots, internet, refused }: Rules): string[] {
       slots.map(({ tap }) => counted(tap)),
     ),
     set('reserved', 'type ipv4_addr; flags interval', RESERVED),
-    ...['sent', 'received', 'asked'].map((name) => set(name, 'type ifname; size 1024; flags dynamic', [])),
+    ...['sent', 'received', 'asked'].map((name) => set(name, DYNAMIC, [])),
     set('opened', 'type ipv4_addr; size 1024; flags dynamic', []),
   ]
 }
 
 function chains({ network, guestRange, exceptions, dnsPort, limits }: Rules): string[] {
   const { bytesPerSecond, connections } = limits
-  const burst = Math.max(MIN_BURST_BYTES, Math.ceil(bytesPerSecond / BURST_SHARE))
-  const over = `limit rate over ${bytesPerSecond} bytes/second burst ${burst} bytes`
   const toDns = 'meta l4proto { tcp, udp } th dport'
   const questions = `limit rate over ${QUESTIONS_PER_SECOND}/second burst ${QUESTIONS_BURST} packets`
   const dns = {
@@ -119,7 +162,8 @@ function chains({ network, guestRange, exceptions, dnsPort, limits }: Rules): st
       'iifname != @guests accept',
       'meta nfproto ipv6 drop',
       'iifname . ether saddr . ip saddr != @sources drop',
-      `update @sent { iifname ${over} } drop`,
+      `update @sent { iifname ${over(bytesPerSecond)} } drop`,
+      'jump sending',
     ]),
     chain('named', 'nat hook prerouting priority dstnat', dnsPort === null ? [] : dns.redirect),
     chain('to_host', 'filter hook input priority filter', [
@@ -133,8 +177,11 @@ function chains({ network, guestRange, exceptions, dnsPort, limits }: Rules): st
       'iifname @guests goto leaving',
       'oifname != @guests accept',
       'ct state != { established, related } drop',
-      `update @received { oifname ${over} } drop`,
+      `update @received { oifname ${over(bytesPerSecond)} } drop`,
+      'jump getting',
     ]),
+    chain('sending', null, []),
+    chain('getting', null, []),
     chain('leaving', null, [
       // What the kernel cannot place would leave with the guest's own address.
       'ct state invalid drop',

@@ -11,7 +11,7 @@ import { BASE_UID, MAX_PARKED, Slots } from './slots.ts'
 import { GUEST_IP } from '../vm/machine.ts'
 import { NameServer } from '../network/dns/name-server.ts'
 import { Resolvers } from '../network/dns/resolvers.ts'
-import { clearBlock, GuestNetwork } from '../network/guest-network.ts'
+import { BYTES_PER_MBIT, clearBlock, GuestNetwork, type SlotInUse } from '../network/guest-network.ts'
 import { isPermanent, NotOnThisHost } from '../network/permanent-failure.ts'
 import { slotOfTap } from '../network/slot-address.ts'
 import { routesInto } from '../network/uplinks.ts'
@@ -21,8 +21,6 @@ const TUN = '/dev/net/tun'
 const TRIES = 4
 /** Milliseconds before trying again. */
 const RETRY_MS = 500
-/** Bytes a second of a megabit a second. */
-const BYTES_PER_MBIT = 125_000
 
 /** What a program of the agent is there for. */
 export type HostPurpose = 'serve' | 'prepare' | 'end'
@@ -33,6 +31,8 @@ export interface KnownGuest {
   readonly slot: number
   readonly isHibernated: boolean
   readonly egress: Egress
+  /** Megabits a second; `null`: as many as every guest. */
+  readonly mbit: number | null
   /** The guest's address, where it runs or can run again; `null` for one that never will. */
   readonly ip: string | null
 }
@@ -110,13 +110,13 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
 }
 
 /** Those that guests run in, and those of the hibernated for which they may be kept. */
-function slotsInUse(guests: readonly KnownGuest[]): Pick<KnownGuest, 'slot' | 'egress'>[] {
-  const bySlot = new Map<number, Pick<KnownGuest, 'slot' | 'egress'>>()
-  for (const { slot, egress, isHibernated } of guests) if (!isHibernated) bySlot.set(slot, { slot, egress })
+function slotsInUse(guests: readonly KnownGuest[]): SlotInUse[] {
+  const bySlot = new Map<number, SlotInUse>()
+  for (const guest of guests) if (!guest.isHibernated) bySlot.set(guest.slot, guest)
   const mostSlots = bySlot.size + MAX_PARKED
-  for (const { slot, egress, isHibernated } of guests) {
+  for (const guest of guests) {
     if (bySlot.size === mostSlots) break
-    if (isHibernated && !bySlot.has(slot)) bySlot.set(slot, { slot, egress })
+    if (guest.isHibernated && !bySlot.has(guest.slot)) bySlot.set(guest.slot, guest)
   }
   return [...bySlot.values()]
 }

@@ -25,6 +25,8 @@ export class Vm {
   disk: DiskChain | null
   /** Its disk outlives it. */
   isDurable = false
+  /** Its disks may be held back (`machine/disks/throttle.ts`). */
+  isThrottled = false
   /** Records each chain before it becomes what the disk is (`store/disks/chain-file.ts`). `null` where nobody adopts the VM. */
   noteDisk: ((chain: DiskChain) => Promise<void>) | null = null
   /** A flattening of the disk that is under way (`machine/disks/flatten.ts`). */
@@ -65,7 +67,9 @@ export class Vm {
       while (await isAlive(process)) await wait(END_POLL_MS)
       return { exitCode: null, signal: null }
     })
-    return new Vm(folder, { process, log: null, qmp, ended, isJailed }, await readDiskChain(qmp, deadline))
+    const vm = new Vm(folder, { process, log: null, qmp, ended, isJailed }, await readDiskChain(qmp, deadline))
+    vm.isThrottled = true
+    return vm
   }
 
   /** QEMU's working directory. */

@@ -5,7 +5,8 @@ import type { BuildId, SandboxId } from '@offshoot/contract/ids'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
-import { MAX_PROCESSES, QEMU_LOG } from '../start/boot-vm.ts'
+import { QEMU_LOG } from '../start/boot-vm.ts'
+import { cgroupLimits } from '../start/limit-vm.ts'
 import type { Host } from '../model/host.ts'
 import { networkIdentity, tapOf } from '../start/slot-network.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
@@ -13,7 +14,6 @@ import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import { channelFolder } from '../../machine/vm/channel.ts'
 import { guestIdentity } from '../../machine/guest/guest-identity.ts'
 import { restore } from '../../machine/restore/restore.ts'
-import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 
 /** Milliseconds to restore the machine, and to end it. */
@@ -79,7 +79,7 @@ async function start(
   const uid = uidOfSlot(slot)
   await mkdir(folder, { mode: 0o700 })
   if (uid !== null) await chown(folder, uid, uid)
-  await host.cgroups?.create(slot, { memoryMib: vmLimitMib(worker.image.memory_mb), processes: MAX_PROCESSES })
+  await host.cgroups?.create(slot, cgroupLimits({ ...worker.image, limits: null }))
   await host.network?.open(slot, 'none')
   const vm = await restore(
     {

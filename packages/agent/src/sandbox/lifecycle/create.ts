@@ -26,7 +26,7 @@ export interface CreateRequest {
   readonly seed: Seed
   /** Goes to the guest and nowhere else. */
   readonly env: GuestIdentity['env']
-  readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress'>
+  readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress' | 'limits'>
   /** It is booted from the disk of its seed, which has one. */
   readonly isCold?: boolean
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>

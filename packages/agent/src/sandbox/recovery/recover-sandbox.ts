@@ -15,7 +15,7 @@ import { announceState } from '../events/announce-state.ts'
 import { finishRemoval } from '../lifecycle/delete.ts'
 import { announce, type Host } from '../model/host.ts'
 import { keepDisk } from '../lifecycle/keep-disk.ts'
-import { limitVm } from '../start/limit-vm.ts'
+import { limitAdoptedVm } from '../start/limit-vm.ts'
 import { writeManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { removeMemoryBase } from '../lifecycle/memory-base.ts'
 import { noteDisk } from '../lifecycle/note-disk.ts'
@@ -113,7 +113,7 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
     await announceState(host, sandbox)
     sandbox.vm = vm
     await noteDisk(host, sandbox, vm)
-    limitVm(host, manifest.slot, vm) // its agent may not have come to it
+    limitAdoptedVm(host, manifest, vm)
     watchVm(host, sandbox, vm)
     host.log.info({ sandbox_id: sandbox.id, pid: process.pid }, 'VM adopted')
     return true

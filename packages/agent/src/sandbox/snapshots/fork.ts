@@ -108,17 +108,18 @@ async function forkChild(
   host: Host,
   parent: Sandbox,
   { captured, record, prestarted }: Staged,
-  { tree_id }: ForkOnAgentBody,
+  { tree_id, limits: asked }: ForkOnAgentBody,
   { id, index }: Child,
 ): Promise<{ sandbox: Sandbox } | ChildError> {
   const { persistent, idle_timeout_seconds, egress } = parent.manifest
+  const limits = asked ?? parent.manifest.limits
   try {
     const sandbox = await createSandbox(host, {
       id: id as SandboxId,
       workspaceId: parent.workspaceId,
       seed: seedOfSnapshot(record, captured, 'fork'),
       env: 'keep',
-      settings: { persistent, idle_timeout_seconds, egress },
+      settings: { persistent, idle_timeout_seconds, egress, limits },
       lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },
       prestarted,
     })

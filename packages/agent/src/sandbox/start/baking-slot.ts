@@ -1,7 +1,6 @@
 import { confinementOf } from '../model/confinement-of.ts'
 import type { BakePlace } from '../../machine/bakes/bakes.ts'
-import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
-import { MAX_PROCESSES } from './boot-vm.ts'
+import { cgroupLimits } from './limit-vm.ts'
 import type { Host } from '../model/host.ts'
 import { tapOf } from './slot-network.ts'
 
@@ -28,7 +27,7 @@ export class BakingSlot {
     const slot = this.#slot
     if (slot === null) throw new Error('this agent has no free slot')
     // Whatever else runs in a slot that was free is ended: no other bake may run there yet.
-    if (isNew) await cgroups?.create(slot, { memoryMib: vmLimitMib(this.#memoryMib), processes: MAX_PROCESSES })
+    if (isNew) await cgroups?.create(slot, cgroupLimits({ cpu: 1, memory_mb: this.#memoryMib, limits: null }))
     await network?.open(slot, 'none')
     const limit = async (pid: number) => (jail === null ? cgroups?.attach(slot, pid) : undefined)
     const confinement = { ...confinementOf(this.#host, slot), diesWithAgent: true }

@@ -4,28 +4,27 @@ import { join } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
 import { restore, type Restore } from '../../machine/restore/restore.ts'
-import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { volumeDevices } from '../../machine/vm/volume-devices.ts'
 import type { MachineDevice } from '../../store/volumes/machine-device.ts'
 import type { Host } from '../model/host.ts'
-import { limitVm } from './limit-vm.ts'
+import { cgroupLimits, limitVm } from './limit-vm.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
 import { tapOf } from './slot-network.ts'
 
-/** QEMU's own threads: main, vCPUs, worker threads of block devices (at most 64). */
-export const MAX_PROCESSES = 128
 /** QEMU's messages, in the sandbox's folder. */
 export const QEMU_LOG = 'qemu.log'
 
 /** What a VM is to be, and where. */
 export interface VmPlace extends Pick<
   Manifest,
-  'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'devices' | 'durable' | 'qemu_version'
+  'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'limits' | 'devices' | 'durable' | 'qemu_version'
 > {
   /** Holds QEMU's log, and its working directory, which must not be there yet. */
   readonly folder: string
+  /** Until it aborts, the VM leaves CPU time to all that others wait for. */
+  readonly givesWayUntil?: AbortSignal
 }
 
 export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'>, Partial<Pick<Restore, 'boot' | 'onLaunch'>> {
@@ -45,7 +44,7 @@ export async function bootVm(
 ): Promise<Vm> {
   const volumes = volumeDevices(place.devices, known, (id) => host.volumes.path(id))
   const vm = await restore({ ...(await prepareVm(host, place)), volumes, boot, ...from }, deadline)
-  limitVm(host, place.slot, vm)
+  limitVm(host, place, vm)
   return vm
 }
 
@@ -63,7 +62,7 @@ export async function prepareVm(
   await mkdir(folder, { mode: 0o700 })
   if (uid !== null) await chown(folder, uid, uid)
   await Promise.all([
-    host.cgroups?.create(place.slot, { memoryMib: vmLimitMib(place.memory_mb), processes: MAX_PROCESSES }),
+    host.cgroups?.create(place.slot, cgroupLimits(place), place.givesWayUntil),
     host.network?.open(place.slot, place.egress),
   ])
   return {

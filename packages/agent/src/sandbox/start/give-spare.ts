@@ -1,5 +1,6 @@
 import { rename } from 'node:fs/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { limitSpare } from './limit-vm.ts'
 import type { Host } from '../model/host.ts'
 import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
@@ -21,6 +22,7 @@ export async function giveSpare(
   await writeManifestQuickly(folder, manifest)
   await rename(folder, host.dir.sandbox(id))
   vm.moved(host.dir.vm(id))
+  limitSpare(host, manifest, vm)
   // At once: what the guest is told waits in its queue until its CPUs run.
   await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
 }

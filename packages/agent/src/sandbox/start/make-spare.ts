@@ -49,8 +49,8 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
     await mkdir(folder, { mode: 0o711 })
     vm = await bootVm(
       host,
-      // What it may send is its sandbox's to say; until then it stands still.
-      { ...seed.manifest, egress: 'internet', slot, folder, devices: [] },
+      // What it may send, and how fast it may be, is its sandbox's to say; until then it stands still.
+      { ...seed.manifest, egress: 'internet', limits: null, slot, folder, devices: [], givesWayUntil: hurry.signal },
       {
         checkpoint: null,
         known: [],

@@ -91,7 +91,7 @@ async function start(
     )
     const { ino } = await frozen.stat()
     await mkdir(folder, { mode: 0o711 })
-    const options = await prepareVm(host, { ...manifest, slot, folder })
+    const options = await prepareVm(host, { ...manifest, slot, folder, givesWayUntil: captured })
     const starting = await PrestartedVm.start(
       {
         ...options,
@@ -137,7 +137,7 @@ export async function givePrestartedChild(
   await rename(folder, host.dir.sandbox(id))
   starting.vm.moved(host.dir.vm(id))
   await starting.load(statePath, greet, deadline)
-  limitVm(host, manifest.slot, starting.vm)
+  limitVm(host, manifest, starting.vm)
 }
 
 /** Ends one that nobody has taken. */

@@ -1,6 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bootMode, egress } from '@offshoot/contract/sandbox'
+import { sandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
@@ -59,6 +60,8 @@ const manifest = z.object({
   run_as: runAs,
   /** Where its packets may go, for all its life. */
   egress,
+  /** How fast it may be, by its workspace's plan; `null`: nobody has said so. */
+  limits: sandboxLimits.nullable().default(null),
   /** Frozen layers of its disk, the lowest first, for a start that is still to come: while `creating` and `hibernated`. */
   layers: z.array(layerId),
   /** Its block devices for volumes; those it holds are nobody else's to write as long as it is not `failed`. */

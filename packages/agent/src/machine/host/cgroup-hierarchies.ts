@@ -1,0 +1,146 @@
+import { access, constants, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+
+export interface CgroupLimits {
+  readonly memoryMib: number
+  readonly processes: number
+  readonly cpu: CpuShare
+}
+
+/** CPU time of a group. */
+export interface CpuShare {
+  /** Against other groups and processes where CPU time is scarce; 100 is that of one process. */
+  readonly weight: number
+  /** Percent of one CPU at most; `null`: no cap. */
+  readonly percent: number | null
+}
+
+/** A file of a group, and what is written into it. */
+export interface LimitFile {
+  readonly file: string
+  readonly value: (limits: CgroupLimits) => string
+  /** What is written where the kernel refuses the value (EINVAL). */
+  readonly otherwise?: string
+}
+
+/** One hierarchy and the files that bound a group there. */
+export interface Hierarchy {
+  readonly version: 1 | 2
+  readonly folder: string
+  /** Before the group's own name: where the folder is shared with others than agents. */
+  readonly prefix: string
+  readonly limits: readonly LimitFile[]
+  /** Those of CPU time, which change while a VM runs. */
+  readonly cpu: readonly LimitFile[]
+  /** The one of those that holds the weight. */
+  readonly weight: LimitFile | null
+}
+
+/** The folder of every agent's groups. */
+const GROUP = 'offshoot'
+/** Microseconds in which a capped group may use its share. */
+const PERIOD_US = 100_000
+/** Of a process that nobody has given another (nice 0): in version 1 `cpu.shares`, where a group competes with processes. */
+const SHARES_OF_ONE = 1024
+
+const memoryBytes = ({ memoryMib }: CgroupLimits) => String(memoryMib * 1024 * 1024)
+const processes = ({ processes }: CgroupLimits) => String(processes)
+const quotaUs = (percent: number) => Math.max(1000, Math.round((percent * PERIOD_US) / 100))
+const within = (value: number, least: number, most: number) =>
+  String(Math.min(most, Math.max(least, Math.round(value))))
+
+const WEIGHT: LimitFile = { file: 'cpu.weight', value: ({ cpu }) => within(cpu.weight, 1, 10_000) }
+const MAX: LimitFile = {
+  file: 'cpu.max',
+  value: ({ cpu }) => `${cpu.percent === null ? 'max' : quotaUs(cpu.percent)} ${PERIOD_US}`,
+}
+const SHARES: LimitFile = {
+  file: 'cpu.shares',
+  value: ({ cpu }) => within((cpu.weight * SHARES_OF_ONE) / 100, 2, 262_144),
+}
+const QUOTA: LimitFile = {
+  file: 'cpu.cfs_quota_us',
+  value: ({ cpu }) => String(cpu.percent === null ? -1 : quotaUs(cpu.percent)),
+  // A container whose own quota is below this one holds the VM already.
+  otherwise: '-1',
+}
+
+/** Version 2 where the host has it, else version 1. @throws Error where it gives us no groups for memory and processes */
+export async function prepareHierarchies(root: string): Promise<Hierarchy[]> {
+  return (await canUse(join(root, 'cgroup.controllers'), constants.F_OK)) ? prepareUnified(root) : prepareSplit(root)
+}
+
+async function prepareUnified(root: string): Promise<Hierarchy[]> {
+  const controllers = (await readFile(join(root, 'cgroup.controllers'), 'utf8')).trim().split(' ')
+  if (!controllers.includes('memory') || !controllers.includes('pids')) throw new Error('no memory or pids controller')
+  const folder = join(root, GROUP)
+  await writeFile(join(root, 'cgroup.subtree_control'), '+memory +pids')
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'cgroup.subtree_control'), '+memory +pids')
+  const cpu = controllers.includes('cpu') ? await prepareUnifiedCpu(root, folder) : []
+  return [
+    {
+      version: 2,
+      folder,
+      prefix: '',
+      limits: [
+        { file: 'memory.max', value: memoryBytes },
+        // Half of a VM is of no use: without its memory image's process, or one of its threads, it would stand still.
+        { file: 'memory.oom.group', value: () => '1' },
+        { file: 'pids.max', value: processes },
+      ],
+      cpu,
+      weight: cpu[0] ?? null,
+    },
+  ]
+}
+
+/** Apart from the others: the kernel refuses this controller where a real-time process is in a group of its own. */
+async function prepareUnifiedCpu(root: string, folder: string): Promise<LimitFile[]> {
+  try {
+    await writeFile(join(root, 'cgroup.subtree_control'), '+cpu')
+    await writeFile(join(folder, 'cgroup.subtree_control'), '+cpu')
+    // All VMs together against the host's other groups: as one process on each CPU, so that neither side starves.
+    const all = { memoryMib: 0, processes: 0, cpu: { weight: 100 * availableParallelism(), percent: null } }
+    await writeFile(join(folder, WEIGHT.file), WEIGHT.value(all))
+    return (await canUse(join(folder, MAX.file), constants.W_OK)) ? [WEIGHT, MAX] : [WEIGHT]
+  } catch {
+    return []
+  }
+}
+
+async function prepareSplit(root: string): Promise<Hierarchy[]> {
+  const memory = join(root, 'memory', GROUP)
+  const pids = join(root, 'pids', GROUP)
+  await access(join(root, 'memory', 'memory.limit_in_bytes'))
+  await access(join(root, 'pids', 'cgroup.procs'))
+  await mkdir(memory, { recursive: true })
+  await mkdir(pids, { recursive: true })
+  // Root may have made them for another agent of this host.
+  for (const folder of [memory, pids]) await access(folder, constants.W_OK)
+  const none = { version: 1, prefix: '', cpu: [], weight: null } as const
+  return [
+    { ...none, folder: memory, limits: [{ file: 'memory.limit_in_bytes', value: memoryBytes }] },
+    { ...none, folder: pids, limits: [{ file: 'pids.max', value: processes }] },
+    ...(await splitCpu(join(root, 'cpu'))),
+  ]
+}
+
+/**
+ * Not below a group of all VMs: there, all of them together would weigh as much as one process. Beside the host's
+ * processes each VM has the share that its process had without groups.
+ */
+async function splitCpu(folder: string): Promise<Hierarchy[]> {
+  if (!(await canUse(folder, constants.W_OK)) || !(await canUse(join(folder, SHARES.file), constants.W_OK))) return []
+  const hasQuota = await canUse(join(folder, QUOTA.file), constants.F_OK)
+  const cpu = hasQuota ? [SHARES, QUOTA] : [SHARES]
+  return [{ version: 1, folder, prefix: `${GROUP}-`, limits: [], cpu, weight: SHARES }]
+}
+
+async function canUse(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,118 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CgroupLimits } from './cgroup-hierarchies.ts'
+import { Cgroups } from './cgroups.ts'
+
+/** Trees of plain files: what the agent reads there, and what it writes. */
+let root: string
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'offshoot-cgroups-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const read = (path: string) => readFile(join(root, path), 'utf8')
+const unifiedFile = (name: string) => read(`offshoot/agent-7/${name}`)
+const cpuFile = (name: string) => read(`cpu/offshoot-agent-7/${name}`)
+const capped: CgroupLimits = { memoryMib: 256, processes: 32, cpu: { weight: 300, percent: 250 } }
+const uncapped: CgroupLimits = { ...capped, cpu: { weight: 100, percent: null } }
+
+async function unified(controllers: string): Promise<Cgroups> {
+  await writeFile(join(root, 'cgroup.controllers'), controllers)
+  await mkdir(join(root, 'offshoot'))
+  await writeFile(join(root, 'offshoot/cpu.max'), 'max 100000')
+  return detected()
+}
+
+async function split(hierarchies: readonly string[]): Promise<Cgroups> {
+  const files = ['memory/memory.limit_in_bytes', 'pids/cgroup.procs', 'cpu/cpu.shares', 'cpu/cpu.cfs_quota_us']
+  for (const file of files.filter((name) => hierarchies.includes(name.split('/')[0] ?? ''))) {
+    await mkdir(join(root, file, '..'), { recursive: true })
+    await writeFile(join(root, file), '')
+  }
+  return detected()
+}
+
+async function detected(): Promise<Cgroups> {
+  const cgroups = await Cgroups.detect('agent', root)
+  if (cgroups === null) throw new Error('no control groups')
+  return cgroups
+}
+
+describe('control groups of version 2', () => {
+  it('bound memory, processes and CPU time of a VM, which the kernel ends as a whole', async () => {
+    const cgroups = await unified('cpuset cpu io memory pids')
+    expect(cgroups.cpuLimits).toBe('cgroup-v2')
+    await cgroups.create(7, capped)
+    expect(await unifiedFile('memory.max')).toBe(String(256 * 1024 * 1024))
+    expect(await unifiedFile('memory.oom.group')).toBe('1')
+    expect(await unifiedFile('pids.max')).toBe('32')
+    expect(await unifiedFile('cpu.weight')).toBe('300')
+    expect(await unifiedFile('cpu.max')).toBe('250000 100000')
+    expect(await read('offshoot/cpu.weight')).toBe(String(100 * availableParallelism()))
+    await cgroups.setCpu(7, uncapped)
+    expect(await unifiedFile('cpu.weight')).toBe('100')
+    expect(await unifiedFile('cpu.max')).toBe('max 100000')
+  })
+
+  it('leave CPU time alone where the host does not give them its controller', async () => {
+    const cgroups = await unified('memory pids')
+    expect(cgroups.cpuLimits).toBe('none')
+    await cgroups.create(7, capped)
+    expect(await unifiedFile('memory.max')).toBe(String(256 * 1024 * 1024))
+    await expect(unifiedFile('cpu.weight')).rejects.toThrow('ENOENT')
+  })
+})
+
+describe('control groups of version 1', () => {
+  it('bound memory, processes and CPU time of a VM', async () => {
+    const cgroups = await split(['memory', 'pids', 'cpu'])
+    expect(cgroups.cpuLimits).toBe('cgroup-v1')
+    await cgroups.create(7, capped)
+    expect(await read('memory/offshoot/agent-7/memory.limit_in_bytes')).toBe(String(256 * 1024 * 1024))
+    expect(await read('pids/offshoot/agent-7/pids.max')).toBe('32')
+    expect(await cpuFile('cpu.shares')).toBe('3072')
+    expect(await cpuFile('cpu.cfs_quota_us')).toBe('250000')
+    await cgroups.setCpu(7, uncapped)
+    expect(await cpuFile('cpu.shares')).toBe('1024')
+    expect(await cpuFile('cpu.cfs_quota_us')).toBe('-1')
+    expect(cgroups.placeOf(7)).toMatchObject({ tasks: { length: 3 } })
+  })
+
+  it('bound memory and processes where there is no hierarchy for CPU time', async () => {
+    const cgroups = await split(['memory', 'pids'])
+    expect(cgroups.cpuLimits).toBe('none')
+    await cgroups.create(7, capped)
+    expect(await read('pids/offshoot/agent-7/pids.max')).toBe('32')
+  })
+
+  it('leave CPU time to others until a VM that is made ahead of need is wanted', async () => {
+    const cgroups = await split(['memory', 'pids', 'cpu'])
+    const wanted = new AbortController()
+    await cgroups.create(7, capped, wanted.signal)
+    expect(await cpuFile('cpu.shares')).toBe('10')
+    wanted.abort()
+    expect(await cpuFile('cpu.shares')).toBe('3072')
+    const late = new AbortController()
+    await cgroups.create(7, capped, late.signal)
+    await cgroups.setCpu(7, uncapped)
+    late.abort()
+    expect(await cpuFile('cpu.shares')).toBe('1024')
+  })
+
+  it('take over the group of a VM from an agent that knew no CPU time', async () => {
+    const cgroups = await split(['memory', 'pids', 'cpu'])
+    await mkdir(join(root, 'memory/offshoot/agent-7'))
+    await mkdir(join(root, 'pids/offshoot/agent-7'))
+    await cgroups.adopt(7, capped, [4711])
+    expect(await cpuFile('cpu.shares')).toBe('3072')
+    expect(await cpuFile('cgroup.procs')).toBe('4711')
+    await expect(read('memory/offshoot/agent-7/cgroup.procs')).rejects.toThrow('ENOENT')
+  })
+})
+
+it('there are none where the host gives none', async () => {
+  expect(await Cgroups.detect('agent', root)).toBeNull()
+})

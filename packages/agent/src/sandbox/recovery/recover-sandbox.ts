@@ -45,6 +45,7 @@ export interface Found {
 export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
   const { processes } = found
   const { manifest, hasSlot } = placeOf(host, found.manifest)
+  if (mode === 'adopt' && !(await isDiskKnown(host, found))) return
   const sandbox = new Sandbox(manifest, host)
   const isSaid =
     found.last !== null && found.processes.length === 0 && found.last.record.event.type === 'sandbox.hibernated'
@@ -77,6 +78,19 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   }
   await endVmProcesses(processes)
   await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')
+}
+
+/**
+ * Whether the disk of a VM that may be adopted is known. When the note of the disk cannot be read, the agent may not believe what QEMU
+ * says, and ending the VM would lose its memory. So the VM is left running, as one whose manifest cannot be read.
+ */
+async function isDiskKnown({ dir, ledger }: Host, { manifest, processes }: Found): Promise<boolean> {
+  const isLive = manifest.status === 'running' || manifest.status === 'paused'
+  if (!isLive || !processes.some(({ process }) => isSame(process, manifest.qemu))) return true
+  const noted = await readChain(dir.sandbox(manifest.id as SandboxId))
+  if (noted.state !== 'unreadable') return true
+  ledger.unreadable.take('sandbox', manifest.id, noted)
+  return false
 }
 
 /** A hibernated sandbox needs no slot; where the one that it had is still free, it is kept for it as long as may be. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { AgentSandboxList, AgentSnapshotList } from '@offshoot/contract/agent-api'
 import type { AgentQuarantine, QuarantineEntry } from '@offshoot/contract/agent-quarantine'
@@ -36,9 +36,9 @@ const DAMAGES: Readonly<Record<string, (path: string, content: string) => Promis
   garbled: (path, content) => writeFile(path, content.replaceAll('"', '\u0000')),
   'of a newer version': (path, content) => writeFile(path, content.replace(/\}\s*$/, ',"format":99}')),
   'unreadable for an I/O error': async (path) => {
-    // Reading a folder as a file fails with EISDIR, as a bad sector fails with EIO.
+    // The kernel answers EIO: nothing is mapped at the address 0.
     await rm(path)
-    await mkdir(path)
+    await symlink('/proc/self/mem', path)
   },
 }
 
@@ -226,6 +226,23 @@ describe('records that cannot be read', () => {
     await writeFile(path, content)
     expect((await restore(`sandbox-${running}`)).status).toBe(204)
     await eventually('adoption', async () => (await agent.sh(running, 'echo here')) === 'here')
+    expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
+  })
+
+  it('leaves a QEMU running when the note of its disk cannot be read', async () => {
+    const path = join(agent.dataDir, 'sandboxes', running, 'chain.json')
+    const content = await readFile(path)
+    const before = (await agent.vms()).filter(({ folder }) => folder.includes(running))
+    await agent.stop('SIGKILL')
+    await writeFile(path, '')
+    await agent.start()
+    expect(await unreadableOn('/v1/sandboxes')).toEqual([running])
+    expect(agent.log).toContain(path)
+    expect((await restore(`sandbox-${running}`)).status).toBe(409)
+    expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
+    await writeFile(path, content)
+    expect((await restore(`sandbox-${running}`)).status).toBe(204)
+    expect(await agent.sh(running, 'echo here')).toBe('here')
     expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
   })
 })

@@ -1,5 +1,6 @@
 import { open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { syncFolder } from './sync-folder.ts'
 
 /**
  * Replaces a file so that after a crash at any moment a reader finds the old content or the new, never part of one:
@@ -20,10 +21,5 @@ export async function writeFileDurably(path: string, content: string | Uint8Arra
     await unlink(beside).catch(() => undefined)
     throw error
   }
-  const folder = await open(dirname(path), 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+  await syncFolder(dirname(path))
 }

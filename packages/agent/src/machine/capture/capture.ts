@@ -212,7 +212,7 @@ async function attachLayer(
   { bake, uid }: Pick<Capture, 'bake' | 'uid'>,
   deadline: Deadline,
 ): Promise<void> {
-  await addActiveLayer(vm.folder, id, bakeFiles(bake).overlay, uid)
+  await addActiveLayer(vm.folder, id, { empty: bakeFiles(bake).overlay, uid, isDurable: vm.isDurable })
   const file = { driver: 'file', filename: fileOfLayer(id) } as const
   const node = {
     driver: 'qcow2',

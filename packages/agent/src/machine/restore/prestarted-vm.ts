@@ -54,7 +54,8 @@ export class PrestartedVm {
   static async start(options: PrestartOptions, deadline: Deadline): Promise<PrestartedVm> {
     const { folder, logPath, confinement, checkpoint, frozen } = options
     const disk: DiskChain = { active: newLayerId(), layers: checkpoint.layers }
-    await addActiveLayer(folder, disk.active, bakeFiles(options.bake).overlay, confinement.uid)
+    const { overlay: empty } = bakeFiles(options.bake)
+    await addActiveLayer(folder, disk.active, { empty, uid: confinement.uid, isDurable: options.isDurable })
     const { args, files, env } = inheritance({ ...options, volumes: [] }, disk, { socket: true })
     const fdset = FIRST_FILE_FD + files.push({ open: frozen.file }) - 1
     const launched = await launch({

@@ -58,7 +58,11 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   const { folder, logPath, confinement, greet } = options
   const bake = bakeFiles(options.bake)
   const disk: DiskChain = { active: newLayerId(), layers: options.checkpoint?.layers ?? [] }
-  await addActiveLayer(folder, disk.active, bake.overlay, confinement.uid)
+  await addActiveLayer(folder, disk.active, {
+    empty: bake.overlay,
+    uid: confinement.uid,
+    isDurable: options.isDurable,
+  })
   const { args, files, env } = inheritance(options, disk, await stateFile(options))
   const launched = await launch({
     qemu: options.qemu,

@@ -54,6 +54,12 @@ export function wokenDraft({ wokenMs, guestIp, isCold, lost }: WokenFigures): Dr
   return { type: 'sandbox.woken', message: `sandbox was booted from its disk${loss}`, metadata }
 }
 
+/** Whether a sandbox hibernates by what was last said of its state, or may do so because nobody remembers that. */
+export function mayHibernate({ events }: Sandbox): boolean {
+  const last = events.lastOf(TYPES)
+  return last === undefined ? events.last > 0 : last === 'sandbox.hibernated'
+}
+
 /** Says what a sandbox is, where the last that was said of it is something else: its agent was killed in between. */
 export async function announceState(host: Host, sandbox: Sandbox): Promise<void> {
   const last = sandbox.events.lastOf(TYPES)

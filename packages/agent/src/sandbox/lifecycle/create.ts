@@ -109,7 +109,7 @@ async function keepRunning(
     qemu: vm.process,
   }
   try {
-    await noteDisk(host, sandbox, vm)
+    await Promise.all([noteDisk(host, sandbox, vm), sandbox.firstManifest.onDisk])
     await writeRunningManifest(host.dir.sandbox(sandbox.id), running)
     await announceBirth(host, sandbox, running)
   } catch (error) {

@@ -1,11 +1,11 @@
 import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
 import { announce, type Host } from '../model/host.ts'
-import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
-import { isDiskFull } from '../../store/data-dir/full-disk.ts'
+import { MANIFEST } from '../../store/sandboxes/manifest.ts'
 import { removeTraces } from './remove-traces.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { syncVolumes } from '../volumes/sandbox-volumes.ts'
@@ -38,10 +38,8 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   const { vm } = sandbox
   if (vm !== null) await syncVolumes(host, sandbox, vm)
   sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
-  await writeManifestQuickly(host.dir.sandbox(sandbox.id), sandbox.manifest).catch((error: unknown) => {
-    // What makes room must not need any.
-    if (!isDiskFull(error)) throw error
-  })
+  // A rename needs no room, and a power cut cannot leave an empty manifest of it.
+  await host.ledger.strike(join(host.dir.sandbox(sandbox.id), MANIFEST))
   sandbox.vm = null
   await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   await finishRemoval(host, sandbox)

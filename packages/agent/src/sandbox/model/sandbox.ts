@@ -62,6 +62,8 @@ export class Sandbox {
    * meanwhile, and a sweep must leave them.
    */
   lost: { readonly end: VmEnd; readonly layers: readonly LayerId[] } | null = null
+  /** Of a sandbox that is being made: settles when its first manifest is on the disk. */
+  firstManifest: { readonly onDisk: Promise<void> } = { onDisk: Promise.resolve() }
   /** Why nothing of it could be archived at the last try; `null`: it could. */
   archiveError: string | null = null
   /** A pause or hibernation under way; settles, and never rejects, when it is over. */

@@ -5,13 +5,14 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { readChain } from '../../store/disks/chain-file.ts'
 import { type DiskChain, trustedChain } from '../../store/disks/disk-chain.ts'
+import type { RecordRead } from '../../store/ledger/read-record.ts'
 import type { LastRecord } from '../../store/events/sandbox-event-file.ts'
 import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
 import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { Vm } from '../../machine/vm/vm.ts'
 import { Activity } from '../model/activity.ts'
 import { readIdleMs } from '../../store/sandboxes/activity-file.ts'
-import { announceState } from '../events/announce-state.ts'
+import { announceState, mayHibernate } from '../events/announce-state.ts'
 import { finishRemoval } from '../lifecycle/delete.ts'
 import { announce, type Host } from '../model/host.ts'
 import { keepDisk } from '../lifecycle/keep-disk.ts'
@@ -40,17 +41,21 @@ export interface Found {
   /** Its last event, where it hibernates and no event of its is missing; `null`: they are all to be read. */
   readonly last: LastRecord | null
   readonly processes: readonly VmProcess[]
+  /** Why `manifest` is the first one of the sandbox: a later one was written, and is empty. */
+  readonly damage: RecordRead<Manifest> | null
 }
 
 /** See the table of `recover`. */
 export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
   const { processes } = found
   const { manifest, hasSlot } = placeOf(host, found.manifest)
+  if (mode === 'adopt' && !(await isDiskKnown(host, found))) return
   const sandbox = new Sandbox(manifest, host)
   const isSaid =
     found.last !== null && found.processes.length === 0 && found.last.record.event.type === 'sandbox.hibernated'
   if (isSaid && found.last !== null) sandbox.events.resume(found.last)
   else await sandbox.events.load(found.records)
+  if (found.damage !== null && !isLostToPowerCut(host, sandbox, found.damage)) return sandbox.events.close()
   host.sandboxes.set(sandbox.id, sandbox)
   const logged = host.events.position(sandbox.id)?.type
   if (manifest.status === 'deleting' || logged === 'sandbox.deleted') {
@@ -78,6 +83,31 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   }
   await endVmProcesses(processes)
   await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')
+}
+
+/**
+ * Whether a power cut may have emptied the manifest of a sandbox that has no VM. The log, which was synced, decides what becomes of the
+ * sandbox: it has failed with its VM, was deleted, or was never announced. The manifest of a hibernated sandbox was synced, so that
+ * something else has damaged it.
+ */
+function isLostToPowerCut(host: Host, sandbox: Sandbox, damage: RecordRead<Manifest>): boolean {
+  const isLost = host.events.position(sandbox.id)?.type === 'sandbox.deleted' || !mayHibernate(sandbox)
+  if (isLost) host.log.warn({ sandbox_id: sandbox.id }, 'manifest is empty: the log tells what became of the sandbox')
+  else host.ledger.unreadable.take('sandbox', sandbox.id, damage)
+  return isLost
+}
+
+/**
+ * Whether the disk of a VM that may be adopted is known. When the note of the disk cannot be read, the agent may not believe what QEMU
+ * says, and ending the VM would lose its memory. So the VM is left running, as one whose manifest cannot be read.
+ */
+async function isDiskKnown({ dir, ledger }: Host, { manifest, processes }: Found): Promise<boolean> {
+  const isLive = manifest.status === 'running' || manifest.status === 'paused'
+  if (!isLive || !processes.some(({ process }) => isSame(process, manifest.qemu))) return true
+  const noted = await readChain(dir.sandbox(manifest.id as SandboxId))
+  if (noted.state !== 'unreadable') return true
+  ledger.unreadable.take('sandbox', manifest.id, noted)
+  return false
 }
 
 /** A hibernated sandbox needs no slot; where the one that it had is still free, it is kept for it as long as may be. */

@@ -6,9 +6,9 @@ import { findVmProcesses, userOf, type VmProcess } from '../../machine/host/find
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
 import { endLeftSpares } from './end-left-spares.ts'
 import type { Host } from '../model/host.ts'
-import { readManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
-import { recoverSandbox, type RecoverMode } from './recover-sandbox.ts'
-import { slotOfUid } from '../../machine/slots/slots.ts'
+import { readDeletedManifest, readFirstManifest, readManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { recoverSandbox, type Found, type RecoverMode } from './recover-sandbox.ts'
+import { NO_SLOT, slotOfUid } from '../../machine/slots/slots.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
 
 /** Sandboxes that are looked at at the same time. */
@@ -16,6 +16,12 @@ const AT_ONCE = 16
 
 /** Those that have been read already; nobody has changed them since. */
 type Manifests = ReadonlyMap<SandboxId, Manifest>
+
+interface Taken {
+  readonly manifest: Manifest | null
+  /** Why it is the first manifest of the sandbox, and not the last. */
+  readonly damage: Found['damage']
+}
 
 /**
  * Brings folders, log and live QEMU processes into agreement, at the start of an agent; nobody else may work on them.
@@ -29,6 +35,7 @@ type Manifests = ReadonlyMap<SandboxId, Manifest>
  * | creating    | any  | removed: nobody was answered                                       |
  * | deleting    | any  | removed: `sandbox.deleted` unless logged                           |
  * | failed      | any  | stays until it is deleted                                          |
+ * | manifest emptied by a power cut | no | as the log says: failed, or removed like the above   |
  * | no manifest | yes  | QEMU ended, `recover.unmanaged`; its folder goes to quarantine      |
  * | no manifest | no   | never finished: removed; else: to quarantine                       |
  * | manifest that cannot be read | any | left alone: data, QEMU and slot                  |
@@ -37,7 +44,8 @@ type Manifests = ReadonlyMap<SandboxId, Manifest>
  */
 export async function recover(host: Host, mode: RecoverMode, manifests: Manifests): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
-  const { known, lastNumbers, lastRecords } = await loadFolders(host, manifests)
+  const withVm = new Set(processes.map(({ folder }) => sandboxOf(host, folder)))
+  const { known, damages, lastNumbers, lastRecords } = await loadFolders(host, manifests, withVm)
   host.events.forgetAllBut(new Set([...known.keys(), ...host.ledger.unreadable.idsOf('sandbox')]))
   for (const found of processes) {
     const id = sandboxOf(host, found.folder)
@@ -56,7 +64,7 @@ export async function recover(host: Host, mode: RecoverMode, manifests: Manifest
     const records = missing.get(id) ?? []
     if (manifest === null) return settleUnrecorded(host, id, own)
     const last = records.length === 0 ? (lastRecords.get(id) ?? null) : null
-    return recoverSandbox(host, mode, { manifest, records, last, processes: own })
+    return recoverSandbox(host, mode, { manifest, records, last, processes: own, damage: damages.get(id) ?? null })
   })
   await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
   await host.ledger.emptyTrash()
@@ -73,8 +81,9 @@ async function beside<T>(items: readonly T[], work: (item: T) => Promise<void>):
 }
 
 /** Also what number each sandbox's own file of events has come to, and the last events of those that hibernate. */
-async function loadFolders(host: Host, manifests: Manifests) {
+async function loadFolders(host: Host, manifests: Manifests, withVm: ReadonlySet<SandboxId | null>) {
   const known = new Map<SandboxId, Manifest | null>()
+  const damages = new Map<SandboxId, Found['damage']>()
   const lastNumbers = new Map<SandboxId, number>()
   const lastRecords = new Map<SandboxId, LastRecord>()
   await beside(await readdir(host.dir.sandboxes), async (name) => {
@@ -83,14 +92,45 @@ async function loadFolders(host: Host, manifests: Manifests) {
       host.log.warn({ name }, 'no sandbox: left alone')
       return
     }
-    const manifest = manifests.get(id) ?? host.ledger.unreadable.take('sandbox', id, readManifest(host.dir.sandbox(id)))
+    const read = manifests.get(id)
+    const { manifest, damage } = read ? { manifest: read, damage: null } : await takeManifest(host, id, withVm.has(id))
     if (host.ledger.unreadable.has('sandbox', id)) return
     known.set(id, manifest)
+    if (damage !== null) damages.set(id, damage)
     const lastOfSleeper = isHibernated(manifest) ? new SandboxEventFile(host.dir.sandbox(id)).readLast() : null
     if (lastOfSleeper !== null) lastRecords.set(id, lastOfSleeper)
     lastNumbers.set(id, await loadPosition(host, id, lastOfSleeper))
   })
-  return { known, lastNumbers, lastRecords }
+  return { known, damages, lastNumbers, lastRecords }
+}
+
+/** @returns no manifest when there is none, and when none can be read: then it is among the unreadable records */
+async function takeManifest(host: Host, id: SandboxId, hasVm: boolean): Promise<Taken> {
+  const folder = host.dir.sandbox(id)
+  const read = readManifest(folder)
+  if (read.state === 'absent') return { manifest: readDeletedManifest(folder), damage: null }
+  if (read.state === 'unreadable' && !hasVm) {
+    const first = firstManifest(host, id)
+    host.ledger.unreadable.forget('sandbox', id)
+    // Another sandbox may have its slot by now.
+    if (first !== null && first !== 'unfinished') return { manifest: { ...first, slot: NO_SLOT }, damage: read }
+    await loadPosition(host, id)
+    const logged = host.events.position(id)?.type
+    if (logged === 'sandbox.deleted' || (logged === undefined && first === 'unfinished')) {
+      await host.ledger.discard('sandbox', folder, 'it was deleted, or never announced, as the log says')
+      return { manifest: null, damage: null }
+    }
+  }
+  return { manifest: host.ledger.unreadable.take('sandbox', id, read), damage: null }
+}
+
+function firstManifest(host: Host, id: SandboxId): ReturnType<typeof readFirstManifest> {
+  try {
+    return readFirstManifest(host.dir.sandbox(id))
+  } catch (error) {
+    host.log.error({ err: error, sandbox_id: id }, 'first manifest cannot be read')
+    return null
+  }
 }
 
 /** Tells the log where a sandbox's own file of events ends. @returns the number of its last event, 0 when there is none */
@@ -136,6 +176,6 @@ export async function readoptSandbox(host: Host, id: SandboxId): Promise<boolean
   const processes = (await findVmProcesses(host.dir.root)).filter((each) => sandboxOf(host, each.folder) === id)
   // It may have the slot of a QEMU that was left running.
   if (processes.length > 0) host.slots.release(manifest.slot)
-  await recoverSandbox(host, 'adopt', { manifest, records: missing.get(id) ?? [], last: null, processes })
+  await recoverSandbox(host, 'adopt', { manifest, records: missing.get(id) ?? [], last: null, processes, damage: null })
   return true
 }

@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { limitSpare } from './limit-vm.ts'
 import type { Host } from '../model/host.ts'
-import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
+import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Spare } from '../pool/spare.ts'
@@ -14,15 +14,15 @@ import type { Spare } from '../pool/spare.ts'
  */
 export async function giveSpare(
   host: Host,
-  { id, manifest }: Sandbox,
+  sandbox: Sandbox,
   { folder, vm }: Spare,
   greet: Greet,
   deadline: Deadline,
 ): Promise<void> {
-  await writeManifestQuickly(folder, manifest)
-  await rename(folder, host.dir.sandbox(id))
-  vm.moved(host.dir.vm(id))
-  limitSpare(host, manifest, vm)
+  sandbox.firstManifest = await writeFirstManifest(folder, sandbox.manifest)
+  await rename(folder, host.dir.sandbox(sandbox.id))
+  vm.moved(host.dir.vm(sandbox.id))
+  limitSpare(host, sandbox.manifest, vm)
   // At once: what the guest is told waits in its queue until its CPUs run.
   await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
 }

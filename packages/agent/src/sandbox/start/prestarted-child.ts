@@ -12,7 +12,7 @@ import { PrestartedVm } from '../../machine/restore/prestarted-vm.ts'
 import { prepareVm } from './boot-vm.ts'
 import type { Host } from '../model/host.ts'
 import { limitVm } from './limit-vm.ts'
-import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
+import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
@@ -128,12 +128,13 @@ export async function isMeantFor(host: Host, prestarted: PrestartedChild, { chec
 /** Makes it the VM of a sandbox, whose slot it has, in the order in which a spare guest is given away. */
 export async function givePrestartedChild(
   host: Host,
-  { id, manifest }: Sandbox,
+  sandbox: Sandbox,
   { folder, starting }: PrestartedChild,
   { statePath, greet }: { readonly statePath: string; readonly greet: Greet },
   deadline: Deadline,
 ): Promise<void> {
-  await writeManifestQuickly(folder, manifest)
+  const { id, manifest } = sandbox
+  sandbox.firstManifest = await writeFirstManifest(folder, manifest)
   await rename(folder, host.dir.sandbox(id))
   starting.vm.moved(host.dir.vm(id))
   await starting.load(statePath, greet, deadline)

@@ -13,7 +13,7 @@ import { bootFromDisk } from './boot-from-disk.ts'
 import { bootVm } from './boot-vm.ts'
 import { type PrestartedChild, givePrestartedChild, isMeantFor } from './prestarted-child.ts'
 import type { Host } from '../model/host.ts'
-import { writeManifestQuickly } from '../../store/sandboxes/manifest.ts'
+import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
 import { openAfter } from './open-after.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
@@ -110,7 +110,7 @@ async function restoreVm(host: Host, sandbox: Sandbox, { seed, env, isCold = fal
   const { id, manifest, leaving } = sandbox
   const folder = host.dir.sandbox(id)
   await mkdir(folder, { mode: 0o711 })
-  await writeManifestQuickly(folder, manifest)
+  sandbox.firstManifest = await writeFirstManifest(folder, manifest)
   if (isCold) {
     const from = { ...(await bootFromDisk(host, sandbox, env)), known: [] }
     return bootVm(host, { ...manifest, folder }, from, Deadline.after(BOOT_MS, `boot of ${id}`, leaving.signal))

@@ -1,7 +1,8 @@
-import { mkdir, open, readdir, readFile, rm, stat, statfs, utimes } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, statfs, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import { syncFolder } from '@offshoot/kit/sync-folder'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { GAP, isArchiveName, MAX_FILE_BYTES } from './spool.ts'
 
@@ -105,12 +106,7 @@ export class Archive {
       await rm(this.#path(name), { force: true })
       this.#files.delete(name)
     }
-    const folder = await open(this.#folder, 'r')
-    try {
-      await folder.sync()
-    } finally {
-      await folder.close()
-    }
+    await syncFolder(this.#folder)
   }
 
   #path(name: string): string {

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { lstat, open, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncFolder } from '@offshoot/kit/sync-folder'
 import type { Logger } from 'pino'
 import type { DataDir } from '../data-dir/data-dir.ts'
 import type { DiskChain } from './disk-chain.ts'
@@ -89,12 +90,7 @@ export class Layers {
 
   /** What was adopted so far stays where it is, even when the host loses power. */
   async sync(): Promise<void> {
-    const folder = await open(this.#folder, 'r')
-    try {
-      await folder.sync()
-    } finally {
-      await folder.close()
-    }
+    await syncFolder(this.#folder)
   }
 
   /** @returns false when the layer was not retired */

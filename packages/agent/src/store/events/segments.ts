@@ -11,6 +11,7 @@ import { open, readdir, readFile, stat, unlink, type FileHandle } from 'node:fs/
 import { join } from 'node:path'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
+import { syncFolder } from '@offshoot/kit/sync-folder'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { formatRecord, parseRecords } from './record-file.ts'
 
@@ -243,13 +244,4 @@ async function listSegments(folder: string): Promise<Segment[]> {
 
 function segmentPath(folder: string, firstSeq: number): string {
   return join(folder, `${String(firstSeq).padStart(SEQ_DIGITS, '0')}.jsonl`)
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }

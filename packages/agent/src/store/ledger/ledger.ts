@@ -13,6 +13,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { quarantineEntry, type QuarantineEntry } from '@offshoot/contract/agent-quarantine'
+import { syncFolder } from '@offshoot/kit/sync-folder'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { Logger } from 'pino'
 import { UnreadableRecords, type RecordKind } from './unreadable-records.ts'
@@ -23,9 +24,9 @@ const KEEP_MS = 7 * 24 * 3600 * 1000
 /** In an object's folder from its beginning until its record is written; it names the owner. */
 const BEGUN = 'begun.json'
 /** What becomes of the record of an object that was deleted, while its folder is still in use. */
-const DELETED = 'deleted.json'
+export const DELETED = 'deleted.json'
 /** What a folder may hold that was made and never filled. */
-const HARMLESS: ReadonlySet<string> = new Set([BEGUN, 'manifest.json.new'])
+const HARMLESS: ReadonlySet<string> = new Set([BEGUN, 'manifest.first.json', 'manifest.json.new'])
 
 export interface Owner {
   readonly workspace_id: string | null
@@ -101,8 +102,9 @@ export class Ledger {
     await writeFile(join(folder, BEGUN), `${JSON.stringify(owner)}\n`, { mode: 0o600 })
   }
 
-  /** After the object's record is durable. */
+  /** After the object's record is durable. The object is, too, when this returns. */
   async finish(folder: string): Promise<void> {
+    await syncFolder(dirname(folder))
     await rm(join(folder, BEGUN), { force: true })
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { AgentSandboxList, AgentSnapshotList } from '@offshoot/contract/agent-api'
 import type { AgentQuarantine, QuarantineEntry } from '@offshoot/contract/agent-quarantine'
@@ -36,9 +36,9 @@ const DAMAGES: Readonly<Record<string, (path: string, content: string) => Promis
   garbled: (path, content) => writeFile(path, content.replaceAll('"', '\u0000')),
   'of a newer version': (path, content) => writeFile(path, content.replace(/\}\s*$/, ',"format":99}')),
   'unreadable for an I/O error': async (path) => {
-    // Reading a folder as a file fails with EISDIR, as a bad sector fails with EIO.
+    // The kernel answers EIO: nothing is mapped at the address 0.
     await rm(path)
-    await mkdir(path)
+    await symlink('/proc/self/mem', path)
   },
 }
 
@@ -228,4 +228,60 @@ describe('records that cannot be read', () => {
     await eventually('adoption', async () => (await agent.sh(running, 'echo here')) === 'here')
     expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
   })
+
+  it('leaves a QEMU running when the note of its disk cannot be read', async () => {
+    const path = join(agent.dataDir, 'sandboxes', running, 'chain.json')
+    const content = await readFile(path)
+    const before = (await agent.vms()).filter(({ folder }) => folder.includes(running))
+    await agent.stop('SIGKILL')
+    await writeFile(path, '')
+    await agent.start()
+    expect(await unreadableOn('/v1/sandboxes')).toEqual([running])
+    expect(agent.log).toContain(path)
+    expect((await restore(`sandbox-${running}`)).status).toBe(409)
+    expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
+    await writeFile(path, content)
+    expect((await restore(`sandbox-${running}`)).status).toBe(204)
+    expect(await agent.sh(running, 'echo here')).toBe('here')
+    expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
+  })
+
+  it('takes over from a power cut what it has emptied: a sandbox that had a VM, and one that was deleted', async () => {
+    const [lost, deleted] = [(await agent.created()).id, (await agent.created()).id]
+    await agent.stop('SIGKILL')
+    const theirs = async () =>
+      (await agent.vms()).filter(({ folder }) => [lost, deleted].some((id) => folder.includes(id)))
+    for (const { process: vm } of await theirs()) process.kill(vm.pid, 'SIGKILL')
+    await eventually('their ends', async () => (await theirs()).length === 0)
+    for (const id of [lost, deleted]) await writeFile(join(agent.dataDir, 'sandboxes', id, 'manifest.json'), '')
+    await logDeletion(deleted)
+    // One that was being made: the file system kept the sizes of its files, and nothing else.
+    const begun = join(agent.dataDir, 'sandboxes', randomUUID())
+    await mkdir(join(begun, 'vm'), { recursive: true })
+    for (const name of ['manifest.json', 'manifest.first.json']) await writeFile(join(begun, name), Buffer.alloc(600))
+    await agent.start()
+    expect(await agent.folders()).not.toContain(basename(begun))
+    expect(await unreadableOn('/v1/sandboxes')).toEqual([])
+    const { sandboxes } = await agent.list()
+    expect(sandboxes.find(({ id }) => id === lost)).toMatchObject({ status: 'failed', template: 'minimal' })
+    expect((await agent.events(lost)).at(-1)).toBe('recover.orphaned')
+    expect(await agent.folders()).not.toContain(deleted)
+    expect((await agent.delete(lost)).status).toBe(204)
+    expect(await agent.folders()).not.toContain(lost)
+  })
 })
+
+/** Appends to the agent's log what it says last of a sandbox that it has deleted. */
+async function logDeletion(id: string): Promise<void> {
+  const records = await agent.records()
+  const born = records.findLast(({ event }) => event.sandbox_id === id)
+  if (born === undefined) throw new Error(`the log does not know ${id}`)
+  const last = records.at(-1)?.seq ?? 0
+  const event = { ...born.event, type: 'sandbox.deleted', ts: new Date().toISOString() }
+  const folder = join(agent.dataDir, 'events')
+  const newest = (await readdir(folder)).toSorted().at(-1) ?? ''
+  await appendFile(
+    join(folder, newest),
+    `${JSON.stringify({ ...born, seq: last + 1, number: born.number + 1, event })}\n`,
+  )
+}

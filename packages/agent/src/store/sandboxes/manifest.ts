@@ -1,16 +1,20 @@
-import { rename, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { link, open, rename, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bootMode, egress } from '@offshoot/contract/sandbox'
 import { sandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
+import { DELETED } from '../ledger/ledger.ts'
 import { readRecordSync, type RecordRead } from '../ledger/read-record.ts'
 import { runAs } from '../templates/run-as.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
 /** The file in a sandbox's folder that says what the folder is; ours alone, QEMU's user cannot read it. */
 export const MANIFEST = 'manifest.json'
+/** The manifest as the sandbox was begun, synced: for {@link readFirstManifest}. */
+const FIRST = 'manifest.first.json'
 
 /**
  *                  ┌──► paused ────┐
@@ -92,10 +96,37 @@ export async function writeRunningManifest(folder: string, content: Manifest): P
 }
 
 /**
- * Replaces the manifest without waiting for the disk: enough while a sandbox is `creating`, since what is left of its folder after a
- * power cut is removed.
+ * Writes the manifest of a sandbox that is being made, in its new folder. The folder may be renamed at once.
+ * @returns `onDisk`: to be awaited before anybody hears of the sandbox. It is a property, so that the caller does not wait for it here
  */
-export async function writeManifestQuickly(folder: string, content: Manifest): Promise<void> {
+export async function writeFirstManifest(
+  folder: string,
+  content: Manifest,
+): Promise<{ readonly onDisk: Promise<void> }> {
+  const file = await open(join(folder, FIRST), 'wx', 0o600)
+  try {
+    await file.writeFile(format(content))
+    await link(join(folder, FIRST), join(folder, MANIFEST))
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  const onDisk = syncAndClose(file)
+  // Who does not come to await it has failed for another reason.
+  onDisk.catch(() => undefined)
+  return { onDisk }
+}
+
+async function syncAndClose(file: FileHandle): Promise<void> {
+  try {
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Replaces the manifest without waiting for the disk: a power cut may leave an empty file of it. */
+async function writeManifestQuickly(folder: string, content: Manifest): Promise<void> {
   const beside = join(folder, `${MANIFEST}.new`)
   await writeFile(beside, format(content), { mode: 0o600 })
   await rename(beside, join(folder, MANIFEST))
@@ -107,6 +138,29 @@ export async function writeManifestQuickly(folder: string, content: Manifest): P
  */
 export function readManifest(folder: string): RecordRead<Manifest> {
   return readRecordSync(join(folder, MANIFEST), (content) => manifest.parse(content))
+}
+
+/**
+ * What the manifest of a sandbox without a VM was when the sandbox was begun, if a power cut may have taken the later one: file systems
+ * keep a rename, and lose the content of the file, when the content was not synced. `unfinished`: the first one is lost as well, so that
+ * nobody has heard of the sandbox. `null`: the manifest is damaged in another way, or there is no first one. @throws as the file system does
+ */
+export function readFirstManifest(folder: string): Manifest | 'unfinished' | null {
+  if (!isBlank(join(folder, MANIFEST))) return null
+  const first = readRecordSync(join(folder, FIRST), (content) => manifest.parse(content))
+  if (first.state === 'present') return first.record
+  return first.state === 'unreadable' && isBlank(join(folder, FIRST)) ? 'unfinished' : null
+}
+
+/** Without a byte, or with none that was written. */
+function isBlank(path: string): boolean {
+  return readFileSync(path).every((byte) => byte === 0)
+}
+
+/** Of a sandbox whose deletion was begun: what its manifest was. `null`: it was not, or nobody knows. */
+export function readDeletedManifest(folder: string): Manifest | null {
+  const deleted = readRecordSync(join(folder, DELETED), (content) => manifest.parse(content))
+  return deleted.state === 'present' ? { ...deleted.record, status: 'deleting' } : null
 }
 
 function format(content: Manifest): string {

@@ -11,6 +11,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSnapshotId, type SnapshotId, type WorkspaceId } from '@offshoot/contract/ids'
+import { syncFolder } from '@offshoot/kit/sync-folder'
 import type { LayerId } from '../disks/layer-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { readSnapshotRecord, snapshotRecordPath, writeSnapshotRecord, type SnapshotRecord } from './snapshot-record.ts'
@@ -133,6 +134,8 @@ export class Snapshots {
   async delete({ id }: SnapshotRecord): Promise<void> {
     await this.#ledger.strike(snapshotRecordPath(this.folder(id)))
     this.#kept.delete(id)
+    // Whoever hears that it is gone must not find it again after a power cut.
+    await syncFolder(this.folder(id)).catch(unlessMissing)
     if (!this.#users.has(id)) await this.#release(id)
   }
 
@@ -150,4 +153,8 @@ export class Snapshots {
     this.#users.delete(id)
     if (!this.#kept.has(id)) await this.#ledger.discard('snapshot', this.folder(id), 'it was deleted')
   }
+}
+
+function unlessMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
 }

@@ -10,6 +10,7 @@
 import { link, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
+import { syncFolder } from '@offshoot/kit/sync-folder'
 import type { Ledger } from '../ledger/ledger.ts'
 import { LOWER, ROOTFS } from '../bakes/bake-files.ts'
 import type { TemplateDisk } from './template-disk.ts'
@@ -108,6 +109,7 @@ export class BuiltTemplates<Baked> {
     await this.#ledger.discard('template', join(this.#folder, id), 'it was deleted')
     this.#kept.delete(id)
     this.#baked.delete(id)
+    await syncFolder(this.#folder)
   }
 
   /** Has the ledger decide about folders without a record. */

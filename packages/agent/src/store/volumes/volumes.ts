@@ -11,6 +11,7 @@ import { open, readdir, stat, truncate, type FileHandle } from 'node:fs/promises
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseVolumeId, type VolumeId, type WorkspaceId } from '@offshoot/contract/ids'
+import { syncFolder } from '@offshoot/kit/sync-folder'
 import type { Ledger } from '../ledger/ledger.ts'
 import { Holders } from './holders.ts'
 import { readVolumeRecord, volumeDataPath, writeVolumeRecord, type VolumeRecord } from './volume-record.ts'
@@ -133,6 +134,8 @@ export class Volumes {
     try {
       await this.#ledger.discard('volume', join(this.folder, record.id), 'it was deleted')
       this.#kept.delete(record.id)
+      // Whoever hears that it is gone must not find it again after a power cut.
+      await syncFolder(this.folder)
     } finally {
       this.holders.release(holder)
     }

@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { zstdDecompress } from 'node:zlib'
+import type { AgentSandbox, AgentSnapshotList } from '@offshoot/contract/agent-api'
+import type { AgentQuarantine } from '@offshoot/contract/agent-quarantine'
+import type { AgentVolumeList } from '@offshoot/contract/agent-volume'
+import { AgentProcess, eventually } from '@offshoot/agent/test/agent-process'
+import { canLogDisk, LoggedDisk } from '@offshoot/agent/test/logged-disk'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { imagesDir } from '../setup/offshoot.ts'
+import { layOutFromSeed } from '../setup/seed.ts'
+import { SeededRandom } from '../setup/seeded-random.ts'
+import type { Acknowledged, State } from './acknowledged.ts'
+import {
+  contentOf,
+  contentOfSnapshot,
+  contentOfVolume,
+  playDurable,
+  playSandboxes,
+  playVolumes,
+} from './power-cut-operations.ts'
+
+/** OFFSHOOT_POWER_CUTS: how many, however long that takes, each told as it is made; OFFSHOOT_SEED: which. */
+const wanted = process.env['OFFSHOOT_POWER_CUTS']
+const CUTS = Number(wanted ?? 10)
+/** Without the option a slow machine makes as many as fit into this. */
+const BUDGET_MS = wanted === undefined ? 20_000 : Number.POSITIVE_INFINITY
+/** Of one row of operations. The kernel writes what is older than 30 s to the disk unasked. */
+const PLAY_MS = wanted === undefined ? 3000 : 12_000
+const CUTS_PER_PLAY = wanted === undefined ? CUTS : 25
+/** Objects whose content is read after a cut; what is said of each is compared always. */
+const READ_PER_CUT = wanted === undefined ? 2 : 6
+/** Sparse. Below 2 GiB of free disk the agent takes nothing into archives. */
+const DISK_BYTES = 8 * 1024 ** 3
+
+describe.skipIf(!canLogDisk)('a power cut', () => {
+  const random = SeededRandom.fromEnvironment()
+  let place: string
+  let disk: LoggedDisk
+  let agent: AgentProcess
+
+  beforeAll(async () => {
+    place = await realpath(await mkdtemp(join(tmpdir(), 'offshoot-power-cut-')))
+    disk = await LoggedDisk.make(place, DISK_BYTES)
+    await copyBakes(join(place, 'seed'), join(disk.mountPoint, 'agent'))
+    const images_dir = await imagesWithDurable(join(place, 'images'))
+    agent = await AgentProcess.create(disk.mountPoint, { images_dir, templates: ['minimal', 'durable'] })
+    expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
+    await disk.unmount()
+  })
+  afterAll(async () => {
+    // Where the test has failed in the middle.
+    await powerOff().catch(() => undefined)
+    await disk.destroy()
+  })
+
+  /** Nothing that wrote to the disk is left, and nothing that the host still has for the agent: its next id is another one. */
+  async function powerOff(): Promise<void> {
+    await agent.stop('SIGKILL')
+    for (const { process: vm } of await agent.vms()) process.kill(vm.pid, 'SIGKILL')
+    await eventually('every QEMU gone', async () => (await agent.vms()).length === 0)
+    expect(await agent.run('end-all.ts')).toMatchObject({ exitCode: 0 })
+    await disk.unmount()
+  }
+
+  /** Three users at the same time: the sync of one brings what another has not synced closer to the disk. */
+  async function play(): Promise<Acknowledged[]> {
+    await disk.startLogging()
+    await agent.start()
+    const objects: Acknowledged[] = []
+    const endsAtMs = performance.now() + PLAY_MS
+    const isOver = () => performance.now() > endsAtMs
+    const all = { agent, random, objects, isOver, position: () => disk.position }
+    await Promise.all([playSandboxes(all), playVolumes(all), playDurable(all)])
+    return objects
+  }
+
+  /** Half of the moments are those of answers, the others any. */
+  function momentsOf(objects: readonly Acknowledged[], end: number): number[] {
+    const answers = objects.flatMap(({ answeredAt }) => answeredAt)
+    const count = Math.min(CUTS_PER_PLAY, CUTS)
+    return Array.from({ length: count }, (_unused, at) =>
+      at % 2 === 0 ? random.pick(answers) : Math.floor(random.fraction() * end),
+    )
+  }
+
+  /** @returns what is not as it was acknowledged */
+  async function lossesAfter(position: number, objects: readonly Acknowledged[]): Promise<string[]> {
+    const survival = random.pick([0, 0.5, 1])
+    await disk.mountCut(position, () => random.fraction() < survival)
+    try {
+      await agent.start()
+      const found = await lookAt(agent)
+      const losses = found.unaccounted
+      for (const object of objects) {
+        const possible = object.possibleAt(position)
+        const is = found.objects.get(object.id) ?? { is: 'absent' }
+        if (!possible.some((state) => isAsLeft(object, state, is)))
+          losses.push(`${object.kind} ${object.id} is ${JSON.stringify(is)} instead of ${JSON.stringify(possible)}`)
+      }
+      const readable = objects.filter(({ id }) => !['absent', 'alive'].includes(found.objects.get(id)?.is ?? 'absent'))
+      const chosen = random.shuffled(readable).slice(0, READ_PER_CUT)
+      // Volumes last: they are taken away from hibernated sandboxes.
+      for (const object of chosen.toSorted((a, b) => Number(a.kind === 'volume') - Number(b.kind === 'volume'))) {
+        const content = await contentFound(object).catch((error: Error) => error.message)
+        const possible = object.possibleAt(position).map((state) => state.content ?? '')
+        if (!possible.includes(content))
+          losses.push(`${object.kind} ${object.id} holds ${content} instead of ${possible.join(' or ')}`)
+      }
+      return losses.map((loss) => `cut at ${position}, ${survival} of unflushed writes: ${loss}`)
+    } finally {
+      await powerOff()
+    }
+  }
+
+  async function contentFound({ kind, id }: Acknowledged): Promise<string> {
+    if (kind === 'snapshot') return contentOfSnapshot(agent, id)
+    if (kind === 'volume') return contentOfVolume(agent, id)
+    const { body } = await agent.act<AgentSandbox & { cold?: boolean }>(id, 'wake')
+    if (kind === 'sandbox' && body.cold === true) return 'no memory'
+    return contentOf(agent, id)
+  }
+
+  it(
+    'loses nothing that was acknowledged, and touches nothing else',
+    { retry: 0, timeout: 240_000 + (wanted === undefined ? 0 : CUTS * 30_000) },
+    async () => {
+      const losses: string[] = []
+      let cuts = 0
+      for (const startedMs = performance.now(); cuts < CUTS && performance.now() - startedMs < BUDGET_MS;) {
+        const objects = await play()
+        const end = disk.position
+        await powerOff()
+        for (const position of momentsOf(objects, end)) {
+          if (cuts >= CUTS || performance.now() - startedMs > BUDGET_MS) break
+          const found = await lossesAfter(position, objects)
+          cuts++
+          if (wanted !== undefined || found.length > 0)
+            console.log(
+              `cut ${cuts} at ${position} of ${end}: ${found.length === 0 ? 'nothing lost' : found.join('\n')}`,
+            )
+          losses.push(...found)
+        }
+      }
+      console.log(`${cuts} power cuts, ${losses.length} losses, seed ${random.seed}`)
+      expect(losses).toEqual([])
+    },
+  )
+})
+
+/** Of `minimal`, which another test may have made. */
+async function copyBakes(from: string, to: string): Promise<void> {
+  await layOutFromSeed(from, imagesDir, ['minimal'])
+  await mkdir(to, { mode: 0o711 })
+  for (const name of ['accelerator.json', 'bakes'])
+    await promisify(execFile)('cp', ['--archive', '--sparse=always', join(from, 'agent', name), to])
+}
+
+/** The images, with a second `minimal` whose disk outlives its VM. */
+async function imagesWithDurable(folder: string): Promise<string> {
+  await mkdir(join(folder, 'templates/durable'), { recursive: true })
+  for (const name of await readdir(imagesDir))
+    if (name !== 'templates') await symlink(join(imagesDir, name), join(folder, name))
+  const minimal = join(imagesDir, 'templates/minimal')
+  await symlink(minimal, join(folder, 'templates/minimal'))
+  const image = JSON.parse(await readFile(join(minimal, 'template.json'), 'utf8')) as object
+  const durable = join(folder, 'templates/durable')
+  await writeFile(join(durable, 'template.json'), JSON.stringify({ ...image, name: 'durable', durable: true }))
+  await symlink(join(minimal, 'rootfs.ext4'), join(durable, 'rootfs.ext4'))
+  return folder
+}
+
+/** What an agent that has just started says it has, and what it does not account for. */
+async function lookAt(agent: AgentProcess): Promise<{ objects: Map<string, State>; unaccounted: string[] }> {
+  const ask = async <Body>(path: string) => (await agent.call<Body>('GET', path, { workspace: null })).body
+  const objects = new Map<string, State>()
+  for (const { id, status } of (await agent.list()).sandboxes) {
+    const archived = await archiveOf(agent, id)
+    objects.set(id, { is: status === 'hibernated' ? 'hibernated' : 'alive', ...(archived ? { archived } : {}) })
+  }
+  for (const { id, origin } of (await ask<AgentSnapshotList>('/v1/snapshots')).snapshots)
+    if (origin === 'user') objects.set(id, { is: 'there' })
+  for (const { id, size_mb } of (await ask<AgentVolumeList>('/v1/volumes')).volumes)
+    objects.set(id, { is: 'there', sizeMb: size_mb })
+  const { entries } = await ask<AgentQuarantine>('/v1/quarantine')
+  const unaccounted = entries.map(({ state, kind, id, path, reason }) => `${state} ${kind} ${id} at ${path}: ${reason}`)
+  for (const folder of ['sandboxes', 'volumes'])
+    for (const id of await readdir(join(agent.dataDir, folder)))
+      if (!objects.has(id)) unaccounted.push(`${folder}/${id} is left`)
+  return { objects, unaccounted }
+}
+
+async function archiveOf(agent: AgentProcess, id: string): Promise<string[] | null> {
+  const folder = join(agent.dataDir, 'sandboxes', id, 'archive')
+  const names = await readdir(folder).catch(() => null)
+  if (names === null) return null
+  const archived: string[] = []
+  for (const file of names.filter((name) => name.endsWith('.zst')).toSorted())
+    archived.push(String(await promisify(zstdDecompress)(await readFile(join(folder, file)))).trim())
+  return archived
+}
+
+/** Whether what was found is what a power cut leaves of a state. */
+function isAsLeft({ kind }: Acknowledged, state: State, found: State): boolean {
+  if (kind === 'durable') {
+    const left = state.is === 'alive' ? 'hibernated' : state.is
+    return found.is === left && (state.archived ?? []).every((name, at) => found.archived?.[at] === name)
+  }
+  return found.is === state.is && (kind !== 'volume' || state.is === 'absent' || found.sizeMb === state.sizeMb)
+}

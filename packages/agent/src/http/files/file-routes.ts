@@ -1,15 +1,28 @@
+import {
+  type FileEntry,
+  type FileWritten,
+  mkdirQuery,
+  moveQuery,
+  recursiveQuery,
+  writeQuery,
+} from '@offshoot/contract/file'
+import { Deadline } from '@offshoot/kit/deadline'
 import { drainRequest } from '@offshoot/kit/drain-request'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { transferArchive } from './transfer-archive.ts'
+import { shownName, statEntry } from '../../sandbox/files/present-entry.ts'
+import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
+import { parseQuery } from '../request/parse-query.ts'
+import { findTarget } from './find-target.ts'
 import { listFolder } from './list-folder.ts'
-import { makeFolder } from './make-folder.ts'
-import { moveFile } from './move-file.ts'
+import { parseQueryPath } from './parse-query-path.ts'
 import { readFile } from './read-file.ts'
-import { removeFile } from './remove-file.ts'
-import { statFile } from './stat-file.ts'
+import { UploadBody } from './receive-upload.ts'
+import { transferArchive } from './transfer-archive.ts'
 import { watchFiles } from './watch-files.ts'
-import { writeFile } from './write-file.ts'
+
+/** Milliseconds for a whole tree. */
+const REMOVE_MS = 300_000
 
 /** `/v1/sandboxes/{id}/fs…`, in a scope of its own, because in it bodies stay streams. */
 export function fileRoutes(server: FastifyInstance, agent: Agent): void {
@@ -31,5 +44,66 @@ export function fileRoutes(server: FastifyInstance, agent: Agent): void {
     ]) {
       route(scope, agent)
     }
+  })
+}
+
+/** `PUT /v1/sandboxes/{id}/fs`: the body, whatever type it claims, becomes the file. */
+function writeFile(server: FastifyInstance, agent: Agent): void {
+  server.put('/v1/sandboxes/:id/fs', async (request): Promise<FileWritten> => {
+    const { sandbox, path } = findTarget(agent, request)
+    const { mode } = parseQuery(writeQuery, request)
+    const body = UploadBody.of(request, agent.maxUploadBytes, agent.stopping)
+    try {
+      const options = { mode, parents: true, deadline: body.deadline }
+      const bytes = await withGuest(sandbox, ({ files }) => files.write(path, body, options))
+      return { ...shownName('path', path), bytes }
+    } finally {
+      body.close()
+    }
+  })
+}
+
+/** `DELETE /v1/sandboxes/{id}/fs`. */
+function removeFile(server: FastifyInstance, agent: Agent): void {
+  server.delete('/v1/sandboxes/:id/fs', async (request, reply) => {
+    const { sandbox, path } = findTarget(agent, request)
+    const { recursive } = parseQuery(recursiveQuery, request)
+    const deadline = Deadline.after(REMOVE_MS, `removal in ${sandbox.id}`)
+    await withGuest(sandbox, ({ files }) => files.remove(path, { recursive, deadline }))
+    return reply.code(204).send()
+  })
+}
+
+/** `GET /v1/sandboxes/{id}/fs/stat`: of the path itself, also when it is a link. */
+function statFile(server: FastifyInstance, agent: Agent): void {
+  server.get('/v1/sandboxes/:id/fs/stat', async (request): Promise<FileEntry> => {
+    const { sandbox, path } = findTarget(agent, request)
+    return statEntry(sandbox, path)
+  })
+}
+
+/** `POST /v1/sandboxes/{id}/fs/mkdir`: 201 with the folder. */
+function makeFolder(server: FastifyInstance, agent: Agent): void {
+  server.post('/v1/sandboxes/:id/fs/mkdir', async (request, reply): Promise<FileEntry> => {
+    const { sandbox, path } = findTarget(agent, request)
+    const { mode, parents } = parseQuery(mkdirQuery, request)
+    await withGuest(sandbox, ({ files }) =>
+      files.mkdir(path, { mode, parents, deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
+    )
+    void reply.code(201)
+    return statEntry(sandbox, path)
+  })
+}
+
+/** `POST /v1/sandboxes/{id}/fs/move`: one rename; 200 with the file where it now is. */
+function moveFile(server: FastifyInstance, agent: Agent): void {
+  server.post('/v1/sandboxes/:id/fs/move', async (request): Promise<FileEntry> => {
+    const { sandbox, path } = findTarget(agent, request)
+    const to = parseQueryPath(request.raw.url ?? '', 'to')
+    const { overwrite, parents } = parseQuery(moveQuery, request)
+    await withGuest(sandbox, ({ files }) =>
+      files.move(path, to, { overwrite, parents, deadline: guestDeadline(`a file of ${sandbox.id}`) }),
+    )
+    return statEntry(sandbox, to)
   })
 }

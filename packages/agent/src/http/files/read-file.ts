@@ -4,7 +4,6 @@ import type { FileEntry } from '@offshoot/guest-link/file-entry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
 import { parseByteRange } from './parse-byte-range.ts'
-import { formatEntityTag, listsTag } from './format-entity-tag.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 import { findTarget } from './find-target.ts'
@@ -100,4 +99,15 @@ class FileAnswer {
       .header('accept-ranges', 'bytes')
       .header('etag', formatEntityTag(stat))
   }
+}
+
+/** Changes with the time of change and the size, as web servers make it. */
+function formatEntityTag({ mtimeMs, size }: FileEntry): string {
+  return `"${Math.round(mtimeMs * 1000).toString(16)}-${size.toString(16)}"`
+}
+
+/** Whether a list of tags (`If-None-Match`) has this one, by weak comparison (RFC 9110, 8.8.3.2). */
+function listsTag(header: string, tag: string): boolean {
+  const tags = new Set(header.split(',').map((each) => each.trim().replace(/^W\//, '')))
+  return tags.has('*') || tags.has(tag)
 }

@@ -1,4 +1,14 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+
+const PRINTABLE = /^[\x20-\x7e]{1,64}$/
+
+/** The caller's `X-Request-Id` where it is fit to be written to a log, else a fresh one. */
+export function readRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && PRINTABLE.test(given) ? given : randomUUID()
+}
 
 /**
  * One line for each operation on a sandbox, at its end, under the id that the caller knows it by. Without the query: it

@@ -1,8 +1,19 @@
+import { isUtf8 } from 'node:buffer'
 import type { FileEntry } from '@offshoot/contract/file'
 import type { FileEntry as GuestEntry } from '@offshoot/guest-link/file-entry'
-import { shownName } from './shown-name.ts'
+import { guestDeadline, withGuest } from '../model/guest-access.ts'
+import type { Sandbox } from '../model/sandbox.ts'
 
 const SLASH = Buffer.from('/')
+const UNRESERVED = /[\w.~/-]/
+
+/** The file at a path as callers see it. @throws ApiError */
+export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEntry> {
+  return presentEntry(
+    path,
+    await withGuest(sandbox, ({ files }) => files.stat(path, { deadline: guestDeadline(`a file of ${sandbox.id}`) })),
+  )
+}
 
 /** @param path of the entry itself */
 export function presentEntry(path: Buffer, entry: GuestEntry): FileEntry {
@@ -32,4 +43,23 @@ function withoutSlashes(path: Buffer): Buffer {
   let end = path.length
   while (end > 0 && path[end - 1] === SLASH[0]) end -= 1
   return path.subarray(0, end)
+}
+
+/** A name in JSON: as text, and where that loses bytes also percent-encoded, under `<key>_encoded`. */
+export function shownName<Key extends string>(key: Key, bytes: Buffer): ShownName<Key> {
+  const text = { [key]: bytes.toString() }
+  const shown = isUtf8(bytes) ? text : { ...text, [`${key}_encoded`]: percentEncode(bytes) }
+  // A computed key has no type of its own.
+  return shown as ShownName<Key>
+}
+
+type ShownName<Key extends string> = Record<Key, string> & Partial<Record<`${Key}_encoded`, string>>
+
+function percentEncode(bytes: Buffer): string {
+  return [...bytes].map((byte) => encodeByte(byte)).join('')
+}
+
+function encodeByte(byte: number): string {
+  const character = String.fromCharCode(byte)
+  return UNRESERVED.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
 }

@@ -2,7 +2,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { SandboxRounds } from '../model/sandbox-rounds.ts'
-import { listenersOf } from './listeners-of.ts'
+import { listenersOf } from './guest-ports.ts'
 import { ToldPorts } from './told-ports.ts'
 
 const TICK_MS = 500

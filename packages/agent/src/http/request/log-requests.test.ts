@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { readRequestId } from './read-request-id.ts'
+import { readRequestId } from './log-requests.ts'
 
 const given = (id: string) => readRequestId({ headers: { 'x-request-id': id } })
 

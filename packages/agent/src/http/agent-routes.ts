@@ -1,11 +1,14 @@
 import { cpus } from 'node:os'
-import type { AgentInfo } from '@offshoot/contract/agent-api'
+import { type AgentInfo, spentCreditBody } from '@offshoot/contract/agent-api'
+import type { AgentDisk } from '@offshoot/contract/agent-disk'
 import type { Template } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { readHostMemory } from '../machine/host/host-memory.ts'
+import { readDiskUsage } from '../store/data-dir/disk-usage.ts'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { requireControl } from './request/require-credential.ts'
+import { parseBody } from './request/parse-body.ts'
 import { describeNetwork } from './get-health.ts'
 
 /** `GET /v1/agent`: what control needs to place a sandbox here. */
@@ -29,6 +32,23 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       spares: agent.host.pool.spares.length,
       last_seq: agent.host.events.lastSeq,
     }
+  })
+}
+
+/** `GET /v1/disk`: looks at every file, so it is for people who ask and for nothing that asks every second. */
+export function getDisk(server: FastifyInstance, { host }: Agent): void {
+  server.get('/v1/disk', async (request): Promise<AgentDisk> => {
+    requireControl(request)
+    return readDiskUsage(host.dir)
+  })
+}
+
+/** `PUT /v1/agent/spent-credit`: which workspaces may start nothing from now on. */
+export function putSpentCredit(server: FastifyInstance, { host }: Agent): void {
+  server.put('/v1/agent/spent-credit', async (request, reply) => {
+    requireControl(request)
+    await host.credit.replace(parseBody(spentCreditBody, request.body))
+    return reply.code(204).send()
   })
 }
 

@@ -5,7 +5,7 @@ import { listQuarantine, purgeEntry, restoreEntry } from '../sandbox/recovery/qu
 import { requireControl } from './request/require-credential.ts'
 
 /** `GET /v1/quarantine`; `POST /v1/quarantine/{entry}/restore`; `DELETE /v1/quarantine/{entry}`. For control itself, on behalf of operators. */
-export function quarantine(server: FastifyInstance, { host }: Agent): void {
+export function quarantineRoutes(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/quarantine', async (request): Promise<AgentQuarantine> => {
     requireControl(request)
     return { entries: listQuarantine(host) }

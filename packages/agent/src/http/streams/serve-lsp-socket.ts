@@ -14,9 +14,8 @@ import type { AcceptedSocket } from './accept-web-socket.ts'
 import type { CommandLog } from '../../store/logs/command-log.ts'
 import { LineSplitter } from '../../store/logs/line-splitter.ts'
 import { exitCodeOf } from '../../sandbox/commands/streamed-command.ts'
-import { BaseProtocolError } from '../../sandbox/lsp/base-protocol.ts'
+import { BaseProtocolError, MessageSplitter } from '../../sandbox/lsp/base-protocol.ts'
 import { ClientInput, type LspFraming } from '../../sandbox/lsp/client-input.ts'
-import { MessageSplitter } from '../../sandbox/lsp/message-splitter.ts'
 
 const NORMAL = 1000
 

@@ -1,9 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { GuestAddress } from '@offshoot/guest-link/guest-refresh'
+import { GUEST_GATEWAY, GUEST_IP } from '../vm/machine.ts'
 
 /** Bytes of randomness a restored guest gets: twice what its kernel's pool needs to be full (256 bit). */
 const ENTROPY_BYTES = 64
+
+/** The identity of a guest that belongs to no sandbox: while its template is baked. */
+export const PLACEHOLDER_ID = '00000000-0000-4000-8000-000000000000' as SandboxId
+/** Its network. */
+export const PLACEHOLDER_NETWORK = {
+  mac: '02:0f:f5:00:00:00',
+  address: { ip: GUEST_IP, prefixBits: 24, gateway: GUEST_GATEWAY, mtu: 1500 },
+}
 
 /** What tells one clone of a snapshot from another. */
 export interface GuestIdentity {

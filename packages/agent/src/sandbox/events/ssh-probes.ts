@@ -1,8 +1,8 @@
+import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
-import { answersSsh } from './probe-ssh.ts'
 
 /** Milliseconds to wait before each try; after the last the sandbox counts as one without an SSH server. */
 const WAITS_MS = [400, 1000, 2000, 4000, 8000, 15_000, 30_000]
@@ -11,6 +11,10 @@ const STAND_BACK_MS = 250
 /** Milliseconds of one try. */
 const PROBE_MS = 8000
 const MAX_WAITING = 10_000
+const SSH_PORT = 22
+/** What every SSH server says first (RFC 4253, 4.2); 1.99 speaks 2.0 too. */
+const BANNER = /^SSH-(2\.0|1\.99)-/
+const BANNER_BYTES = 9
 
 /**
  * Finds out when the SSH server of a sandbox first answers: `sandbox.ssh_ready`.
@@ -88,4 +92,26 @@ export class SshProbes {
     const isHere = this.#host.sandboxes.get(sandbox.id) === sandbox && sandbox.manifest.status === 'running'
     return isHere && !this.#stopping.aborted && !sandbox.events.has('sandbox.ssh_ready')
   }
+}
+
+/**
+ * Whether an SSH server answers inside a guest: its first bytes, over a connection made there. No program is started for
+ * it: under emulation each one that runs costs a guest megabytes of translated code.
+ */
+async function answersSsh(link: GuestLink, deadline: Deadline): Promise<boolean> {
+  const connection = await link.ports.dial(SSH_PORT, deadline)
+  try {
+    return BANNER.test(await deadline.race(firstBytes(connection.output)))
+  } finally {
+    connection.abort()
+  }
+}
+
+async function firstBytes(stream: AsyncIterable<Buffer>): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) {
+    text += chunk.toString('latin1')
+    if (text.length >= BANNER_BYTES) break
+  }
+  return text
 }

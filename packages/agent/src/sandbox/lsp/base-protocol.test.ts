@@ -2,8 +2,7 @@ import { MAX_LSP_MESSAGE_BYTES } from '@offshoot/contract/lsp'
 import { withinBudget } from '@offshoot/kit/test/within-budget'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BaseProtocol, BaseProtocolError } from './base-protocol.ts'
-import { MessageSplitter } from './message-splitter.ts'
+import { BaseProtocol, BaseProtocolError, MessageSplitter } from './base-protocol.ts'
 
 const TYPE = 'Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n'
 const framed = (content: string, before = '', after = '') =>

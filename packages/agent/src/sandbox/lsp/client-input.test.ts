@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { MessageSplitter } from './base-protocol.ts'
 import { ClientInput } from './client-input.ts'
-import { MessageSplitter } from './message-splitter.ts'
 
 const asJson = fc
   .record({ jsonrpc: fc.constant('2.0'), method: fc.string({ unit: 'binary' }) })

@@ -12,8 +12,7 @@ import { join } from 'node:path'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { Ledger } from '../ledger/ledger.ts'
 import { LOWER, ROOTFS } from '../bakes/bake-files.ts'
-import type { TemplateDisk } from './template-disk.ts'
-import { readTemplateRecord, writeTemplateRecord, type TemplateRecord } from './template-record.ts'
+import { readTemplateRecord, writeTemplateRecord, type TemplateDisk, type TemplateRecord } from './template-record.ts'
 
 const BLOCK_BYTES = 512
 

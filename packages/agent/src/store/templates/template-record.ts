@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { isUuid, parseBuildId, type BuildId } from '@offshoot/contract/ids'
-import { templateImage } from '@offshoot/contract/template-image'
+import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
@@ -38,4 +38,20 @@ export async function readTemplateRecord(folder: string): Promise<RecordRead<Tem
 
 function templateRecordPath(folder: string): string {
   return join(folder, RECORD)
+}
+
+/** What a template is booted from. Never written again. */
+export interface TemplateDisk {
+  /** A root file system, raw. */
+  readonly rootfs: string
+  /** Of one that was made from a sandbox: a layer over it, which names it as `rootfs.ext4`. */
+  readonly lower: string | null
+}
+
+/** How commands run that do not say it themselves: the `USER` and `WORKDIR` of an image. */
+export const runAs = z.object({ user: z.string().optional(), cwd: z.string().optional() }).default({})
+export type RunAs = z.infer<typeof runAs>
+
+export function runAsOf({ user, cwd }: TemplateImage): RunAs {
+  return { ...(user !== undefined && { user }), ...(cwd !== undefined && { cwd }) }
 }

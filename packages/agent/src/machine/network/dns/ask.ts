@@ -2,8 +2,7 @@ import { createSocket } from 'node:dgram'
 import { createConnection, isIPv6 } from 'node:net'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { randomInt } from 'node:crypto'
-import { isAnswerTo, withId } from './dns-message.ts'
-import { frame, LengthPrefixed } from './length-prefixed.ts'
+import { frame, isAnswerTo, LengthPrefixed, withId } from './dns-message.ts'
 
 /** One who answers for names: an address, and a port where it is not the usual one. */
 export interface Resolver {

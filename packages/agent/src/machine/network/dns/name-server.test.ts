@@ -4,8 +4,7 @@ import { type AddressInfo, createConnection, createServer, type Server, type Soc
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { askByTcp, askByUdp, type Resolver } from './ask.ts'
-import { idOf, isAnswerTo, isQuestion, withId } from './dns-message.ts'
-import { frame, LengthPrefixed } from './length-prefixed.ts'
+import { frame, idOf, isAnswerTo, isQuestion, LengthPrefixed, withId } from './dns-message.ts'
 import { NameServer } from './name-server.ts'
 
 const deadline = () => Deadline.after(20_000, 'test')

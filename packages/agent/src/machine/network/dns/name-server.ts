@@ -10,8 +10,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Deadline } from '@offshoot/kit/deadline'
 import { askByTcp, askByUdp, type Resolver } from './ask.ts'
-import { failureOf, isQuestion, truncatedAnswerTo } from './dns-message.ts'
-import { frame, LengthPrefixed } from './length-prefixed.ts'
+import { failureOf, frame, isQuestion, LengthPrefixed, truncatedAnswerTo } from './dns-message.ts'
 
 /** Milliseconds for one name server, after which the next is asked, and for all. */
 const ASK_MS = 2000

@@ -35,7 +35,7 @@ export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent
     const sandbox = find(request)
     const { before } = parseBody(pruneArchiveBody, request.body)
     const archive = await host.archives.of(sandbox)
-    await host.archives.alone(sandbox, () => archive.prune(Date.parse(before)))
+    await host.archives.exclusively(sandbox, () => archive.prune(Date.parse(before)))
     return reply.code(204).send()
   })
   server.post(`${PATH}/feed`, async (request, reply) => {

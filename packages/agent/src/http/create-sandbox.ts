@@ -28,7 +28,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
         workspaceId,
         seed: body.without_memory ? withoutMemory(seed) : seed,
         isCold: body.without_memory,
-        env: seed.env === 'keep' ? orKept(asked) : { ...seed.env, ...asked },
+        env: seed.env === 'keep' ? keepUnlessAsked(asked) : { ...seed.env, ...asked },
         settings: { persistent, idle_timeout_seconds, egress },
         lineage: { parent_id: null, fork_tree_id: null },
         volumes: findVolumes(agent, body.volumes, workspaceId),
@@ -51,16 +51,16 @@ async function withSeed<T>(
   const record = agent.host.templates.find(parseBuildId(template), workspaceId)
   if (record !== null && record.memory !== null) {
     return withSnapshot(agent.host, parseSnapshotId(template), workspaceId, (seed) =>
-      create(asOfTemplate(seed, record)),
+      create(hideSnapshot(seed, record)),
     )
   }
-  const ours = agent.templates.get(template) ?? (await bakedNow(agent, template))
+  const ours = agent.templates.get(template) ?? (await bakeOnDemand(agent, template))
   const baked = ours ?? builtTemplate(agent, template, workspaceId)
   return create(seedOfTemplate(baked))
 }
 
 /** Of a template that is baked when it is first wanted. @throws ApiError 500, 507 */
-async function bakedNow({ onDemand, host }: Agent, template: string): Promise<BakedTemplate | null> {
+async function bakeOnDemand({ onDemand, host }: Agent, template: string): Promise<BakedTemplate | null> {
   try {
     return (await onDemand?.bake(template)) ?? null
   } catch (error) {
@@ -71,11 +71,11 @@ async function bakedNow({ onDemand, host }: Agent, template: string): Promise<Ba
 }
 
 /** A snapshot that a template is: its own id is nobody's to see. */
-function asOfTemplate(seed: Seed, { image: { title, name } }: TemplateRecord): Seed {
+function hideSnapshot(seed: Seed, { image: { title, name } }: TemplateRecord): Seed {
   return { ...seed, manifest: { ...seed.manifest, template: title ?? name, from_snapshot: null } }
 }
 
-function orKept(asked: CreateOnAgentBody['env']): Seed['env'] {
+function keepUnlessAsked(asked: CreateOnAgentBody['env']): Seed['env'] {
   return Object.keys(asked).length === 0 ? 'keep' : asked
 }
 

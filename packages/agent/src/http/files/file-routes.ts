@@ -10,7 +10,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { drainRequest } from '@offshoot/kit/drain-request'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { shownName, statEntry } from '../../sandbox/files/present-entry.ts'
+import { nameFields, statEntry } from '../../sandbox/files/present-entry.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import { parseQuery } from '../request/parse-query.ts'
 import { findTarget } from './find-target.ts'
@@ -56,7 +56,7 @@ function writeFile(server: FastifyInstance, agent: Agent): void {
     try {
       const options = { mode, parents: true, deadline: body.deadline }
       const bytes = await withGuest(sandbox, ({ files }) => files.write(path, body, options))
-      return { ...shownName('path', path), bytes }
+      return { ...nameFields('path', path), bytes }
     } finally {
       body.close()
     }

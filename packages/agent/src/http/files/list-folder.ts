@@ -5,7 +5,7 @@ import type { GuestFiles } from '@offshoot/guest-link/guest-files'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { childPath, presentEntry, shownName } from '../../sandbox/files/present-entry.ts'
+import { childPath, nameFields, presentEntry } from '../../sandbox/files/present-entry.ts'
 import { withGuest } from '../../sandbox/model/guest-access.ts'
 import { findTarget } from './find-target.ts'
 
@@ -39,7 +39,7 @@ async function collect(files: GuestFiles, path: Buffer, deadline: Deadline): Pro
 }
 
 function* listing(path: Buffer, entries: readonly FileEntry[]): Generator<string> {
-  yield `${JSON.stringify(shownName('path', path)).slice(0, -1)},"entries":[`
+  yield `${JSON.stringify(nameFields('path', path)).slice(0, -1)},"entries":[`
   for (let at = 0; at < entries.length; at += BATCH) {
     const batch = entries.slice(at, at + BATCH)
     const json = batch.map((entry) => JSON.stringify(presentEntry(childPath(path, entry.name), entry))).join(',')

@@ -5,7 +5,7 @@ import type { GuestFiles, GuestPath } from '@offshoot/guest-link/guest-files'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { shownName } from '../../sandbox/files/present-entry.ts'
+import { nameFields } from '../../sandbox/files/present-entry.ts'
 import { UploadBody } from './receive-upload.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import { findTarget } from './find-target.ts'
@@ -29,7 +29,7 @@ export function transferArchive(server: FastifyInstance, agent: Agent): void {
         await makeUnlessThere(files, path, deadline)
         return files.unpack(path, body, { deadline })
       })
-      return { ...shownName('path', path), ...unpacked }
+      return { ...nameFields('path', path), ...unpacked }
     } finally {
       body.close()
     }

@@ -3,7 +3,7 @@ import type { FileChange } from '@offshoot/guest-link/file-change'
 import type { FileWatch } from '@offshoot/guest-link/guest-files'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { childPath, shownName } from '../../sandbox/files/present-entry.ts'
+import { childPath, nameFields } from '../../sandbox/files/present-entry.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import { formatFrame, sendEventStream } from '../streams/send-event-stream.ts'
 import { parseQuery } from '../request/parse-query.ts'
@@ -40,8 +40,8 @@ async function* frames(folder: Buffer, opened: FileWatch, signal: AbortSignal): 
 function frame(folder: Buffer, change: FileChange): string {
   if (change.kind === 'overflow') return formatFrame({ event: 'overflow', data: '{}' })
   const data = {
-    ...shownName('path', childPath(folder, change.path)),
-    ...(change.kind === 'moved' && shownName('to', childPath(folder, change.target))),
+    ...nameFields('path', childPath(folder, change.path)),
+    ...(change.kind === 'moved' && nameFields('to', childPath(folder, change.target))),
     is_dir: change.isFolder,
   }
   return formatFrame({ event: change.kind, data: JSON.stringify(data) })

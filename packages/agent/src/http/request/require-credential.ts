@@ -37,7 +37,7 @@ const CLOCK_TOLERANCE_SECONDS = 5
 const claims = z.object({ workspace_id: z.string().refine(isUuid).optional(), exp: z.number() })
 /** Credentials remembered; control uses one for as long as it holds. */
 const MAX_REMEMBERED = 1024
-const nobody: Caller = { workspaceId: null }
+const anonymous: Caller = { workspaceId: null }
 
 /** The one place that decides who a request is from; no route runs before it. */
 export function requireCredential(server: FastifyInstance, secrets: CallerSecrets): void {
@@ -45,7 +45,7 @@ export function requireCredential(server: FastifyInstance, secrets: CallerSecret
   const remembered = new Map<string, Remembered>()
   server.addHook('onRequest', async (request) => {
     const { isPublic, isForEdge } = request.routeOptions.config
-    request.caller = isPublic ? nobody : await readCredential(request, secrets, remembered)
+    request.caller = isPublic ? anonymous : await readCredential(request, secrets, remembered)
     if (request.caller.isEdge && !isForEdge) throw new ApiError('notFound')
   })
 }

@@ -2,7 +2,7 @@
  * One upgraded connection: pings, bounded memory both ways, one end.
  *
  * Output: the sender asks `isFull` and waits for `onDrain`. Input: what is taken and not yet used counts, by
- * `take` and `give`; over the maximum the connection is not read any more. A peer whose pong is missing at the next ping
+ * `addPendingInput` and `removePendingInput`; over the maximum the connection is not read any more. A peer whose pong is missing at the next ping
  * is gone, unless it is we who do not read.
  */
 import { ApiError } from '@offshoot/contract/errors'
@@ -106,13 +106,13 @@ export class AcceptedSocket {
     this.#send(bytes)
   }
 
-  /** Input that is kept until {@link give} says it is used. */
-  take(bytes: number): void {
+  /** Input that is kept until {@link removePendingInput} says it is used. */
+  addPendingInput(bytes: number): void {
     this.#inputBytes += bytes
     if (this.#inputBytes > INPUT_MAX_BYTES && !this.#socket.isPaused && this.isOpen) this.#socket.pause()
   }
 
-  give(bytes: number): void {
+  removePendingInput(bytes: number): void {
     this.#inputBytes -= bytes
     if (this.#inputBytes < INPUT_LOW_BYTES && this.#socket.isPaused) this.#socket.resume()
   }

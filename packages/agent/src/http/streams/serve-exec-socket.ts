@@ -115,13 +115,13 @@ export class ExecSocket {
     }
     const entry = this.#commands.get(id)
     if (entry === undefined) return this.#refuse(id, 'no such command')
-    this.#socket.take(bytes)
+    this.#socket.addPendingInput(bytes)
     entry.done = this.#applyLater(entry, frame.data, bytes)
   }
 
   async #applyLater(entry: Entry, frame: CommandFrame, bytes: number): Promise<void> {
     await entry.done
-    const give = () => this.#socket.give(bytes)
+    const give = () => this.#socket.removePendingInput(bytes)
     if (entry.command === null || frame.stdin === undefined) give()
     if (entry.command !== null) this.#apply(entry.command, frame, give)
   }

@@ -60,8 +60,8 @@ export class LspSocket {
     const { framing } = this.#input
     if (bytes === undefined || framing === undefined) return
     if (isFirst) this.#deliver(framing)
-    this.#socket.take(bytes.length)
-    this.#server.stdin.write(bytes, () => this.#socket.give(bytes.length))
+    this.#socket.addPendingInput(bytes.length)
+    this.#server.stdin.write(bytes, () => this.#socket.removePendingInput(bytes.length))
   }
 
   #deliver(framing: LspFraming): void {

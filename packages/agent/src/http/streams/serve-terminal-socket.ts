@@ -52,8 +52,8 @@ async function endOf(
 
 function type({ input }: Terminal, socket: AcceptedSocket, data: Buffer | string): void {
   const bytes = Buffer.byteLength(data)
-  socket.take(bytes)
-  input.write(data, () => socket.give(bytes))
+  socket.addPendingInput(bytes)
+  input.write(data, () => socket.removePendingInput(bytes))
 }
 
 function instruct(terminal: Terminal, socket: AcceptedSocket, data: Buffer): void {

@@ -22,10 +22,10 @@ const NO_DEVICE = 'does not exist'
 
 /** Interfaces over which the host reaches the internet and what operators have allowed besides. */
 export async function findUplinks(exceptions: readonly EgressException[]): Promise<string[]> {
-  const found = await ask(['route', 'show', 'default'])
+  const found = await listInterfaces(['route', 'show', 'default'])
   for (const { cidr } of exceptions) {
     // One to which there is no way yet.
-    const toward = await ask(['route', 'get', cidr.split('/')[0] ?? cidr]).catch(() => [])
+    const toward = await listInterfaces(['route', 'get', cidr.split('/')[0] ?? cidr]).catch(() => [])
     found.push(...toward)
   }
   return [...new Set(found)].filter((name) => name !== 'lo')
@@ -33,7 +33,7 @@ export async function findUplinks(exceptions: readonly EgressException[]): Promi
 
 /** The routes that already lead into a range of addresses, by the interface's name. */
 export async function routesInto(cidr: string): Promise<string[]> {
-  return ask(['route', 'show', 'root', cidr])
+  return listInterfaces(['route', 'show', 'root', cidr])
 }
 
 /** The most that all of them take whole: a guest's packets are as large as the smallest wants. */
@@ -67,7 +67,7 @@ export async function forwardFrom(uplinks: readonly string[]): Promise<void> {
 }
 
 /** As it was before; for the last agent of the machine that goes. */
-export async function forwardNoMore(): Promise<void> {
+export async function restoreForwarding(): Promise<void> {
   for (const name of await readdir(FOLDER).catch(() => [])) {
     // It may be gone, and its setting with it.
     await writeFile(forwardingOf(name), '0').catch(() => undefined)
@@ -85,7 +85,7 @@ export function interfacesOf(answer: string): string[] {
   return found.filter((name) => !GONE.test(name))
 }
 
-async function ask(question: readonly string[]): Promise<string[]> {
+async function listInterfaces(question: readonly string[]): Promise<string[]> {
   const answer = await runProgram('ip', ['-4', '-json', ...question], Deadline.after(ASK_MS, 'routes of the host'))
   return interfacesOf(answer)
 }

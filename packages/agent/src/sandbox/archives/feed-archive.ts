@@ -30,9 +30,9 @@ export async function feedArchive(sandbox: Sandbox, archive: Archive, over: Abor
 }
 
 async function feedRound(files: GuestFiles, archive: Archive, deadline: Deadline): Promise<void> {
-  const wanted = await namesIn(files.list(WANTED, { deadline })).catch(noneYet)
+  const wanted = await namesIn(files.list(WANTED, { deadline })).catch(emptyIfMissing)
   if (wanted.length === 0) return
-  const given = new Set(await namesIn(files.list(GIVEN, { deadline })).catch(noneYet))
+  const given = new Set(await namesIn(files.list(GIVEN, { deadline })).catch(emptyIfMissing))
   for (const name of wanted) if (!given.has(name)) await give(files, archive, name, deadline)
   const last = wanted.at(-1) ?? ''
   const { names } = archive
@@ -53,7 +53,7 @@ async function give(files: GuestFiles, archive: Archive, name: string, deadline:
 }
 
 /** Before it begins, and after its end. */
-function noneYet(error: unknown): readonly string[] {
+function emptyIfMissing(error: unknown): readonly string[] {
   if (error instanceof GuestFileError && error.code === 'ENOENT') return []
   throw error
 }

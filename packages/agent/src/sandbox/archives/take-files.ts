@@ -27,7 +27,7 @@ export async function takeFiles(
 ): Promise<number | null> {
   const { vm } = sandbox
   if (vm === null) return 0
-  return archives.alone(sandbox, async () => {
+  return archives.exclusively(sandbox, async () => {
     const deadline = Deadline.after(FILE_MS, `spool of ${sandbox.id}`, sandbox.leaving.signal)
     const { files } = await vm.link(deadline)
     const names = await namesIn(files.list(spool, { deadline })).catch(unlessMissing)

@@ -27,7 +27,7 @@ export async function rebakeStale(host: Host, images: Images, stopping: AbortSig
   const stale = host.templates.all.filter((each) => each.memory === null && host.templates.bakedOf(each) === null)
   for (const record of stale) {
     if (stopping.aborted) return
-    const log = BuildLog.unkept(host.log)
+    const log = BuildLog.inMemory(host.log)
     const place = { host, images, log }
     await bakeImage(place, record.image, await host.templates.disk(record.id), stopping).then(
       (baked) => host.templates.setBaked(record, baked),

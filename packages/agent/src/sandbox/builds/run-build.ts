@@ -52,14 +52,14 @@ export async function runBuild(place: BuildPlace, record: BuildRecord, cancelled
   const files = buildFiles(place.folder)
   const { image, disk, digest } =
     record.image === null
-      ? await ofArchive(place, files, record, deadline)
-      : await ofSandbox(place, files, record, record.image, deadline)
+      ? await fromArchive(place, files, record, deadline)
+      : await fromSandbox(place, files, record, record.image, deadline)
   await place.onBaking()
   place.log.say('booting', 'booting', 65)
   return { image, disk, digest, baked: await bakeImage(place, image, disk, cancelled) }
 }
 
-async function ofSandbox(
+async function fromSandbox(
   { host, folder, log }: BuildPlace,
   { source, lower }: BuildFiles,
   { bytes, sha256 }: BuildRecord,
@@ -75,7 +75,7 @@ async function ofSandbox(
   return { image, disk: { rootfs: join(source, ROOTFS), lower }, digest: `sha256:${sha256}` }
 }
 
-async function ofArchive(
+async function fromArchive(
   { host, worker, folder, log }: BuildPlace,
   files: BuildFiles,
   record: BuildRecord,

@@ -34,16 +34,16 @@ export function startImage(start: ImageStart | null, log: BuildLog): PrepareGues
     log.say('booted', 'booting', 70)
     await setAddress(link, deadline)
     if (image.cwd !== undefined) await link.files.mkdir(image.cwd, { parents: true, deadline })
-    const started = start === null ? null : await Started.begin(link, image, start, log, deadline)
+    const started = start === null ? null : await StartCommand.begin(link, image, start, log, deadline)
     if (image.ready_cmd !== null) await untilReady(link, image, image.ready_cmd, started, log, deadline)
     else await started?.untilSettled(deadline)
-    await started?.let(deadline)
+    await started?.release(deadline)
     log.say('ready', 'freezing', 85)
     return GUEST_IP
   }
 }
 
-class Started {
+class StartCommand {
   readonly #link: GuestLink
   readonly #start: ImageStart
   readonly #log: BuildLog
@@ -63,7 +63,7 @@ class Started {
     start: ImageStart,
     log: BuildLog,
     deadline: Deadline,
-  ): Promise<Started | null> {
+  ): Promise<StartCommand | null> {
     log.say(`$ ${start.argv.join(' ')}`)
     const account = { ...(user !== undefined && { user }), ...(cwd !== undefined && { cwd }) }
     const command = { argv: start.argv, env, stdin: 'none', ...account } as const
@@ -75,7 +75,7 @@ class Started {
       log.say(`the image's own command cannot be run, sandboxes start without it: ${error.message}`)
       return null
     }
-    const started = new Started(link, start, log)
+    const started = new StartCommand(link, start, log)
     await started.#follow(deadline)
     return started
   }
@@ -102,7 +102,7 @@ class Started {
   }
 
   /** Lets it go on by itself; one that has ended is forgotten. */
-  async let(deadline: Deadline): Promise<void> {
+  async release(deadline: Deadline): Promise<void> {
     const hasEnded = await this.hasEnded(deadline)
     this.#leave()
     if (!hasEnded) return
@@ -138,7 +138,7 @@ async function untilReady(
   link: GuestLink,
   { env = {}, cwd }: TemplateImage,
   command: string,
-  started: Started | null,
+  started: StartCommand | null,
   log: BuildLog,
   deadline: Deadline,
 ): Promise<void> {

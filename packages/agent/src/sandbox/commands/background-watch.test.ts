@@ -11,7 +11,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { LogRecord } from '../../store/logs/log-record.ts'
 import { SandboxLog } from '../../store/logs/sandbox-log.ts'
 import { listBackground, removeBackground, startBackground } from './background.ts'
-import { takeUpBackground } from './background-watch.ts'
+import { adoptBackground } from './background-watch.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 const silent = pino({ level: 'silent' })
@@ -54,7 +54,7 @@ async function startAnew(from: string, to: string): Promise<void> {
   link.close()
   await log.close()
   await begin(to)
-  await takeUpBackground(sandbox)
+  await adoptBackground(sandbox)
 }
 
 async function lines(): Promise<LogRecord[]> {

@@ -41,7 +41,7 @@ export async function watchStarted(
  * Takes up what nobody watches: for a guest whose agent is new, and one that comes back or is the copy of another.
  * @throws ApiError when the guest does not answer
  */
-export async function takeUpBackground(sandbox: Sandbox): Promise<void> {
+export async function adoptBackground(sandbox: Sandbox): Promise<void> {
   const kept = await withAwakeGuest(sandbox, (link) => link.kept(guestDeadline('list of background commands')))
   const unwatched = kept.filter(
     ({ id }) => id.startsWith(BACKGROUND_PREFIX) && !sandbox.background.watched.has(execIdOf(id)),
@@ -49,20 +49,20 @@ export async function takeUpBackground(sandbox: Sandbox): Promise<void> {
   if (unwatched.length === 0) return
   for (const { id } of unwatched) sandbox.background.watched.add(execIdOf(id))
   const logged = sandbox.log.keptOutput()
-  await Promise.all(unwatched.map((command) => takeUp(sandbox, command, logged)))
+  await Promise.all(unwatched.map((command) => adopt(sandbox, command, logged)))
 }
 
 /** One guest after the other, beside what else an agent does at its start. */
-export async function takeUpAllBackground(sandboxes: readonly Sandbox[], log: Logger): Promise<void> {
+export async function adoptAllBackground(sandboxes: readonly Sandbox[], log: Logger): Promise<void> {
   for (const sandbox of sandboxes) {
     if (sandbox.manifest.status !== 'running') continue
-    await takeUpBackground(sandbox).catch((error: unknown) => {
+    await adoptBackground(sandbox).catch((error: unknown) => {
       log.warn({ err: error, sandbox_id: sandbox.id }, 'background commands not taken up')
     })
   }
 }
 
-async function takeUp(
+async function adopt(
   sandbox: Sandbox,
   { id, label, exit, nextOffset }: KeptCommand,
   loggedOutput: Promise<ReadonlyMap<string, LoggedOutput>>,
@@ -118,7 +118,7 @@ async function record(
   watched.delete(execId)
   if (!(end instanceof GuestLinkLost)) return log.end()
   // The rest of a line is read again by who takes it up. When it is not the guest that is gone, that is we.
-  if (watched.size === 0) setTimeout(() => void takeUpBackground(sandbox).catch(() => undefined), RETRY_MS).unref()
+  if (watched.size === 0) setTimeout(() => void adoptBackground(sandbox).catch(() => undefined), RETRY_MS).unref()
 }
 
 function limit(sandbox: Sandbox, execId: string, timeoutAt: Date): void {

@@ -7,7 +7,7 @@ import { Semaphore } from '@offshoot/kit/semaphore'
 /** Milliseconds to wait before each try; after the last the sandbox counts as one without an SSH server. */
 const WAITS_MS = [400, 1000, 2000, 4000, 8000, 15_000, 30_000]
 /** Milliseconds to stand back for sandboxes that are being started. */
-const STAND_BACK_MS = 250
+const YIELD_MS = 250
 /** Milliseconds of one try. */
 const PROBE_MS = 8000
 const MAX_WAITING = 10_000
@@ -54,7 +54,7 @@ export class SshProbes {
   async #try(sandbox: Sandbox, at: number): Promise<void> {
     if (!this.#isWanted(sandbox)) return
     if (this.#host.gates.restores.isBusy) {
-      this.#after(STAND_BACK_MS, sandbox, at)
+      this.#after(YIELD_MS, sandbox, at)
       return
     }
     const next = WAITS_MS[at + 1]

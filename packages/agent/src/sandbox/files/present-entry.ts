@@ -19,13 +19,13 @@ export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEnt
 export function presentEntry(path: Buffer, entry: GuestEntry): FileEntry {
   return {
     name: lastPart(path).toString(),
-    ...shownName('path', path),
+    ...nameFields('path', path),
     type: entry.type,
     is_dir: entry.type === 'dir',
     size: entry.size,
     mode: entry.mode.toString(8).padStart(4, '0'),
     mtime: Math.floor(entry.mtimeMs / 1000),
-    ...(entry.target !== null && shownName('target', entry.target)),
+    ...(entry.target !== null && nameFields('target', entry.target)),
   }
 }
 
@@ -46,14 +46,14 @@ function withoutSlashes(path: Buffer): Buffer {
 }
 
 /** A name in JSON: as text, and where that loses bytes also percent-encoded, under `<key>_encoded`. */
-export function shownName<Key extends string>(key: Key, bytes: Buffer): ShownName<Key> {
+export function nameFields<Key extends string>(key: Key, bytes: Buffer): NameFields<Key> {
   const text = { [key]: bytes.toString() }
   const shown = isUtf8(bytes) ? text : { ...text, [`${key}_encoded`]: percentEncode(bytes) }
   // A computed key has no type of its own.
-  return shown as ShownName<Key>
+  return shown as NameFields<Key>
 }
 
-type ShownName<Key extends string> = Record<Key, string> & Partial<Record<`${Key}_encoded`, string>>
+type NameFields<Key extends string> = Record<Key, string> & Partial<Record<`${Key}_encoded`, string>>
 
 function percentEncode(bytes: Buffer): string {
   return [...bytes].map((byte) => encodeByte(byte)).join('')

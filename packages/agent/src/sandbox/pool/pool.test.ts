@@ -98,9 +98,9 @@ it('gives all up while the host is short of memory', async () => {
 it('gives one up for who needs its memory, and says when there is none', async () => {
   const pool = poolOf()
   await ask(pool, 1)
-  expect(await pool.giveUp()).toBe(true)
+  expect(await pool.evictOne()).toBe(true)
   expect(removed).toEqual(made)
-  expect(await pool.giveUp()).toBe(false)
+  expect(await pool.evictOne()).toBe(false)
 })
 
 it('gives up the one that is being made, and the memory of those that are being removed', async () => {
@@ -109,13 +109,13 @@ it('gives up the one that is being made, and the memory of those that are being 
       new Promise((_resolve, reject) => cancelled.addEventListener('abort', () => reject(cancelled.reason as Error))),
   })
   await ask(pool, 1)
-  expect(await pool.giveUp()).toBe(true)
-  expect(await pool.giveUp()).toBe(false)
+  expect(await pool.evictOne()).toBe(true)
+  expect(await pool.evictOne()).toBe(false)
 
   const removal = Promise.withResolvers<void>()
   const other = poolOf({ remove: async () => removal.promise })
   await ask(other, 1)
-  const [first, second] = [other.giveUp(), other.giveUp()]
+  const [first, second] = [other.evictOne(), other.evictOne()]
   removal.resolve()
   expect([await first, await second]).toEqual([true, true])
 })
@@ -141,7 +141,7 @@ it('goes on after a failure, and tries a removal again', async () => {
   const pool = poolOf()
   await ask(pool, 1)
   host.refusesRemoval = true
-  await pool.giveUp()
+  await pool.evictOne()
   expect(pool.spares).toEqual([])
   host.refusesRemoval = false
   await vi.advanceTimersByTimeAsync(11_000)

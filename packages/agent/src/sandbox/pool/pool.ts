@@ -74,7 +74,7 @@ export class Pool {
   }
 
   /** Gives up one that waits, or is being made, for who needs its memory more. @returns whether memory has become free */
-  async giveUp(): Promise<boolean> {
+  async evictOne(): Promise<boolean> {
     const spare = this.spares.at(0)
     if (spare !== undefined) {
       await this.#discard(spare, 'given up for its memory')
@@ -151,7 +151,7 @@ export class Pool {
         await this.#discard(spare, 'not asked for any more')
       this.#waiting.delete(bake)
     }
-    while (this.spares.length > 0 && (await this.#options.isShort())) await this.giveUp()
+    while (this.spares.length > 0 && (await this.#options.isShort())) await this.evictOne()
   }
 
   async #discard(spare: Spare, why: string): Promise<void> {

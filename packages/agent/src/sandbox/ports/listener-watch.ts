@@ -3,7 +3,7 @@ import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { SandboxRounds } from '../model/sandbox-rounds.ts'
 import { listenersOf } from './guest-ports.ts'
-import { ToldPorts } from './told-ports.ts'
+import { AnnouncedPorts } from './announced-ports.ts'
 
 const TICK_MS = 500
 /** Ticks from one look to the next: soon while something was under way a moment ago, seldom otherwise. */
@@ -22,7 +22,7 @@ const ANSWER_MS = 5_000
 export class ListenerWatch {
   readonly #host: Host
   readonly #rounds: SandboxRounds
-  readonly #told = new WeakMap<Sandbox, ToldPorts>()
+  readonly #announced = new WeakMap<Sandbox, AnnouncedPorts>()
 
   constructor(host: Host) {
     this.#host = host
@@ -55,9 +55,10 @@ export class ListenerWatch {
 
   async #tell(sandbox: Sandbox, ports: ReadonlySet<number>): Promise<void> {
     const nowMs = performance.now()
-    let told = this.#told.get(sandbox)
-    if (told === undefined) this.#told.set(sandbox, (told = new ToldPorts(sandbox.events.openPorts(), nowMs)))
-    const changes = told.changes(ports, nowMs)
+    let announced = this.#announced.get(sandbox)
+    if (announced === undefined)
+      this.#announced.set(sandbox, (announced = new AnnouncedPorts(sandbox.events.openPorts(), nowMs)))
+    const changes = announced.changes(ports, nowMs)
     if (changes.length === 0) return
     // In turn with what else happens to the sandbox, so that nothing follows its end.
     await sandbox.transitions.run(async () => {
@@ -69,7 +70,7 @@ export class ListenerWatch {
           message: isOpen ? `port ${port} accepts connections` : `port ${port} accepts no more connections`,
           metadata: { port },
         })
-        told.note(change)
+        announced.markAnnounced(change)
       }
     })
   }

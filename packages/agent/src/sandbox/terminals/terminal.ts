@@ -44,7 +44,7 @@ export function openTerminal(sandbox: Sandbox, asked: TerminalQuery): Promise<Te
 }
 
 async function openOwn(link: GuestLink, query: TerminalQuery): Promise<Terminal> {
-  const process = await firstThatIs(query, (command) => link.run(command, guestDeadline('start of a terminal')))
+  const process = await runFirstShell(query, (command) => link.run(command, guestDeadline('start of a terminal')))
   return {
     output: process.stdout,
     bytesOf: (chunk) => chunk as Buffer,
@@ -96,7 +96,8 @@ async function attachOrStart(link: GuestLink, id: string, query: TerminalQuery) 
 /** When the guest keeps as much as it may, the last screens of sessions that are over make room. */
 async function startSession(link: GuestLink, id: string, query: TerminalQuery): Promise<void> {
   const options = { id, label: query.cmd?.slice(0, 30) ?? '', logBytes: SESSION_LOG_BYTES }
-  const start = () => firstThatIs(query, (command) => link.keep(command, options, guestDeadline('start of a terminal')))
+  const start = () =>
+    runFirstShell(query, (command) => link.keep(command, options, guestDeadline('start of a terminal')))
   try {
     await start()
   } catch (error) {
@@ -120,7 +121,7 @@ async function forgetEnded(link: GuestLink, isMeant: (id: string) => boolean): P
 }
 
 /** Runs the first of the shells that there is; which those are, only the guest knows. */
-async function firstThatIs<T>(query: TerminalQuery, run: (command: GuestCommand) => Promise<T>): Promise<T> {
+async function runFirstShell<T>(query: TerminalQuery, run: (command: GuestCommand) => Promise<T>): Promise<T> {
   const common = { ...accountOf(query), pty: { rows: query.rows, cols: query.cols }, env: ENVIRONMENT }
   if (query.cmd !== undefined && query.cmd !== '') return run({ ...common, argv: ['/bin/sh', '-c', query.cmd] })
   const [best, other] = SHELLS

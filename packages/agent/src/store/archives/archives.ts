@@ -10,7 +10,7 @@ const MAX_WAITING = 4096
 const FOLDER = 'archive'
 
 /** Whose archive it is: one object for as long as the sandbox is there. */
-interface Of {
+interface ArchiveOwner {
   readonly id: SandboxId
 }
 
@@ -18,14 +18,14 @@ interface Of {
 export class Archives {
   readonly transfers = new Semaphore(AT_ONCE, MAX_WAITING)
   readonly #dir: Pick<DataDir, 'sandbox'>
-  readonly #opened = new WeakMap<Of, Promise<Archive>>()
-  readonly #semaphores = new WeakMap<Of, Semaphore>()
+  readonly #opened = new WeakMap<ArchiveOwner, Promise<Archive>>()
+  readonly #semaphores = new WeakMap<ArchiveOwner, Semaphore>()
 
   constructor(dir: Pick<DataDir, 'sandbox'>) {
     this.#dir = dir
   }
 
-  of(sandbox: Of): Promise<Archive> {
+  of(sandbox: ArchiveOwner): Promise<Archive> {
     let opened = this.#opened.get(sandbox)
     if (opened === undefined) {
       opened = Archive.open(join(this.#dir.sandbox(sandbox.id), FOLDER))
@@ -36,7 +36,7 @@ export class Archives {
   }
 
   /** One who takes or removes at a time. */
-  alone<T>(sandbox: Of, task: () => Promise<T>): Promise<T> {
+  exclusively<T>(sandbox: ArchiveOwner, task: () => Promise<T>): Promise<T> {
     let semaphore = this.#semaphores.get(sandbox)
     if (semaphore === undefined) this.#semaphores.set(sandbox, (semaphore = new Semaphore(1, MAX_WAITING)))
     return semaphore.run(task)

@@ -42,7 +42,7 @@ export class BuildLog {
   }
 
   /** For a build that nobody follows. */
-  static unkept(log: Logger): BuildLog {
+  static inMemory(log: Logger): BuildLog {
     return new BuildLog(null, log, [], false)
   }
 

@@ -1,7 +1,7 @@
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import { EVENT_RING, type EventsSince, type EventType } from '@offshoot/contract/event'
 import type { Logger } from 'pino'
-import { Changes } from './changes.ts'
+import { ChangeSignal } from './change-signal.ts'
 import { SandboxEventFile, type LastRecord } from './sandbox-event-file.ts'
 
 /**
@@ -28,7 +28,7 @@ export type Delivery = readonly AgentRecord[] | Dropped
 export class SandboxEvents {
   readonly #file: SandboxEventFile
   readonly #log: Logger
-  readonly #changes = new Changes()
+  readonly #changes = new ChangeSignal()
   /** Trimmed when it holds twice the ring, so that adding costs the same at all times. */
   #recent: AgentRecord[] = []
   #unwritten: AgentRecord[] = []

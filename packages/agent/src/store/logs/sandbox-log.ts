@@ -1,6 +1,6 @@
 import type { LogStream } from '@offshoot/contract/log'
 import type { Logger } from 'pino'
-import { Changes } from '../events/changes.ts'
+import { ChangeSignal } from '../events/change-signal.ts'
 import { NOTHING_LOGGED, type CommandLog, type LoggedOutput } from './command-log.ts'
 import { ConsoleFile } from './console-file.ts'
 import { LineSplitter } from './line-splitter.ts'
@@ -45,7 +45,7 @@ export interface SandboxLogOptions {
 
 export class SandboxLog {
   readonly #options: SandboxLogOptions
-  readonly #changes = new Changes()
+  readonly #changes = new ChangeSignal()
   readonly #pending = new PendingOutput()
   readonly #console = new LineSplitter()
   #opened: Promise<Opened> | undefined
@@ -213,10 +213,10 @@ export class SandboxLog {
       const text = records.map(formatLogRecord).join('')
       this.#pauseMs = Math.max(GATHER_MS, (performance.now() - startedAt) * (1 / WORK_SHARE - 1))
       if (records.length === 0) return
-      await file.append(text).catch((error: unknown) => this.#complain(error))
+      await file.append(text).catch((error: unknown) => this.#warnOnce(error))
       this.#publish(records)
     } catch (error) {
-      this.#complain(error)
+      this.#warnOnce(error)
       this.#pending.clear()
     }
   }
@@ -254,7 +254,7 @@ export class SandboxLog {
   #addFollower(): void {
     this.#followers += 1
     this.#poll ??= setInterval(() => {
-      this.sweepConsole(false).catch((error: unknown) => this.#complain(error))
+      this.sweepConsole(false).catch((error: unknown) => this.#warnOnce(error))
     }, CONSOLE_POLL_MS).unref()
   }
 
@@ -266,7 +266,7 @@ export class SandboxLog {
   }
 
   /** Once: a disk that is full for one line is full for the next thousand. */
-  #complain(error: unknown): void {
+  #warnOnce(error: unknown): void {
     if (this.#hasFailed) return
     this.#hasFailed = true
     this.#options.log.warn({ err: error, folder: this.#options.folder }, 'sandbox log not written')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { askByTcp, askByUdp, type Resolver } from './ask.ts'
+import { queryByTcp, queryByUdp, type Resolver } from './query.ts'
 import { frame, idOf, isAnswerTo, isQuestion, LengthPrefixed, withId } from './dns-message.ts'
 import { NameServer } from './name-server.ts'
 
@@ -95,8 +95,8 @@ const self = (): Resolver => ({ address: '127.0.0.1', port: server.port })
 
 describe('a name server', () => {
   it.each([
-    ['UDP', askByUdp],
-    ['TCP', askByTcp],
+    ['UDP', queryByUdp],
+    ['TCP', queryByTcp],
   ])('gives the answer of the host’s own by %s, under the number of the question', async (_name, ask) => {
     const answer = await ask(self(), question('example.org', 41), deadline())
     expect(idOf(answer)).toBe(41)
@@ -105,7 +105,7 @@ describe('a name server', () => {
   })
 
   it('asks under a number and from a port of its own each time', async () => {
-    for (let count = 0; count < 8; count++) await askByUdp(self(), question('example.org', 7), deadline())
+    for (let count = 0; count < 8; count++) await queryByUdp(self(), question('example.org', 7), deadline())
     expect(new Set(upstream.asked.map(idOf)).size).toBeGreaterThan(1)
     expect(new Set(upstream.sources).size).toBeGreaterThan(1)
   })
@@ -118,7 +118,7 @@ describe('a name server', () => {
       Buffer.from('nonsense'),
       answerTo(asked),
     ]
-    const answer = await askByUdp(self(), question('example.org'), deadline())
+    const answer = await queryByUdp(self(), question('example.org'), deadline())
     expect(isAnswerTo(answer, question('EXAMPLE.org'))).toBe(true)
   })
 
@@ -127,22 +127,22 @@ describe('a name server', () => {
     const dead = await nobody.start()
     nobody.stop()
     resolvers = [dead, ...resolvers]
-    expect((await askByUdp(self(), question('example.org'), deadline())).subarray(-4)).toEqual(
+    expect((await queryByUdp(self(), question('example.org'), deadline())).subarray(-4)).toEqual(
       Buffer.from([10, 0, 0, 1]),
     )
     resolvers = [dead]
-    const failure = await askByTcp(self(), question('example.org'), deadline())
+    const failure = await queryByTcp(self(), question('example.org'), deadline())
     expect(failure.readUInt8(3) & 0x0f).toBe(2)
     resolvers = []
-    expect((await askByUdp(self(), question('example.org'), deadline())).readUInt8(3) & 0x0f).toBe(2)
+    expect((await queryByUdp(self(), question('example.org'), deadline())).readUInt8(3) & 0x0f).toBe(2)
   })
 
   it('has long answers asked for by TCP', async () => {
     upstream.reply = (asked) => [answerTo(asked, 4000)]
-    const short = await askByUdp(self(), question('example.org'), deadline())
+    const short = await queryByUdp(self(), question('example.org'), deadline())
     expect(short.readUInt8(2) & 0x02).toBe(2)
     expect(short.length).toBeLessThan(100)
-    expect((await askByTcp(self(), question('example.org'), deadline())).length).toBeGreaterThan(4000)
+    expect((await queryByTcp(self(), question('example.org'), deadline())).length).toBeGreaterThan(4000)
   })
 
   it('passes on nothing that is no question', async () => {
@@ -157,7 +157,7 @@ describe('a name server', () => {
     const socket = createConnection(server.port, '127.0.0.1')
     socket.write(frame(response))
     await once(socket, 'close')
-    await askByUdp(self(), question('example.org'), deadline())
+    await queryByUdp(self(), question('example.org'), deadline())
     expect(upstream.asked).toHaveLength(1)
   })
 
@@ -172,7 +172,7 @@ describe('a name server', () => {
     asking.send(question('secret.example'), server.port, '127.0.0.1')
     await expect.poll(() => looks, { timeout: 20_000 }).toBe(2)
     guests = () => true
-    await askByTcp(self(), question('example.org'), deadline())
+    await queryByTcp(self(), question('example.org'), deadline())
     asking.close()
     expect(upstream.asked).toHaveLength(1)
   })
@@ -187,7 +187,7 @@ describe('a name server', () => {
     // A failure that nobody handles fails the run.
     server = await start()
     upstream.reply = (asked) => [answerTo(asked)]
-    expect(idOf(await askByUdp(self(), question('next.example', 9), deadline()))).toBe(9)
+    expect(idOf(await queryByUdp(self(), question('next.example', 9), deadline()))).toBe(9)
     asking.close()
   })
 

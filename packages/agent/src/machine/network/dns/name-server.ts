@@ -9,7 +9,7 @@ import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dg
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Deadline } from '@offshoot/kit/deadline'
-import { askByTcp, askByUdp, type Resolver } from './ask.ts'
+import { queryByTcp, queryByUdp, type Resolver } from './query.ts'
 import { failureOf, frame, isQuestion, LengthPrefixed, truncatedAnswerTo } from './dns-message.ts'
 
 /** Milliseconds for one name server, after which the next is asked, and for all. */
@@ -35,7 +35,7 @@ export interface NameServerOptions {
 }
 
 /** Things under way, at all and for each guest. */
-class Bound {
+class ConcurrencyLimit {
   readonly #all: number
   readonly #ofGuest: number
   readonly #counts = new Map<string, number>()
@@ -68,8 +68,8 @@ export class NameServer {
   readonly #options: NameServerOptions
   readonly #udp: UdpSocket
   readonly #tcp: Server
-  readonly #questions = new Bound(MAX_QUESTIONS, MAX_QUESTIONS_OF_GUEST)
-  readonly #connections = new Bound(MAX_CONNECTIONS, MAX_CONNECTIONS_OF_GUEST)
+  readonly #questions = new ConcurrencyLimit(MAX_QUESTIONS, MAX_QUESTIONS_OF_GUEST)
+  readonly #connections = new ConcurrencyLimit(MAX_CONNECTIONS, MAX_CONNECTIONS_OF_GUEST)
   readonly #open = new Set<Socket>()
   #isClosed = false
 
@@ -114,7 +114,7 @@ export class NameServer {
 
   async #answerByUdp(question: Buffer, { address, port }: RemoteInfo): Promise<void> {
     if (!this.#options.isGuest(address)) return
-    const answer = await this.#answer(question, address, askByUdp)
+    const answer = await this.#answer(question, address, queryByUdp)
     if (answer === null || this.#isClosed) return
     const sent = answer.length > MAX_UDP_BYTES ? truncatedAnswerTo(question) : answer
     this.#udp.send(sent, port, address, () => undefined)
@@ -135,7 +135,7 @@ export class NameServer {
   }
 
   async #answerByTcp(socket: Socket, guest: string, question: Buffer): Promise<void> {
-    const answer = await this.#answer(question, guest, askByTcp)
+    const answer = await this.#answer(question, guest, queryByTcp)
     if (answer === null) socket.destroy()
     else socket.write(frame(answer))
     // A guest that asks and does not read is not waited for.
@@ -143,7 +143,7 @@ export class NameServer {
   }
 
   /** `null`: it is no question, or one too many. */
-  async #answer(question: Buffer, guest: string, ask: typeof askByUdp): Promise<Buffer | null> {
+  async #answer(question: Buffer, guest: string, ask: typeof queryByUdp): Promise<Buffer | null> {
     if (!isQuestion(question) || !this.#questions.enter(guest)) return null
     const deadline = Deadline.after(ANSWER_MS, 'answer of a name server')
     try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type PortChange, ToldPorts } from './told-ports.ts'
+import { type PortChange, AnnouncedPorts } from './announced-ports.ts'
 
 const LOOK_MS = 1000
 const HOUR_LOOKS = 3600
@@ -7,50 +7,50 @@ const range = (from: number, count: number) => new Set(Array.from({ length: coun
 
 /** Looks as the watch does it; `portsAt` says what is open at each look. */
 function look(
-  told: ToldPorts,
+  announced: AnnouncedPorts,
   looks: number,
   portsAt: (look: number) => ReadonlySet<number>,
   fromMs = 0,
 ): PortChange[] {
   const all: PortChange[] = []
   for (let at = 0; at < looks; at++) {
-    for (const change of told.changes(portsAt(at), fromMs + at * LOOK_MS)) {
-      told.note(change)
+    for (const change of announced.changes(portsAt(at), fromMs + at * LOOK_MS)) {
+      announced.markAnnounced(change)
       all.push(change)
     }
   }
   return all
 }
 
-describe('ToldPorts', () => {
+describe('AnnouncedPorts', () => {
   it('tells at once of a server that opens many ports', () => {
-    const told = new ToldPorts(new Set(), 0)
-    expect(look(told, 1, () => range(8000, 30))).toHaveLength(30)
+    const announced = new AnnouncedPorts(new Set(), 0)
+    expect(look(announced, 1, () => range(8000, 30))).toHaveLength(30)
   })
 
   it('tells of few changes of a guest that opens and closes ports without end', () => {
-    const told = new ToldPorts(new Set(), 0)
-    const changes = look(told, HOUR_LOOKS, (at) => (at % 2 === 0 ? range(1024, 1000) : new Set<number>()))
+    const announced = new AnnouncedPorts(new Set(), 0)
+    const changes = look(announced, HOUR_LOOKS, (at) => (at % 2 === 0 ? range(1024, 1000) : new Set<number>()))
     expect(changes.length).toBeLessThanOrEqual(32 + HOUR_LOOKS / 5)
   })
 
   it('tells of all ports that stay open in the end, and of nothing twice', () => {
-    const told = new ToldPorts(new Set([1, 2]), 0)
+    const announced = new AnnouncedPorts(new Set([1, 2]), 0)
     const ports = range(100, 200)
-    const changes = look(told, HOUR_LOOKS, () => ports)
+    const changes = look(announced, HOUR_LOOKS, () => ports)
     expect(changes.filter(({ isOpen }) => !isOpen).map(({ port }) => port)).toEqual([1, 2])
     expect(changes.filter(({ isOpen }) => isOpen).map(({ port }) => port)).toEqual([...ports])
   })
 
   it('forgets a change that was undone before it could be told', () => {
-    const told = new ToldPorts(new Set(), 0)
-    look(told, 1, () => range(1, 32))
-    expect(told.changes(range(1, 33), LOOK_MS)).toEqual([])
-    expect(told.changes(range(1, 32), 60_000)).toEqual([])
+    const announced = new AnnouncedPorts(new Set(), 0)
+    look(announced, 1, () => range(1, 32))
+    expect(announced.changes(range(1, 33), LOOK_MS)).toEqual([])
+    expect(announced.changes(range(1, 32), 60_000)).toEqual([])
   })
 
   it('saves no more tokens than a burst', () => {
-    const told = new ToldPorts(new Set(), 0)
-    expect(told.changes(range(1, 1000), 86_400_000)).toHaveLength(32)
+    const announced = new AnnouncedPorts(new Set(), 0)
+    expect(announced.changes(range(1, 1000), 86_400_000)).toHaveLength(32)
   })
 })

@@ -14,7 +14,7 @@ export interface Resolver {
  * Puts one question to one name server, from a port and under a number that nobody else knows: an answer that somebody
  * made up has to guess both. @throws DeadlineExceeded, or what the socket says
  */
-export async function askByUdp({ address, port }: Resolver, question: Buffer, deadline: Deadline): Promise<Buffer> {
+export async function queryByUdp({ address, port }: Resolver, question: Buffer, deadline: Deadline): Promise<Buffer> {
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
   const sent = withId(question, randomInt(0x10000))
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
@@ -33,7 +33,7 @@ export async function askByUdp({ address, port }: Resolver, question: Buffer, de
 }
 
 /** The same by TCP, for answers that are long. */
-export async function askByTcp({ address, port }: Resolver, question: Buffer, deadline: Deadline): Promise<Buffer> {
+export async function queryByTcp({ address, port }: Resolver, question: Buffer, deadline: Deadline): Promise<Buffer> {
   const socket = createConnection({ host: address, port })
   const sent = withId(question, randomInt(0x10000))
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()

@@ -12,7 +12,7 @@ export interface PortChange {
  * The ports that a sandbox was last said to have open, and a token bucket for saying more. A change that has no token is told
  * by a later look, unless it was undone until then: a port that opens and closes costs nothing while the bucket is empty.
  */
-export class ToldPorts {
+export class AnnouncedPorts {
   readonly #open: Set<number>
   #tokens = BURST
   #filledAtMs: number
@@ -32,7 +32,7 @@ export class ToldPorts {
   }
 
   /** A change was told. */
-  note({ port, isOpen }: PortChange): void {
+  markAnnounced({ port, isOpen }: PortChange): void {
     this.#tokens--
     if (isOpen) this.#open.add(port)
     else this.#open.delete(port)

@@ -35,7 +35,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-/** `GET /v1/disk`: looks at every file, so it is for people who ask and for nothing that asks every second. */
+/** `GET /v1/disk`. It stats every file: meant for operators, too slow for polling. */
 export function getDisk(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/disk', async (request): Promise<AgentDisk> => {
     requireControl(request)
@@ -43,7 +43,7 @@ export function getDisk(server: FastifyInstance, { host }: Agent): void {
   })
 }
 
-/** `PUT /v1/agent/spent-credit`: which workspaces may start nothing from now on. */
+/** `PUT /v1/agent/spent-credit`: the workspaces that may start nothing because their credit is spent. */
 export function putSpentCredit(server: FastifyInstance, { host }: Agent): void {
   server.put('/v1/agent/spent-credit', async (request, reply) => {
     requireControl(request)

@@ -27,11 +27,11 @@ import { archiveRoutes } from './archive-routes.ts'
 import { quarantineRoutes } from './quarantine-routes.ts'
 import { logRequests, readRequestId } from './request/log-requests.ts'
 
-/** Bytes; above what `stdin` and `cmd` of one exec can take in JSON. */
+/** Bytes. Larger than the JSON of one exec with the longest allowed `stdin` and `cmd`. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
-/** Bytes: a move names two paths, each of up to 4095 bytes, each byte escaped. More than control takes. */
+/** Bytes. A move names two paths of up to 4095 bytes with every byte percent-encoded. More than control accepts. */
 const MAX_HEADER_BYTES = 48 * 1024
-/** Milliseconds an idle connection of control is kept. Longer than control keeps its own. */
+/** Milliseconds. Longer than control's own keep-alive, so that the agent never closes a connection that control is about to reuse. */
 const KEEP_ALIVE_MS = 75_000
 
 /** The agent's HTTP API (ARCHITECTURE.md, "Between control and agent"). */

@@ -17,7 +17,7 @@ import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 import { PushedEvents } from './streams/push-events.ts'
 
-/** `POST /v1/sandboxes/{id}/exec`; a caller that hangs up kills its command. */
+/** `POST /v1/sandboxes/{id}/exec`. The agent kills the command if the caller disconnects. */
 export function postExec(server: FastifyInstance, { host, stopping }: Agent): void {
   server.post('/v1/sandboxes/:id/exec', async (request, reply): Promise<ExecResult | BackgroundStarted> => {
     const sandbox = ownSandbox(host.sandboxes, request)
@@ -38,8 +38,8 @@ export function postExec(server: FastifyInstance, { host, stopping }: Agent): vo
 }
 
 /**
- * `POST /v1/sandboxes/{id}/exec/stream`: output as it is written. What cannot start is refused before the stream begins;
- * a caller that hangs up kills its command, one that is slow holds it back.
+ * `POST /v1/sandboxes/{id}/exec/stream`: output as the command writes it. Errors at its start are HTTP errors, before the
+ * stream. The agent kills the command if the caller disconnects; a slow caller applies backpressure to the command.
  */
 export function postExecStream(server: FastifyInstance, { host, stopping }: Agent): void {
   server.post('/v1/sandboxes/:id/exec/stream', async (request, reply) => {
@@ -74,7 +74,7 @@ function writeOutcome(stream: PushedEvents, outcome: CommandOutcome, sandbox: Sa
   }
 }
 
-/** `/v1/sandboxes/{id}/execs…`: background commands, but for their output (`follow-exec.ts`). */
+/** `/v1/sandboxes/{id}/execs…`: background commands. `follow-exec.ts` streams their output. */
 export function execRoutes(server: FastifyInstance, { host }: Agent): void {
   const find = (request: FastifyRequest): { sandbox: Sandbox; execId: string } => {
     const sandbox = ownSandbox(host.sandboxes, request)

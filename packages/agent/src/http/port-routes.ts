@@ -9,11 +9,11 @@ import type { Agent } from '../sandbox/agent.ts'
 import { detectedPorts, dialPort } from '../sandbox/ports/guest-ports.ts'
 import { ownSandbox } from './request/require-credential.ts'
 
-const AGREED = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PORT_STREAM_PROTOCOL}\r\n\r\n`
-/** Milliseconds of silence after which TCP asks whether the other host is still there. */
+const SWITCHING = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PORT_STREAM_PROTOCOL}\r\n\r\n`
+/** Milliseconds without data after which TCP sends a keep-alive probe to the other host. */
 const KEEP_ALIVE_MS = 30_000
 
-/** `GET /v1/sandboxes/{id}/listeners`: asks the guest now; none where no guest runs. */
+/** `GET /v1/sandboxes/{id}/listeners`: asks the guest now. Empty if no guest runs. */
 export function getListeners(server: FastifyInstance, { host }: Agent): void {
   server.get(
     '/v1/sandboxes/:id/listeners',
@@ -27,8 +27,8 @@ export function getListeners(server: FastifyInstance, { host }: Agent): void {
 }
 
 /**
- * `GET /v1/sandboxes/{id}/ports/{port}/stream`: a TCP connection to that port inside the sandbox, which is woken for it.
- * Refused before the upgrade: 404, 409 paused, 429 too many, 502 nothing listens there.
+ * `GET /v1/sandboxes/{id}/ports/{port}/stream`: a TCP connection to that port inside the sandbox. Wakes the sandbox.
+ * Errors before the upgrade: 404, 409 paused, 429 too many connections, 502 no process listens on the port.
  */
 export function getPortStream(server: FastifyInstance, { host, stopping }: Agent): void {
   const options = { exposeHeadRoute: false, config: { isForEdge: true } }
@@ -49,15 +49,15 @@ export function getPortStream(server: FastifyInstance, { host, stopping }: Agent
     }
     reply.hijack()
     const socket = upgrade.take()
-    socket.write(AGREED)
+    socket.write(SWITCHING)
     joinConnection({ socket, head: upgrade.head }, connection, stopping)
     return reply
   })
 }
 
 /**
- * Makes an upgraded connection and one inside a guest one. Each direction ends by itself and holds back its writer; what
- * breaks one side breaks the other. Both are gone when `stopping` aborts.
+ * Forwards bytes between an upgraded connection and a connection inside a guest. Each direction has its own half-close and
+ * backpressure. An error on one side aborts the other side. Both end when `stopping` aborts.
  */
 function joinConnection(
   { socket, head }: { readonly socket: Socket; readonly head: Buffer },
@@ -75,9 +75,9 @@ function joinConnection(
   socket.pipe(input)
   output.pipe(socket)
   socket.on('error', breakOff)
-  // Closed with both halves ended, or without: then the server must not wait for the rest.
+  // A caller that closes without ending its half must not leave the server in the guest waiting for more input.
   socket.once('close', abort)
-  // A server that takes nothing more may still talk: what comes for it goes nowhere.
+  // A server that closed its input may still send output: discard the caller's bytes and keep the connection.
   input.on('error', () => socket.resume())
   void closed.catch(() => socket.resetAndDestroy())
   stopping.addEventListener('abort', breakOff, { once: true })

@@ -6,7 +6,7 @@ import type { Agent } from '../sandbox/agent.ts'
 import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
 import { ownSandbox, requireControl } from './request/require-credential.ts'
 
-/** `GET /v1/sandboxes`: every sandbox on this agent, true when the log stood at `last_seq`. */
+/** `GET /v1/sandboxes`: every sandbox on this agent, as of the event `last_seq`. */
 export function listSandboxes(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/sandboxes', { config: { isForEdge: true } }, async (request): Promise<AgentSandboxList> => {
     requireControl(request)
@@ -25,7 +25,7 @@ export function getSandbox(server: FastifyInstance, { host }: Agent): void {
   })
 }
 
-/** `DELETE /v1/sandboxes/{id}`: 204 also for one that is already gone; 404 for another workspace's. */
+/** `DELETE /v1/sandboxes/{id}`: idempotent, 204 if it is already gone; 404 for another workspace's. */
 export function deleteSandboxRoute(server: FastifyInstance, { host }: Agent): void {
   server.delete('/v1/sandboxes/:id', async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)

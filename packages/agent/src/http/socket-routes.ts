@@ -14,7 +14,7 @@ import { parseBody } from './request/parse-body.ts'
 import { parseQuery } from './request/parse-query.ts'
 import { AcceptedSocket, requireUpgrade, RESTARTING } from './streams/accept-web-socket.ts'
 
-/** `GET /v1/sandboxes/{id}/exec/ws`: many commands on one WebSocket. */
+/** `GET /v1/sandboxes/{id}/exec/ws`: many commands over one WebSocket. */
 export function getExecWs(server: FastifyInstance, { host, stopping }: Agent): void {
   server.get('/v1/sandboxes/:id/exec/ws', { exposeHeadRoute: false }, async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)
@@ -35,7 +35,7 @@ export function getExecWs(server: FastifyInstance, { host, stopping }: Agent): v
   })
 }
 
-/** `GET /v1/sandboxes/{id}/exec/pty`: a terminal on a WebSocket. What cannot start is refused before the upgrade. */
+/** `GET /v1/sandboxes/{id}/exec/pty`: a terminal on a WebSocket. If it cannot start, the agent answers with an HTTP error instead of the upgrade. */
 export function getExecPty(server: FastifyInstance, { host, stopping }: Agent): void {
   server.get('/v1/sandboxes/:id/exec/pty', { exposeHeadRoute: false }, async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)
@@ -56,7 +56,7 @@ export function getExecPty(server: FastifyInstance, { host, stopping }: Agent): 
   })
 }
 
-/** `GET /v1/sandboxes/{id}/lsp/{lang}`: a language server on a WebSocket. What cannot start is refused before the upgrade. */
+/** `GET /v1/sandboxes/{id}/lsp/{lang}`: a language server on a WebSocket. Errors at its start are HTTP errors, before the upgrade. */
 export function getLsp(server: FastifyInstance, { host, stopping }: Agent): void {
   server.get('/v1/sandboxes/:id/lsp/:lang', { exposeHeadRoute: false }, async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)

@@ -21,15 +21,15 @@ import { UploadBody } from './receive-upload.ts'
 import { transferArchive } from './transfer-archive.ts'
 import { watchFiles } from './watch-files.ts'
 
-/** Milliseconds for a whole tree. */
+/** Milliseconds for a recursive delete. */
 const REMOVE_MS = 300_000
 
-/** `/v1/sandboxes/{id}/fs…`, in a scope of its own, because in it bodies stay streams. */
+/** `/v1/sandboxes/{id}/fs…`, in a Fastify scope of its own, in which bodies stay streams instead of being parsed. */
 export function fileRoutes(server: FastifyInstance, agent: Agent): void {
   void server.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
-    // Control sends its next request on the same connection, behind what a refused upload left on it.
+    // Control reuses the connection: the unread rest of a refused upload must not precede its next request.
     scope.addHook('onResponse', async ({ raw }) => drainRequest(raw))
     for (const route of [
       readFile,
@@ -47,7 +47,7 @@ export function fileRoutes(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-/** `PUT /v1/sandboxes/{id}/fs`: the body, whatever type it claims, becomes the file. */
+/** `PUT /v1/sandboxes/{id}/fs`: the body becomes the file. Its content type is ignored. */
 function writeFile(server: FastifyInstance, agent: Agent): void {
   server.put('/v1/sandboxes/:id/fs', async (request): Promise<FileWritten> => {
     const { sandbox, path } = findTarget(agent, request)
@@ -74,7 +74,7 @@ function removeFile(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-/** `GET /v1/sandboxes/{id}/fs/stat`: of the path itself, also when it is a link. */
+/** `GET /v1/sandboxes/{id}/fs/stat`: of the path itself; symbolic links are not followed. */
 function statFile(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/stat', async (request): Promise<FileEntry> => {
     const { sandbox, path } = findTarget(agent, request)
@@ -95,7 +95,7 @@ function makeFolder(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-/** `POST /v1/sandboxes/{id}/fs/move`: one rename; 200 with the file where it now is. */
+/** `POST /v1/sandboxes/{id}/fs/move`: an atomic rename; 200 with the entry at its new path. */
 function moveFile(server: FastifyInstance, agent: Agent): void {
   server.post('/v1/sandboxes/:id/fs/move', async (request): Promise<FileEntry> => {
     const { sandbox, path } = findTarget(agent, request)

@@ -9,13 +9,13 @@ import { childPath, nameFields, presentEntry } from '../../sandbox/files/present
 import { withGuest } from '../../sandbox/model/guest-access.ts'
 import { findTarget } from './find-target.ts'
 
-/** They are held in memory to be sorted. */
+/** The agent holds all entries in memory to sort them. */
 const MAX_ENTRIES = 100_000
 const LIST_MS = 60_000
-/** Entries written as JSON at a time, so that a large folder does not keep others waiting. */
+/** Entries serialized at once. Between batches other requests run: a large folder must not block the event loop. */
 const BATCH = 500
 
-/** `GET /v1/sandboxes/{id}/fs/dir`: what a folder holds, sorted by the bytes of the names. */
+/** `GET /v1/sandboxes/{id}/fs/dir`: the entries of a folder, sorted by the bytes of their names. */
 export function listFolder(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/dir', async (request, reply) => {
     const { sandbox, path } = findTarget(agent, request)

@@ -10,7 +10,7 @@ import { UploadBody } from './receive-upload.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import { findTarget } from './find-target.ts'
 
-/** `GET` and `PUT /v1/sandboxes/{id}/fs/archive`: the content of a folder as a tar stream, and back. */
+/** `GET` and `PUT /v1/sandboxes/{id}/fs/archive`: download a folder as a tar stream, and unpack one into a folder. */
 export function transferArchive(server: FastifyInstance, agent: Agent): void {
   const { maxUploadBytes, stopping } = agent
   server.get('/v1/sandboxes/:id/fs/archive', { exposeHeadRoute: false }, async (request, reply) => {
@@ -36,7 +36,7 @@ export function transferArchive(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-/** As a PUT of a file makes the folders that it lies in. What is there and is no folder, the unpacking refuses. */
+/** Creates missing parent folders, as a PUT of a file does. If the path exists but is not a folder, unpacking fails. */
 async function makeUnlessThere(files: GuestFiles, path: GuestPath, deadline: Deadline): Promise<void> {
   await files.mkdir(path, { parents: true, deadline }).catch((error: unknown) => {
     if (!(error instanceof GuestFileError) || error.code !== 'EEXIST') throw error

@@ -14,7 +14,7 @@ export class NotOnThisHost extends Error {
 }
 
 /**
- * Whether a retry would fail, too, because a permission, a program or a device is missing. Other failures may pass: an `ip` or `nft`
+ * Whether every retry would fail, because a permission, a program or a device is missing. Other failures may pass: an `ip` or `nft`
  * that an earlier agent started can still be running, and until it ends a TAP is busy, exists already or is gone already.
  */
 export function isPermanent(error: unknown): boolean {

@@ -7,7 +7,7 @@ import type { Sandbox } from '../model/sandbox.ts'
 const SLASH = Buffer.from('/')
 const UNRESERVED = /[\w.~/-]/
 
-/** The file at a path as callers see it. @throws ApiError */
+/** The API's description of the file at a path. @throws ApiError */
 export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEntry> {
   return presentEntry(
     path,
@@ -15,7 +15,7 @@ export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEnt
   )
 }
 
-/** @param path of the entry itself */
+/** The API's description of an entry. @param path of the entry itself */
 export function presentEntry(path: Buffer, entry: GuestEntry): FileEntry {
   return {
     name: lastPart(path).toString(),
@@ -38,18 +38,18 @@ function lastPart(path: Buffer): Buffer {
   return trimmed.length === 0 ? SLASH : trimmed.subarray(trimmed.lastIndexOf(SLASH) + 1)
 }
 
-/** Without those at its end; empty for the root. */
+/** Without trailing slashes; empty for the root. */
 function withoutSlashes(path: Buffer): Buffer {
   let end = path.length
   while (end > 0 && path[end - 1] === SLASH[0]) end -= 1
   return path.subarray(0, end)
 }
 
-/** A name in JSON: as text, and where that loses bytes also percent-encoded, under `<key>_encoded`. */
+/** The JSON fields of a name: as text and, if it is not valid UTF-8, also percent-encoded under `<key>_encoded`. */
 export function nameFields<Key extends string>(key: Key, bytes: Buffer): NameFields<Key> {
   const text = { [key]: bytes.toString() }
   const shown = isUtf8(bytes) ? text : { ...text, [`${key}_encoded`]: percentEncode(bytes) }
-  // A computed key has no type of its own.
+  // TypeScript types a computed key as `string`.
   return shown as NameFields<Key>
 }
 

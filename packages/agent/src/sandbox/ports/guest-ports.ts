@@ -7,17 +7,17 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { guestDeadline, withAwakeGuest, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
-/** Our templates' own server: there in every sandbox, and nothing for a browser. */
+/** The templates' own SSH server. It listens in every sandbox and is of no use to a browser. */
 const SSH_PORT = 22
-/** Where no guest runs, nothing listens. */
+/** Errors that mean that no guest runs, so that nothing listens. */
 const WITHOUT_GUEST = new Set([404, 409])
 
-/** The ports of a guest that accept connections, but for that of our own SSH server. @throws as GuestPorts.listeners */
+/** The ports of a guest that accept connections, without the port of the templates' SSH server. @throws as GuestPorts.listeners */
 export async function listenersOf({ ports }: GuestLink, deadline: Deadline): Promise<number[]> {
   return (await ports.listeners(deadline)).filter((port) => port !== SSH_PORT)
 }
 
-/** The ports that accept connections in a sandbox now; none in one that does not run. @throws ApiError */
+/** The ports that accept connections in a sandbox now; empty if its guest does not run. @throws ApiError */
 export async function detectedPorts(sandbox: Sandbox): Promise<number[]> {
   try {
     return await withAwakeGuest(sandbox, (link) => listenersOf(link, guestDeadline(`listeners of ${sandbox.id}`)))
@@ -27,7 +27,7 @@ export async function detectedPorts(sandbox: Sandbox): Promise<number[]> {
   }
 }
 
-/** A connection to a port of a sandbox, which is woken for it. @throws ApiError 404, 409 paused, 429, 502 nothing listens, 507 */
+/** Connects to a port of a sandbox. Wakes the sandbox. @throws ApiError 404, 409 paused, 429, 502 nothing listens, 507 */
 export function dialPort(sandbox: Sandbox, port: number): Promise<GuestConnection> {
   return withGuest(sandbox, ({ ports }) =>
     ports.dial(port, guestDeadline(`connection to port ${port} of ${sandbox.id}`)).catch((error: unknown) => {

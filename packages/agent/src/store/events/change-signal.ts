@@ -1,4 +1,4 @@
-/** Wakes those who wait for something to happen; leaves nothing behind for those who stopped waiting. */
+/** A condition variable: {@link notify} wakes all waiters. An aborted wait leaves no listener behind. */
 export class ChangeSignal {
   readonly #waiting = new Set<() => void>()
 

@@ -1,17 +1,17 @@
 import { constants, open, type FileHandle } from 'node:fs/promises'
 
-/** Bytes read at once. */
+/** Bytes per read. */
 const READ_BYTES = 64 * 1024
-/** Bytes after which the file is cut to nothing: QEMU writes it in append mode. */
+/** Bytes after which the file is truncated to zero. QEMU writes it in append mode and so continues at the start. */
 const MAX_CONSOLE_BYTES = 1024 * 1024
 
 export interface ConsolePart {
   readonly bytes: Buffer
-  /** Of the file's bytes, how many have been read with this part. */
+  /** Offset in the file after this part. */
   readonly end: number
 }
 
-/** The file QEMU writes a guest's console to: read as it grows, and kept from filling the disk. */
+/** The file to which QEMU writes a guest's console. Reads what is new, and keeps the file from filling the disk. */
 export class ConsoleFile {
   readonly #path: string
   #offset: number
@@ -22,8 +22,8 @@ export class ConsoleFile {
   }
 
   /**
-   * What is new. Of more than {@link MAX_CONSOLE_BYTES} only the end.
-   * @param isBounding also cuts the file when it has grown too long
+   * Reads what is new; if that is more than {@link MAX_CONSOLE_BYTES}, only its end.
+   * @param isBounding also truncates the file if it is too long
    */
   async *read(isBounding: boolean): AsyncGenerator<ConsolePart> {
     const file = await openUntrusted(this.#path, constants.O_RDWR)

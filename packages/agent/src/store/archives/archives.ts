@@ -4,17 +4,17 @@ import type { DataDir } from '../data-dir/data-dir.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
 import { Archive } from './archive.ts'
 
-/** Files taken at the same time, of all guests: each is in memory meanwhile. */
+/** Concurrent transfers from all guests. Each holds a whole file in memory. */
 const AT_ONCE = 2
 const MAX_WAITING = 4096
 const FOLDER = 'archive'
 
-/** Whose archive it is: one object for as long as the sandbox is there. */
+/** The sandbox that owns an archive. The same object as long as the sandbox exists. */
 interface ArchiveOwner {
   readonly id: SandboxId
 }
 
-/** The archives of this agent's sandboxes. Each lies in its sandbox's folder, and goes with it. */
+/** The archives of this agent's sandboxes. Each is in its sandbox's folder, and is deleted with it. */
 export class Archives {
   readonly transfers = new Semaphore(AT_ONCE, MAX_WAITING)
   readonly #dir: Pick<DataDir, 'sandbox'>
@@ -35,7 +35,7 @@ export class Archives {
     return opened
   }
 
-  /** One who takes or removes at a time. */
+  /** Runs a task that adds or removes files, one at a time per archive. */
   exclusively<T>(sandbox: ArchiveOwner, task: () => Promise<T>): Promise<T> {
     let semaphore = this.#semaphores.get(sandbox)
     if (semaphore === undefined) this.#semaphores.set(sandbox, (semaphore = new Semaphore(1, MAX_WAITING)))

@@ -7,8 +7,8 @@ import type { Agent } from '../sandbox/agent.ts'
 import { readHostMemory } from '../machine/host/host-memory.ts'
 import { readDiskUsage } from '../store/data-dir/disk-usage.ts'
 import type { TemplateImage } from '@offshoot/contract/template-image'
-import { requireControl } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
+import { requireControl } from './request/require-credential.ts'
 import { describeNetwork } from './get-health.ts'
 
 /** `GET /v1/agent`: what control needs to place a sandbox here. */

@@ -31,7 +31,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
         workspaceId,
         seed: body.without_memory ? withoutMemory(seed) : seed,
         isCold: body.without_memory,
-        env: seed.env === 'keep' ? keepUnlessAsked(asked) : { ...seed.env, ...asked },
+        env: seed.env === 'keep' ? orKept(asked) : { ...seed.env, ...asked },
         settings: { persistent, idle_timeout_seconds, egress },
         lineage: { parent_id: null, fork_tree_id: null },
         volumes: findVolumes(agent, body.volumes, workspaceId),
@@ -78,7 +78,8 @@ function hideSnapshot(seed: Seed, { image: { title, name } }: TemplateRecord): S
   return { ...seed, manifest: { ...seed.manifest, template: title ?? name, from_snapshot: null } }
 }
 
-function keepUnlessAsked(asked: CreateOnAgentBody['env']): Seed['env'] {
+/** The variables that the caller asks for; `keep` if it asks for none, so that a restored guest keeps its own. */
+function orKept(asked: CreateOnAgentBody['env']): Seed['env'] {
   return Object.keys(asked).length === 0 ? 'keep' : asked
 }
 

@@ -35,7 +35,7 @@ export function getExecWs(server: FastifyInstance, { host, stopping }: Agent): v
   })
 }
 
-/** `GET /v1/sandboxes/{id}/exec/pty`: a terminal on a WebSocket. If it cannot start, the agent answers with an HTTP error instead of the upgrade. */
+/** `GET /v1/sandboxes/{id}/exec/pty`: a terminal on a WebSocket. Errors at its start are HTTP errors, before the upgrade. */
 export function getExecPty(server: FastifyInstance, { host, stopping }: Agent): void {
   server.get('/v1/sandboxes/:id/exec/pty', { exposeHeadRoute: false }, async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)

@@ -91,7 +91,10 @@ static void wake(int signal)
 	(void)signal;
 }
 
-/* Whether the filter allows a system call. A timer interrupts calls that block. A call that ends its process leaves the outcome 0: allowed. */
+/*
+ * Whether the filter allows a system call. A timer interrupts calls that block. A call that ends its process leaves the outcome 0,
+ * which means allowed.
+ */
 static int is_let_through(long number)
 {
 	const struct itimerval often = {{.tv_usec = 5000}, {.tv_usec = 5000}};

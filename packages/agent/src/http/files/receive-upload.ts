@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 
 /** Maximum milliseconds for a whole upload. */
 const UPLOAD_MS = 3 * 60 * 60_000
-/** Maximum milliseconds without progress, whether the caller or the guest is slow; also the guest's time to answer after the last byte. */
+/** Maximum milliseconds without progress, whether the caller or the guest is slow, and for the guest's final answer. */
 const SILENCE_MS = 120_000
 
 /**

@@ -9,7 +9,7 @@ import { formatFrame, sendEventStream } from '../streams/send-event-stream.ts'
 import { parseQuery } from '../request/parse-query.ts'
 import { findTarget } from './find-target.ts'
 
-/** `GET /v1/sandboxes/{id}/fs/watch`: changes in a folder as they happen. The stream reports every change after the response has begun. */
+/** `GET /v1/sandboxes/{id}/fs/watch`: changes in a folder. Once the response has begun, it misses none. */
 export function watchFiles(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/watch', { exposeHeadRoute: false }, async (request, reply) => {
     const { sandbox, path } = findTarget(agent, request)

@@ -3,7 +3,7 @@ import { formatRules, type Rules } from './rules.ts'
 
 const TABLE = 'offshoot_'
 
-/** The rules of one block's table that stay the same. */
+/** What the table of one block stands for. */
 export type BlockRules = Omit<Rules, 'table' | 'internet' | 'refused'>
 
 export function tableOfBlock(block: number): string {

@@ -240,7 +240,7 @@ describe('a rate limit', () => {
 
   const both = (id: string) => Promise.all([took(id, sent, 'taken'), took(id, got, String(BYTES))])
 
-  it('limits what a guest sends and receives, also for a guest that ran before it was configured', async () => {
+  it('holds back what a guest sends and what it gets, also one that runs since before it was set', async () => {
     const { id } = await create()
     await world.agent.stop('SIGTERM')
     await world.agent.configure({ network: { guest_mbit: 3 } })

@@ -16,7 +16,7 @@ const BYTES_PER_INODE = 8192
 const FROM_PERCENT = 10
 const TO_PERCENT = 60
 
-/** Creates the disk, an ext4 file system of the requested size, and unpacks the layers onto it. @throws BuildFailure naming the entry */
+/** Creates an ext4 disk of the requested size and unpacks the layers onto it. @throws BuildFailure naming the entry */
 export async function unpackLayers(
   host: Host,
   vm: Omit<UnpackVm, 'archive'>,

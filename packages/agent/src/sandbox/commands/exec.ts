@@ -8,7 +8,8 @@ import type { Sandbox } from '../model/sandbox.ts'
 /**
  * Runs a shell command in a sandbox until it exits.
  * @param hangUp aborts when the caller has disconnected; then the agent kills the process group
- * @throws ApiError 400, 404 not running, 409 paused before the start or hibernated during the command, 504 timeout with the output so far
+ * @throws ApiError 400, 404 not running, 409 paused before the start or hibernated during the command, 504 timeout with the
+ * output so far
  */
 export function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: AbortSignal): Promise<ExecResult> {
   return withGuest(sandbox, (link) => exec(link, sandbox, body, hangUp))

@@ -45,7 +45,7 @@ const spareFolders = () => readdir(join(agent.dataDir, 'spares'))
 const spareProcesses = async () =>
   (await agent.vms()).flatMap(({ folder, process: vm }) => (folder.includes('/spares/') ? [vm] : []))
 
-/** The nice value of each thread of a process: the 19th field of its stat, the 17th after its name (man 5 proc). Empty if it is gone. */
+/** The nice value of each thread of a process (man 5 proc: field 19 of stat, the 17th after the name). Empty if it is gone. */
 async function nicenessOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
   const stats = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8').catch(() => ''))

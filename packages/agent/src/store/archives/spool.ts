@@ -1,4 +1,4 @@
-/** Folders in a durable guest: its spool of finished files, and its requests and the agent's answers during recovery (templates/postgres-16). */
+/** Folders in a durable guest (templates/postgres-16): finished files; requests and answers during a recovery. */
 export const SPOOL = '/var/spool/offshoot/ready'
 export const WANTED = '/run/offshoot-postgres/exchange/wanted'
 export const GIVEN = '/run/offshoot-postgres/exchange/given'

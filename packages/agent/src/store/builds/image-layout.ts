@@ -59,7 +59,7 @@ const ociManifest = z.object({ config: descriptor, layers: z.array(descriptor).m
 const TOP =
   /^(?:blobs(?:\/[a-z0-9]+(?:\/[0-9a-f]+)?)?|index\.json|manifest\.json|oci-layout|repositories|[0-9a-f]{64}\.json|[0-9a-f]{64}(?:\/(?:layer\.tar|json|VERSION))?)$/
 
-/** Reads the output of `docker save`, or a tar of an OCI layout; `null` for any other archive. @throws BuildFailure if a part is missing */
+/** Reads `docker save` output or a tar of an OCI layout; `null` for other archives. @throws BuildFailure if a part is missing */
 export async function readImageLayout(file: FileHandle, bytes: number): Promise<ImageLayout | null> {
   const entries = await readTarIndex(file, bytes, ({ name }) => TOP.test(name))
   if (entries === null) return null

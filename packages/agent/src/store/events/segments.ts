@@ -18,7 +18,7 @@ import { formatRecord, parseRecords } from './record-file.ts'
 const MAX_SEGMENT_BYTES = 4 * 1024 * 1024
 /** Number of newest segments that are never compacted: some hundred thousand events. */
 const KEPT_SEGMENTS = 8
-/** Bytes of older unacknowledged state records: half a million state changes. If control misses some, its reconciliation repairs that. */
+/** Bytes of older unacknowledged state records: half a million changes. Control's reconciliation repairs lost ones. */
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024
 const NOISE: ReadonlySet<EventType> = new Set(['sandbox.port_opened', 'sandbox.port_closed'])
 const SEQ_DIGITS = 16

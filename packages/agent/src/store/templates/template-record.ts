@@ -22,7 +22,7 @@ const templateRecord = z.object({
   /** SHA-256 of the image's configuration, or of the archive if that is not an image. */
   digest: z.string(),
   created_at: z.iso.datetime(),
-  /** For a template with memory: size of the snapshot with the same id, and fingerprint of its bake. `null`: a template with a disk of its own. */
+  /** Size and bake of the snapshot with the same id. `null` for a template without memory, which has a disk of its own. */
   memory: z.object({ bytes: z.int(), fingerprint: z.string() }).nullable().default(null),
 })
 export type TemplateRecord = z.infer<typeof templateRecord>

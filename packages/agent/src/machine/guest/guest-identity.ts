@@ -14,7 +14,7 @@ export const PLACEHOLDER_NETWORK = {
   address: { ip: GUEST_IP, prefixBits: 24, gateway: GUEST_GATEWAY, mtu: 1500 },
 }
 
-/** What distinguishes guests that were restored from the same snapshot. */
+/** The values that distinguish guests that were restored from the same snapshot. */
 export interface GuestIdentity {
   readonly time: Date
   readonly hostname: string

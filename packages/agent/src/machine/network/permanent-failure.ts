@@ -8,7 +8,7 @@ const WORDS = [
 ]
 const CODES = new Set(['EPERM', 'EACCES', 'EROFS', 'EOPNOTSUPP', 'EPROTONOSUPPORT'])
 
-/** This host cannot do what was asked, now or later. */
+/** The host can never do this: retries are pointless. */
 export class NotOnThisHost extends Error {
   override readonly name = 'NotOnThisHost'
 }

@@ -21,7 +21,7 @@ import { takeDisk } from './source-disk.ts'
  * deleted:
  *  - without memory, the build has hard links to the layers of the disk, which it boots;
  *  - with memory, the snapshot already is the template, and the build has nothing left to do.
- * If the agent is killed before that, the next agent deletes what was taken as orphans.
+ * If the agent is killed before that, the next agent deletes the links or the snapshot as orphans.
  * @throws ApiError 402, 404, 409 paused or id taken, 429, 507; then nothing is left behind
  */
 export async function beginFromSandbox(

@@ -49,7 +49,7 @@ export class SandboxEventFile {
     const tail = readTail(this.#current)
     if (tail === null || tail.bytes.at(-1) !== NEWLINE) return null
     const start = tail.bytes.lastIndexOf(NEWLINE, -2) + 1
-    // The line may be longer than what was read of the file.
+    // The last line may be longer than the tail that was read.
     if (start === 0 && tail.bytes.length < tail.fileBytes) return null
     const [record] = parseRecords(tail.bytes.subarray(start)).records
     return record === undefined ? null : { record, fileBytes: tail.fileBytes }

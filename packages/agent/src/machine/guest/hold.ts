@@ -14,7 +14,7 @@ const HOLD_MS = 2000
 export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
   const answer = deadline.within(ANSWER_MS, 'hold of a guest')
   const link = await vm.link(answer)
-  // First: what was sent has then arrived when the guest has answered.
+  // Before the hold: the guest answers in order, so everything sent earlier has arrived when it answers.
   link.queueRequests()
   await link.hold(answer)
   await vm.qmp.execute('stop', {}, deadline)

@@ -86,6 +86,15 @@ export default {
       to: { path: '^(node:)?child_process$' },
     },
     {
+      name: 'agent-concerns-of-a-sandbox-touch-no-file-or-socket',
+      severity: 'error',
+      from: {
+        path: `${AGENT}sandbox/(archives|commands|events|files|logs|lsp|pool|ports|templates|terminals)/`,
+        pathNot: AGENT_TESTS,
+      },
+      to: { path: '^(node:)?(fs(/promises)?|net)$' },
+    },
+    {
       name: 'agent-http-touches-no-file',
       severity: 'error',
       from: { path: `${AGENT}http/`, pathNot: AGENT_TESTS },

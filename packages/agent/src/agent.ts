@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { chooseMachine, KvmUnavailable } from './choose-machine.ts'
 import { SshProbes } from './sandbox/events/ssh-probes.ts'
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
-import { takeUpAllBackground } from './sandbox/commands/background-watch.ts'
+import { adoptAllBackground } from './sandbox/commands/background-watch.ts'
 import { rebootSandbox } from './sandbox/lifecycle/reboot-sandbox.ts'
 import type { Host } from './sandbox/model/host.ts'
 import { sweepQemuVersions } from './sandbox/cleanup/sweep-qemu-versions.ts'
@@ -107,7 +107,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   await host.templates.settleUnrecorded()
   host.slots.supplySoon()
   host.captureThreads.start()
-  void takeUpAllBackground([...host.sandboxes.values()], log)
+  void adoptAllBackground([...host.sandboxes.values()], log)
   const { accelerator, reason, templates, onDemand, broken } = await prepareOrExplain(config, host, images)
   host.pool.start()
   for (const sandbox of host.sandboxes.values()) if (sandbox.manifest.cold) rebootSandbox(host, sandbox)

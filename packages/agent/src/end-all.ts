@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { openHost } from './open-host.ts'
 import { DataDirLock } from './machine/host/data-dir-lock.ts'
 import { loadConfig } from './load-config.ts'
-import { forwardNoMore } from './machine/network/uplinks.ts'
+import { restoreForwarding } from './machine/network/uplinks.ts'
 import { recover } from './sandbox/recovery/recover.ts'
 
 /** Ends every VM of a data directory whose agent does not run; what was running is `failed` then. Safe to repeat. */
@@ -21,7 +21,7 @@ try {
     'end',
   )
   await recover(host, 'end', manifests)
-  await claims?.release(forwardNoMore)
+  await claims?.release(restoreForwarding)
   await host.events.close()
   process.exit(0)
 } catch (error) {

@@ -131,7 +131,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       admission: new Admission({
         commitLimitMib: config.commit_limit_mib,
         guestsMib: () => guestsWithVms(host),
-        relieve: () => host.pool.giveUp(),
+        relieve: () => host.pool.evictOne(),
       }),
       restores: new Semaphore(RESTORES_AT_ONCE, MAX_WAITING),
       captures: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),

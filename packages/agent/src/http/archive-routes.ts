@@ -14,9 +14,9 @@ import { parseBody } from './request/parse-body.ts'
 
 const PATH = '/v1/sandboxes/:id/archive'
 const status = { config: { isStatus: true } }
-/** Milliseconds for a guest to bring a file that it has finished, and between two looks. */
+/** Milliseconds that a guest has to spool a finished file, and between two polls of its spool. */
 const TAKE_MS = 60_000
-const LOOK_MS = 100
+const POLL_MS = 100
 
 /** `GET /v1/sandboxes/{id}/archive`, `POST …/archive/take`, `prune` and `feed`. */
 export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent): void {
@@ -35,7 +35,7 @@ export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent
     const sandbox = find(request)
     const { before } = parseBody(pruneArchiveBody, request.body)
     const archive = await host.archives.of(sandbox)
-    await host.archives.alone(sandbox, () => archive.prune(Date.parse(before)))
+    await host.archives.exclusively(sandbox, () => archive.prune(Date.parse(before)))
     return reply.code(204).send()
   })
   server.post(`${PATH}/feed`, async (request, reply) => {
@@ -66,7 +66,7 @@ function timeOf(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString()
 }
 
-/** @throws ApiError 409 when it lasts too long */
+/** Waits until the archive contains a file. @throws ApiError 409 after {@link TAKE_MS} */
 async function untilTaken({ archives: all }: Host, sandbox: Sandbox, name: string): Promise<void> {
   const archive = await all.of(sandbox)
   const endsAtMs = performance.now() + TAKE_MS
@@ -75,6 +75,6 @@ async function untilTaken({ archives: all }: Host, sandbox: Sandbox, name: strin
     await takeFiles(all, sandbox)
     if (archive.has(name)) return
     if (performance.now() > endsAtMs) throw new ApiError('conflict', { detail: `${name} was not archived in time` })
-    await wait(LOOK_MS)
+    await wait(POLL_MS)
   }
 }

@@ -26,14 +26,14 @@ import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 import { lastEventId, parseQuery } from './request/parse-query.ts'
 
-/** Bytes of one archive, compressed or not. */
+/** Maximum size of an uploaded archive in bytes, compressed or not. */
 const MAX_UPLOAD_BYTES = 32 * 1024 ** 3
-/** Milliseconds in which an upload has to be begun, once it is whole. */
+/** Milliseconds after which the agent deletes a complete upload for which no build was begun. */
 const BEGIN_MS = 600_000
 
 /**
  * `PUT /v1/builds/{id}/rootfs`, then `POST /v1/builds`; `GET /v1/builds`, `GET`, `DELETE /v1/builds/{id}`, `GET …/logs`;
- * `GET /v1/templates`, `DELETE /v1/templates/{id}`, `POST /v1/sandboxes/{id}/template`. Another workspace's is as unknown as none.
+ * `GET /v1/templates`, `DELETE /v1/templates/{id}`, `POST /v1/sandboxes/{id}/template`. Another workspace's objects answer 404.
  */
 export function buildRoutes(server: FastifyInstance, agent: Agent): void {
   uploads(server, agent)
@@ -45,7 +45,7 @@ export function buildRoutes(server: FastifyInstance, agent: Agent): void {
     if (stopping.aborted) throw new ApiError('shuttingDown')
     const body = parseBody(templateOfSandboxBody, request.body)
     const id = parse(body.id)
-    // Its sandboxes will want the memory that is frozen with it, too.
+    // A template's bake contains an image of the whole guest memory.
     await admitTemplate(host.dir.builds, sandbox.manifest.memory_mb)
     const build = await beginFromSandbox(host, agent.builds, sandbox, id, body)
     void reply.code(202)
@@ -74,7 +74,7 @@ export function buildRoutes(server: FastifyInstance, agent: Agent): void {
     )
     return { templates: own.map(({ id, workspace_id }) => ({ id, workspace_id })) }
   })
-  /** Idempotent: 204 also for one that is already gone. */
+  /** Idempotent: 204 if the template is already gone. */
   server.delete('/v1/templates/:id', async (request, reply) => {
     const template = host.templates.find(idOf(request), request.caller.workspaceId)
     if (template !== null) await deleteTemplate(host, template.id)
@@ -83,7 +83,7 @@ export function buildRoutes(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-/** In a scope of their own, because in it bodies stay streams. */
+/** In a Fastify scope of its own, in which bodies stay streams instead of being parsed. */
 function uploads(server: FastifyInstance, agent: Agent): void {
   const { host, stopping } = agent
   const uploaded = new Map<BuildId, Upload & { readonly timer: NodeJS.Timeout }>()
@@ -117,7 +117,7 @@ function uploads(server: FastifyInstance, agent: Agent): void {
     const id = parse(text)
     const upload = uploaded.get(id)
     if (upload === undefined) throw new ApiError('notFound', { detail: 'nothing was uploaded for this build' })
-    // Its sandboxes will want the memory that is frozen with it, too.
+    // A template's bake contains an image of the whole guest memory.
     await admitTemplate(host.dir.builds, upload.bytes / 1024 ** 2 + fields.memory_mb)
     const build = await agent.builds.begin(newBuildRecord(id, workspaceId, fields, upload))
     clearTimeout(upload.timer)

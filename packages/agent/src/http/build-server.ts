@@ -6,42 +6,32 @@ import { answerErrors } from './request/answer-errors.ts'
 import { countActivity } from './request/count-activity.ts'
 import { createSandboxRoute } from './create-sandbox.ts'
 import { type CallerSecrets, refuseUnreadable, requireCredential } from './request/require-credential.ts'
-import { deleteSandboxRoute } from './delete-sandbox.ts'
-import { getAgent } from './get-agent.ts'
-import { getDisk } from './get-disk.ts'
+import { getAgent, getDisk, putSpentCredit } from './agent-routes.ts'
 import { getAgentEvents } from './get-agent-events.ts'
 import { getEvents } from './get-events.ts'
 import { getLogs } from './get-logs.ts'
-import { getListeners } from './get-listeners.ts'
-import { getLsp } from './get-lsp.ts'
-import { getPortStream } from './get-port-stream.ts'
-import { getSandbox } from './get-sandbox.ts'
-import { execRoutes } from './exec-routes.ts'
+import { getListeners, getPortStream } from './port-routes.ts'
+import { deleteSandboxRoute, getSandbox, listSandboxes } from './sandbox-routes.ts'
+import { execRoutes, postExec, postExecStream } from './exec-routes.ts'
 import { followExec } from './follow-exec.ts'
-import { getExecPty } from './get-exec-pty.ts'
-import { getExecWs } from './get-exec-ws.ts'
+import { getExecPty, getExecWs, getLsp } from './socket-routes.ts'
 import { fileRoutes } from './files/file-routes.ts'
 import { getHealth } from './get-health.ts'
 import { lifecycleRoutes } from './lifecycle-routes.ts'
-import { listSandboxes } from './list-sandboxes.ts'
 import { getMetrics } from './metrics/get-metrics.ts'
-import { postExec } from './post-exec.ts'
-import { postExecStream } from './post-exec-stream.ts'
 import { sandboxMetrics } from './metrics/register-sandbox-metrics.ts'
 import { snapshotRoutes } from './snapshot-routes.ts'
 import { volumeRoutes } from './volume-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { archiveRoutes } from './archive-routes.ts'
-import { quarantine } from './quarantine.ts'
-import { putSpentCredit } from './put-spent-credit.ts'
-import { readRequestId } from './request/read-request-id.ts'
-import { logRequests } from './request/log-requests.ts'
+import { quarantineRoutes } from './quarantine-routes.ts'
+import { logRequests, readRequestId } from './request/log-requests.ts'
 
-/** Bytes; above what `stdin` and `cmd` of one exec can take in JSON. */
+/** Bytes. Larger than the JSON of one exec with the longest allowed `stdin` and `cmd`. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
-/** Bytes: a move names two paths, each of up to 4095 bytes, each byte escaped. More than control takes. */
+/** Bytes. A move names two paths of up to 4095 bytes with every byte percent-encoded. More than control accepts. */
 const MAX_HEADER_BYTES = 48 * 1024
-/** Milliseconds an idle connection of control is kept. Longer than control keeps its own. */
+/** Milliseconds. Longer than control's own keep-alive, so that the agent never closes a connection that control is about to reuse. */
 const KEEP_ALIVE_MS = 75_000
 
 /** The agent's HTTP API (ARCHITECTURE.md, "Between control and agent"). */
@@ -80,7 +70,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     volumeRoutes,
     buildRoutes,
     archiveRoutes,
-    quarantine,
+    quarantineRoutes,
     getDisk,
     sandboxMetrics,
     postExec,

@@ -12,7 +12,10 @@ import type { Wanted } from '../store/volumes/machine-device.ts'
 import type { BakedTemplate } from '../machine/bakes/bakes.ts'
 import { parseBody } from './request/parse-body.ts'
 
-/** `POST /v1/sandboxes`: answers when the guest has answered. A caller that leaves does not undo it: control deletes. */
+/**
+ * `POST /v1/sandboxes`: answers after the guest has answered. If the caller disconnects, the create continues, and control
+ * deletes the sandbox.
+ */
 export function createSandboxRoute(server: FastifyInstance, agent: Agent): void {
   server.post('/v1/sandboxes', async (request, reply): Promise<AgentSandbox> => {
     const { workspaceId } = request.caller
@@ -40,7 +43,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
   })
 }
 
-/** What the sandbox is made from, for as long as it takes. */
+/** Finds what the sandbox is made from, and keeps a snapshot from being deleted until `create` has finished. */
 async function withSeed<T>(
   agent: Agent,
   { template, snapshot_id }: Pick<CreateOnAgentBody, 'template' | 'snapshot_id'>,
@@ -51,16 +54,16 @@ async function withSeed<T>(
   const record = agent.host.templates.find(parseBuildId(template), workspaceId)
   if (record !== null && record.memory !== null) {
     return withSnapshot(agent.host, parseSnapshotId(template), workspaceId, (seed) =>
-      create(asOfTemplate(seed, record)),
+      create(hideSnapshot(seed, record)),
     )
   }
-  const ours = agent.templates.get(template) ?? (await bakedNow(agent, template))
+  const ours = agent.templates.get(template) ?? (await bakeOnDemand(agent, template))
   const baked = ours ?? builtTemplate(agent, template, workspaceId)
   return create(seedOfTemplate(baked))
 }
 
-/** Of a template that is baked when it is first wanted. @throws ApiError 500, 507 */
-async function bakedNow({ onDemand, host }: Agent, template: string): Promise<BakedTemplate | null> {
+/** Bakes an on-demand template; `null` for every other template. @throws ApiError 500, 507 */
+async function bakeOnDemand({ onDemand, host }: Agent, template: string): Promise<BakedTemplate | null> {
   try {
     return (await onDemand?.bake(template)) ?? null
   } catch (error) {
@@ -70,11 +73,12 @@ async function bakedNow({ onDemand, host }: Agent, template: string): Promise<Ba
   }
 }
 
-/** A snapshot that a template is: its own id is nobody's to see. */
-function asOfTemplate(seed: Seed, { image: { title, name } }: TemplateRecord): Seed {
+/** A template with memory is stored as a snapshot. Callers see the template's name and no snapshot id. */
+function hideSnapshot(seed: Seed, { image: { title, name } }: TemplateRecord): Seed {
   return { ...seed, manifest: { ...seed.manifest, template: title ?? name, from_snapshot: null } }
 }
 
+/** The variables that the caller asks for; `keep` if it asks for none, so that a restored guest keeps its own. */
 function orKept(asked: CreateOnAgentBody['env']): Seed['env'] {
   return Object.keys(asked).length === 0 ? 'keep' : asked
 }

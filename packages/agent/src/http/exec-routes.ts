@@ -1,13 +1,80 @@
-import { type BackgroundExec, signalBody } from '@offshoot/contract/background-exec'
+import { type BackgroundExec, type BackgroundStarted, signalBody } from '@offshoot/contract/background-exec'
 import { ApiError } from '@offshoot/contract/errors'
+import { execBody, type ExecResult } from '@offshoot/contract/exec'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
-import { findBackground, listBackground, removeBackground, signalBackground } from '../sandbox/commands/background.ts'
+import {
+  findBackground,
+  listBackground,
+  removeBackground,
+  signalBackground,
+  startBackground,
+} from '../sandbox/commands/background.ts'
+import { execInSandbox } from '../sandbox/commands/exec.ts'
+import { type CommandOutcome, failureOf, StreamedCommand } from '../sandbox/commands/streamed-command.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
+import { PushedEvents } from './streams/push-events.ts'
 
-/** `/v1/sandboxes/{id}/execs…`: background commands, but for their output (`follow-exec.ts`). */
+/** `POST /v1/sandboxes/{id}/exec`. The agent kills the command if the caller disconnects. */
+export function postExec(server: FastifyInstance, { host, stopping }: Agent): void {
+  server.post('/v1/sandboxes/:id/exec', async (request, reply): Promise<ExecResult | BackgroundStarted> => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    const body = parseBody(execBody, request.body)
+    if (body.background) {
+      void reply.code(201)
+      return startBackground(sandbox, body)
+    }
+    const hangUp = new AbortController()
+    const onClose = () => {
+      if (!reply.raw.writableEnded) hangUp.abort()
+    }
+    reply.raw.once('close', onClose)
+    if (request.raw.socket.destroyed) onClose()
+    return execInSandbox(sandbox, body, AbortSignal.any([hangUp.signal, stopping]))
+  })
+}
+
+/**
+ * `POST /v1/sandboxes/{id}/exec/stream`: output as the command writes it. Errors at its start are HTTP errors, before the
+ * stream. The agent kills the command if the caller disconnects; a slow caller applies backpressure to the command.
+ */
+export function postExecStream(server: FastifyInstance, { host, stopping }: Agent): void {
+  server.post('/v1/sandboxes/:id/exec/stream', async (request, reply) => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    if (stopping.aborted) throw new ApiError('shuttingDown')
+    const body = parseBody(execBody, request.body)
+    if (body.background) throw new ApiError('invalidField', { error: 'background is for exec alone' })
+    const command = await StreamedCommand.start(sandbox, body, false)
+    const stream = new PushedEvents(reply)
+    command.deliver((name, chunk) => {
+      stream.write(name, { chunk })
+      if (stream.isFull) command.pause()
+    })
+    stream.onDrain(() => command.resume())
+    const abandon = () => command.abandon()
+    void stream.closed.then(abandon)
+    stopping.addEventListener('abort', abandon, { once: true })
+    const outcome = await command.ended
+    stopping.removeEventListener('abort', abandon)
+    writeOutcome(stream, outcome, sandbox, stopping.aborted)
+    stream.end()
+    return reply
+  })
+}
+
+function writeOutcome(stream: PushedEvents, outcome: CommandOutcome, sandbox: Sandbox, isStopping: boolean): void {
+  if (outcome.kind === 'exit') {
+    stream.write('exit', { exit_code: outcome.exitCode, duration_ms: outcome.durationMs })
+  } else {
+    stream.write('error', { error: isStopping ? 'the command was stopped' : failureOf(outcome, sandbox) })
+  }
+}
+
+/** `/v1/sandboxes/{id}/execs…`: background commands. `follow-exec.ts` streams their output. */
 export function execRoutes(server: FastifyInstance, { host }: Agent): void {
   const find = (request: FastifyRequest): { sandbox: Sandbox; execId: string } => {
     const sandbox = ownSandbox(host.sandboxes, request)

@@ -15,8 +15,9 @@ import { parseBody } from './request/parse-body.ts'
 import { PushedEvents } from './streams/push-events.ts'
 
 /**
- * `GET /v1/sandboxes/{id}/execs/{exec_id}/stream`: output of a background command from an offset on, then live, ended by
- * its exit. `id:` is the offset to go on from. Nobody is held back: a reader that is slow is told what it missed.
+ * `GET /v1/sandboxes/{id}/execs/{exec_id}/stream`: the output of a background command from an offset, then live, until the
+ * command exits. `id:` is the offset at which a reconnecting client resumes. A slow reader never slows the command down:
+ * a `gap` event tells it which bytes it missed.
  */
 export function followExec(server: FastifyInstance, { host, stopping }: Agent): void {
   const options = { exposeHeadRoute: false }
@@ -67,7 +68,7 @@ class Delivery {
     output.on('data', (chunk: LogChunk) => {
       this.#skip(chunk.offset)
       this.#next = chunk.offset + chunk.bytes.length
-      // The offset may be one that the output had not come to.
+      // A client may ask for an offset that the output has not reached yet.
       const wanted = chunk.bytes.subarray(Math.max(0, this.#from - chunk.offset))
       this.#write(chunk.stream, this.#text[chunk.stream].push(wanted))
       if (this.#stream.isFull) output.pause()
@@ -77,12 +78,12 @@ class Delivery {
     })
   }
 
-  /** Bytes that are no longer kept, between what was wanted and what comes. */
+  /** Reports bytes that the guest dropped from its buffer before this reader got them. */
   #skip(offset: number): void {
     if (offset > this.#next) this.#stream.write('gap', { from: this.#next, to: offset }, offset)
   }
 
-  /** Who goes on from the id misses nothing: bytes of a character that is not whole yet come again. */
+  /** The id excludes the bytes of an incomplete character, so that a client that resumes there gets them again. */
   #write(name: 'stdout' | 'stderr', chunk: string): void {
     if (chunk === '') return
     const heldBytes = this.#text.stdout.heldBytes + this.#text.stderr.heldBytes

@@ -18,7 +18,7 @@ let server: FastifyInstance
 let url: string
 let stop: AbortController
 
-/** The route as the agent serves it, around a log. A caller with an `x-edge` header is the edge. */
+/** The real route on an event log. A request with an `x-edge` header counts as one of the edge. */
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'agent-events-'))
   log = await EventLog.open(folder, randomUUID() as AgentId)
@@ -28,7 +28,7 @@ beforeEach(async () => {
   server.addHook('onRequest', async (request) => {
     request.caller = { workspaceId: null, isEdge: 'x-edge' in request.headers }
   })
-  // Only what the route looks at.
+  // Only the fields that the route uses.
   getAgentEvents(server, { host: { events: log }, stopping: stop.signal } as unknown as Agent)
   url = await server.listen({ port: 0, host: '127.0.0.1' })
 })
@@ -45,7 +45,7 @@ async function append(count: number): Promise<void> {
   for (let at = 0; at < count; at += 256) await Promise.all(Array.from({ length: 256 }, () => log.append(draft)))
 }
 
-/** The number of the last record that a caller is given before its stream ends. */
+/** The number of the last record before the stream ends. */
 async function readToEnd(after: number): Promise<number> {
   const text = await (await fetch(`${url}/v1/agent/events?after=${after}`)).text()
   return Number([...text.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1])
@@ -57,7 +57,7 @@ async function connect(after: number, headers: Record<string, string>): Promise<
   leave.abort()
 }
 
-it('ends the stream of control now and then, so that control says how far it has got', async () => {
+it('ends the stream of control now and then, so that control acknowledges what it has stored', async () => {
   await append(8192)
   let cursor = 0
   for (const seen = new Set<number>(); cursor < 6000; cursor = await readToEnd(cursor)) {
@@ -69,7 +69,7 @@ it('ends the stream of control now and then, so that control says how far it has
 it.each([
   ['control', {}, true],
   ['the edge', { 'x-edge': '1' }, false],
-])('what %s has read may be removed: %o, %s', async (_who, headers, isRemoved) => {
+])('records that %s has read may be removed: %o, %s', async (_who, headers, isRemoved) => {
   const [oldest = ''] = await readdir(folder)
   await append(8192)
   await connect(log.lastSeq, headers)

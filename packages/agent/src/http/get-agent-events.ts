@@ -5,12 +5,12 @@ import type { EventLog } from '../store/events/event-log.ts'
 import { requireControl } from './request/require-credential.ts'
 import { formatFrame, sendEventStream } from './streams/send-event-stream.ts'
 
-/** Bytes of records after which control's stream ends, so that it comes back and says how far it has got. */
+/** Bytes after which the agent ends control's stream, so that control reconnects and thereby acknowledges what it has stored. */
 const ACKNOWLEDGE_EVERY_BYTES = 8 * 1024 * 1024
 
 /**
- * `GET /v1/agent/events?after=N`: the log from the record after N, then live. Control has stored the records up to N: from it,
- * N is an acknowledgement, and those records need not be kept for it any more.
+ * `GET /v1/agent/events?after=N`: the log from the record after N, then live. From control, N is an acknowledgement: it has
+ * stored the records up to N, and the agent may delete them.
  */
 export function getAgentEvents(server: FastifyInstance, { host, stopping }: Agent): void {
   server.get('/v1/agent/events', { config: { isForEdge: true } }, async (request, reply) => {

@@ -23,7 +23,7 @@ let server: FastifyInstance
 let events: SandboxEvents
 let responses: ServerResponse[]
 
-/** The route as the agent serves it, around a sandbox that has events and nothing else. */
+/** The real route on a sandbox that has only events. */
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'get-events-'))
   events = new SandboxEvents(folder, pino({ level: 'silent' }))
@@ -34,7 +34,7 @@ beforeEach(async () => {
     request.caller = { workspaceId }
     responses.push(reply.raw)
   })
-  // Only what the route looks at.
+  // Only the fields that the route uses.
   const sandboxes = new Map([[id, { id, workspaceId, events }]])
   getEvents(server, { id: 'agent', host: { sandboxes }, stopping: new AbortController().signal } as unknown as Agent)
   await server.listen({ port: 0, host: '127.0.0.1' })
@@ -60,7 +60,7 @@ beforeEach(() => {
   number = 0
 })
 
-/** Writes events the way the agent does, letting everything else go on in between. */
+/** Writes events in batches, as the agent does, and lets readers run between batches. */
 async function write(count: number, atOnce: number, message = ''): Promise<void> {
   for (let left = count; left > 0; left -= atOnce) {
     for (let added = Math.min(atOnce, left); added > 0; added--) {
@@ -102,7 +102,7 @@ it.each([
   ['Last-Event-ID', (last: Event | null) => open('&tail=1', { 'last-event-id': last ? `${numberOf(last)}` : '0' })],
   ['a number', (last: Event | null) => open(`&since=${last ? numberOf(last) : 0}`)],
   ['a timestamp', (last: Event | null) => open(`&since=${last?.ts ?? '2000-01-01T00:00:00Z'}`)],
-])('gives a reader that is cut off and goes on by %s everything once, under constant writes', async (_how, goOn) => {
+])('gives a reader that reconnects with %s each event exactly once, under constant writes', async (_how, goOn) => {
   const total = 6000
   const seen: number[] = []
   const reader = (async () => {
@@ -110,7 +110,7 @@ it.each([
       const response = await goOn(last)
       let patience = 1 + ((seen.length * 7) % 400)
       for await (const { event } of read(response)) {
-        // What was dropped is asked for anew.
+        // Reconnect to get the dropped events.
         if (event.type === 'events.dropped') break
         last = event
         seen.push(numberOf(event))
@@ -125,10 +125,10 @@ it.each([
   expect(seen).toEqual(range(total))
 })
 
-it('begins where tail and since say, in every combination, and goes on from there without gap or repeat', async () => {
+it('starts where tail and since say, in every combination, and continues without gap or repeat', async () => {
   await write(600, 100)
   const stop = new AbortController()
-  // Never so far ahead of the slowest reader that it would drop some.
+  // The writer stays close enough to the slowest reader that no event is dropped.
   let limit = number
   const writing = (async () => {
     while (!stop.signal.aborted) {
@@ -156,7 +156,7 @@ it('begins where tail and since say, in every combination, and goes on from ther
       for (const { query, begin: earliest, numbers } of all) {
         const first = numbers[0] ?? Number.NaN
         expect({ query, numbers }).toEqual({ query, numbers: numbers.map((_each, index) => first + index) })
-        // A tail counts from the moment the request is read: what was written until then moves it on, never back.
+        // The server applies `tail` when it reads the request: events written before that only move the start forward.
         expect(first).toBeGreaterThanOrEqual(earliest)
         if (!query.includes('tail')) expect(first).toBe(earliest)
       }
@@ -178,7 +178,7 @@ async function follower(query: string, begin: number, headers: Record<string, st
   return { query, begin, response: await open(query, headers) }
 }
 
-it('loses nothing for a thousand followers', async () => {
+it('delivers every event to a thousand followers', async () => {
   const total = 200
   const followers = await Promise.all(range(1000).map(() => open('&tail=0')))
   const read = followers.map(async (response) => (await readNumbers(response)).length)
@@ -194,7 +194,7 @@ async function readNumbers(response: IncomingMessage): Promise<number[]> {
   return numbers
 }
 
-it('holds little for a reader that does not read, and tells it what it missed', async () => {
+it('buffers little for a reader that does not read, and reports how many events it missed', async () => {
   const slow = await open('&tail=0')
   slow.pause()
   const fast: number[] = []

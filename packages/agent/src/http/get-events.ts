@@ -16,7 +16,7 @@ import { ownSandbox } from './request/require-credential.ts'
 import { formatFrame, sendEventStream } from './streams/send-event-stream.ts'
 import { lastEventId, parseQuery } from './request/parse-query.ts'
 
-/** `GET /v1/sandboxes/{id}/events`: the last ones, or those after `since`, as an array or going on as a stream. */
+/** `GET /v1/sandboxes/{id}/events`: the latest events, or those after `since`, as an array or as a live stream. */
 export function getEvents(server: FastifyInstance, { id: agentId, host, stopping }: Agent): void {
   server.get('/v1/sandboxes/:id/events', { config: { isStatus: true } }, async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)
@@ -42,19 +42,19 @@ export function getEvents(server: FastifyInstance, { id: agentId, host, stopping
   })
 }
 
-/** `tail` counts within what `since` leaves; by itself it is answered from memory. */
+/** `tail` applies to the events that `since` selects. `tail` alone needs only events in memory. */
 async function cursorOf(events: SandboxEvents, { tail, since }: EventsQuery): Promise<number> {
   if (since === undefined) return Math.max(events.firstInMemory - 1, events.last - (tail ?? DEFAULT_EVENT_TAIL))
   const cursor = await events.cursorOf(since)
   return tail === undefined ? cursor : Math.max(cursor, events.last - tail)
 }
 
-/** Holds back what is not after a moment that is still to come. */
+/** Filters out events up to a `since` in the future: no cursor stands for that time yet. */
 function isAfter({ event }: AgentRecord, since: EventsSince | undefined): boolean {
   return since === undefined || since.kind === 'number' || Date.parse(event.ts) > since.ms
 }
 
-/** Made once, however many read it. */
+/** Formatted frames, shared by all readers. */
 const frames = new WeakMap<AgentRecord, string>()
 
 function recordFrame(record: AgentRecord): string {
@@ -65,7 +65,7 @@ function recordFrame(record: AgentRecord): string {
   return frame
 }
 
-/** Without an id: who connects again with the last one it has gets what was dropped. */
+/** Has no id, so that a client that reconnects with its last id gets the dropped events from disk. */
 function droppedFrame({ id }: Sandbox, agentId: string, dropped: number): string {
   const type = 'events.dropped'
   const event: Event = {

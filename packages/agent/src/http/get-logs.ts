@@ -9,7 +9,7 @@ import { ownSandbox } from './request/require-credential.ts'
 import { formatFrame, sendEventStream } from './streams/send-event-stream.ts'
 import { lastEventId, parseQuery } from './request/parse-query.ts'
 
-/** `GET /v1/sandboxes/{id}/logs`: the kept lines as text or JSON, or going on as a stream. */
+/** `GET /v1/sandboxes/{id}/logs`: the retained lines as text or JSON, or as a live stream. */
 export function getLogs(server: FastifyInstance, { host, stopping }: Agent): void {
   server.get('/v1/sandboxes/:id/logs', { config: { isStatus: true } }, async (request, reply) => {
     const sandbox = ownSandbox(host.sandboxes, request)
@@ -43,7 +43,7 @@ function isWanted({ stream }: LogRecord, query: LogsQuery): boolean {
   return query.stream === 'both' || query.stream === stream
 }
 
-/** Number of the first line that an answer holds. One stream's last lines can only be found by counting them. */
+/** Number of the first line in the response. For the `tail` of one stream all lines must be read: numbers count both streams. */
 async function firstOf(log: SandboxLog, query: LogsQuery, last: number): Promise<number> {
   const { tail, stream } = query
   if (tail === undefined) return 1

@@ -26,8 +26,8 @@ const changes: Record<string, (host: Host, sandbox: Sandbox, body: unknown) => P
 }
 
 /**
- * `POST /v1/sandboxes/{id}/pause|resume|hibernate|wake|promote` → the sandbox, and `/v1/sandboxes/{id}/lifecycle`. A
- * change that has begun is finished, whoever still waits for its answer.
+ * `POST /v1/sandboxes/{id}/pause|resume|hibernate|wake|promote` → the sandbox, and `/v1/sandboxes/{id}/lifecycle`. The agent
+ * finishes a change that it has begun even if the caller disconnects.
  */
 export function lifecycleRoutes(server: FastifyInstance, { host, stopping }: Agent): void {
   const find = (request: FastifyRequest): Sandbox => {

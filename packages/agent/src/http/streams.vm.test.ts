@@ -35,7 +35,7 @@ const closeOf = async (socket: WebSocket) => {
 }
 
 describe('streams of an agent', () => {
-  it('are another workspace’s as little as its sandboxes are', async () => {
+  it('answer 404 to another workspace', async () => {
     const other = await authorization(OTHER_WORKSPACE)
     const upgrade = new WebSocket(at('exec/ws').replace('http', 'ws'), { headers: other })
     const [, response] = (await once(upgrade, 'unexpected-response')) as [
@@ -47,7 +47,7 @@ describe('streams of an agent', () => {
     expect([plain.status, await plain.json()]).toEqual([404, { error: 'sandbox not found' }])
   })
 
-  it('end with a word when the agent is told to end, which does not wait for them', async () => {
+  it('end with a reason when the agent shuts down, which does not wait for them', async () => {
     const events = await stream('echo on; sleep 7501')
     const commands = await open('exec/ws')
     commands.send('{"id":"1","cmd":"sleep 7501"}')

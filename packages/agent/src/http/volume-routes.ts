@@ -14,12 +14,12 @@ import type { VolumeRecord } from '../store/volumes/volume-record.ts'
 import type { Volumes } from '../store/volumes/volumes.ts'
 import { parseBody } from './request/parse-body.ts'
 
-/** `GET`, `POST /v1/volumes`; `GET`, `PATCH`, `DELETE /v1/volumes/{id}`. Another workspace's is as unknown as none. */
+/** `GET`, `POST /v1/volumes`; `GET`, `PATCH`, `DELETE /v1/volumes/{id}`. Another workspace's volume answers 404. */
 export function volumeRoutes(server: FastifyInstance, { host, stopping }: Agent): void {
   const { volumes: store } = host
   server.get('/v1/volumes', async ({ caller: { workspaceId } }): Promise<AgentVolumeList> => {
     const own = store.all.filter((record) => workspaceId === null || record.workspace_id === workspaceId)
-    // Whose workspace's they are is in the records that cannot be read: control alone hears of them.
+    // Only the unreadable record names the workspace, so only control may see these ids.
     const unreadable = workspaceId === null ? host.ledger.unreadable.idsOf('volume') : []
     return { volumes: await Promise.all(own.map((record) => show(store, record))), unreadable }
   })
@@ -37,7 +37,7 @@ export function volumeRoutes(server: FastifyInstance, { host, stopping }: Agent)
     const { size_mb } = parseBody(growOnAgentBody, request.body)
     return show(store, await growVolume(host, find(store, request), size_mb))
   })
-  /** Idempotent: 204 also for one that is already gone. */
+  /** Idempotent: 204 if the volume is already gone. */
   server.delete('/v1/volumes/:id', async (request, reply) => {
     const id = parseVolumeId((request.params as { id: string }).id)
     if (id !== null && store.find(id, null) !== null) await store.delete(find(store, request))
@@ -62,7 +62,7 @@ function begin(
   return { id, workspace_id: workspaceId, name, size_mb, is_growing: false, was_attached: false, created_at }
 }
 
-/** What the new one begins as a copy of; where it is to be larger, its file system grows before its first sandbox. */
+/** Finds the volume to copy. If the copy is larger, its file system grows before its first sandbox gets it. */
 function sourceOf(store: Volumes, from: string, record: VolumeRecord): VolumeRecord {
   const source = store.find(parseVolumeId(from), record.workspace_id as WorkspaceId)
   if (source === null) throw new ApiError('notFound', { detail: 'no such volume on this agent' })

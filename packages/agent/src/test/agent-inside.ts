@@ -17,11 +17,11 @@ import { AgentProcess, WORKSPACE } from './agent-process.ts'
 const WORKSPACE_ID = WORKSPACE as WorkspaceId
 
 /**
- * An agent without a server, in the test's own process, for failures that cannot be caused from outside. One per process:
- * it changes the working directory.
+ * An agent without an HTTP server, in the test's own process, for faults that a test cannot inject from outside. Only one per
+ * process, because it changes the working directory.
  */
 export class AgentInside {
-  /** Of the same data directory; its own process does not run. */
+  /** The data directory's `AgentProcess`, which is not started. */
   readonly place: AgentProcess
   readonly #agent: Agent
   readonly #stopping: AbortController
@@ -43,7 +43,7 @@ export class AgentInside {
     return this.#agent.host
   }
 
-  /** @param change of what the template says */
+  /** Creates a sandbox. @param change of the template's fields in the manifest */
   async created(change: Partial<Seed['manifest']> = {}, volumes: CreateRequest['volumes'] = []): Promise<Sandbox> {
     const template = this.#agent.templates.get('minimal')
     if (template === undefined) throw new Error('minimal is not baked')
@@ -71,7 +71,7 @@ export class AgentInside {
     })
   }
 
-  /** What a command prints, trimmed. @throws when it fails */
+  /** The trimmed output of a command. @throws Error if it fails */
   async sh(sandbox: Sandbox, cmd: string): Promise<string> {
     const { stdout, stderr, exit_code } = await execInSandbox(
       sandbox,
@@ -82,7 +82,7 @@ export class AgentInside {
     return stdout.trim()
   }
 
-  /** As an agent that ends: its VMs run on. */
+  /** Stops like an agent at shutdown: its VMs keep running. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all([this.host.pool.close(), this.#agent.names?.close()])

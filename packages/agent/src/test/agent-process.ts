@@ -24,7 +24,7 @@ export interface Answer<Body> {
   readonly headers: Headers
 }
 
-/** Waits until a condition holds. @throws DeadlineExceeded */
+/** Polls a condition until it returns a value. @throws DeadlineExceeded */
 export async function eventually<T>(
   what: string,
   condition: () => Promise<T | false | null | undefined>,
@@ -40,21 +40,21 @@ export async function eventually<T>(
 }
 
 type Chosen = 'images_dir' | 'templates' | 'pool_memory_mib' | 'commit_limit_mib' | 'network'
-/** Of the agent's configuration. */
+/** Fields of the agent's configuration that tests may set. */
 export type AgentOptions = Partial<Pick<AgentConfigFile, Chosen>>
 
 export interface AgentPlace {
-  /** The address that it listens on. */
+  /** The address on which the agent listens. */
   readonly host: string
   readonly under: readonly string[]
 }
 
 type AgentListen = Pick<AgentPlace, 'host'> & { readonly port: number }
 
-/** A real agent process on a data directory of its own, which tests kill and start again. */
+/** A real agent process with a data directory of its own, which tests can kill and restart. */
 export class AgentProcess {
   readonly folder: string
-  /** What its programs are started with: another network namespace, fewer rights. */
+  /** A command line that wraps the agent's programs, for another network namespace or fewer capabilities. */
   readonly #under: readonly string[]
   readonly dataDir: string
   readonly configPath: string
@@ -73,8 +73,8 @@ export class AgentProcess {
   }
 
   /**
-   * @param folder to share with another agent; a new one when absent, which has its bakes already
-   * @param options without spare guests unless they say otherwise: every VM is then a sandbox's
+   * @param folder to share with another agent; if absent, a new folder that already contains bakes
+   * @param options by default without a warm pool, so that every VM belongs to a sandbox
    */
   static async create(
     folder?: string,
@@ -98,13 +98,13 @@ export class AgentProcess {
       ...options,
     }
     await writeFile(agent.configPath, JSON.stringify(config))
-    // A place of the caller's may be another file system; other images are other bakes.
+    // Not for the caller's folder, which may be on another file system (no hard links), nor for other images.
     if (folder === undefined && options.images_dir === undefined)
       await shareBakes(`agent-${config.templates?.join()}`, agent.dataDir, () => agent.run('prepare.ts'))
     return agent
   }
 
-  /** What the process wrote so far. */
+  /** The output of the agent so far. */
   get log(): string {
     return this.#log
   }
@@ -156,11 +156,11 @@ export class AgentProcess {
 
   #spawn(program: string) {
     const command = [process.execPath, join(SOURCE, program), this.configPath]
-    // env(1) runs what it is given as it is.
+    // env(1) runs the command unchanged if there is no wrapper.
     return spawn('env', [...this.#under, ...command], { stdio: ['ignore', 'pipe', 'pipe'] })
   }
 
-  /** Back to an agent that does not run and has never had a sandbox; its bakes stay. */
+  /** Stops the agent and deletes its data, except its bakes. */
   async reset(): Promise<void> {
     await this.stop('SIGKILL')
     const ended = await this.run('end-all.ts')
@@ -170,12 +170,12 @@ export class AgentProcess {
     for (const name of left.split(' ')) await rm(join(this.dataDir, name), { recursive: true, force: true })
   }
 
-  /** Ends everything and checks that nothing is left behind. */
+  /** Kills the agent and its VMs, and deletes its data. */
   async destroy(): Promise<void> {
     await this.stop('SIGKILL')
     for (const { process: vm } of await this.vms()) process.kill(vm.pid, 'SIGKILL')
     await eventually('every QEMU gone', async () => (await this.vms()).length === 0)
-    // Removes what limits the kernel still holds for the folders that are left.
+    // Removes cgroups, TAPs and packet filter tables.
     await this.run('end-all.ts')
     await rm(this.folder, { recursive: true, force: true })
   }
@@ -199,7 +199,7 @@ export class AgentProcess {
     return { status: response.status, body: parsed, headers: response.headers }
   }
 
-  /** A response whose body is still to come. */
+  /** A response whose body the test reads as a stream. */
   async open(path: string, signal: AbortSignal): Promise<Response> {
     const authorization = `Bearer ${await this.token(null)}`
     return fetch(this.#base + path, { headers: { authorization }, signal })
@@ -218,7 +218,7 @@ export class AgentProcess {
     return this.call('POST', '/v1/sandboxes', { body: { id, template, env } })
   }
 
-  /** @throws when the sandbox is not there */
+  /** Creates a sandbox. @throws Error if that fails */
   async created(env: Record<string, string> = {}, template?: string): Promise<AgentSandbox> {
     const { status, body } = await this.create(undefined, env, template)
     if (status !== 201) throw new Error(`create answered ${status}: ${JSON.stringify(body)}\n${this.#log}`)
@@ -234,19 +234,19 @@ export class AgentProcess {
     return this.call('POST', `/v1/sandboxes/${id}/exec`, options)
   }
 
-  /** A change of state, or another operation with a body. */
+  /** Calls an operation of a sandbox, such as `pause`. */
   act<Body = AgentSandbox>(id: string, what: string, body?: unknown): Promise<Answer<Body>> {
     return this.call('POST', `/v1/sandboxes/${id}/${what}`, body === undefined ? {} : { body })
   }
 
-  /** What a command prints, trimmed. @throws when it could not run */
+  /** The trimmed output of a command. @throws Error if it could not run */
   async sh(id: string, cmd: string): Promise<string> {
     const { status, body } = await this.exec(id, { cmd })
     if (status !== 200) throw new Error(`exec answered ${status}: ${JSON.stringify(body)}\n${this.#log.slice(-4000)}`)
     return body.stdout.trim()
   }
 
-  /** @throws when there is no such number of children */
+  /** Forks a sandbox. @throws Error unless all children were created */
   async forked(id: string, count = 1, treeId?: string): Promise<AgentFork> {
     const children = Array.from({ length: count }, (_unused, index) => ({ id: randomUUID(), index }))
     const body = { snapshot_id: randomUUID(), children, ...(treeId === undefined ? {} : { tree_id: treeId }) }
@@ -264,7 +264,7 @@ export class AgentProcess {
     return body
   }
 
-  /** Every record of the log, from its files. */
+  /** All records of the event log, read from its files. */
   async records(): Promise<AgentRecord[]> {
     const folder = join(this.dataDir, 'events')
     const records: AgentRecord[] = []
@@ -274,7 +274,7 @@ export class AgentProcess {
         try {
           records.push(JSON.parse(line) as AgentRecord)
         } catch {
-          break // a torn tail, which the next start cuts off
+          break // a torn tail, which the agent truncates at its next start
         }
       }
     }
@@ -289,7 +289,7 @@ export class AgentProcess {
     return findVmProcesses(this.dataDir)
   }
 
-  /** Frozen layers of disks that are kept. */
+  /** The frozen disk layers on disk. */
   layers(): Promise<string[]> {
     return readdir(join(this.dataDir, 'layers'))
   }

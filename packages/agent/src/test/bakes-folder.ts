@@ -5,12 +5,12 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** For the bakes that the test files of a run share (`shared-bakes.ts`). */
+    /** The folder of the bakes that all test files of a run share (`shared-bakes.ts`). */
     readonly bakesFolder: string
   }
 }
 
-/** Begins and ends a run of the tests with VMs. */
+/** Global set-up of the tests with VMs: creates the folder, and deletes it at the end. */
 export default async function bakesFolder(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-bakes-'))
   project.provide('bakesFolder', folder)

@@ -26,7 +26,7 @@ const APPLETS = [
   'df',
 ]
 
-/** The smallest image that runs a shell: the busybox of the template `minimal`, and nothing of our own. */
+/** The smallest image that runs a shell: the busybox of the template `minimal`. */
 export async function busyboxRoot(): Promise<TarItem[]> {
   const images = process.env['OFFSHOOT_IMAGES_DIR']
   if (images === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')

@@ -1,12 +1,15 @@
 /*
- * Stands in QEMU's place in tests: becomes the real QEMU, or fails at a chosen moment after it has written why.
+ * Replaces QEMU in tests: runs the real QEMU, or writes an error message and fails at a chosen moment.
  *
- * The file CASE holds "LAUNCH MOMENT TIME": the how-manieth launch fails (0: every one), and when. `start`: at once. `hang`: it
- * never comes up. Else the name of a monitor command: QEMU is killed when it is asked for that for the TIMEth time. The file COUNT has the launches
- * so far. Both names are given at compile time, because QEMU's environment is the agent's to choose.
+ * The file CASE contains "LAUNCH MOMENT TIME":
+ *  - LAUNCH: the number of the launch that fails; 0: every launch.
+ *  - MOMENT: `start` (fails at once), `hang` (never starts), or the name of a monitor command.
+ *  - TIME: QEMU is killed when it gets that monitor command for the TIMEth time.
+ * The file COUNT contains the number of launches so far. Both paths are compile-time constants, because the agent chooses QEMU's
+ * environment.
  *
- * The process that was started is the one that becomes QEMU, as the agent reads its memory. A child of it passes on what the
- * monitor hears and says.
+ * The started process itself becomes QEMU, because the agent reads that process's memory. A child process forwards the monitor's
+ * messages.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -36,7 +39,7 @@ static int count_launch(void)
 	return count;
 }
 
-/* A command of the agent's is one write, and shorter than the buffer. */
+/* The agent writes each command at once, and shorter than the buffer. */
 static void pass_on(pid_t qemu, const char *moment, int times)
 {
 	static char buffer[65536];

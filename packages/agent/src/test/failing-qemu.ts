@@ -8,8 +8,7 @@ const SOURCE = join(import.meta.dirname, 'failing-qemu.c')
 const NAME = 'qemu-system-x86_64'
 
 /**
- * A program in QEMU's place that is QEMU until a chosen moment, writes why it fails, and ends there (failing-qemu.c).
- * Its words at a moment are {@link wordsAt}.
+ * A QEMU that fails at a chosen moment: it writes {@link wordsAt} to its error output and ends (failing-qemu.c).
  */
 export class FailingQemu {
   readonly path: string
@@ -38,15 +37,15 @@ export class FailingQemu {
   }
 
   /**
-   * @param launch from 1, counted from now; 0 for every one
+   * @param launch number of the launch that fails, counted from 1 from now on; 0: every launch
    * @param moment `start`, `hang`, or a command of the monitor
-   * @param time from 1, of that command
+   * @param time number of that command's execution that fails, counted from 1
    */
   async failAt(launch: number, moment: string, time = 1): Promise<void> {
     await writeFile(this.#case, `${launch} ${moment} ${time}\n`)
     await writeFile(this.#count, '0\n')
     await chmod(this.#case, 0o644)
-    // Each VM's user counts.
+    // Every VM's user must be able to increment it.
     await chmod(this.#count, 0o666)
   }
 

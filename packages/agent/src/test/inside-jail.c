@@ -1,7 +1,8 @@
 /*
- * What a process in a jail can do, as JSON on standard output: it stands where QEMU would (machine/host/jail.test.ts). Then it waits to be killed.
+ * Runs in a jail in place of QEMU (machine/host/jail.test.ts), and reports as JSON on standard output what it can do there. Then it
+ * waits to be killed.
  *
- * inside-jail PATH...: tries to read each path. ALLOWED is a header with the numbers of the system calls that the filter allows.
+ * inside-jail PATH...: tries to read each path. allowed.h contains the numbers of the system calls that the filter allows.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 #define LAST_CALL 470
-/* Processes are looked for up to this number. */
+/* The highest pid to look for. */
 #define LAST_PID 40000
 #define LAST_DESCRIPTOR 1024
 
@@ -27,7 +28,7 @@ static const int allowed[] = {
 #include "allowed.h"
 };
 
-/* What a call came to, written by the process that tries it. */
+/* The result of a system call, written by the child process that tries it. */
 static volatile int *outcome;
 
 static void list(const char *key, const char *path)
@@ -55,7 +56,7 @@ static int can_open(const char *path, int flags)
 	return fd >= 0;
 }
 
-/* A program that it writes itself. */
+/* Whether the process can run a program that it has written itself. */
 static int can_run_own(const char *self)
 {
 	char buffer[65536];
@@ -90,7 +91,10 @@ static void wake(int signal)
 	(void)signal;
 }
 
-/* Whether the filter lets a call through. One that would wait is interrupted, as often as it takes; one that ends or crashes its process has no outcome. */
+/*
+ * Whether the filter allows a system call. A timer interrupts calls that block. A call that ends its process leaves the outcome 0,
+ * which means allowed.
+ */
 static int is_let_through(long number)
 {
 	const struct itimerval often = {{.tv_usec = 5000}, {.tv_usec = 5000}};
@@ -102,7 +106,7 @@ static int is_let_through(long number)
 	if (child == 0) {
 		sigaction(SIGALRM, &action, NULL);
 		setitimer(ITIMER_REAL, &often, NULL);
-		/* An unknown operation of a futex is answered with ENOSYS by the call itself. */
+		/* futex itself returns ENOSYS for an unknown operation, so it needs a valid one. */
 		long answer = number == SYS_futex ? syscall(number, &word, FUTEX_WAKE, 1, NULL, NULL, 0)
 						  : syscall(number, -1L, -1L, -1L, -1L, -1L, -1L);
 
@@ -168,7 +172,7 @@ int main(int count, char **arguments)
 	print_calls();
 	printf("\"uid\":%d,\"gid\":%d}\n", getuid(), getgid());
 	fflush(stdout);
-	/* What is to end with it. */
+	/* Children that must end with the jail. */
 	for (int i = 0; i < 3; i++)
 		if (fork() == 0)
 			break;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 
-/** What inside-jail.c says of its jail. */
+/** The report of inside-jail.c about its jail. */
 export interface Report {
   readonly descriptors: number[]
   readonly pid: number
@@ -25,7 +25,7 @@ export interface Report {
   readonly gid: number
 }
 
-/** Waits for the report in the log of the program's output. @throws Error with what the launcher wrote instead */
+/** Waits for the report in the program's log. @throws Error with the launcher's output if there is no report */
 export async function readReport(logPath: string, deadline: Deadline): Promise<Report> {
   for (;;) {
     const text = await readFile(logPath, 'utf8')

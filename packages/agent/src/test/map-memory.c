@@ -1,7 +1,10 @@
 /*
- * Maps memory as QEMU does, then does what standard input says, one line each: `w FIRST PAGES STEP BYTE` fills every STEPth page from FIRST on,
- * `r PAGE` answers with its first byte, `d FIRST PAGES` gives pages up as a balloon does, `s` reads one byte of the device state as QEMU's channels
- * do. Each line is answered by one.
+ * Maps memory as QEMU does, then runs commands from standard input. Answers each line with one line.
+ *
+ *     w FIRST PAGES STEP BYTE   fills every STEPth page from FIRST on
+ *     r PAGE                    answers with the first byte of a page
+ *     d FIRST PAGES             discards pages, as a balloon does
+ *     s                         reads one byte of the device state, as QEMU's channels do
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

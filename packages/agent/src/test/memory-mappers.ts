@@ -13,7 +13,7 @@ import type { MemoryFiles } from '../store/checkpoints/checkpoint-files.ts'
 import { runProgram } from '../machine/host/run-program.ts'
 import { IMAGE_SOCKET } from '../machine/vm/machine.ts'
 
-/** Pages that each of them maps. */
+/** Pages that each process maps. */
 export const PAGES = 1024
 const PACKAGE = join(import.meta.dirname, '../..')
 
@@ -49,13 +49,13 @@ export class Mapper {
     return Number(await this.line())
   }
 
-  /** What comes over its state's socket. */
+  /** Sends a byte of device state over the process's state socket. */
   sendState(byte: string): void {
     const stdio: readonly unknown[] = this.#child.stdio
     ;(stdio[6] as Writable).write(byte)
   }
 
-  /** Why it ended by itself. */
+  /** Waits until the process has ended. @returns its signal and its error output */
   async ended(): Promise<{ signal: NodeJS.Signals | null; errors: string }> {
     if (this.#child.signalCode === null && this.#child.exitCode === null) await once(this.#child, 'close')
     return { signal: this.#child.signalCode, errors: this.#errors }
@@ -67,7 +67,7 @@ export class Mapper {
   }
 }
 
-/** The preload object and what to try it with, compiled, and all processes that were started with it. */
+/** Compiles the preload object and a test program, and manages the processes that run them. */
 export class Mappers {
   readonly folder: string
   readonly #processes: Mapper[] = []
@@ -90,8 +90,8 @@ export class Mappers {
 
   /**
    * @param overlay the layers over its memory file, the lowest first
-   * @param isAhead before its pages are there: it gets a socket for its state
-   * @param images where it makes images of itself, and works
+   * @param isAhead starts the process before its pages exist, with a socket for its device state
+   * @param images the working directory, in which the process writes images of itself
    */
   async start(
     overlay: MemoryFiles | readonly MemoryFiles[] = [],
@@ -124,7 +124,7 @@ export class Mappers {
     return { pages: `${name}.pages`, runs: `${name}.runs` }
   }
 
-  /** What a process has of its own. */
+  /** Saves the pages that a process does not share with the bake. */
   save(
     { pid }: { readonly pid: number },
     files = this.newFiles(),

@@ -1,15 +1,15 @@
 /**
- * What answers in the outside of a test world: HTTP that says who asked for what, and names. Run as a program, in a
- * namespace of its own; writes a line of JSON for each thing that it hears.
+ * The simulated internet of a test world: an HTTP server that echoes path and source address, an echo server, and a name server.
+ * Runs as a program in a namespace of its own, and writes a line of JSON for each request.
  */
 import { createSocket, type RemoteInfo } from 'node:dgram'
 import { createServer } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 
-/** Of `/large`. */
+/** Size of `/large`. */
 const LARGE_BYTES = 2_000_000
 const [ports = ''] = process.argv.slice(2)
-/** Names and the addresses they stand for; one leads to where no guest may go. */
+/** Names and their addresses. One resolves to an address that guests must not reach. */
 const NAMES = new Map([
   ['public.example', '93.184.216.34'],
   ['rebind.example', '10.99.0.1'],
@@ -30,7 +30,7 @@ for (const port of ports.split(',').map(Number)) {
   server.listen(port, '0.0.0.0')
 }
 
-/** Keeps what it is sent, and says how connections end. */
+/** The echo server. Reports how connections end. */
 const held = createTcpServer({ allowHalfOpen: false }, (socket: Socket) => {
   const { remoteAddress: from, remotePort } = socket
   say({ kind: 'opened', from, remotePort })

@@ -6,13 +6,13 @@ import { takeLock } from '@offshoot/kit/exclusive-lock'
 
 const MAKE_S = 180
 
-/** The speed of the time-stamp counter belongs to a bake's fingerprint, so that whoever takes the one takes the other. */
+/** accelerator.json contains the measured speed of the time-stamp counter, which is part of a bake's fingerprint. */
 const SHARED = ['accelerator.json', 'bakes']
 
 /**
- * Gives an agent's data directory bakes that another one has made in this run. None is ever written again, so links will do.
- * @param kind of bakes: what they are of, and on what machine
- * @param make makes them in `dataDir`, for this one and those who come later
+ * Hard-links bakes that an earlier test of this run has made into an agent's data directory. Bakes are immutable.
+ * @param kind identifies the bakes: their templates and machine
+ * @param make bakes in `dataDir`, if no earlier test has
  */
 export async function shareBakes(kind: string, dataDir: string, make: () => Promise<unknown>): Promise<void> {
   const shared = await folderOf(kind)
@@ -30,7 +30,7 @@ export async function shareBakes(kind: string, dataDir: string, make: () => Prom
 }
 
 async function folderOf(kind: string): Promise<string> {
-  // Benches have agents too, and load Vitest where there is none.
+  // Imported dynamically, because benches use this file without Vitest.
   const { inject } = await import('vitest')
   const folder = join(inject('bakesFolder'), kind)
   await mkdir(folder, { recursive: true })

@@ -5,16 +5,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { runProgram } from '../machine/host/run-program.ts'
 
-/** A file system of its own takes a loop device, which only root can have, and not in every container. */
+/** A mount needs a loop device, which only root can use, and which not every container has. */
 export const canMountDisk = process.getuid?.() === 0 && existsSync('/dev/loop-control')
 
 const MIB = 1024 * 1024
-/** Milliseconds for the last of those that were killed to let go of it. */
+/** Milliseconds for killed processes to release the mount. */
 const UNMOUNT_MS = 30_000
 
 const run = (program: string, args: string[]) => runProgram(program, args, Deadline.after(20_000, program))
 
-/** A file system in a sparse file, mounted at a folder, to be filled and emptied. */
+/** A small file system in a sparse file, which tests can fill up. */
 export class SmallDisk {
   readonly #folder: string
 
@@ -22,7 +22,7 @@ export class SmallDisk {
     this.#folder = folder
   }
 
-  /** @param folder is there, and empty */
+  /** @param folder an existing, empty folder */
   static async mount(folder: string, bytes: number): Promise<SmallDisk> {
     const disk = new SmallDisk(folder)
     await writeFile(disk.#image, '')
@@ -45,12 +45,12 @@ export class SmallDisk {
     return bavail * bsize
   }
 
-  /** Blocks are given out without being written. */
+  /** Allocates blocks without writing them. */
   async fill(leftBytes: number): Promise<void> {
     await run('fallocate', ['-l', String((await this.freeBytes()) - leftBytes), this.#filler])
   }
 
-  /** Down to the last block, which the file system gives out only after it has written what it had put off. */
+  /** Fills the disk to the last block. Needs writes and syncs, because ext4 delays the allocation of blocks. */
   async fillWhole(): Promise<void> {
     for (const bytes of [MIB, 4096, 4096]) {
       const file = await open(this.#filler, 'a')
@@ -67,12 +67,12 @@ export class SmallDisk {
     }
   }
 
-  /** Takes away what filled it. */
+  /** Frees the space that {@link fill} took. */
   async empty(): Promise<void> {
     await rm(this.#filler, { force: true })
   }
 
-  /** The folder stays, empty. */
+  /** Unmounts; the empty folder stays. */
   async unmount(): Promise<void> {
     const endsAtMs = performance.now() + UNMOUNT_MS
     for (;;) {

@@ -1,6 +1,6 @@
 const BLOCK_BYTES = 512
 
-/** One entry of an archive that a test makes by hand, sound or not. */
+/** One entry of a test archive, valid or not. */
 export interface TarItem {
   readonly name: string
   /** `0` file, `1` hard link, `2` link, `3` character device, `5` folder, `6` FIFO, `x` pax header. */
@@ -10,16 +10,16 @@ export interface TarItem {
   readonly gid?: number
   readonly target?: string
   readonly content?: string | Buffer
-  /** What the header says, where that is not the content's length. */
+  /** The size in the header, if it differs from the content's length. */
   readonly bytes?: number
 }
 
-/** @param end the two blocks of zeros that an archive ends with */
+/** @param end whether to append the two zero blocks that end an archive */
 export function tarArchive(items: readonly TarItem[], end = true): Buffer {
   return Buffer.concat([...items.flatMap(entry), Buffer.alloc(end ? 2 * BLOCK_BYTES : 0)])
 }
 
-/** A pax header for the entry after it. */
+/** A pax header for the next entry. */
 export function paxHeader(records: Readonly<Record<string, string>>): TarItem {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = ` ${key}=${value}\n`

@@ -3,7 +3,7 @@ import type { AgentBuild, AgentBuildList } from '@offshoot/contract/agent-build'
 import { expect } from 'vitest'
 import { eventually, WORKSPACE, type AgentProcess } from './agent-process.ts'
 
-/** Milliseconds for a build of very many files. */
+/** Milliseconds for the largest build of a test. */
 const BUILD_MS = 240_000
 
 /** Builds templates on an agent, as control does. */
@@ -37,7 +37,7 @@ export class TemplateBuilder {
     return this.agent.call<AgentBuild & { error: string }>('POST', '/v1/builds', { body })
   }
 
-  /** From an archive to the end of its build, whatever that is. @throws Error where the agent itself is at fault */
+  /** Builds an archive and waits until the build has succeeded or failed. @throws Error on an internal error of the agent */
   async ended(rootfs: Buffer, more: Record<string, unknown> = {}): Promise<AgentBuild> {
     const id = await this.upload(rootfs)
     expect(await this.begin(id, more)).toMatchObject({ status: 202, body: { id } })
@@ -57,7 +57,7 @@ export class TemplateBuilder {
     )
   }
 
-  /** All of it, as server-sent events. */
+  /** The whole log, as server-sent events. */
   async log(id: string): Promise<string> {
     const response = await this.agent.open(`/v1/builds/${id}/logs?follow=1`, AbortSignal.timeout(10_000))
     return response.text()

@@ -8,9 +8,9 @@ import { runProgram } from '../machine/host/run-program.ts'
 
 const NATIVE = join(import.meta.dirname, '../../native')
 
-/** A jail for tests that need no images: the launcher is compiled, its root made of this host's QEMU. */
+/** A jail for tests without images. Compiles the launcher, and builds the jail's root from the host's QEMU. */
 export class TestJail {
-  /** Everyone may pass through it. */
+  /** Every user may traverse it. */
   readonly folder: string
   readonly jail: Jail
 

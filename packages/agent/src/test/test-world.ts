@@ -8,7 +8,7 @@ import { AgentProcess, type AgentOptions, eventually } from './agent-process.ts'
 
 const run = promisify(execFile)
 
-/** Addresses of the outside. None of them is anywhere else: no packet can leave the two namespaces. */
+/** Addresses of the simulated internet. No packet can leave the two network namespaces. */
 export const PUBLIC = '93.184.216.34'
 export const OTHER_PUBLIC = '1.1.1.1'
 const METADATA = '169.254.169.254'
@@ -22,13 +22,13 @@ export const FORBIDDEN = [
   '198.18.0.9',
   '203.0.113.5',
 ] as const
-/** The host's own address in its own network, and its neighbour there, the router. */
+/** Addresses of the host and of its router in the host's network. */
 export const HOST = '192.168.77.2'
 export const ROUTER = '192.168.77.1'
 export const UPLINK_MTU = 1400
 const PORTS = [80, 443, 8080, 8081]
 
-/** Counts what comes to the outside, by the address that it is for. */
+/** nftables rules that count packets to the outside, by destination address. */
 const COUNT = [
   'table inet heard {',
   'set packets { type ipv4_addr; size 4096; flags dynamic; counter; }',
@@ -38,17 +38,17 @@ const COUNT = [
   '}',
 ].join('\n')
 
-/** A command of a guest that asks by HTTP and gives the whole answer; shell variables may stand in the path. */
+/** A shell command that sends an HTTP request and prints the whole response. The path may contain shell variables. */
 export function request(address: string, path: string, port = 80): string {
   return `printf 'GET %s HTTP/1.0\\r\\n\\r\\n' "${path}" | nc -w 9 ${address} ${port}`
 }
 
-/** The same, and the last line of it: who asked for what, as the outside has it. */
+/** Like {@link request}, but prints the last line only: the path, and the source address that the outside saw. */
 export function get(address: string, path: string): string {
   return `${request(address, path)} | tail -n 1`
 }
 
-/** Connects a guest to what gives back what it is sent: from /tmp/in, to /tmp/out, where it says so when that has ended. */
+/** Connects a guest to an echo server: sends /tmp/in and writes replies to /tmp/out. Appends `ended` when the connection ends. */
 export function connected(): string {
   const kept = `exec 3<>/tmp/in; nc ${PUBLIC} 7 <&3 >/tmp/out 2>/dev/null; echo ended >>/tmp/out`
   return `mkfifo /tmp/in; (${kept}) >/dev/null 2>&1 & until grep -q ':0007 01 ' /proc/net/tcp; do sleep 0.05; done`
@@ -65,8 +65,8 @@ export interface Heard {
 }
 
 /**
- * A host in a network namespace of its own, and the world beyond its one uplink in another, which counts every packet that
- * comes to it. The test reaches the host's agent over a link that leads nowhere else.
+ * A host in one network namespace, and the simulated internet behind its only uplink in another one, which counts every packet
+ * that reaches it. A separate link connects the test to the host's agent.
  */
 export class TestWorld {
   readonly host: string
@@ -101,24 +101,24 @@ export class TestWorld {
     return world
   }
 
-  /** An agent on the same data and host, for when the other does not run. @param rights what it is started under */
+  /** Another agent with the same data on the same host. Only one may run. @param rights command line that wraps its programs */
   async beside(rights: readonly string[]): Promise<AgentProcess> {
     const under = ['ip', 'netns', 'exec', this.host, ...rights]
     return AgentProcess.create(this.agent.folder, {}, { host: new URL(this.agent.url).hostname, under })
   }
 
-  /** Runs a program in the host's namespace and gives what it writes. */
+  /** The output of a program in the host's namespace. */
   async onHost(...command: readonly string[]): Promise<string> {
     const { stdout } = await run('ip', ['netns', 'exec', this.host, ...command], { maxBuffer: 2 ** 26 })
     return stdout
   }
 
-  /** Starts a server on every address and port given, on the host itself; it says when it is asked. */
+  /** Starts a server on the host, on all addresses and the given ports. It reports every request. */
   listenOnHost(ports: readonly number[]): ChildProcess {
     return startIn(this.host, [process.execPath, join(import.meta.dirname, 'outside.ts'), ports.join(',')])
   }
 
-  /** Packets that reached the outside, by the address that they were for. */
+  /** Packets that reached the outside, by destination address. */
   async packets(): Promise<Map<string, number>> {
     const list = ['nft', '-j', 'list', 'set', 'inet', 'heard', 'packets']
     const { stdout } = await run('ip', ['netns', 'exec', this.outside, ...list], { maxBuffer: 2 ** 26 })
@@ -154,10 +154,10 @@ function startIn(namespace: string, command: readonly string[]): ChildProcess {
   return spawn('ip', ['netns', 'exec', namespace, ...command], { stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-/** Gives the address at which the test reaches the host. */
+/** Creates the namespaces and links. @returns the address at which the test reaches the host */
 async function layOut(names: { host: string; outside: string }, link: string, device: string): Promise<string> {
   const third = (count: number) => link.replace(/\d+$/, (last) => String(Number(last) + count))
-  // What `ip netns exec` puts in the place of the files of the same name.
+  // `ip netns exec` mounts these files over those in /etc.
   await mkdir(`/etc/netns/${names.host}`, { recursive: true })
   await writeFile(`/etc/netns/${names.host}/resolv.conf`, `nameserver ${ROUTER}\n`)
   const ip = (line: string) => run('ip', line.split(' '))

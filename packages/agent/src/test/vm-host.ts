@@ -29,10 +29,10 @@ import { shareBakes } from './shared-bakes.ts'
 const LIFE_MS = 100_000
 const MAX_OUTPUT_BYTES = 64 * 1024
 
-/** A user that no agent's slot has. */
+/** A user id that belongs to no slot of an agent. */
 const UID = process.getuid?.() === 0 ? 199_000 : null
 
-/** A data directory with one baked template, and VMs of it without an agent around them. */
+/** A data directory with one baked template, and its VMs, without an agent. */
 export class VmHost {
   readonly deadline = Deadline.after(LIFE_MS, 'test')
   readonly dir: DataDir
@@ -61,7 +61,7 @@ export class VmHost {
     })
   }
 
-  /** @param memoryMib instead of the template's own */
+  /** @param memoryMib overrides the template's memory */
   static async open(memoryMib?: number, template = 'minimal'): Promise<VmHost> {
     const imagesDir = process.env['OFFSHOOT_IMAGES_DIR']
     if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
@@ -104,7 +104,7 @@ export class VmHost {
     return UID
   }
 
-  /** A new VM, from the template or from a checkpoint of one. */
+  /** Restores a VM from the template or from a checkpoint. */
   async start(
     checkpoint: Restore['checkpoint'] = null,
     greet: Restore['greet'] = releaseGuest,
@@ -167,7 +167,7 @@ export class VmHost {
     return this.checkpoints.seal({ ...captured, qemuVersion: this.qemu.version }, origin, machine, this.deadline)
   }
 
-  /** Runs a command in a guest and gives what it wrote. @throws Error when it fails */
+  /** The trimmed output of a command in a guest. @throws Error if it fails */
   async sh(vm: Vm, command: string): Promise<string> {
     const link = await vm.link(this.deadline)
     const options = { stdin: undefined, maxBytes: MAX_OUTPUT_BYTES, stop: this.deadline.signal }

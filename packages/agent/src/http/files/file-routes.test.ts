@@ -31,7 +31,7 @@ beforeAll(async () => {
   const vm = { hasEnded: false, link: async () => link }
   const sandbox = { id, workspaceId: id, manifest: { status: 'running' }, stopping: undefined, vm }
   const host = { sandboxes: new Map([[id, sandbox]]) }
-  // The routes with a real guest program, but without a VM: what is left out here they do not touch.
+  // A real guest program without a VM. The fields that are left out here are not used by the routes.
   const agent = { host, maxUploadBytes: LIMIT_BYTES, stopping: new AbortController().signal } as unknown as Agent
   server = Fastify()
   server.decorateRequest('caller')
@@ -62,7 +62,7 @@ async function ask(method: string, route: string, init: RequestInit = {}) {
 }
 
 describe('file routes', () => {
-  it('write and read any bytes, under any type', async () => {
+  it('write and read any bytes, with any content type', async () => {
     const all = Buffer.from(Array.from({ length: 300_000 }, (_, i) => i % 256))
     for (const body of [Buffer.alloc(0), all, Buffer.from('{"broken')]) {
       const headers = { 'content-type': 'application/json' }
@@ -75,7 +75,7 @@ describe('file routes', () => {
     }
   })
 
-  it('list what they wrote, whatever its name, so that it can be asked for again', async () => {
+  it('list every file name so that a caller can request the file again', async () => {
     const names = ['B', 'a b', 'a+b', '100%', '%2F', 'a\nb', '"\\', '...', 'ñ 日本 😀', 'n'.repeat(255)].map((name) =>
       Buffer.from(name),
     )
@@ -94,7 +94,7 @@ describe('file routes', () => {
     }
   })
 
-  it('list a large folder whole', async () => {
+  it('list all entries of a large folder', async () => {
     await mkdir(join(folder, 'many'))
     await Promise.all(Array.from({ length: 1201 }, (_, i) => writeFile(join(folder, 'many', `${i}`), '')))
     const { body } = await ask('GET', `fs/dir?path=${at('many')}`)
@@ -112,7 +112,7 @@ describe('file routes', () => {
     ['bytes=-0', 416, '{"error":"range not satisfiable"}', 'bytes */10'],
     ['bytes=0-1,4-5', 200, '0123456789', null],
     ['lines=0-1', 200, '0123456789', null],
-  ])('give parts: %s', async (range, status, content, contentRange) => {
+  ])('serve the range %s', async (range, status, content, contentRange) => {
     await writeFile(join(folder, 'ten'), '0123456789')
     const answer = await ask('GET', `fs?path=${at('ten')}`, { headers: { range } })
     expect([answer.status, answer.bytes.toString()]).toEqual([status, content])
@@ -120,7 +120,7 @@ describe('file routes', () => {
     expect(answer.headers.get('content-length')).toBe(String(content.length))
   })
 
-  it('know what a caller has by its tag', async () => {
+  it('compare entity tags: 304, and If-Range', async () => {
     await writeFile(join(folder, 'tagged'), '0123456789')
     const head = await ask('HEAD', `fs?path=${at('tagged')}`)
     expect([head.status, head.headers.get('content-length'), head.bytes.length]).toEqual([200, '10', 0])
@@ -131,7 +131,7 @@ describe('file routes', () => {
     expect((await get({ range: 'bytes=1-2', 'if-range': '"x"' })).bytes).toHaveLength(10)
   })
 
-  it('reach the end of a sparse file of 5 GiB', async () => {
+  it('serve the last bytes of a sparse file of 5 GiB', async () => {
     await writeFile(join(folder, 'sparse'), '')
     await truncate(join(folder, 'sparse'), 5 * 1024 * MIB)
     const tail = await ask('GET', `fs?path=${at('sparse')}`, { headers: { range: 'bytes=-4' } })
@@ -139,13 +139,13 @@ describe('file routes', () => {
     expect(tail.headers.get('content-range')).toBe('bytes 5368709116-5368709119/5368709120')
   })
 
-  it('give what has no size whole', async () => {
+  it('ignore ranges of a file without a known size', async () => {
     const answer = await ask('GET', 'fs?path=/proc/version', { headers: { range: 'bytes=0-3' } })
     expect([answer.status, answer.headers.get('content-length')]).toEqual([200, null])
     expect(answer.bytes).toEqual(await readFile('/proc/version'))
   })
 
-  it('take a mode, and keep the one there is', async () => {
+  it('set the requested mode, and keep the mode of an existing file', async () => {
     for (const [query, mode] of [
       ['', '0644'],
       ['&mode=750', '0750'],
@@ -166,7 +166,7 @@ describe('file routes', () => {
     expect((await ask('DELETE', `fs?path=${at('moved')}&recursive=yes`)).status).toBe(404)
   })
 
-  it('carry folders as tar streams', async () => {
+  it('download and unpack folders as tar streams', async () => {
     await mkdir(join(folder, 'tree/sub'), { recursive: true })
     await writeFile(join(folder, 'tree/sub/a'), 'content')
     await symlink('sub/a', join(folder, 'tree/link'))
@@ -178,7 +178,7 @@ describe('file routes', () => {
     expect(await readFile(join(folder, 'copy/link'), 'utf8')).toBe('content')
   })
 
-  it('refuse what is too large, announced or not, and keep the old file', async () => {
+  it('refuse an upload that is too large, with or without Content-Length, and keep the old file', async () => {
     await writeFile(join(folder, 'limited'), 'old')
     const tooLarge = [413, { error: 'request body too large', max_bytes: LIMIT_BYTES }]
     const announced = await ask('PUT', `fs?path=${at('limited')}`, { body: Buffer.alloc(LIMIT_BYTES + 1) })
@@ -190,7 +190,7 @@ describe('file routes', () => {
     expect(await readFile(join(folder, 'limited'), 'utf8')).toBe('old')
   })
 
-  it('leave everything as it was when a caller hangs up in the middle', async () => {
+  it('leave the old file in place when the caller disconnects during an upload', async () => {
     await mkdir(join(folder, 'left'))
     await writeFile(join(folder, 'left/file'), 'old')
     const request = httpRequest(`${base}fs?path=${at('left/file')}`, { method: 'PUT', agent: false })
@@ -201,7 +201,7 @@ describe('file routes', () => {
     const over = once(response, 'close')
     request.destroy()
     await over
-    // An operation that came later has been answered: that of the caller who left is over, too.
+    // The guest answers operations in order: after this answer the aborted upload has ended, too.
     await ask('GET', `fs/stat?path=${at('left')}`)
     expect(await readdir(join(folder, 'left'))).toEqual(['file'])
     expect(await readFile(join(folder, 'left/file'), 'utf8')).toBe('old')

@@ -5,18 +5,17 @@ import type { GuestFiles } from '@offshoot/guest-link/guest-files'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { childPath, presentEntry } from '../../sandbox/files/present-entry.ts'
-import { shownName } from '../../sandbox/files/shown-name.ts'
+import { childPath, nameFields, presentEntry } from '../../sandbox/files/present-entry.ts'
 import { withGuest } from '../../sandbox/model/guest-access.ts'
 import { findTarget } from './find-target.ts'
 
-/** They are held in memory to be sorted. */
+/** The agent holds all entries in memory to sort them. */
 const MAX_ENTRIES = 100_000
 const LIST_MS = 60_000
-/** Entries written as JSON at a time, so that a large folder does not keep others waiting. */
+/** Entries serialized at once. Between batches other requests run: a large folder must not block the event loop. */
 const BATCH = 500
 
-/** `GET /v1/sandboxes/{id}/fs/dir`: what a folder holds, sorted by the bytes of the names. */
+/** `GET /v1/sandboxes/{id}/fs/dir`: the entries of a folder, sorted by the bytes of their names. */
 export function listFolder(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/dir', async (request, reply) => {
     const { sandbox, path } = findTarget(agent, request)
@@ -40,7 +39,7 @@ async function collect(files: GuestFiles, path: Buffer, deadline: Deadline): Pro
 }
 
 function* listing(path: Buffer, entries: readonly FileEntry[]): Generator<string> {
-  yield `${JSON.stringify(shownName('path', path)).slice(0, -1)},"entries":[`
+  yield `${JSON.stringify(nameFields('path', path)).slice(0, -1)},"entries":[`
   for (let at = 0; at < entries.length; at += BATCH) {
     const batch = entries.slice(at, at + BATCH)
     const json = batch.map((entry) => JSON.stringify(presentEntry(childPath(path, entry.name), entry))).join(',')

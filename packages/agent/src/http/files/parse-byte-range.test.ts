@@ -27,11 +27,11 @@ describe('parseByteRange', () => {
     expect(parseByteRange(header, 10)).toEqual(expected)
   })
 
-  it('of an empty file is nothing that could be had', () => {
+  it('is unsatisfiable for an empty file', () => {
     for (const header of ['bytes=0-', 'bytes=0-0', 'bytes=-1']) expect(parseByteRange(header, 0)).toBe('unsatisfiable')
   })
 
-  it('lies within the file, whatever is asked', () => {
+  it('always lies within the file', () => {
     const digits = fc.oneof(fc.constant(''), fc.nat().map(String))
     fc.assert(
       fc.property(digits, digits, fc.nat(), (from, to, size) => {

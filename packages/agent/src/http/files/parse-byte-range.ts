@@ -1,12 +1,12 @@
-/** Part of a file: `offset` of its first byte, `length` in bytes, both as they are in the file. */
+/** Part of a file: `offset` of its first byte and `length`, both in bytes and within the file. */
 export interface ByteRange {
   readonly offset: number
   readonly length: number
 }
 
 /**
- * What a `Range` header asks of a file of so many bytes (RFC 9110, 14). One range only: several, another unit and what
- * cannot be read are as good as no header, which the RFC allows.
+ * Parses a `Range` header for a file of `sizeBytes` (RFC 9110, 14). Several ranges, other units and malformed headers count
+ * as no header, which the RFC allows.
  * @returns `null` for the whole file, `unsatisfiable` for a range outside of it
  */
 export function parseByteRange(header: string | undefined, sizeBytes: number): ByteRange | 'unsatisfiable' | null {

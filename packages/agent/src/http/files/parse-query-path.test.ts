@@ -19,7 +19,7 @@ describe('parseQueryPath', () => {
     expect(parseQueryPath(at(query)).toString()).toBe(path)
   })
 
-  it('keeps every byte, escaped or as it is', () => {
+  it('preserves every byte, percent-encoded or raw', () => {
     const byte = fc.integer({ min: 1, max: 255 })
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 200 }), (tail) => {
@@ -48,7 +48,7 @@ describe('parseQueryPath', () => {
     expect(() => parseQueryPath(at(query))).toThrow(error)
   })
 
-  it('takes the longest path there is, and other parameters by their name', () => {
+  it('accepts the longest possible path, and reads other parameters by name', () => {
     expect(parseQueryPath(at(`to=/${'a'.repeat(4094)}`), 'to')).toHaveLength(4095)
     expect(() => parseQueryPath(at('path=/a'), 'to')).toThrow('to required')
     expect(() => parseQueryPath('/v1/sandboxes/x/fs')).toThrow('path required')

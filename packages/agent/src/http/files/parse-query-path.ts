@@ -5,9 +5,9 @@ const MAX_PATH_BYTES = 4095
 const SLASH = 0x2f
 
 /**
- * An absolute path out of a request's raw query, as bytes: Linux knows no encoding, and a parser that decodes to text
- * would lose what is no UTF-8. `+` is a space, as in every form-encoded query (URLSearchParams, Python's urlencode and
- * Go's url.Values write it so); a plus in a name is `%2B`, which all of them write, too.
+ * Reads an absolute path from a request's raw query, as bytes: Linux paths have no encoding, and a parser that decodes to
+ * text would lose bytes that are not UTF-8. `+` means a space, as in every form-encoded query (URLSearchParams, Python's
+ * urlencode and Go's url.Values write spaces so). All of them write a plus as `%2B`.
  * @throws ApiError 400 naming the parameter
  */
 export function parseQueryPath(url: string, name = 'path'): Buffer {
@@ -38,7 +38,7 @@ function splitOnce(part: string): [string, string] {
   return at === -1 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)]
 }
 
-/** The request line reaches us as Latin-1: a character a byte. */
+/** Node gives the request line as Latin-1: one character is one byte. */
 function decode(text: string): Buffer {
   const bytes = text
     .replaceAll('+', ' ')

@@ -4,14 +4,13 @@ import type { FileEntry } from '@offshoot/guest-link/file-entry'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
 import { parseByteRange } from './parse-byte-range.ts'
-import { formatEntityTag, listsTag } from './format-entity-tag.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 import { findTarget } from './find-target.ts'
 
 interface Part {
   readonly offset?: number
-  /** Bytes; the rest when absent. */
+  /** Bytes; absent: to the end of the file. */
   readonly length?: number
 }
 
@@ -65,7 +64,7 @@ class FileAnswer {
     return this.#describe(stat, stat.size).send(stream)
   }
 
-  /** A file that changed since its tag was looked at has no such part. */
+  /** If the file changed since `get` read its tag, sends the whole file: a part would mix two versions. */
   async #part(part: { readonly offset: number; readonly length: number }, tag: string): Promise<FastifyReply> {
     const { stat, stream } = await this.#open(part)
     if (formatEntityTag(stat) !== tag) {
@@ -77,7 +76,7 @@ class FileAnswer {
     return this.#describe(stat, part.length).send(stream)
   }
 
-  /** Links are followed, and what cannot be read is refused, as when it is read. */
+  /** Opens the file instead of calling stat: a read, too, follows links and fails for an unreadable file. */
   async #examine(): Promise<FileEntry> {
     const { stat, stream } = await this.#open({ length: 0 })
     stream.destroy()
@@ -100,4 +99,15 @@ class FileAnswer {
       .header('accept-ranges', 'bytes')
       .header('etag', formatEntityTag(stat))
   }
+}
+
+/** Built from modification time and size, like the entity tags of common web servers. */
+function formatEntityTag({ mtimeMs, size }: FileEntry): string {
+  return `"${Math.round(mtimeMs * 1000).toString(16)}-${size.toString(16)}"`
+}
+
+/** Whether `If-None-Match` lists this tag, by weak comparison (RFC 9110, 8.8.3.2). */
+function listsTag(header: string, tag: string): boolean {
+  const tags = new Set(header.split(',').map((each) => each.trim().replace(/^W\//, '')))
+  return tags.has('*') || tags.has(tag)
 }

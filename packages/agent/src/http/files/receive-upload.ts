@@ -3,25 +3,25 @@ import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyRequest } from 'fastify'
 
-/** Milliseconds that a whole upload may take. */
+/** Maximum milliseconds for a whole upload. */
 const UPLOAD_MS = 3 * 60 * 60_000
-/** Milliseconds in which some of it must move, whoever is slow, and in which the guest must answer the last of it. */
+/** Maximum milliseconds without progress, whether the caller or the guest is slow, and for the guest's final answer. */
 const SILENCE_MS = 120_000
 
 /**
- * The body of a request on its way into the guest: counted, and ended by a caller who hangs up or stands still.
- * Not the request itself: a stream that fails is destroyed, and a request that is destroyed takes the connection and the
- * answer with it.
+ * The body of a request on its way into the guest. Limits its size, and fails if the caller disconnects or stalls.
+ * It is a stream of its own because a failing pipeline destroys its source: destroying the request would close the
+ * connection before the error response is sent.
  */
 export class UploadBody extends Transform {
-  /** For the operation that takes it; `close` it when that is over. */
+  /** Deadline for the operation that reads this body. Call `close` when that operation has ended. */
   readonly deadline: Deadline
   readonly #maxBytes: number
   readonly #silence: NodeJS.Timeout
   readonly #over = new AbortController()
   #bytes = 0
 
-  /** @throws ApiError 413 when it is announced to be too large: before any of it is read */
+  /** @throws ApiError 413 if `Content-Length` is too large, before reading any byte */
   static of(request: FastifyRequest, maxBytes: number, stopping: AbortSignal): UploadBody {
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
     return new UploadBody(request, maxBytes, stopping)
@@ -36,7 +36,7 @@ export class UploadBody extends Transform {
     stopping.addEventListener('abort', () => stopped.abort(new ApiError('shuttingDown')), { signal: this.#over.signal })
     this.deadline = Deadline.after(UPLOAD_MS, 'upload', stopped.signal)
     const onClose = () => {
-      // Nobody is there to read it; the status is for the log.
+      // The caller is gone: the status only appears in the log.
       if (!raw.complete) this.destroy(new ApiError('invalidField', { error: 'the caller hung up' }))
     }
     raw.once('close', onClose)
@@ -44,7 +44,7 @@ export class UploadBody extends Transform {
     raw.pipe(this)
   }
 
-  /** No more waiting. */
+  /** Ends the timers and the stream. */
   close(): void {
     clearTimeout(this.#silence)
     this.#over.abort()

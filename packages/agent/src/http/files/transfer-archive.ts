@@ -5,12 +5,12 @@ import type { GuestFiles, GuestPath } from '@offshoot/guest-link/guest-files'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { shownName } from '../../sandbox/files/shown-name.ts'
+import { nameFields } from '../../sandbox/files/present-entry.ts'
 import { UploadBody } from './receive-upload.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import { findTarget } from './find-target.ts'
 
-/** `GET` and `PUT /v1/sandboxes/{id}/fs/archive`: the content of a folder as a tar stream, and back. */
+/** `GET` and `PUT /v1/sandboxes/{id}/fs/archive`: download a folder as a tar stream, and unpack one into a folder. */
 export function transferArchive(server: FastifyInstance, agent: Agent): void {
   const { maxUploadBytes, stopping } = agent
   server.get('/v1/sandboxes/:id/fs/archive', { exposeHeadRoute: false }, async (request, reply) => {
@@ -29,14 +29,14 @@ export function transferArchive(server: FastifyInstance, agent: Agent): void {
         await makeUnlessThere(files, path, deadline)
         return files.unpack(path, body, { deadline })
       })
-      return { ...shownName('path', path), ...unpacked }
+      return { ...nameFields('path', path), ...unpacked }
     } finally {
       body.close()
     }
   })
 }
 
-/** As a PUT of a file makes the folders that it lies in. What is there and is no folder, the unpacking refuses. */
+/** Creates missing parent folders, as a PUT of a file does. If the path exists but is not a folder, unpacking fails. */
 async function makeUnlessThere(files: GuestFiles, path: GuestPath, deadline: Deadline): Promise<void> {
   await files.mkdir(path, { parents: true, deadline }).catch((error: unknown) => {
     if (!(error instanceof GuestFileError) || error.code !== 'EEXIST') throw error

@@ -3,14 +3,13 @@ import type { FileChange } from '@offshoot/guest-link/file-change'
 import type { FileWatch } from '@offshoot/guest-link/guest-files'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
-import { childPath } from '../../sandbox/files/present-entry.ts'
-import { shownName } from '../../sandbox/files/shown-name.ts'
+import { childPath, nameFields } from '../../sandbox/files/present-entry.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
 import { formatFrame, sendEventStream } from '../streams/send-event-stream.ts'
 import { parseQuery } from '../request/parse-query.ts'
 import { findTarget } from './find-target.ts'
 
-/** `GET /v1/sandboxes/{id}/fs/watch`: changes in a folder as they happen. Once it is answered, none is missed. */
+/** `GET /v1/sandboxes/{id}/fs/watch`: changes in a folder. Once the response has begun, it misses none. */
 export function watchFiles(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/watch', { exposeHeadRoute: false }, async (request, reply) => {
     const { sandbox, path } = findTarget(agent, request)
@@ -41,8 +40,8 @@ async function* frames(folder: Buffer, opened: FileWatch, signal: AbortSignal): 
 function frame(folder: Buffer, change: FileChange): string {
   if (change.kind === 'overflow') return formatFrame({ event: 'overflow', data: '{}' })
   const data = {
-    ...shownName('path', childPath(folder, change.path)),
-    ...(change.kind === 'moved' && shownName('to', childPath(folder, change.target))),
+    ...nameFields('path', childPath(folder, change.path)),
+    ...(change.kind === 'moved' && nameFields('to', childPath(folder, change.target))),
     is_dir: change.isFolder,
   }
   return formatFrame({ event: change.kind, data: JSON.stringify(data) })

@@ -6,12 +6,12 @@ import type { Host } from '../../sandbox/model/host.ts'
 
 const MIB = 1024 * 1024
 
-/** What admission goes by, and the guests that wait to be asked for. */
+/** The memory figures that admission control uses, and the warm pool. */
 export function registerMemoryMetrics(registry: Registry, host: Host): void {
   const registers: Registry[] = [registry]
   const memory = new Gauge({
     name: 'offshoot_agent_memory_bytes',
-    help: 'total, available: of the host. committed: what all VMs may come to have; commit_limit: its bound. free: for another VM now. own: what VMs have for themselves',
+    help: 'total, available: memory of the host. committed: maximum memory of all VMs; commit_limit: its limit. free: memory for another VM now. own: memory that VMs do not share',
     labelNames: ['kind'],
     registers,
     async collect() {
@@ -30,7 +30,7 @@ export function registerMemoryMetrics(registry: Registry, host: Host): void {
   })
   const spares = new Gauge({
     name: 'offshoot_agent_spares',
-    help: 'Restored guests that wait for their sandbox, by template; those of workspaces are one',
+    help: 'Guests in the warm pool, by template; templates of workspaces count as one',
     labelNames: ['template'],
     registers,
     collect() {
@@ -44,7 +44,7 @@ export function registerMemoryMetrics(registry: Registry, host: Host): void {
   })
   const taken = new Gauge({
     name: 'offshoot_agent_spares_asked',
-    help: 'Creates since the agent started that found a restored guest waiting (hit), and that did not (miss)',
+    help: 'Creates since the start of the agent that found a guest in the warm pool (hit), and that did not (miss)',
     labelNames: ['outcome'],
     registers,
     collect() {
@@ -56,7 +56,7 @@ export function registerMemoryMetrics(registry: Registry, host: Host): void {
 
 async function ownMemoryOfVms({ sandboxes, pool }: Host): Promise<number> {
   const vms = [...[...sandboxes.values()].map(({ vm }) => vm), ...pool.spares.map(({ vm }) => vm)]
-  // One that ends meanwhile has nothing any more.
+  // A VM that ends meanwhile counts as 0.
   const sizes = vms.flatMap((vm) => (vm === null ? [] : ownMemoryMib(vm.process.pid).catch(() => 0)))
   return (await Promise.all(sizes)).reduce((sum, mib) => sum + mib, 0)
 }

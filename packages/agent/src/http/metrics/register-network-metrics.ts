@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Host } from '../../sandbox/model/host.ts'
 
-/** What guests wanted to send and might not. Of each sandbox: `GET /v1/agent/usage`, which needs a credential. */
+/** Packets of guests that the packet filter refused, in total. `GET /v1/agent/usage`, which needs a credential, has them per sandbox. */
 export function registerNetworkMetrics(registry: Registry, host: Host): void {
   const refused = new Gauge({
     name: 'offshoot_agent_egress_refused_packets',
-    help: 'Packets that were refused to the sandboxes here since each was made: one for each connection that it tried to open',
+    help: 'Refused packets of the current sandboxes since their creation: one for each attempted connection',
     registers: [registry],
     async collect() {
       const counted = await host.network?.refused()

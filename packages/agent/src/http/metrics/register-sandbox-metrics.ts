@@ -6,8 +6,9 @@ import { ownSandbox, requireControl } from '../request/require-credential.ts'
 import { parseQuery } from '../request/parse-query.ts'
 
 /**
- * `GET /v1/sandboxes/{id}/metrics`: what a sandbox uses, now and over the last hour. Wakes nothing and is no activity.
- * `GET /v1/agent/usage`: the same of every sandbox with a VM as of its last sample, for control, which shows it to operators.
+ * `GET /v1/sandboxes/{id}/metrics`: what a sandbox uses, now and over the last hour. Does not wake the sandbox or count
+ * as activity.
+ * `GET /v1/agent/usage`: the latest sample of every sandbox with a VM, for control, which shows it to operators.
  */
 export function sandboxMetrics(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/sandboxes/:id/metrics', { config: { isStatus: true } }, async (request): Promise<SandboxMetrics> => {

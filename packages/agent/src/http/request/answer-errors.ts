@@ -3,7 +3,7 @@ import { GuestFileError } from '@offshoot/guest-link/guest-file-error'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fileRefusal } from '../../sandbox/files/file-refusal.ts'
 
-/** Every error leaves as the flat JSON body; a 500 tells the request id and nothing of the inside. */
+/** Sends every error as a flat JSON body. A 500 contains the request id but no internal details. */
 export function answerErrors(server: FastifyInstance): void {
   server.setErrorHandler((error: FastifyError | ApiError, request, reply) => answer(translate(error), request, reply))
   server.setNotFoundHandler((request, reply) => answer(new ApiError('notFound'), request, reply))

@@ -5,7 +5,7 @@ import { ownSandbox } from './require-credential.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Looks at a sandbox from outside: no activity. */
+    /** The route only inspects a sandbox: a request does not reset the sandbox's idle timer. */
     isStatus?: boolean
   }
 }
@@ -13,8 +13,8 @@ declare module 'fastify' {
 const OF_A_SANDBOX = '/v1/sandboxes/:id/'
 
 /**
- * Whatever is asked of a sandbox is activity from the request to the end of its answer, streams and upgraded connections
- * included, unless its route says `isStatus`: what keeps a persistent sandbox from hibernating.
+ * Counts each request to a sandbox as activity until its response ends, including streams and upgraded connections. While
+ * there is activity, the idle timeout does not hibernate a persistent sandbox. Routes with `isStatus` do not count.
  */
 export function countActivity(server: FastifyInstance, { host }: Agent): void {
   server.addHook('onRequest', async (request, reply) => {
@@ -23,7 +23,7 @@ export function countActivity(server: FastifyInstance, { host }: Agent): void {
     const activity = ownSandbox(host.sandboxes, request)?.activity
     if (activity === undefined) return
     const end = activity.begin()
-    // An upgraded connection leaves its response behind.
+    // After an upgrade the response never closes: the end of the socket is the end of the request.
     const { socket } = request.raw
     if (upgradeOf(request.raw) === undefined) reply.raw.once('close', end)
     else socket.once('close', end)

@@ -1,8 +1,18 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 
+const PRINTABLE = /^[\x20-\x7e]{1,64}$/
+
+/** The caller's `X-Request-Id` if it is safe to log, otherwise a new id. */
+export function readRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && PRINTABLE.test(given) ? given : randomUUID()
+}
+
 /**
- * One line for each operation on a sandbox, at its end, under the id that the caller knows it by. Without the query: it
- * may name files. What control asks for itself every few seconds is left out.
+ * Logs one line for each finished request about a sandbox, with the caller's request id. The query string is left out
+ * because it can contain file names of a tenant. Control's periodic requests, which name no sandbox, are not logged.
  */
 export function logRequests(server: FastifyInstance): void {
   server.addHook('onResponse', async (request, reply) => {

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { z } from 'zod'
 
-/** No body at all reads as `{}`. @throws ApiError 400 naming the first field that is wrong */
+/** A missing body counts as `{}`. @throws ApiError 400 naming the first field that is wrong */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown = {}): z.infer<Schema> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new ApiError('invalidJson')
   const result = schema.safeParse(body)

@@ -8,7 +8,7 @@ export function parseQuery<Schema extends z.ZodType>(schema: Schema, { query }: 
   return parseBody(schema, query)
 }
 
-/** The position a reader of a stream goes on after; `undefined` when it begins. @throws ApiError 400 */
+/** The event after which a reconnecting client resumes a stream; `undefined` for a first connection. @throws ApiError 400 */
 export function lastEventId({ headers }: FastifyRequest): number | undefined {
   const text = headers['last-event-id']
   if (text === undefined || text === '') return undefined

@@ -1,4 +1,4 @@
-/** Who is let in where. */
+/** Which callers each kind of route accepts. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import Fastify, { type FastifyInstance } from 'fastify'
@@ -50,14 +50,14 @@ async function statusOf(url: string, token?: string): Promise<number> {
   return (await server.inject({ url, headers })).statusCode
 }
 
-it('opens to control what is control’s, to a workspace what is its own', async () => {
+it('lets control call every route, and a workspace all but those of control', async () => {
   const ofControl = await sign({})
   const ofWorkspace = await sign({ workspaceId: randomUUID() })
   expect([await statusOf('/list', ofControl), await statusOf('/own', ofControl)]).toEqual([200, 200])
   expect([await statusOf('/list', ofWorkspace), await statusOf('/own', ofWorkspace)]).toEqual([404, 200])
 })
 
-it('opens to the edge what says so, and nothing else, whatever workspace it names', async () => {
+it('lets the edge call only routes marked for it, whatever workspace its credential names', async () => {
   for (const workspaceId of [undefined, randomUUID()]) {
     const token = await sign({ key: edge, keyId: EDGE_KEY_ID, ...(workspaceId !== undefined && { workspaceId }) })
     for (let i = 0; i < 2; i++) {
@@ -67,20 +67,20 @@ it('opens to the edge what says so, and nothing else, whatever workspace it name
 })
 
 it.each<[string, Signed]>([
-  ['the edge’s key under control’s name', { key: edge }],
-  ['control’s key under the edge’s name', { keyId: EDGE_KEY_ID }],
-  ['an unknown name', { keyId: 'other' }],
-  ['another key', { key: randomBytes(32) }],
-  ['another algorithm', { algorithm: 'HS512', key: randomBytes(64) }],
-  ['one that has expired', { expires: '-1m' }],
-])('is shut to %s', async (_what, how) => {
+  ['signed with the edge’s key but without its key id', { key: edge }],
+  ['signed with control’s key under the edge’s key id', { keyId: EDGE_KEY_ID }],
+  ['with an unknown key id', { keyId: 'other' }],
+  ['signed with an unknown key', { key: randomBytes(32) }],
+  ['signed with another algorithm', { algorithm: 'HS512', key: randomBytes(64) }],
+  ['that has expired', { expires: '-1m' }],
+])('rejects a credential %s', async (_what, how) => {
   const token = await sign(how)
   expect([await statusOf('/list', token), await statusOf('/own', token), await statusOf('/open', token)]).toEqual([
     401, 401, 200,
   ])
 })
 
-it('is shut to any edge where none is configured, and to who says nothing', async () => {
+it('rejects every edge when none is configured, and requests without a credential', async () => {
   server = serve(null)
   expect(await statusOf('/list', await sign({ key: edge, keyId: EDGE_KEY_ID }))).toBe(401)
   expect([await statusOf('/list'), await statusOf('/open')]).toEqual([401, 200])

@@ -7,16 +7,16 @@ import { z } from 'zod'
 import type { RecordKind, UnreadableRecords } from '../../store/ledger/unreadable-records.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 
-/** Who asks: a workspace through control, control for itself (`workspaceId` is `null`), or the edge. */
+/** Who sends a request: control for a workspace, control for itself (`workspaceId` is `null`), or the edge. */
 export interface Caller {
   readonly workspaceId: WorkspaceId | null
   readonly isEdge?: boolean
 }
 
-/** The keys of those who sign credentials. */
+/** The HMAC keys that verify credentials. */
 export interface CallerSecrets {
   readonly control: Uint8Array
-  /** `null`: no edge is let in. */
+  /** `null`: the agent accepts no request from an edge. */
   readonly edge: Uint8Array | null
 }
 
@@ -25,27 +25,27 @@ declare module 'fastify' {
     caller: Caller
   }
   interface FastifyContextConfig {
-    /** Answers without a credential. */
+    /** The route needs no credential. */
     isPublic?: boolean
-    /** Open to the edge too, for every sandbox; to it all other routes are unknown. */
+    /** The edge may call this route, for every sandbox. All other routes answer it with 404. */
     isForEdge?: boolean
   }
 }
 
-/** Seconds by which the clocks of two hosts may differ. */
+/** Clock skew between two hosts that the expiry check tolerates, in seconds. */
 const CLOCK_TOLERANCE_SECONDS = 5
 const claims = z.object({ workspace_id: z.string().refine(isUuid).optional(), exp: z.number() })
-/** Credentials remembered; control uses one for as long as it holds. */
+/** Verified credentials in the cache. Control sends the same one until it expires. */
 const MAX_REMEMBERED = 1024
-const nobody: Caller = { workspaceId: null }
+const anonymous: Caller = { workspaceId: null }
 
-/** The one place that decides who a request is from; no route runs before it. */
+/** Authenticates every request. No route runs before this hook, and no other code decides who the caller is. */
 export function requireCredential(server: FastifyInstance, secrets: CallerSecrets): void {
   server.decorateRequest('caller')
   const remembered = new Map<string, Remembered>()
   server.addHook('onRequest', async (request) => {
     const { isPublic, isForEdge } = request.routeOptions.config
-    request.caller = isPublic ? nobody : await readCredential(request, secrets, remembered)
+    request.caller = isPublic ? anonymous : await readCredential(request, secrets, remembered)
     if (request.caller.isEdge && !isForEdge) throw new ApiError('notFound')
   })
 }
@@ -88,12 +88,12 @@ function secretOf({ control, edge }: CallerSecrets, keyId: string | undefined): 
   throw new Error(`no key ${keyId}`)
 }
 
-/** For what only control itself may ask. A workspace is told that there is no such thing. */
+/** For routes of control alone. A workspace gets 404, so that it does not learn that the route exists. */
 export function requireControl({ caller }: FastifyRequest): void {
   if (caller.workspaceId !== null) throw new ApiError('notFound')
 }
 
-/** Which kind of object a route's `:id` names, by the first part of its path below `/v1`. */
+/** The kind of record that a route's `:id` names, by the first segment of its path below `/v1`. */
 const KINDS: Readonly<Record<string, RecordKind>> = {
   sandboxes: 'sandbox',
   snapshots: 'snapshot',
@@ -103,8 +103,8 @@ const KINDS: Readonly<Record<string, RecordKind>> = {
 }
 
 /**
- * Refuses every request about an object whose record cannot be read, before its route can mistake it for one that does not exist.
- * Control, which alone sends requests here, has checked whose it is.
+ * Refuses every request about an object with an unreadable record, before its route mistakes "unreadable" for "absent".
+ * The record would name the workspace. The agent relies on control, which sends the request, to have checked it.
  */
 export function refuseUnreadable(server: FastifyInstance, unreadable: UnreadableRecords): void {
   server.addHook('preHandler', async ({ params, routeOptions }) => {
@@ -114,7 +114,7 @@ export function refuseUnreadable(server: FastifyInstance, unreadable: Unreadable
   })
 }
 
-/** The one place that looks up a sandbox: another workspace's is as unknown as one that never was. */
+/** Every route looks up its sandbox here. `null` for an unknown sandbox and for another tenant's: callers cannot tell them apart. */
 export function ownSandbox(
   sandboxes: ReadonlyMap<string, Sandbox>,
   { caller, params }: FastifyRequest,

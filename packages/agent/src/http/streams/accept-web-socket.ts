@@ -1,24 +1,24 @@
 /**
- * One upgraded connection: pings, bounded memory both ways, one end.
+ * One accepted WebSocket: pings, backpressure in both directions, one close.
  *
- * Output: the sender asks `isFull` and waits for `onDrain`. Input: what is taken and not yet used counts, by
- * `take` and `give`; over the maximum the connection is not read any more. A peer whose pong is missing at the next ping
- * is gone, unless it is we who do not read.
+ * Output: the sender checks `isFull` and waits for `onDrain`. Input: `addPendingInput` and `removePendingInput` count bytes
+ * that the consumer has not used yet; above the maximum the agent stops reading the connection. A peer whose pong is missing
+ * at the next ping counts as dead, unless the agent has stopped reading and so cannot see the pong.
  */
 import { ApiError } from '@offshoot/contract/errors'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { FastifyReply } from 'fastify'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
 
-/** Close code "service restart": connect again. */
+/** Close code "service restart": the client should reconnect. */
 export const RESTARTING = 1012
 const PING_MS = 20_000
-/** Bytes of a frame over which the connection is closed with 1009, unread. */
+/** Maximum bytes of a frame. A larger one closes the connection with 1009 before it is read. */
 const MAX_PAYLOAD_BYTES = 16 * 1024 * 1024
-/** Bytes not yet taken by the network, at which writers stop and go on. */
+/** High and low watermark of unsent output, in bytes. */
 const FULL_BYTES = 1024 * 1024
 const DRAINED_BYTES = 256 * 1024
-/** Bytes of input not yet used, at which reading stops and goes on. */
+/** High and low watermark of pending input, in bytes. */
 const INPUT_MAX_BYTES = 8 * 1024 * 1024
 const INPUT_LOW_BYTES = 1024 * 1024
 
@@ -27,12 +27,12 @@ server.on('headers', (headers, request) => headers.push(`x-request-id: ${request
 const requestIds = new WeakMap<object, string>()
 
 interface Listeners {
-  /** `isBinary` tells bytes from text. */
+  /** `isBinary`: a binary frame, otherwise a text frame. */
   readonly onMessage: (data: Buffer, isBinary: boolean) => void
   readonly onDrain: () => void
 }
 
-/** Whether a request asks for an upgrade that can be; before anything is begun for it. @throws ApiError 426, 400 */
+/** Validates the WebSocket handshake, before the route starts anything for it. @throws ApiError 426, 400 */
 export function requireUpgrade({ request }: FastifyReply): void {
   const { raw, headers } = request
   if (upgradeOf(raw) === undefined) throw new ApiError('upgradeRequired')
@@ -43,7 +43,7 @@ export function requireUpgrade({ request }: FastifyReply): void {
 }
 
 export class AcceptedSocket {
-  /** Resolves when the connection is closed, whoever closed it. */
+  /** Resolves when either side has closed the connection. */
   readonly closed: Promise<void>
   readonly #socket: WebSocket
   #listeners: Listeners | undefined
@@ -57,7 +57,7 @@ export class AcceptedSocket {
     this.closed = promise
     const pings = setInterval(() => this.#ping(), PING_MS)
     socket.on('pong', () => (this.#isAlive = true))
-    // A frame that breaks the protocol: the library has closed with the code for it.
+    // A protocol error of the peer: the library has already closed with the matching code.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       clearInterval(pings)
@@ -66,7 +66,7 @@ export class AcceptedSocket {
     socket.on('message', (data: RawData, isBinary: boolean) => this.#listeners?.onMessage(data as Buffer, isBinary))
   }
 
-  /** Answers 101; {@link requireUpgrade} came before. */
+  /** Answers 101. Call {@link requireUpgrade} first. */
   static accept(reply: FastifyReply): AcceptedSocket {
     const { raw, id } = reply.request
     const upgrade = upgradeOf(raw)
@@ -106,18 +106,18 @@ export class AcceptedSocket {
     this.#send(bytes)
   }
 
-  /** Input that is kept until {@link give} says it is used. */
-  take(bytes: number): void {
+  /** Counts input that waits for its consumer, until {@link removePendingInput}. */
+  addPendingInput(bytes: number): void {
     this.#inputBytes += bytes
     if (this.#inputBytes > INPUT_MAX_BYTES && !this.#socket.isPaused && this.isOpen) this.#socket.pause()
   }
 
-  give(bytes: number): void {
+  removePendingInput(bytes: number): void {
     this.#inputBytes -= bytes
     if (this.#inputBytes < INPUT_LOW_BYTES && this.#socket.isPaused) this.#socket.resume()
   }
 
-  /** After all that was sent. */
+  /** Closes after all pending output has been sent. */
   close(code: number, reason = ''): void {
     if (this.#socket.isPaused) this.#socket.resume()
     this.#listeners = undefined

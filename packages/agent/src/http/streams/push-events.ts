@@ -3,14 +3,14 @@ import type { FastifyReply } from 'fastify'
 
 const HEARTBEAT_MS = 15_000
 
-/** Server-sent events (WHATWG HTML, 9.2) whose source pushes, and can be told to wait: a command. */
+/** Server-sent events (WHATWG HTML, 9.2) from a push source that supports backpressure, such as a command's output. */
 export class PushedEvents {
-  /** Resolves when the reader has gone, or has it all. */
+  /** Resolves when the reader has disconnected or has received everything. */
   readonly closed: Promise<void>
   readonly #raw: ServerResponse
   readonly #heartbeat: NodeJS.Timeout
 
-  /** Answers 200; from here on there is no other answer. */
+  /** Sends the 200 headers: no error status can follow. */
   constructor(reply: FastifyReply) {
     reply.hijack()
     this.#raw = reply.raw
@@ -34,12 +34,12 @@ export class PushedEvents {
     if (this.#raw.destroyed) onClose()
   }
 
-  /** The reader is slow: what is written now waits in memory. */
+  /** The reader is slow: further writes are buffered in memory. */
   get isFull(): boolean {
     return this.#raw.writableNeedDrain
   }
 
-  /** Calls back whenever the reader has caught up. */
+  /** Calls `listener` whenever the buffer has drained. */
   onDrain(listener: () => void): void {
     this.#raw.on('drain', listener)
   }

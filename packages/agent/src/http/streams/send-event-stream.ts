@@ -16,9 +16,9 @@ export function formatFrame({ event, data, id }: EventFrame): string {
 }
 
 /**
- * Answers with server-sent events until the source ends, the caller leaves or `stopping` aborts. The caller sets the
- * pace: the next frames are asked for once it has taken the last ones.
- * @param source gives whole frames, and ends when its signal aborts
+ * Responds with server-sent events until the source ends, the caller disconnects or `stopping` aborts. Applies
+ * backpressure: pulls the next frames from the source after the caller has read the previous ones.
+ * @param source yields whole frames, and ends when its signal aborts
  */
 export async function sendEventStream(
   reply: FastifyReply,
@@ -52,7 +52,7 @@ async function stream({ raw, request }: FastifyReply, signal: AbortSignal, frame
   })
   raw.write(': connected\n\n')
   const heartbeat = setInterval(() => {
-    // Nothing to a reader that has not taken what it already has.
+    // No heartbeat while the reader is behind: it would only grow the buffer.
     if (!raw.writableNeedDrain) raw.write(': alive\n\n')
   }, HEARTBEAT_MS)
   try {

@@ -1,10 +1,10 @@
 /**
- * The commands of one WebSocket (`GET exec/ws`), each under the id its caller gave it.
+ * The commands of one WebSocket (`GET exec/ws`), each under an id that the caller chose.
  *
- *     (frame with cmd) ──► starting ──► running ──► over, id free again
+ *     (frame with cmd) ──► starting ──► running ──► ended, id free again
  *
- * Frames about one command are done in their order, also while it starts; frames about different ones do not wait for
- * one another. When the socket closes, all are killed.
+ * Frames for one command apply in order, also while it starts. Frames for different commands do not wait for each other.
+ * When the socket closes, the agent kills all commands.
  */
 import { ApiError } from '@offshoot/contract/errors'
 import { execBody, type ExecBody } from '@offshoot/contract/exec'
@@ -21,9 +21,9 @@ import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 import { failureOf, StreamedCommand } from '../../sandbox/commands/streamed-command.ts'
 
 interface Entry {
-  /** `null` until it has started, and when it could not. */
+  /** `null` until it has started, and if its start failed. */
   command: StreamedCommand | null
-  /** The last of its frames. */
+  /** Resolves when the latest frame for this command has been applied. */
   done: Promise<void>
 }
 
@@ -115,18 +115,18 @@ export class ExecSocket {
     }
     const entry = this.#commands.get(id)
     if (entry === undefined) return this.#refuse(id, 'no such command')
-    this.#socket.take(bytes)
+    this.#socket.addPendingInput(bytes)
     entry.done = this.#applyLater(entry, frame.data, bytes)
   }
 
   async #applyLater(entry: Entry, frame: CommandFrame, bytes: number): Promise<void> {
     await entry.done
-    const give = () => this.#socket.give(bytes)
+    const give = () => this.#socket.removePendingInput(bytes)
     if (entry.command === null || frame.stdin === undefined) give()
     if (entry.command !== null) this.#apply(entry.command, frame, give)
   }
 
-  /** @param onTaken when the command has taken its input, or never will */
+  /** @param onTaken called when the command has read its input, or never will */
   #apply(command: StreamedCommand, frame: CommandFrame, onTaken: () => void = () => undefined): void {
     if (frame.stdin !== undefined) command.stdin.write(frame.stdin, onTaken)
     if (frame.stdin_eof) command.stdin.end()
@@ -139,7 +139,7 @@ export class ExecSocket {
   }
 }
 
-/** A frame's fields, or why it is none. */
+/** The fields of a frame, or an error text. */
 function readFrame(data: Buffer): Fields | string {
   if (data.length > MAX_FRAME_BYTES) return `frame too large: at most ${MAX_FRAME_BYTES} bytes`
   try {

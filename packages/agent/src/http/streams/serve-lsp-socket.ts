@@ -1,12 +1,14 @@
 /**
  * One language server on one WebSocket: JSON-RPC between the client's frames and the server's standard streams.
  *
- *     waiting ──first frame──► talking ──► over      (the server ended, either broke the protocol, or the client left)
- *        └──────────────────────────────► over
+ *     waiting ──first frame──► connected ──► closed     (the server exited, a protocol error, or the client disconnected)
+ *        └──────────────────────────────────► closed
  *
- * Invariants: until the client has shown how it talks, nothing of the server is read; while a slow client has not taken
- * what it was sent, neither; input that the server has not taken counts against the socket. At the end the process group
- * is killed.
+ * Invariants:
+ *  - The first frame of the client decides the framing. Before it, the agent reads no output of the server.
+ *  - While the client is slow, the agent does not read the server's output (backpressure).
+ *  - Input that the server has not read counts as pending input of the socket.
+ *  - At the end the agent kills the server's process group.
  */
 import { LspClose } from '@offshoot/contract/lsp'
 import type { GuestProcess } from '@offshoot/guest-link/guest-process'
@@ -14,9 +16,8 @@ import type { AcceptedSocket } from './accept-web-socket.ts'
 import type { CommandLog } from '../../store/logs/command-log.ts'
 import { LineSplitter } from '../../store/logs/line-splitter.ts'
 import { exitCodeOf } from '../../sandbox/commands/streamed-command.ts'
-import { BaseProtocolError } from '../../sandbox/lsp/base-protocol.ts'
+import { BaseProtocolError, MessageSplitter } from '../../sandbox/lsp/base-protocol.ts'
 import { ClientInput, type LspFraming } from '../../sandbox/lsp/client-input.ts'
-import { MessageSplitter } from '../../sandbox/lsp/message-splitter.ts'
 
 const NORMAL = 1000
 
@@ -33,7 +34,7 @@ export class LspSocket {
     this.#log = log
   }
 
-  /** Resolves when the session is over, and the socket closed or closing. @param log gets what the server says on stderr */
+  /** Resolves when the session has ended and the socket is closed or closing. @param log receives the server's stderr */
   static async serve(server: GuestProcess, socket: AcceptedSocket, log: CommandLog): Promise<void> {
     const session = new LspSocket(server, socket, log)
     socket.listen({ onMessage: (data, isBinary) => session.#receive(data, isBinary), onDrain: () => session.#resume() })
@@ -46,7 +47,7 @@ export class LspSocket {
   async #untilEnded(): Promise<void> {
     try {
       const exit = await this.#server.exited
-      // What it said before; a client that has not said anything gets nothing of it.
+      // Deliver all output before the exit frame. Without a first frame the framing is unknown, and no output is sent.
       if (this.#input.framing !== undefined) await this.#read.promise
       this.#socket.sendJson({ exit: exitCodeOf(exit) })
       this.#socket.close(NORMAL)
@@ -61,8 +62,8 @@ export class LspSocket {
     const { framing } = this.#input
     if (bytes === undefined || framing === undefined) return
     if (isFirst) this.#deliver(framing)
-    this.#socket.take(bytes.length)
-    this.#server.stdin.write(bytes, () => this.#socket.give(bytes.length))
+    this.#socket.addPendingInput(bytes.length)
+    this.#server.stdin.write(bytes, () => this.#socket.removePendingInput(bytes.length))
   }
 
   #deliver(framing: LspFraming): void {
@@ -74,15 +75,15 @@ export class LspSocket {
       }
     })
     const lines = new LineSplitter()
-    const tell = (said: readonly string[]) => {
-      if (framing.kind === 'base') for (const line of said) this.#socket.sendJson({ stream: 'stderr', line })
+    const sendStderr = (written: readonly string[]) => {
+      if (framing.kind === 'base') for (const line of written) this.#socket.sendJson({ stream: 'stderr', line })
       this.#holdBack()
     }
     stderr.on('data', (chunk: Buffer) => {
       this.#log.write('stderr', chunk)
-      tell(lines.push(chunk))
+      sendStderr(lines.push(chunk))
     })
-    stderr.once('end', () => tell(lines.end()))
+    stderr.once('end', () => sendStderr(lines.end()))
     const ended = [stdout, stderr].map((stream) => new Promise((resolve) => stream.once('close', resolve)))
     void Promise.all(ended).then(() => this.#read.resolve())
   }
@@ -104,7 +105,7 @@ export class LspSocket {
     this.#server.stderr.resume()
   }
 
-  /** What `parse` gives; `undefined` when it was no base protocol, and the session is closed for it. */
+  /** The result of `parse`; `undefined` after a protocol error, for which this closes the session. */
   #checked<T>(parse: () => T, code: number): T | undefined {
     try {
       return parse()

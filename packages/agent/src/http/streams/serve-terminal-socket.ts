@@ -8,8 +8,9 @@ import type { Terminal } from '../../sandbox/terminals/terminal.ts'
 const NORMAL = 1000
 
 /**
- * One terminal on one WebSocket: bytes in binary frames both ways, everything else in text frames. Resolves when the
- * program has ended, or the caller has gone. A wrong text frame is answered with an error, and the terminal goes on.
+ * One terminal on one WebSocket: binary frames carry terminal bytes in both directions, text frames carry control messages.
+ * Resolves when the program has exited or the caller has disconnected. An invalid text frame gets an error frame, and the
+ * terminal stays open.
  */
 export async function serveTerminal(sandbox: Sandbox, terminal: Terminal, socket: AcceptedSocket): Promise<void> {
   terminal.input.on('error', () => undefined)
@@ -35,7 +36,7 @@ export async function serveTerminal(sandbox: Sandbox, terminal: Terminal, socket
   terminal.leave()
 }
 
-/** The last frame. */
+/** The final frame: the exit code, or why there is none. */
 async function endOf(
   sandbox: Sandbox,
   { exited }: Terminal,
@@ -52,8 +53,8 @@ async function endOf(
 
 function type({ input }: Terminal, socket: AcceptedSocket, data: Buffer | string): void {
   const bytes = Buffer.byteLength(data)
-  socket.take(bytes)
-  input.write(data, () => socket.give(bytes))
+  socket.addPendingInput(bytes)
+  input.write(data, () => socket.removePendingInput(bytes))
 }
 
 function instruct(terminal: Terminal, socket: AcceptedSocket, data: Buffer): void {

@@ -3,9 +3,8 @@ import type { TemplateImage } from '@offshoot/contract/template-image'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../guest/command.ts'
-import { guestIdentity } from '../guest/guest-identity.ts'
+import { guestIdentity, PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/guest-identity.ts'
 import { GUEST_IP } from '../vm/machine.ts'
-import { PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/placeholder-identity.ts'
 
 const READY_POLL_MS = 100
 const MAX_OUTPUT_BYTES = 64 * 1024

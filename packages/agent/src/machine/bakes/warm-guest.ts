@@ -2,9 +2,8 @@ import { GuestRunError } from '@offshoot/guest-link/guest-link-error'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../guest/command.ts'
-import { guestIdentity } from '../guest/guest-identity.ts'
+import { guestIdentity, PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/guest-identity.ts'
 import type { NetworkKind } from '../vm/machine.ts'
-import { PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/placeholder-identity.ts'
 
 const MAX_OUTPUT_BYTES = 4096
 

@@ -6,7 +6,7 @@ import type { LogStream } from '@offshoot/contract/log'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { CommandLog } from '../../store/logs/command-log.ts'
 
-/** One stream's kept bytes. */
+/** The collected bytes of one stream. */
 export interface Output {
   readonly bytes: Buffer
   readonly isTruncated: boolean
@@ -15,35 +15,35 @@ export interface Output {
 export interface CommandEnd {
   readonly stdout: Output
   readonly stderr: Output
-  /** 128 + signal when a signal ended it; `null` when it was stopped by us. */
+  /** 128 + signal if a signal ended it; `null` if the agent stopped it. */
   readonly exitCode: number | null
 }
 
-/** Milliseconds for a guest to start a command, the while included for which it is held. */
+/** Milliseconds for a guest to start a command, including the time during which it holds its processes. */
 const START_MS = 60_000
-/** Grace for the last output of a process group that was killed. */
+/** Grace period in milliseconds for the last output of a killed process group. */
 const AFTER_KILL_MS = 2000
 
 export interface CommandOptions {
   readonly stdin: string | undefined
-  /** Kept of each stream. */
+  /** Maximum bytes to collect per stream. */
   readonly maxBytes: number
   readonly stop: AbortSignal
-  /** Gets all of both streams. */
+  /** Receives all output of both streams. */
   readonly log?: CommandLog
 }
 
 const NOTHING: Output = { bytes: Buffer.alloc(0), isTruncated: false }
 
-/** For the start of a command, not for its end. @param stop gives the start up */
+/** Deadline for the start of a command, not for its end. @param stop aborts the start */
 export function startDeadline(stop?: AbortSignal): Deadline {
   return Deadline.after(START_MS, 'start of a command', stop)
 }
 
 /**
- * Runs one command to its end, or until `stop` aborts: its process group is then killed and what came so far is given.
- * Output past `maxBytes` of a stream is read and dropped, so that the command goes on.
- * @throws GuestRunError when it could not start, DeadlineExceeded when the guest did not say; nothing runs then
+ * Runs one command until it exits or `stop` aborts. On abort, kills its process group and returns the output so far.
+ * Reads and drops output above `maxBytes` of a stream, so that the command does not block.
+ * @throws GuestRunError if it could not start, DeadlineExceeded if the guest did not answer; in both cases nothing runs
  */
 export async function runCommand(link: GuestLink, command: GuestCommand, options: CommandOptions): Promise<CommandEnd> {
   const process = await start(link, command, options)
@@ -75,7 +75,7 @@ async function start(link: GuestLink, command: GuestCommand, { stdin, stop }: Co
   }
 }
 
-/** False when `stop` aborts first; a failure of `whole` is thrown. */
+/** `false` if `stop` aborts first. Rethrows an error of `whole`. */
 async function finishesBefore(whole: Promise<unknown>, stop: AbortSignal): Promise<boolean> {
   if (stop.aborted) return false
   const stopped = Promise.withResolvers<false>()

@@ -2,25 +2,25 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { guestEntropy } from './guest-identity.ts'
 import type { Vm } from '../vm/vm.ts'
 
-/** Milliseconds for a guest to hold its processes, and to let them go. */
+/** Milliseconds for a guest to hold its processes, and to release them. */
 const ANSWER_MS = 30_000
-/** Milliseconds for a guest that is stopped in any case to hold its processes first. */
+/** Milliseconds to wait for a hold before stopping the CPUs without it. */
 const HOLD_MS = 2000
 
 /**
- * Stops a running guest so that none of its processes runs an instruction before {@link continueReleased}, in this VM
- * and in whatever is restored from a checkpoint of it: a clock that is behind is seen by nobody.
+ * Stops a running guest. None of its processes runs an instruction before {@link continueReleased}, neither in this VM nor in
+ * a VM restored from its checkpoint. So no process ever sees the stale clock.
  */
 export async function stopHeld(vm: Vm, deadline: Deadline): Promise<void> {
   const answer = deadline.within(ANSWER_MS, 'hold of a guest')
   const link = await vm.link(answer)
-  // First: what was sent has then arrived when the guest has answered.
+  // Before the hold: the guest answers in order, so everything sent earlier has arrived when it answers.
   link.queueRequests()
   await link.hold(answer)
   await vm.qmp.execute('stop', {}, deadline)
 }
 
-/** Stops the CPUs of a VM, also of one whose guest does not hold its processes. Nobody can ask the guest anything afterwards. */
+/** Stops the CPUs of a VM, even if its guest does not hold its processes. Afterwards the link refuses all requests. */
 export async function stopVm(vm: Vm, deadline: Deadline): Promise<void> {
   try {
     await stopHeld(vm, deadline.within(HOLD_MS, 'hold of a guest'))
@@ -31,15 +31,15 @@ export async function stopVm(vm: Vm, deadline: Deadline): Promise<void> {
 }
 
 /**
- * Lets a guest go on, with the time of now. One that runs already is only released. Both are said at once: what the guest
- * is told waits in its queue until its CPUs run.
+ * Continues the CPUs of a VM and releases the guest's processes with the current time. Sends both at once: the release waits
+ * in the guest's queue until its CPUs run. For a VM that already runs, only the release has an effect.
  */
 export async function continueReleased(vm: Vm, deadline: Deadline): Promise<void> {
   const answer = deadline.within(ANSWER_MS, 'release of a guest')
   await Promise.all([vm.qmp.execute('cont', {}, deadline), releaseGuest(vm, answer)])
 }
 
-/** Lets a restored guest go on as who it was. */
+/** Releases the processes of a restored guest, which keeps its identity. */
 export async function releaseGuest(vm: Vm, deadline: Deadline): Promise<void> {
   const link = await vm.link(deadline)
   await link.release({ time: new Date(), entropy: guestEntropy() }, deadline)

@@ -31,7 +31,7 @@ beforeAll(async () => {
   agent = await AgentProcess.create()
   await agent.start()
   folder = join(agent.dataDir, 'sandboxes', (await agent.created()).id, 'vm')
-  // The VM stays: from here on we are its host.
+  // The VM outlives the agent: from here on the test drives it.
   await agent.stop()
   link = await GuestLink.connect(await ownSocket(folder, GUEST_SOCKET, await hasChannel(folder)), soon('guest'))
 })
@@ -40,8 +40,8 @@ afterAll(async () => {
   await agent.destroy()
 })
 
-it('runs nothing while it is held', async () => {
-  // A process that never sleeps, and says when it runs.
+it('runs no process while it is held', async () => {
+  // A process that never sleeps, and writes the uptime whenever it runs.
   await link.keep(
     { argv: ['sh', '-c', 'while read up idle < /proc/uptime; do echo $up; done > /run/ticks'] },
     { id: 'ticker' },
@@ -57,7 +57,7 @@ it('runs nothing while it is held', async () => {
   await link.forget('ticker', soon('end of the ticker'))
   const ticks = (await shell('uniq /run/ticks')).split('\n').map(Number)
   const gaps = ticks.slice(1).map((tick, i) => tick - (ticks[i] ?? 0))
-  // What is read has a hundredth of a second as its unit.
+  // /proc/uptime has a resolution of 10 ms.
   expect(gaps.filter((seconds) => seconds >= HELD_MS / 1000 - 0.02).length).toBeGreaterThanOrEqual(HOLDS)
 })
 
@@ -67,7 +67,7 @@ it('starts processes that are not real-time', async () => {
   expect(await shell('cut -d " " -f 41 /proc/1/stat')).toBe('1')
 })
 
-it('stays held when its host changes, and becomes another machine by a refresh', async () => {
+it('stays held when another agent connects, and gets a new identity by a refresh', async () => {
   const before = await shell('cat /sys/class/net/eth0/address; ip route; ip address show eth0 | grep inet')
   await link.hold(soon('hold'))
   link.close()
@@ -81,8 +81,8 @@ it('stays held when its host changes, and becomes another machine by a refresh',
   expect(after.split('\n')).toEqual([mac, ...before.split('\n').slice(1)])
 })
 
-it('ends connections to other machines, not its own', async () => {
-  // Nobody has 10.0.2.77: the connection stays in the making for seconds. Addresses and ports are hexadecimal here.
+it('ends connections to other machines, and keeps listening sockets', async () => {
+  // No host has 10.0.2.77: the connection stays in SYN_SENT for seconds. /proc/net/tcp shows hexadecimal numbers.
   const outgoing = '4D02000A:0009'
   const listening = ':1B5F'
   await link.keep({ argv: ['sh', '-c', 'nc -l -p 7007 & exec nc 10.0.2.77 9'] }, { id: 'out' }, soon('out'))
@@ -93,7 +93,7 @@ it('ends connections to other machines, not its own', async () => {
   await link.forget('out', soon('out'))
 })
 
-it('leaves no complaint of the kernel on the console', async () => {
+it('leaves no kernel warning on the console', async () => {
   const console = await readFile(join(folder, 'console.log'), 'utf8')
   expect(console).not.toMatch(/stall|lockup|throttl|hung|BUG|WARNING/i)
 })

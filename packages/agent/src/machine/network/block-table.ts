@@ -75,7 +75,7 @@ export class BlockTable {
     await applyRules(`delete element inet ${this.#table} internet { "${tap}" }\n`)
   }
 
-  /** For other guests than before: with a way out, nothing counted. */
+  /** Resets TAPs for new guests: egress allowed, counters zero. */
   async renew(taps: readonly string[]): Promise<void> {
     const elements = taps.map((tap) => `"${tap}"`).join(', ')
     const change = (verb: string, set: string) => `${verb} element inet ${this.#table} ${set} { ${elements} }`
@@ -83,13 +83,13 @@ export class BlockTable {
     await applyRules(`${changes.join('\n')}\n`)
   }
 
-  /** What the guest at each TAP was refused so far: packets, one for each attempt that it made once. */
+  /** Refused packets of the guest at each TAP: one for each attempted connection. */
   async refused(): Promise<Map<string, number>> {
     return readCounters(this.#table, 'refused')
   }
 }
 
-/** Nothing happens where there is none. */
+/** Idempotent. */
 export async function removeTable(block: number): Promise<void> {
   const table = tableOfBlock(block)
   await applyRules(`add table inet ${table}\ndelete table inet ${table}\n`)

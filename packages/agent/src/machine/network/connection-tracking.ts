@@ -3,12 +3,12 @@ import { feedProgram } from '../host/feed-program.ts'
 import { networkOfSlots, runsOfSlots } from './slot-address.ts'
 
 const FORGET_MS = 20_000
-/** conntrack(8) fails with this when there was nothing to delete. */
+/** conntrack(8) exits with an error and this message when no entry matched. */
 const NOTHING = ' 0 flow entries have been deleted'
 
 /**
- * Removes what the kernel remembers of the connections from and to slots: their next guests have none of them.
- * Two programs for a whole run of slots: an agent that starts finds all that its predecessor had ready.
+ * Deletes the kernel's tracked connections from and to slots, so that their next guests inherit none.
+ * Runs two programs per run of slots, not per slot: a starting agent does this for all slots that its predecessor had ready.
  */
 export async function forgetConnections(base: string, slots: readonly number[]): Promise<void> {
   for (const { first, count } of runsOfSlots(slots)) {

@@ -25,7 +25,7 @@ const heardBy = async (addresses: readonly string[]) => {
   const packets = await world.packets()
   return addresses.filter((address) => packets.has(address))
 }
-/** Connects to each address and port at the same time and gives those that let it, one a line. */
+/** Connects to all targets at the same time and prints those that accept, one per line. */
 const probe = (targets: readonly string[]) =>
   `for t in ${targets.join(' ')}; do (nc -w 3 \${t%:*} \${t#*:} </dev/null >/dev/null 2>&1 && echo $t) & done; wait`
 
@@ -34,7 +34,7 @@ const take = (address: string) =>
 const withMac = (mac: string) =>
   `ip link set eth0 address ${mac}; ip route add default via $GW dev eth0 2>/dev/null; nc -w 2 ${PUBLIC} 80 </dev/null && echo through`
 
-/** Milliseconds of a command that prints what it must. */
+/** Milliseconds that a command takes. Fails if it does not print `printed`. */
 async function took(id: string, command: string, printed: string): Promise<number> {
   const startedAt = performance.now()
   expect(await sh(id, command)).toBe(printed)
@@ -63,7 +63,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 describe('a guest', () => {
-  it('has an address of its own, the way out of its host, and its name server', async () => {
+  it('has an address of its own, egress through its host, and a name server', async () => {
     const [first, second] = [await create(), await create()]
     expect(first.guest_ip).not.toBe(second.guest_ip)
     expect(await sh(first.id, 'ip -o -4 addr show eth0')).toContain(`inet ${first.guest_ip}/30`)
@@ -76,7 +76,7 @@ describe('a guest', () => {
     for (const { id } of [first, second]) await world.agent.delete(id)
   })
 
-  it('reaches nothing but what is public: not its host, its neighbours, private networks, the metadata service', async () => {
+  it('reaches only public addresses: not its host, its neighbours, private networks, the metadata service', async () => {
     const [guest, neighbour] = [await create(), await create()]
     const gateway = await sh(guest.id, `ip route | sed -n 's/default via \\([^ ]*\\).*/\\1/p'`)
     await sh(neighbour.id, 'nc -l -p 80 -e echo heard >/dev/null 2>&1 & nc -l -p 23 -e echo heard >/dev/null 2>&1 &')
@@ -101,7 +101,7 @@ describe('a guest', () => {
     expect((await sh(guest.id, probe([...targets, `${PUBLIC}:80`]))).split('\n').toSorted()).toEqual(
       [...allowed, `${PUBLIC}:80`].toSorted(),
     )
-    // By other ways than TCP, and to the neighbour's end of its own network.
+    // Other protocols than TCP, and the host's end of the neighbour's network.
     const others = addresses
       .map((address) => `ping -c 1 -W 1 ${address} & echo x | nc -u -w 1 ${address} 53 &`)
       .join(' ')
@@ -114,14 +114,14 @@ describe('a guest', () => {
     expect(asked.join('').trim()).toBe('{"kind":"ready"}')
     expect(await sh(neighbour.id, 'cat /proc/net/arp | grep -c eth0; true')).toMatch(/^[01]$/)
     expect(await sh(neighbour.id, 'pidof nc | wc -w')).toBe('2')
-    // Each of them was counted once.
+    // Each attempt was counted once.
     expect(await refusedOf(guest.id)).toBeGreaterThanOrEqual(targets.length - allowed.length - 10)
     expect(await refusedOf(neighbour.id)).toBe(0)
     server.kill('SIGKILL')
     for (const { id } of [guest, neighbour]) await world.agent.delete(id)
   })
 
-  it('cannot pass for another, whatever address it takes', async () => {
+  it('cannot impersonate another guest, whatever address it takes', async () => {
     const [guest, neighbour] = [await create(), await create()]
     const before = await world.packets()
     for (const address of [neighbour.guest_ip ?? '', HOST, '10.213.200.2', '8.8.8.8']) {
@@ -135,7 +135,7 @@ describe('a guest', () => {
     await world.agent.delete(neighbour.id)
   })
 
-  it('is kept to what it may reach when the host’s firewall is flushed', async () => {
+  it('stays isolated after the host’s firewall was flushed', async () => {
     const [free, inside] = [await create(), await create('none')]
     const tables = async () => (await world.onHost('nft', 'list', 'tables')).trim()
     const before = await tables()
@@ -149,10 +149,10 @@ describe('a guest', () => {
     for (const { id } of [free, inside]) await world.agent.delete(id)
   })
 
-  it('gets names, and no more than names, from its name server', async () => {
+  it('can use its name server for DNS only', async () => {
     const { id } = await create()
     const gateway = await sh(id, `ip route | sed -n 's/default via \\([^ ]*\\).*/\\1/p'`)
-    // A name may stand for what is forbidden: what matters is where it leads.
+    // A name may resolve to a forbidden address: the packet filter refuses the connection.
     expect(await sh(id, `nslookup rebind.example 2>/dev/null | grep -c ${PRIVATE}`)).not.toBe('0')
     expect(await sh(id, `${get(PRIVATE, '/rebound')} 2>/dev/null`)).toBe('')
     expect(await sh(id, `(echo 'GET / HTTP/1.0'; echo) | nc -w 3 ${gateway} 53 2>/dev/null; true`)).toBe('')
@@ -160,7 +160,7 @@ describe('a guest', () => {
     await world.agent.delete(id)
   })
 
-  it('has no way out at all where that was asked for, nor have its children', async () => {
+  it('has no egress if its create said so, nor have its forks', async () => {
     const { id } = await create('none')
     const names = world.heard.filter(({ kind }) => kind === 'dns').length
     const before = await world.packets()
@@ -172,14 +172,14 @@ describe('a guest', () => {
     expect(await world.packets()).toEqual(before)
     expect(world.heard.filter(({ kind }) => kind === 'dns')).toHaveLength(names)
     for (const sandbox of both) await world.agent.delete(sandbox)
-    // Who has the slot after it has a way out, and none of its counts.
+    // The next guest of the slot has egress, and counters that start at zero.
     const next = await create()
     expect(await refusedOf(next.id)).toBe(0)
     expect(await sh(next.id, get(PUBLIC, '/next'))).toContain('/next')
     await world.agent.delete(next.id)
   })
 
-  it('has its traffic counted both ways, and none of its neighbour, nor of who had its slot before', async () => {
+  it('has its own traffic counted in both directions, not its neighbour’s nor its predecessor’s in the slot', async () => {
     const traffic = async (id: string) => {
       const { body } = await world.agent.call<SandboxMetrics>('GET', `/v1/sandboxes/${id}/metrics`)
       return [body.now.network_in_bytes ?? -1, body.now.network_out_bytes ?? -1] as const
@@ -188,7 +188,7 @@ describe('a guest', () => {
     const BYTES = 200_000
     const echoed = `(head -c ${BYTES} /dev/zero; sleep 3) | nc -w 5 ${PUBLIC} 7 | wc -c`
     expect(await sh(guest.id, echoed)).toBe(String(BYTES))
-    // Headers and acknowledgements come on top.
+    // Headers and acknowledgements add to the payload.
     await eventually('traffic counted', async () => (await traffic(guest.id)).every((bytes) => bytes >= BYTES))
     for (const bytes of await traffic(guest.id)) expect(bytes).toBeLessThan(1.5 * BYTES)
     for (const bytes of await traffic(neighbour.id)) expect(bytes).toBeLessThan(BYTES / 10)
@@ -198,7 +198,7 @@ describe('a guest', () => {
     for (const { id } of [neighbour, next]) await world.agent.delete(id)
   })
 
-  it('has so many connections at a time, and no more', async () => {
+  it('has a limited number of concurrent connections', async () => {
     const { id, guest_ip: ip } = await create()
     const open = Array.from({ length: 24 }, () => `(sleep 20 | nc ${PUBLIC} 7 >/dev/null 2>&1; true) &`).join(' ')
     const opened = () => world.heard.filter(({ kind }) => kind === 'opened').length
@@ -212,7 +212,7 @@ describe('a guest', () => {
 })
 
 describe('forks', () => {
-  it('talk to the outside at the same time, each as itself; a connection stays the parent’s', async () => {
+  it('use the network at the same time, each with its own address; an open connection stays with the parent', async () => {
     const parent = await create()
     await sh(parent.id, connected())
     await sh(parent.id, 'echo before > /tmp/in')
@@ -237,7 +237,7 @@ describe('forks', () => {
   })
 })
 
-describe('a cap', () => {
+describe('a rate limit', () => {
   const BYTES = 2_000_000
   const sent = `(printf 'POST / HTTP/1.0\\r\\nContent-Length: ${BYTES}\\r\\n\\r\\n'; head -c ${BYTES} /dev/zero) | nc -w 30 ${PUBLIC} 80 | tail -n 1`
   const got = `${request(OTHER_PUBLIC, '/large', 8081)} | tail -c ${BYTES} | wc -c`
@@ -271,7 +271,7 @@ describe('a cap', () => {
     await world.agent.stop('SIGTERM')
     await world.agent.configure({ network: { guest_mbit: 3 } })
     await world.agent.start()
-    // A part of it may come at once, the rest lasts five seconds at this rate; a busy host only makes it slower.
+    // The first part passes as a burst; the rest takes five seconds at this rate. A busy host only makes it slower.
     for (const tookMs of await both(id)) expect(tookMs).toBeGreaterThan(4000)
     await world.agent.delete(id)
   })

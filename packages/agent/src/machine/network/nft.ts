@@ -5,7 +5,7 @@ import { runProgram } from '../host/run-program.ts'
 
 const CHANGE_MS = 20_000
 
-/** The answer of `nft -j list set` about one whose elements count. */
+/** The output of `nft -j list set` for a set whose elements have counters. */
 const countingSet = z.object({
   nftables: z.array(
     z.object({
@@ -20,7 +20,7 @@ const countingSet = z.object({
   ),
 })
 
-/** Everything in `text` or nothing of it. @throws Error in nft's words */
+/** Applies all of `text` or nothing: nft makes one transaction of it. @throws Error with nft's message */
 export async function applyRules(text: string): Promise<void> {
   await feedProgram('nft', ['-f', '-'], text, Deadline.after(CHANGE_MS, 'change of the packet filter'))
 }
@@ -31,7 +31,7 @@ export async function listTables(): Promise<string[]> {
   return lines.flatMap((line) => /^table inet (\S+)$/.exec(line)?.[1] ?? [])
 }
 
-/** Packets that each element of a set has counted. */
+/** Packet counters by element of a set. */
 export async function readCounters(table: string, set: string): Promise<Map<string, number>> {
   const deadline = Deadline.after(CHANGE_MS, 'counters of the packet filter')
   const text = await runProgram('nft', ['-j', 'list', 'set', 'inet', table, set], deadline)

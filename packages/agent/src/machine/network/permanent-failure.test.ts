@@ -6,7 +6,7 @@ import { runProgram } from '../host/run-program.ts'
 import { isPermanent, NotOnThisHost } from './permanent-failure.ts'
 
 const soon = () => Deadline.after(30_000, 'a program of the test')
-/** What a shell says and ends with, as `ip` and `nft` do. */
+/** A shell that writes to stderr and fails, like `ip` and `nft`. */
 const saying = (words: string) => ['-c', `cat >/dev/null; echo '${words}' >&2; exit 2`]
 const failure = (work: Promise<unknown>) =>
   work.then(
@@ -24,19 +24,22 @@ describe('isPermanent', () => {
     ['RTNETLINK answers: File exists', false],
     ['Cannot find device "ofs3"', false],
     ['Error: Could not process rule: No such file or directory', false],
-  ])('is of a right or a kernel that is missing, not of what is under way: %s: %s', async (words, lasts) => {
-    expect(isPermanent(await failure(feedProgram('sh', saying(words), '', soon())))).toBe(lasts)
-    expect(isPermanent(await failure(runProgram('sh', ['-c', `echo '${words}' >&2; exit 1`], soon())))).toBe(lasts)
-  })
+  ])(
+    'is true if a permission or kernel feature is missing, false for a transient state: %s: %s',
+    async (words, lasts) => {
+      expect(isPermanent(await failure(feedProgram('sh', saying(words), '', soon())))).toBe(lasts)
+      expect(isPermanent(await failure(runProgram('sh', ['-c', `echo '${words}' >&2; exit 1`], soon())))).toBe(lasts)
+    },
+  )
 
-  it('does not wait for programs that are not there, or settings that cannot be written', async () => {
+  it('is true for a missing program and a setting that cannot be written', async () => {
     expect(isPermanent(await failure(runProgram('no-such-program', [], soon())))).toBe(true)
     expect(isPermanent(await failure(feedProgram('no-such-program', [], '', soon())))).toBe(true)
     expect(isPermanent(await failure(writeFile('/proc/sys/kernel/ostype', '1')))).toBe(true)
     expect(isPermanent(new NotOnThisHost('the range is in use'))).toBe(true)
   })
 
-  it('waits for an interface whose settings are just going', async () => {
+  it('is false for an interface that is just being removed', async () => {
     expect(isPermanent(await failure(writeFile('/proc/sys/net/ipv4/conf/none-such/forwarding', '1')))).toBe(false)
     expect(isPermanent('no error at all')).toBe(false)
   })

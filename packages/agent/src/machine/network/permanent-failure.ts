@@ -8,13 +8,13 @@ const WORDS = [
 ]
 const CODES = new Set(['EPERM', 'EACCES', 'EROFS', 'EOPNOTSUPP', 'EPROTONOSUPPORT'])
 
-/** This host cannot do what was asked, now or later. */
+/** The host can never do this: retries are pointless. */
 export class NotOnThisHost extends Error {
   override readonly name = 'NotOnThisHost'
 }
 
 /**
- * Whether a retry would fail, too, because a permission, a program or a device is missing. Other failures may pass: an `ip` or `nft`
+ * Whether every retry would fail, because a permission, a program or a device is missing. Other failures may pass: an `ip` or `nft`
  * that an earlier agent started can still be running, and until it ends a TAP is busy, exists already or is gone already.
  */
 export function isPermanent(error: unknown): boolean {

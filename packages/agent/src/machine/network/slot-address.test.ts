@@ -3,7 +3,7 @@ import { addressOfSlot, networkOfSlots, runsOfSlots, slotOfGuest, slotOfTap } fr
 
 const BASE = '10.213.0.0'
 
-it('gives every slot what no other has', () => {
+it('gives every slot addresses and names of its own', () => {
   const all = Array.from({ length: 16_384 }, (_unused, slot) => addressOfSlot(BASE, slot))
   for (const field of ['tap', 'ip', 'gateway', 'mac'] as const) {
     expect(new Set(all.map((address) => address[field])).size).toBe(all.length)
@@ -21,7 +21,7 @@ it('finds a slot by the name of its TAP and by its guest', () => {
   expect(['10.212.255.254', '127.0.0.1', ''].map((ip) => slotOfGuest(BASE, ip))).toEqual([null, null, null])
 })
 
-it('names the network of a block', () => {
+it('computes the network of a block', () => {
   expect([networkOfSlots(BASE, 0, 256), networkOfSlots(BASE, 256, 256)]).toEqual(['10.213.0.0/22', '10.213.4.0/22'])
 })
 
@@ -41,7 +41,7 @@ it.each([
     [0, 2, 256, 257],
     ['10.213.0.0/30', '10.213.0.8/30', '10.213.4.0/29'],
   ],
-])('gathers %j into networks, with no slot beside them', (slots, networks) => {
+])('covers %j with networks, and no other slot', (slots, networks) => {
   const runs = runsOfSlots(slots)
   expect(runs.map(({ first, count }) => networkOfSlots(BASE, first, count))).toEqual(networks)
   const covered = runs.flatMap(({ first, count }) => Array.from({ length: count }, (_unused, index) => first + index))

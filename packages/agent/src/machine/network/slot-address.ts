@@ -1,26 +1,26 @@
 /**
- * What the guest of a slot has in its network, all of it a function of the slot's number: nothing needs to be noted, looked
- * up or changed when a VM comes or goes.
+ * The network identity of a slot's guest. All of it is a function of the slot's number, so that the agent stores and changes
+ * nothing when a VM starts or ends.
  */
 export interface SlotAddress {
   readonly slot: number
   /** Name of its TAP, on the host. */
   readonly tap: string
-  /** Host's end of its /30. */
+  /** The host's address in the slot's /30 network. */
   readonly gateway: string
   readonly ip: string
-  /** The guest's. Locally administered (02): no maker of hardware has it. */
+  /** The guest's MAC address. Locally administered (02), so that it collides with no hardware. */
   readonly mac: string
 }
 
-/** Bits of the prefix of a slot's own network: two addresses beside its own and that of all. */
+/** Prefix length of a slot's network: two host addresses beside the network and broadcast addresses. */
 export const SLOT_PREFIX_BITS = 30
 const SLOT_ADDRESSES = 2 ** (32 - SLOT_PREFIX_BITS)
 const GATEWAY_OFFSET = 1
 const GUEST_OFFSET = 2
-/** Begins the name of every TAP of ours; the whole stays below 16 characters. */
+/** Prefix of the agent's TAP names. Linux allows 15 characters for the whole name. */
 export const TAP_PREFIX = 'ofs'
-/** The host's end of every TAP has the same: each is a network of its own. */
+/** MAC address of the host's end of every TAP. They may share it, because each TAP is a network of its own. */
 export const GATEWAY_MAC = '02:0f:f5:ff:ff:ff'
 
 /** @param base first address of the guests' range */
@@ -36,24 +36,24 @@ export function addressOfSlot(base: string, slot: number): SlotAddress {
   }
 }
 
-/** The slot whose TAP has this name; `null`: none of ours. */
+/** The slot whose TAP has this name; `null` for another interface. */
 export function slotOfTap(name: string): number | null {
   const digits = /^ofs(0|[1-9]\d{0,5})$/.exec(name)?.[1]
   return digits === undefined ? null : Number(digits)
 }
 
-/** The slot whose guest has this address; `null`: it is no guest's. */
+/** The slot whose guest has this address; `null` if no guest has it. */
 export function slotOfGuest(base: string, ip: string): number | null {
   const slot = (toNumber(ip) - toNumber(base) - GUEST_OFFSET) / SLOT_ADDRESSES
   return Number.isInteger(slot) && slot >= 0 ? slot : null
 }
 
-/** The network of `count` slots from `first` on, both whole multiples of one power of two. */
+/** The network of `count` slots from `first` on. `count` is a power of two, and `first` a multiple of it. */
 export function networkOfSlots(base: string, first: number, count: number): string {
   return `${toText(toNumber(base) + first * SLOT_ADDRESSES)}/${SLOT_PREFIX_BITS - Math.log2(count)}`
 }
 
-/** The fewest runs that these slots are, and no other, each of them one network. */
+/** The smallest set of runs that covers exactly these slots, such that each run is one network. */
 export function runsOfSlots(slots: readonly number[]): { readonly first: number; readonly count: number }[] {
   const sorted = [...new Set(slots)].toSorted((a, b) => a - b)
   const runs: { first: number; count: number }[] = []

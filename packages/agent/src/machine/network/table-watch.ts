@@ -4,27 +4,34 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { GuestNetwork } from './guest-network.ts'
 
-/** Milliseconds before the kernel is listened to again, when that ended. */
+/** Milliseconds before a retry, when `nft monitor` ended. */
 const RETRY_MS = 5_000
-/** Says each table that goes, and ends with the agent, however that ends. */
+/** Prints each table that is removed. `--pdeathsig` ends it with the agent, even after a kill -9. */
 const MONITOR = ['setpriv', '--pdeathsig', 'KILL', 'nft', 'monitor', 'destroy', 'tables'] as const
 
 /**
- * Whoever reloads a host's firewall (`nft flush ruleset`) removes the tables of guests too, and with them all that keeps guests
- * from the host. They are there again as soon as the kernel says so.
+ * Restores the tables of guests when another program removes them. Reloading the host's firewall (`nft flush ruleset`) removes
+ * them too, and with them all rules that keep guests away from the host. The kernel reports the removal, and the agent
+ * restores the tables immediately.
  * @returns when `stopped` aborts
  */
 export async function watchTables(network: GuestNetwork, log: Logger, stopped: AbortSignal): Promise<void> {
   const restore = async () => {
     try {
       const count = await network.restoreTables()
-      if (count > 0) log.warn({ tables: count }, 'rules of guests were removed by somebody else, and are there again')
+      if (count > 0)
+        log.warn(
+          { tables: count },
+          'another program removed the packet filter rules of guests, and the agent restored them',
+        )
     } catch (error) {
-      log.error({ err: error }, 'rules of guests are not there')
+      log.error({ err: error }, 'packet filter rules of guests cannot be restored')
     }
   }
   while (!stopped.aborted) {
-    await listen(restore, stopped).catch((error: unknown) => log.error({ err: error }, 'packet filter not watched'))
+    await listen(restore, stopped).catch((error: unknown) =>
+      log.error({ err: error }, 'packet filter cannot be watched'),
+    )
     await wait(RETRY_MS, undefined, { signal: stopped }).catch(() => undefined)
   }
 }
@@ -36,7 +43,7 @@ async function listen(restore: () => Promise<void>, stopped: AbortSignal): Promi
   stopped.addEventListener('abort', end, { once: true })
   try {
     await once(monitor, 'spawn')
-    // What went before anybody listened.
+    // Tables may have been removed before the monitor ran.
     await restore()
     for await (const _lines of monitor.stdout) await restore()
   } finally {

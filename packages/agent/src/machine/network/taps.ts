@@ -5,16 +5,16 @@ import { GATEWAY_MAC, SLOT_PREFIX_BITS, slotOfTap, type SlotAddress } from './sl
 
 const CHANGE_MS = 20_000
 const SETTINGS = '/proc/sys/net'
-/** Packets that wait for a guest at most: the host's default would hold them for a second and more. */
+/** Queue length of a TAP. The host's default would delay packets to a busy guest by more than a second (bufferbloat). */
 const QUEUE_PACKETS = 500
 
 /**
- * Makes the TAPs of slots, each with the host's address and the guest's as a neighbour for good. They stay when the QEMU
- * that holds one ends.
+ * Creates the TAPs of slots, each with the host's address and a permanent neighbour entry for the guest. A TAP persists when
+ * its QEMU ends.
  */
 export async function makeTaps(slots: readonly SlotAddress[], mtu: number): Promise<void> {
   if (slots.length === 0) return
-  // Of an attempt that failed halfway.
+  // TAPs left over from an attempt that failed halfway.
   const wanted = new Set(slots.map(({ slot }) => slot))
   const halfway = new Set((await slotsWithTap()).filter((slot) => wanted.has(slot)))
   await removeTaps(slots.flatMap(({ slot, tap }) => (halfway.has(slot) ? [tap] : [])))
@@ -26,7 +26,7 @@ export async function makeTaps(slots: readonly SlotAddress[], mtu: number): Prom
   ])
   await feedIp(lines)
   for (const { tap } of slots) await set(tap)
-  // Only now: nothing passes before everything is as it shall be.
+  // Last: no packet may pass before all settings are in place.
   await feedIp(slots.map(({ tap }) => `link set dev ${tap} up`))
 }
 
@@ -34,20 +34,20 @@ export async function removeTaps(taps: readonly string[]): Promise<void> {
   if (taps.length > 0) await feedIp(taps.map((tap) => `link delete dev ${tap}`))
 }
 
-/** Slots that have a TAP, of any agent in this network namespace. */
+/** The slots that have a TAP, of all agents in this network namespace. */
 export async function slotsWithTap(): Promise<number[]> {
-  // Not /sys: what is mounted there may be another namespace's.
+  // Not /sys/class/net: /sys may be mounted for another network namespace.
   const lines = (await readFile('/proc/self/net/dev', 'utf8')).split('\n')
   return lines.flatMap((line) => slotOfTap(line.split(':')[0]?.trim() ?? '') ?? [])
 }
 
-/** Bytes that passed a TAP since it was made, as its guest sees them. */
+/** Bytes through a TAP since its creation, from the guest's point of view. */
 export interface TapTraffic {
   readonly inBytes: number
   readonly outBytes: number
 }
 
-/** By slot, of every TAP in this network namespace. One read for all: a file each costs several times as much. */
+/** Traffic by slot, for all TAPs in this network namespace. Reading one file for all is several times cheaper than one per TAP. */
 export async function tapTraffic(): Promise<Map<number, TapTraffic>> {
   const lines = (await readFile('/proc/self/net/dev', 'utf8')).split('\n')
   const traffic = new Map<number, TapTraffic>()
@@ -55,7 +55,7 @@ export async function tapTraffic(): Promise<Map<number, TapTraffic>> {
     const [name = '', counters = ''] = line.split(':')
     const slot = slotOfTap(name.trim())
     if (slot === null) continue
-    // Received bytes, seven other counters, sent bytes: what the host receives is what the guest sends.
+    // Columns: received bytes, seven other counters, sent bytes. What the host receives is what the guest has sent.
     const values = counters.trim().split(/\s+/).map(Number)
     traffic.set(slot, { inBytes: values[8] ?? 0, outBytes: values[0] ?? 0 })
   }
@@ -66,7 +66,7 @@ async function set(tap: string): Promise<void> {
   const ipv4 = `${SETTINGS}/ipv4/conf/${tap}`
   await Promise.all([
     writeFile(`${ipv4}/forwarding`, '1'),
-    // Answers for no address but that of this network: a guest must not find out which ones the host has.
+    // The host answers ARP only for its address on this TAP: a guest must not learn the host's other addresses.
     writeFile(`${ipv4}/arp_ignore`, '2'),
     writeFile(`${ipv4}/rp_filter`, '1'),
     writeFile(`${ipv4}/accept_redirects`, '0'),

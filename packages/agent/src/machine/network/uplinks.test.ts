@@ -13,7 +13,7 @@ it.each([
     '[{"dst":"10.213.0.4/30","dev":"if90089"},{"dst":"10.213.0.8/30","dev":"br-lan"},{"dst":"10.214.0.0/16"}]',
     ['br-lan'],
   ],
-])('reads the interfaces of routes, without those that are just gone: %s', (answer, interfaces) => {
+])('lists the interfaces of routes, without interfaces that just disappeared: %s', (answer, interfaces) => {
   expect(interfacesOf(answer)).toEqual(interfaces)
 })
 
@@ -21,7 +21,7 @@ const addressOf = (at: number) => `10.213.${(at * 4) >> 8}.${(at * 4 + 1) & 255}
 /** More than a host has slots. */
 const TAPS = 4500
 
-/** ip(8) says more than a mebibyte of so many. */
+/** For this many, ip(8) prints more than 1 MiB. */
 it.runIf(process.geteuid?.() === 0)('reads uplinks and routes of a host with thousands of TAPs', async () => {
   const taps = Array.from({ length: TAPS }, (_, at) => [
     `tuntap add dev ofs${at} mode tap`,
@@ -37,7 +37,7 @@ it.runIf(process.geteuid?.() === 0)('reads uplinks and routes of a host with tho
     const routes = (await routesInto('10.213.0.0/16')).length
     console.log(JSON.stringify({ uplinks, mtu, routes }))
   `
-  // A network namespace that ends with its only process, and with it everything that is made here.
+  // The network namespace ends with its only process, and all TAPs with it.
   const line = [
     '--net',
     'sh',

@@ -6,43 +6,43 @@ import { z } from 'zod'
 import { runProgram } from '../host/run-program.ts'
 
 const ASK_MS = 20_000
-/** Bytes of a packet where the host has no way out itself. */
+/** MTU in bytes for a host that has no uplink. */
 const DEFAULT_MTU = 1500
-/** Where it is noted which interfaces did not forward before us; gone after a boot, as the setting is. */
+/** One file for each interface on which the agent enabled forwarding. /run is empty after a boot, and so is the setting. */
 const FOLDER = '/run/offshoot/forwarding'
 
-/** What ip(8) calls an interface that went while its routes were listed. */
+/** The name that ip(8) prints for an interface that disappeared while routes were being listed. */
 const GONE = /^if\d+$/
 
 const routes = z.array(z.object({ dst: z.string().optional(), dev: z.string().optional() }))
 
 const links = z.array(z.object({ mtu: z.int() }))
-/** What ip(8) says of an interface that is not there. */
+/** Part of ip(8)'s error for an interface that does not exist. */
 const NO_DEVICE = 'does not exist'
 
-/** Interfaces over which the host reaches the internet and what operators have allowed besides. */
+/** Interfaces through which the host reaches the internet and the operator's egress exceptions. */
 export async function findUplinks(exceptions: readonly EgressException[]): Promise<string[]> {
-  const found = await ask(['route', 'show', 'default'])
+  const found = await listInterfaces(['route', 'show', 'default'])
   for (const { cidr } of exceptions) {
-    // One to which there is no way yet.
-    const toward = await ask(['route', 'get', cidr.split('/')[0] ?? cidr]).catch(() => [])
+    // There may be no route to it yet.
+    const toward = await listInterfaces(['route', 'get', cidr.split('/')[0] ?? cidr]).catch(() => [])
     found.push(...toward)
   }
   return [...new Set(found)].filter((name) => name !== 'lo')
 }
 
-/** The routes that already lead into a range of addresses, by the interface's name. */
+/** The interfaces of existing routes into an address range. */
 export async function routesInto(cidr: string): Promise<string[]> {
-  return ask(['route', 'show', 'root', cidr])
+  return listInterfaces(['route', 'show', 'root', cidr])
 }
 
-/** The most that all of them take whole: a guest's packets are as large as the smallest wants. */
+/** The largest packet that all uplinks carry unfragmented: the MTU of guests. */
 export async function smallestMtu(uplinks: readonly string[]): Promise<number> {
   const mtus = await Promise.all(uplinks.map(mtuOf))
   return Math.min(DEFAULT_MTU, ...mtus.flatMap((mtu) => mtu ?? []))
 }
 
-/** Asks for one interface: a list would hold the TAPs of thousands of guests. `null` for an interface that is gone. */
+/** Asks for one interface, because a list would contain the TAPs of thousands of guests. `null` if the interface is gone. */
 async function mtuOf(name: string): Promise<number | null> {
   const deadline = Deadline.after(ASK_MS, `interface ${name}`)
   const answer = await runProgram('ip', ['-json', 'link', 'show', 'dev', name], deadline).catch((error: unknown) => {
@@ -53,8 +53,8 @@ async function mtuOf(name: string): Promise<number | null> {
 }
 
 /**
- * Lets the answers to guests in: a packet is passed on when the interface it came in by forwards. Not for the whole host:
- * whoever has other interfaces has not asked for a router.
+ * Enables forwarding on the uplinks, so that replies reach guests: the kernel forwards a packet only if forwarding is on for
+ * the interface it arrived on. Not host-wide: that would make the host a router between its other interfaces.
  */
 export async function forwardFrom(uplinks: readonly string[]): Promise<void> {
   await mkdir(FOLDER, { recursive: true, mode: 0o700 })
@@ -66,10 +66,10 @@ export async function forwardFrom(uplinks: readonly string[]): Promise<void> {
   }
 }
 
-/** As it was before; for the last agent of the machine that goes. */
-export async function forwardNoMore(): Promise<void> {
+/** Undoes {@link forwardFrom}. Only for the last agent of the machine. */
+export async function restoreForwarding(): Promise<void> {
   for (const name of await readdir(FOLDER).catch(() => [])) {
-    // It may be gone, and its setting with it.
+    // The interface may be gone, and its setting with it.
     await writeFile(forwardingOf(name), '0').catch(() => undefined)
     await rm(join(FOLDER, name), { force: true })
   }
@@ -79,13 +79,13 @@ function forwardingOf(name: string): string {
   return `/proc/sys/net/ipv4/conf/${name}/forwarding`
 }
 
-/** Those that routes lead to. @param answer of ip(8), which says nothing at all where there are none */
+/** The interfaces of listed routes. @param answer JSON of ip(8), which prints an empty string for an empty list */
 export function interfacesOf(answer: string): string[] {
   const found = routes.parse(JSON.parse(answer === '' ? '[]' : answer)).flatMap(({ dev }) => dev ?? [])
   return found.filter((name) => !GONE.test(name))
 }
 
-async function ask(question: readonly string[]): Promise<string[]> {
+async function listInterfaces(question: readonly string[]): Promise<string[]> {
   const answer = await runProgram('ip', ['-4', '-json', ...question], Deadline.after(ASK_MS, 'routes of the host'))
   return interfacesOf(answer)
 }

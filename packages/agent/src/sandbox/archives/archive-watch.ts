@@ -4,16 +4,16 @@ import { SandboxRounds } from '../model/sandbox-rounds.ts'
 import { takeFiles } from './take-files.ts'
 
 const TICK_MS = 1000
-/** Ticks from one look to the next: soon while something was under way a moment ago, seldom otherwise. */
+/** Ticks between two polls of a sandbox: few after recent activity, many otherwise. */
 const BUSY_TICKS = 2
 const IDLE_TICKS = 20
-/** Milliseconds after the last activity during which a guest may still finish something. */
+/** Milliseconds after the last activity during which a guest is likely to spool another file. */
 const BUSY_MS = 120_000
-/** Ticks until one is looked at again that has nothing to be kept, and one of which nothing could be taken. */
+/** Ticks before the next poll of a guest without a spool, and after an error. */
 const NONE_TICKS = 600
 const FAILED_TICKS = 10
 
-/** Takes what durable guests that run want to have kept. A look is no activity, and wakes nobody. */
+/** Archives what running durable guests have put into their spools. A poll does not count as activity and wakes no sandbox. */
 export class ArchiveWatch {
   readonly #host: Host
   readonly #rounds: SandboxRounds
@@ -40,12 +40,12 @@ export class ArchiveWatch {
     }
   }
 
-  /** Once for each reason: it may last for days. */
+  /** Logs each reason once: the error may persist for days. */
   #note(sandbox: Sandbox, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error)
     if (sandbox.archiveError === reason) return
     sandbox.archiveError = reason
-    this.#host.log.warn({ err: error, sandbox_id: sandbox.id }, 'nothing taken into the archive')
+    this.#host.log.warn({ err: error, sandbox_id: sandbox.id }, 'files of a guest cannot be archived')
   }
 }
 

@@ -7,15 +7,15 @@ import type { Sandbox } from '../model/sandbox.ts'
 import type { Archive } from '../../store/archives/archive.ts'
 import { GIVEN, namesIn, WANTED } from '../../store/archives/spool.ts'
 
-/** Milliseconds for one round; and between two. */
+/** Milliseconds for one round of requests, and between two rounds. */
 const ROUND_MS = 60_000
 const PAUSE_MS = 30
-/** Files given before they are asked for: the guest reads one after the other. */
+/** Files to provide ahead of the requests: the guest reads segments in sequence. */
 const AHEAD = 3
 
 /**
- * Gives a guest that recovers what it asks for, out of the archive of another, until `over` aborts. It asks by a file of that name;
- * what is not there is answered with an empty file `NAME.none`.
+ * Serves a recovering guest the files it requests from another sandbox's archive, until `over` aborts. The guest requests a file
+ * by creating a file of that name. If the archive lacks it, the agent answers with an empty file `NAME.none`.
  * @throws GuestFileError, GuestLinkLost, DeadlineExceeded
  */
 export async function feedArchive(sandbox: Sandbox, archive: Archive, over: AbortSignal): Promise<void> {
@@ -30,9 +30,9 @@ export async function feedArchive(sandbox: Sandbox, archive: Archive, over: Abor
 }
 
 async function feedRound(files: GuestFiles, archive: Archive, deadline: Deadline): Promise<void> {
-  const wanted = await namesIn(files.list(WANTED, { deadline })).catch(noneYet)
+  const wanted = await namesIn(files.list(WANTED, { deadline })).catch(emptyIfMissing)
   if (wanted.length === 0) return
-  const given = new Set(await namesIn(files.list(GIVEN, { deadline })).catch(noneYet))
+  const given = new Set(await namesIn(files.list(GIVEN, { deadline })).catch(emptyIfMissing))
   for (const name of wanted) if (!given.has(name)) await give(files, archive, name, deadline)
   const last = wanted.at(-1) ?? ''
   const { names } = archive
@@ -40,7 +40,7 @@ async function feedRound(files: GuestFiles, archive: Archive, deadline: Deadline
   for (const name of next.slice(0, AHEAD)) if (!given.has(name)) await give(files, archive, name, deadline)
 }
 
-/** Of the same timeline. */
+/** Whether `name` is a later segment of the same timeline. */
 function isSegmentAfter(last: string, name: string): boolean {
   return name.length === last.length && name > last && name.slice(0, 8) === last.slice(0, 8)
 }
@@ -48,12 +48,12 @@ function isSegmentAfter(last: string, name: string): boolean {
 async function give(files: GuestFiles, archive: Archive, name: string, deadline: Deadline): Promise<void> {
   const content = await archive.read(name)
   const path = content === null ? `${GIVEN}/${name}.none` : `${GIVEN}/${name}`
-  // Readable by the server's own user, which also takes it away.
+  // The database server's user must be able to read the file. It also removes it.
   await files.write(path, Readable.from([content ?? Buffer.alloc(0)]), { mode: 0o644, deadline })
 }
 
-/** Before it begins, and after its end. */
-function noneYet(error: unknown): readonly string[] {
+/** The folders do not exist before the recovery begins and after it has ended. */
+function emptyIfMissing(error: unknown): readonly string[] {
   if (error instanceof GuestFileError && error.code === 'ENOENT') return []
   throw error
 }

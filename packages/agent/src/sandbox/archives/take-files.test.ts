@@ -37,7 +37,7 @@ beforeEach(async () => {
   spool = join(guest.root, id)
   await mkdir(spool)
   archives = new Archives({ sandbox: (of) => join(place, of) })
-  // The real guest program, without a VM around it: what is left out here is not touched.
+  // A real guest program without a VM. The fields that are left out are not used by the code under test.
   sandbox = { id, vm: { link: async () => link } as unknown as Sandbox['vm'], leaving: new AbortController() }
 })
 
@@ -45,7 +45,7 @@ const take = () => takeFiles(archives, sandbox, spool)
 const folder = () => join(place, sandbox.id, 'archive')
 const put = (name: string, content: string | Buffer) => writeFile(join(spool, name), content)
 
-it('takes what is there, in order, and once', async () => {
+it('archives spooled files in order, each once', async () => {
   const content = randomBytes(100_000)
   await put(SECOND, content)
   await put(FIRST, 'first')
@@ -55,14 +55,14 @@ it('takes what is there, in order, and once', async () => {
   expect(archive.names).toEqual([FIRST, SECOND])
   expect(await archive.read(SECOND)).toEqual(content)
   expect(await archive.read('00000002.history')).toBeNull()
-  // Of an agent that was killed before it could remove it there; whatever it says by now.
+  // As if the agent was killed before it removed the file from the spool. Its content may have changed since.
   await put(FIRST, 'other')
   expect(await take()).toBe(1)
   expect(String(await archive.read(FIRST))).toBe('first')
   expect([await take(), await readdir(spool), archive.gapAtMs]).toEqual([0, [], null])
 })
 
-it('begins anew where an agent was killed while it wrote', async () => {
+it('archives a file again if the agent was killed while it wrote', async () => {
   await mkdir(folder(), { recursive: true })
   await writeFile(join(folder(), `${FIRST}.zst.123.new`), 'half')
   await put(FIRST, 'first')
@@ -72,7 +72,7 @@ it('begins anew where an agent was killed while it wrote', async () => {
   expect([again.names, String(await again.read(FIRST))]).toEqual([[FIRST], 'first'])
 })
 
-it('takes nothing under another name, and nothing that is no file or too large', async () => {
+it('ignores invalid names, and refuses links, folders and files that are too large', async () => {
   for (const name of ['x', `${FIRST}x`, FIRST.toLowerCase(), '..zst', `${FIRST}.partial`]) await put(name, 'x')
   expect([await take(), await readdir(spool)]).toMatchObject([0, { length: 5 }])
   await symlink('/nowhere', join(spool, FIRST))
@@ -81,7 +81,7 @@ it('takes nothing under another name, and nothing that is no file or too large',
   await mkdir(join(spool, FIRST))
   await expect(take()).rejects.toMatchObject({ code: 'EISDIR' })
   await rm(join(spool, FIRST), { recursive: true })
-  // What is not kept is missing.
+  // A file that is too large is not archived, which leaves a gap.
   await put(FIRST, '')
   await truncate(join(spool, FIRST), MAX_FILE_BYTES + 1)
   await take()
@@ -90,7 +90,7 @@ it('takes nothing under another name, and nothing that is no file or too large',
   expect(await readdir(spool)).not.toContain(FIRST)
 })
 
-it('says what a guest had to give up, and removes what is too old', async () => {
+it('records a gap that the guest reports, and prunes old files', async () => {
   await put('lost', '')
   await put(FIRST, 'first')
   await put('00000002.history', 'history')
@@ -105,7 +105,7 @@ it('says what a guest had to give up, and removes what is too old', async () => 
   expect((await readdir(folder())).toSorted()).toEqual([`${SECOND}.zst`, '00000002.history.zst'])
 })
 
-it('leaves a guest without a spool alone, and one without a VM', async () => {
+it('does nothing for a guest without a spool, or without a VM', async () => {
   await rm(spool, { recursive: true })
   expect(await take()).toBeNull()
   sandbox = { ...sandbox, vm: null }

@@ -7,18 +7,19 @@ import type { Archive } from '../../store/archives/archive.ts'
 import type { Archives } from '../../store/archives/archives.ts'
 import { GAP, MAX_FILE_BYTES, namesIn, SPOOL } from '../../store/archives/spool.ts'
 
-/** Milliseconds for one file, and for a look at all. */
+/** Milliseconds for one file, and for listing the spool. */
 const FILE_MS = 30_000
 
 /**
- * Takes what a guest has put into its spool:
+ * Archives the files in a guest's spool. For each file:
  *
- *     read whole → on the host's disk under its name → removed from the spool
+ *     read the whole file → write it durably to the archive → remove it from the spool
  *
- * Killed anywhere it is begun anew: what is there under its name is whole, and is only removed from the spool.
+ * If the agent is killed between two steps, the next call repeats them. A file that the archive already has is complete, and is
+ * only removed from the spool.
  *
- * @returns how many files were there; `null` where the guest has no spool
- * @throws ArchiveFull; GuestFileError, GuestLinkLost and DeadlineExceeded of a guest that does not do its part
+ * @returns the number of spooled files; `null` if the guest has no spool
+ * @throws ArchiveFull; GuestFileError, GuestLinkLost or DeadlineExceeded if the guest misbehaves
  */
 export async function takeFiles(
   archives: Archives,
@@ -27,12 +28,12 @@ export async function takeFiles(
 ): Promise<number | null> {
   const { vm } = sandbox
   if (vm === null) return 0
-  return archives.alone(sandbox, async () => {
+  return archives.exclusively(sandbox, async () => {
     const deadline = Deadline.after(FILE_MS, `spool of ${sandbox.id}`, sandbox.leaving.signal)
     const { files } = await vm.link(deadline)
     const names = await namesIn(files.list(spool, { deadline })).catch(unlessMissing)
     if (names === null) return null
-    // Opened when there is something to keep.
+    // Open the archive, which creates its folder, only if there is something to archive.
     if (names.length === 0) return 0
     const archive = await archives.of(sandbox)
     for (const name of names)
@@ -63,7 +64,7 @@ async function takeFile(
   await files.remove(path, { deadline })
 }
 
-/** `null` for what is larger than anything that is to be kept. */
+/** `null` for a file larger than the maximum. */
 async function contentOf(files: GuestFiles, path: string, deadline: Deadline): Promise<Buffer | null> {
   const { stat, stream } = await files.read(path, { length: MAX_FILE_BYTES + 1, deadline })
   if (stat.size > MAX_FILE_BYTES) {

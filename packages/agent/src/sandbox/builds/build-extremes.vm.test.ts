@@ -10,11 +10,11 @@ import { busyboxRoot } from '../../test/busybox-root.ts'
 import { tarArchive, type TarItem } from '../../test/tar-archive.ts'
 import { TemplateBuilder } from '../../test/template-builder.ts'
 
-/** Files of an archive that is to be built, and of one that is not; 100000 and 1000000 are promised. */
+/** Number of files of an archive that fits, and of one that does not. The promised limits are 100000 and 1000000. */
 const FILES = Number(process.env['OFFSHOOT_BUILD_FILES'] ?? 1000)
 const TOO_MANY = Number(process.env['OFFSHOOT_BUILD_EMPTY_FILES'] ?? 5000)
 const FILES_IN_FOLDER = 100
-/** Bytes of disk for each file there may be (`unpack-layers.ts`). */
+/** Disk bytes per inode (`unpack-layers.ts`). */
 const BYTES_PER_FILE = 8192
 const MIB = 1024 * 1024
 
@@ -37,7 +37,7 @@ const files = (count: number, content: (index: number) => string) =>
   }))
 
 describe('an archive', () => {
-  it(`of ${FILES} files is a template with all of them`, async () => {
+  it(`of ${FILES} files becomes a template with all of them`, async () => {
     const size_mb = Math.max(64, Math.ceil((FILES * BYTES_PER_FILE * 1.1) / MIB))
     const build = await builder.ended(tarArchive([...busybox, ...files(FILES, String)]), { size_mb })
     expect(build).toMatchObject({ status: 'done', error: null })
@@ -49,8 +49,8 @@ describe('an archive', () => {
     await agent.delete(id)
   })
 
-  it(`of ${TOO_MANY} empty files fails where the disk has no place for more of them`, async () => {
-    // Half of what that many files need.
+  it(`of ${TOO_MANY} empty files fails if the disk has too few inodes`, async () => {
+    // Half of the disk that this many inodes need.
     const size_mb = Math.max(16, Math.min(1024, Math.floor((TOO_MANY * BYTES_PER_FILE) / 2 / MIB)))
     const build = await builder.ended(tarArchive(files(TOO_MANY, () => '')), { size_mb })
     expect(build).toMatchObject({ status: 'failed', template: null })
@@ -85,7 +85,7 @@ describe('an image', () => {
   })
 })
 
-/** Without a C library: nothing of it but the kernel. Serves one word on port 80. */
+/** A server without a C library, which needs only the kernel. Serves one word on port 80. */
 const SERVER = `
 static long call(long n, long a, long b, long c) {
   long result;
@@ -107,7 +107,7 @@ void _start(void) {
 `
 
 describe('an image that is one program', () => {
-  it.skipIf(process.arch !== 'x64')('and has neither shell nor C library has it warm in every sandbox', async () => {
+  it.skipIf(process.arch !== 'x64')('without shell and C library runs in every sandbox from the start', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'offshoot-static-'))
     let program: Buffer
     try {

@@ -68,7 +68,7 @@ describe('a build that fails', () => {
   }
 
   it.each(Object.entries(cases))(
-    '%s says so, with its stage, and leaves nothing',
+    '%s reports the reason with its stage, and leaves nothing behind',
     async (_name, [archive, more, sentence]) => {
       const build = await builder.ended(archive(), more)
       expect(build).toMatchObject({ status: 'failed', template: null, ended_at: expect.any(String) })
@@ -87,7 +87,7 @@ describe('a build that fails', () => {
 })
 
 describe('builds', () => {
-  it('can be cancelled, wherever they are', async () => {
+  it('can be cancelled while they boot', async () => {
     const id = await builder.upload(tarArchive([...busybox]))
     await builder.begin(id, { ready_cmd: 'false' })
     await eventually('a boot', async () => (await builder.get(id)).stage === 'booting')
@@ -96,7 +96,7 @@ describe('builds', () => {
     expect(await agent.vms()).toEqual([])
   })
 
-  it('are bounded, and need an upload and a workspace', async () => {
+  it('are limited per workspace, and need an upload', async () => {
     expect(await builder.begin(randomUUID())).toMatchObject({ status: 404 })
     const ids: string[] = []
     for (let i = 0; i < 8; i++) {
@@ -114,7 +114,7 @@ describe('builds', () => {
     expect((await builder.list()).filter(({ status }) => status !== 'done' && status !== 'failed')).toEqual([])
   })
 
-  it('leave templates that stay until their last sandbox is gone', async () => {
+  it('keep a deleted template’s bake until its last sandbox is deleted', async () => {
     const { id } = await builder.ended(whole())
     const sandbox = (await agent.created({}, id)).id
     await agent.act(sandbox, 'hibernate')

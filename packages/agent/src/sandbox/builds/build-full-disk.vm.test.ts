@@ -10,9 +10,9 @@ import { tarArchive } from '../../test/tar-archive.ts'
 import { TemplateBuilder } from '../../test/template-builder.ts'
 
 const MIB = 1024 * 1024
-/** More than what builds leave free (`take-upload.ts`), and sparse. */
+/** More than builds leave free (`take-upload.ts`). The image is sparse. */
 const DISK_BYTES = 4096 * MIB
-/** More than what is left when the disk is full. */
+/** Writes more than the full disk has left. */
 const WRITE = 'busybox dd if=/dev/urandom of=/big bs=1M count=24 conv=fsync'
 
 describe.skipIf(!canMountDisk)('on a disk that fills while a template is built', () => {
@@ -31,18 +31,18 @@ describe.skipIf(!canMountDisk)('on a disk that fills while a template is built',
   })
   afterAll(async () => {
     await agent.destroy().catch((error: unknown) => {
-      // The folder itself is a mount.
+      // The folder is a mount point, which cannot be removed.
       if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
     })
     await disk.unmount()
     await rm(folder, { recursive: true })
   })
 
-  it('the build fails with its stage and leaves nothing, what runs goes on, and the next one is built', async () => {
+  it('the build fails with its stage and leaves nothing behind, sandboxes keep running, and the next build succeeds', async () => {
     const { id: sandbox } = await agent.created()
     const rootfs = tarArchive([...(await busyboxRoot())])
     const id = await builder.upload(rootfs)
-    // It begins to write when the disk is full.
+    // The start command writes after the test has filled the disk.
     expect(await builder.begin(id, { start_cmd: `busybox sleep 2; ${WRITE}`, ready_cmd: 'false' })).toMatchObject({
       status: 202,
     })
@@ -57,7 +57,7 @@ describe.skipIf(!canMountDisk)('on a disk that fills while a template is built',
     })
     expect(await readdir(join(agent.dataDir, 'bakes'))).not.toContain(id)
     expect(await agent.sh(sandbox, 'echo goes on')).toBe('goes on')
-    // Nothing new is begun where there is no room for it.
+    // The agent refuses new builds for lack of space.
     const body = { id: randomUUID(), name: 'mine', memory: false }
     expect(await agent.call('POST', `/v1/sandboxes/${sandbox}/template`, { body })).toMatchObject({ status: 507 })
     await disk.empty()

@@ -9,9 +9,9 @@ import { busyboxRoot } from '../../test/busybox-root.ts'
 import { tarArchive } from '../../test/tar-archive.ts'
 import { TemplateBuilder } from '../../test/template-builder.ts'
 
-/** Kills of the agent while it builds, spread over the stages. */
+/** Number of kills of the agent during builds, spread over the stages. */
 const KILL_ROUNDS = Number(process.env['OFFSHOOT_BUILD_KILLS'] ?? 2)
-/** Milliseconds into a stage at which the latest kill comes. */
+/** Maximum milliseconds between the begin of a stage and the kill. */
 const LATEST_KILL_MS = 300
 const STAGES: readonly AgentBuild['stage'][] = ['booting', 'unpacking', 'reading', 'freezing']
 
@@ -27,14 +27,14 @@ afterAll(async () => agent.destroy())
 
 const stageOf = async (id: string) => (await builder.get(id)).stage
 
-/** What is on disk of builds and templates, by their ids. */
+/** The bakes and templates on disk, by id. */
 async function left(): Promise<Record<string, string[]>> {
   const bakes = (await readdir(join(agent.dataDir, 'bakes'))).filter((name) => name !== 'minimal')
   const templates = await readdir(join(agent.dataDir, 'templates'))
   return { bakes: bakes.toSorted(), templates: templates.toSorted() }
 }
 
-/** What an agent was about to start when it was killed is found by a later look. */
+/** A VM that the killed agent was just starting is found by a later reconciliation. */
 const untilNoVm = () => eventually('no VM', async () => (await agent.vms()).length === 0, 60_000)
 
 async function kill(): Promise<void> {
@@ -42,7 +42,7 @@ async function kill(): Promise<void> {
   await agent.start()
 }
 
-it(`an agent that is killed in the middle of a build begins it again once (${KILL_ROUNDS} times)`, async () => {
+it(`an agent that was killed during a build begins it once more (${KILL_ROUNDS} times)`, async () => {
   const rootfs = tarArchive([...(await busyboxRoot()), { name: 'file', content: 'whole' }])
   const done: string[] = []
   for (let round = 0; round < KILL_ROUNDS; round++) {
@@ -63,7 +63,7 @@ it(`an agent that is killed in the middle of a build begins it again once (${KIL
   }
 })
 
-it('interrupted twice, a build has failed, and leaves nothing but its log', async () => {
+it('a build that was interrupted twice fails, and leaves only its record and log', async () => {
   const before = await left()
   const id = await builder.upload(tarArchive(await busyboxRoot()))
   await builder.begin(id, { ready_cmd: 'false' })
@@ -80,7 +80,7 @@ it('interrupted twice, a build has failed, and leaves nothing but its log', asyn
   await untilNoVm()
 })
 
-it(`killed while it makes a template of a sandbox, an agent leaves one that is whole or none (${KILL_ROUNDS} times)`, async () => {
+it(`an agent that was killed while it made a template of a sandbox leaves a complete one or none (${KILL_ROUNDS} times)`, async () => {
   const before = await left()
   const { id: sandbox } = await agent.created()
   await agent.sh(sandbox, 'echo whole > /file')
@@ -107,7 +107,7 @@ it(`killed while it makes a template of a sandbox, an agent leaves one that is w
   await untilNoVm()
 })
 
-it('an upload that nobody has begun goes with its agent', async () => {
+it('an upload without a build is deleted at the next start of the agent', async () => {
   const id = await builder.upload(Buffer.from('x'))
   await kill()
   expect(await readdir(join(agent.dataDir, 'builds'))).not.toContain(id)

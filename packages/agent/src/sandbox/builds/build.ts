@@ -5,9 +5,9 @@ import type { BuildRecord } from '../../store/builds/build-record.ts'
 export class Build {
   record: BuildRecord
   readonly log: BuildLog
-  /** Aborts when it is to be given up. */
+  /** Aborts when the build is cancelled. */
   readonly cancelled = new AbortController()
-  /** Settles, and never rejects, when nothing of it runs any more. */
+  /** Resolves when no part of the build is running. Never rejects. */
   running: Promise<void> = Promise.resolve()
 
   constructor(record: BuildRecord, log: BuildLog) {

@@ -4,9 +4,11 @@
  *     (upload) ──begin──► queued ──► running ──► baking ──► done
  *                           └──────────┴───────────┴─────► failed
  *
- * Invariants: every change of status is on disk before anything of the next is done; a folder without a record is an upload
- * that nobody has begun to build, and goes with the agent that took it. What an agent that died was at is begun once more by
- * the next, from the upload; interrupted twice it has failed. A template is kept before its build is `done`.
+ * Invariants:
+ *  - Every change of status is on disk before the next step begins.
+ *  - A folder without a record is an upload without a build. The next agent deletes it.
+ *  - A build that was running when its agent died begins once more, from the upload. If it is interrupted twice, it fails.
+ *  - The template is kept before its build is `done`.
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,22 +27,22 @@ import { BuildLog } from '../../store/builds/build-log.ts'
 import { isEnded, readBuildRecord, writeBuildRecord, type BuildRecord } from '../../store/builds/build-record.ts'
 import { runBuild } from './run-build.ts'
 
-/** Builds that run at the same time on one agent: one unpacks while another boots. */
+/** Concurrent builds on one agent: one unpacks while another boots. */
 const AT_ONCE = 2
 const MAX_WAITING = 256
-/** Builds of one workspace that have not ended. */
+/** Maximum builds of one workspace that have not ended. */
 const MAX_PER_WORKSPACE = 8
-/** Ended builds that are remembered, with their logs. */
+/** Ended builds whose records and logs are kept. */
 const MAX_ENDED = 256
-/** Of one that has ended. */
+/** The files of an ended build. */
 const KEPT_FILES: ReadonlySet<string> = new Set(['build.json', 'log.jsonl'])
-/** A build that is begun so often and never comes to an end has something in it that kills agents. */
+/** A build that was begun so often without ending probably crashes the agent. */
 const MAX_ATTEMPTS = 2
 
 export interface BuildsOptions {
   readonly host: Host
   readonly images: Pick<BakeImages, 'kernel' | 'initramfs' | 'bootHash'>
-  /** `null` while this agent has no template that could be restored to unpack. */
+  /** The template of the unpacking VM; `null` while this agent has none. */
   readonly worker: () => BakedTemplate | null
   readonly stopping: AbortSignal
 }
@@ -48,7 +50,7 @@ export interface BuildsOptions {
 export class Builds {
   readonly #options: BuildsOptions
   readonly #builds = new Map<BuildId, Build>()
-  /** Uploads that are being taken, or wait to be begun. */
+  /** Uploads in progress, and complete ones whose build was not begun. */
   readonly #uploads = new Set<BuildId>()
   readonly #semaphore = new Semaphore(AT_ONCE, MAX_WAITING)
 
@@ -60,7 +62,7 @@ export class Builds {
     return [...this.#builds.values()]
   }
 
-  /** `null` also for another workspace's. */
+  /** `null` for an unknown build and for another workspace's. */
   find(id: BuildId | null, workspaceId: WorkspaceId | null): Build | null {
     const build = id === null ? undefined : this.#builds.get(id)
     if (build === undefined || (workspaceId !== null && build.record.workspace_id !== workspaceId)) return null
@@ -71,7 +73,7 @@ export class Builds {
     return join(this.#options.host.dir.builds, id)
   }
 
-  /** At the start of an agent, before anything is asked of it: goes on with what its predecessor was at. */
+  /** At the agent's start, before it serves requests: continues the builds of its predecessor. */
   async recover(): Promise<void> {
     const { host } = this.#options
     for (const name of await readdir(host.dir.builds)) {
@@ -85,7 +87,7 @@ export class Builds {
     await this.#forgetOld()
   }
 
-  /** A folder for an upload. @throws ApiError 409 id taken */
+  /** Creates a folder for an upload. @throws ApiError 409 id taken */
   async openUpload(id: BuildId, workspaceId: string | null): Promise<string> {
     const isUnreadable = this.#options.host.ledger.unreadable.has('build', id)
     if (this.#builds.has(id) || this.#uploads.has(id) || isUnreadable) {
@@ -96,7 +98,7 @@ export class Builds {
     return this.folder(id)
   }
 
-  /** An upload that came to nothing. */
+  /** Deletes an upload that failed or expired. */
   async dropUpload(id: BuildId): Promise<void> {
     if (!this.#uploads.has(id)) return
     await this.#discard(id, 'its upload came to nothing')
@@ -109,7 +111,7 @@ export class Builds {
     if (active >= MAX_PER_WORKSPACE) throw new ApiError('tooManyBuilds', { max: MAX_PER_WORKSPACE, active })
   }
 
-  /** Puts a build in the queue, on disk when it returns. @throws ApiError 404 nothing was uploaded, 429 */
+  /** Enqueues a build, durably. @throws ApiError 404 nothing was uploaded, 429 */
   async begin(record: BuildRecord): Promise<Build> {
     if (!this.#uploads.has(record.id)) throw new ApiError('notFound', { detail: 'nothing was uploaded for this build' })
     this.refuseMore(record.workspace_id)
@@ -127,13 +129,13 @@ export class Builds {
     return build
   }
 
-  /** One that has ended stays as it is. Returns when nothing of it runs any more. */
+  /** Cancels a build, and returns when no part of it is running. No effect on an ended build. */
   async cancel(build: Build): Promise<void> {
     build.cancelled.abort(new BuildFailure('cancelled'))
     await build.running
   }
 
-  /** Forgets a build that has ended. */
+  /** Deletes an ended build's record and log. */
   async #forget({ record: { id } }: Build): Promise<void> {
     this.#builds.delete(id)
     await this.#discard(id, 'it ended long ago')
@@ -178,9 +180,9 @@ export class Builds {
 
   async #run(build: Build): Promise<void> {
     const { host, images, worker, stopping } = this.#options
-    // What an agent that ends was at is the next one's to begin again; its machines are ended by that one's start.
+    // Begin nothing during shutdown. The next agent ends this one's VMs and begins interrupted builds again.
     stopping.throwIfAborted()
-    // What is made of a sandbox's memory is whole when it is begun.
+    // A template with memory was complete before its build began.
     if (host.templates.find(build.record.id, null) !== null) return this.#finish(build)
     const attempts = build.record.attempts + 1
     await this.#change(build, { status: 'running', attempts, started_at: new Date().toISOString() })
@@ -214,19 +216,19 @@ export class Builds {
     await this.#end(build, { status: 'failed', stage, percent, error: sentence })
   }
 
-  /** What is large goes; the record and the log stay. */
+  /** Ends a build: deletes its large files, and keeps the record and the log. */
   async #end(build: Build, last: Pick<BuildRecord, 'status' | 'stage' | 'percent' | 'error'>): Promise<void> {
     await build.log.settle()
     const change = { ...last, ended_at: new Date().toISOString() }
     try {
       await this.#change(build, change).catch(async (error: unknown) => {
         if (!isDiskFull(error)) throw error
-        // What it leaves makes room for what is to be said of it.
+        // Deleting the build's files makes room for its final record.
         await this.#removeFiles(build)
         await this.#change(build, change)
       })
     } finally {
-      // Also where that cannot be written: those who follow it are told.
+      // Followers must end, even if the record could not be written.
       build.log.end()
     }
     await this.#removeFiles(build)

@@ -29,7 +29,7 @@ async function built(items: readonly TarItem[], more: Record<string, unknown> = 
   return build.id
 }
 
-/** What a command in a new sandbox of a template prints, trimmed. */
+/** The trimmed output of a command in a new sandbox of a template. */
 async function shIn(template: string, cmd: string): Promise<string> {
   const { id } = await agent.created({}, template)
   return agent.sh(id, cmd)
@@ -46,7 +46,7 @@ const lower = (): TarItem[] => [
 ]
 
 describe('a template that is built', () => {
-  it('keeps owners, modes, times, links, holes and attributes of a tar', async () => {
+  it('preserves owners, modes, times, links, holes and attributes of a tar', async () => {
     const holed = Buffer.alloc(8 * 1024 * 1024)
     holed.write('at the end', holed.length - 10)
     const id = await built([
@@ -83,7 +83,7 @@ describe('a template that is built', () => {
     expect(await builder.log(id)).toContain('1 device nodes left out')
   })
 
-  it('has its server warm in every sandbox, and its log tells how it came to be', async () => {
+  it('has its server running in every sandbox from the start, and a log of its build', async () => {
     const id = await built([{ name: 'www/index.html', content: 'warm\n' }], {
       start_cmd: 'echo starting; echo $$ > /pid; exec httpd -f -p 80 -h /www',
       ready_cmd: 'nc 127.0.0.1 80 < /dev/null',
@@ -99,7 +99,7 @@ describe('a template that is built', () => {
     expect(log.endsWith('event: done\ndata: {"status":"done","error":null}\n\n')).toBe(true)
   })
 
-  it('runs without a shell, a libc or an /etc, and is nobody else’s', async () => {
+  it('runs without a shell, a libc or an /etc, and is visible to its workspace only', async () => {
     const [, program] = busybox
     const build = await builder.ended(tarArchive([{ ...(program ?? { name: '' }), name: 'program' }]))
     expect(build).toMatchObject({ status: 'done' })
@@ -166,7 +166,7 @@ describe('an image', () => {
   it.each([
     ['docker save, compressed', () => gzipSync(dockerArchive())],
     ['an OCI layout', ociArchive],
-  ])('of %s gives its layers, variables, folder, user and command', async (_name, archive) => {
+  ])('of %s provides its layers, variables, folder, user and command', async (_name, archive) => {
     const build = await builder.ended(archive())
     expect(build).toMatchObject({ status: 'done', error: null })
     expect(build.template?.meta).toMatchObject({ user: '1000', working_dir: '/work/here', env: ['FROM', 'KEEP'] })
@@ -198,7 +198,7 @@ describe('an image', () => {
     expect(await agent.sh(children[0]?.id ?? '', 'id -u; echo $FROM')).toBe('1000\nsandbox')
   })
 
-  it('whose own command fails is a template without it', async () => {
+  it('whose own command fails becomes a template without it', async () => {
     const text = Buffer.from(JSON.stringify({ config: { Cmd: ['/bin/false'] } }))
     const layer = tarArchive([...busybox])
     const build = await builder.ended(

@@ -16,28 +16,28 @@ import { copierArguments, FIRST_FILE_FD } from '../../machine/vm/machine.ts'
 import { endedWith } from '../../machine/restore/restore.ts'
 import { Vm } from '../../machine/vm/vm.ts'
 
-/** MiB for a QEMU that has no guest. */
+/** MiB for a QEMU without a guest. */
 const MEMORY_MIB = 128
 const KILL_MS = 10_000
 const JOB = 'extract'
 const POLL_MS = 100
-/** Bytes a second: others use the same disk. */
+/** Bytes per second. A limit, because sandboxes use the same disk. */
 const SPEED = 512 * 1024 * 1024
 
 export interface ExtractDisk {
-  /** The build's; the QEMU gets a folder in it. */
+  /** The build's folder. The QEMU gets a folder in it. */
   readonly folder: string
-  /** `rootfs.ext4` and the layers over it, whose names are in their order. */
+  /** A folder with `rootfs.ext4` and the layers above it, named in their order. */
   readonly source: string
-  /** Becomes one layer with what all of them hold. */
+  /** The path of the merged layer. */
   readonly lower: string
-  /** Hears a share from 0 to 1 now and then. */
+  /** Called periodically with the progress, from 0 to 1. */
   readonly onProgress: (share: number) => void
 }
 
 /**
- * Puts the layers of a disk into one. By a QEMU without a guest, under the user and the limits of a VM: what layers hold is
- * their guest's doing, and QEMU's own reading of it is the one that has always been trusted with it.
+ * Merges the layers of a disk into one. A guest wrote these layers, so the agent does not parse them: a QEMU without a guest does,
+ * under the user and the limits of a VM, as QEMU has parsed them all along.
  */
 export async function extractDisk(host: Host, options: ExtractDisk, deadline: Deadline): Promise<void> {
   const { folder, source, lower } = options
@@ -84,7 +84,7 @@ async function copy(
     ),
     folder: vmFolder,
     logPath,
-    // It emulates no CPU: the group of KVM's device is none of its business.
+    // It emulates no CPU, and so needs no access to /dev/kvm.
     confinement: { uid: confinement.uid },
     tap: null,
     files,

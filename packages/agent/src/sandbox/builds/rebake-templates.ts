@@ -4,7 +4,7 @@ import type { Host } from '../model/host.ts'
 import { Bakes } from '../../machine/bakes/bakes.ts'
 import type { Images } from '../../store/bakes/images.ts'
 
-/** At the start of an agent: learns which built templates can be restored. @returns where their bakes lie, or are to lie */
+/** At the agent's start: finds the usable bakes of built templates. @returns the folders of all their bakes, existing or not */
 export async function findBakes(host: Host, images: Images): Promise<string[]> {
   const bakes = new Bakes({
     folder: host.dir.bakes,
@@ -22,17 +22,17 @@ export async function findBakes(host: Host, images: Images): Promise<string[]> {
   return places
 }
 
-/** Bakes those anew whose bake is stale, one after the other; until then no sandbox is made from them. */
+/** Bakes templates with a stale bake again, one after the other. Until then the agent refuses to create sandboxes from them. */
 export async function rebakeStale(host: Host, images: Images, stopping: AbortSignal): Promise<void> {
   const stale = host.templates.all.filter((each) => each.memory === null && host.templates.bakedOf(each) === null)
   for (const record of stale) {
     if (stopping.aborted) return
-    const log = BuildLog.unkept(host.log)
+    const log = BuildLog.inMemory(host.log)
     const place = { host, images, log }
     await bakeImage(place, record.image, await host.templates.disk(record.id), stopping).then(
       (baked) => host.templates.setBaked(record, baked),
       (error: unknown) => {
-        if (!stopping.aborted) host.log.error({ err: error, template: record.id }, 'template cannot be baked anew')
+        if (!stopping.aborted) host.log.error({ err: error, template: record.id }, 'template cannot be baked again')
       },
     )
   }

@@ -4,7 +4,7 @@ import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BakingSlot } from '../start/baking-slot.ts'
 import type { Host } from '../model/host.ts'
-import type { TemplateDisk } from '../../store/templates/template-disk.ts'
+import type { TemplateDisk } from '../../store/templates/template-record.ts'
 import { ROOTFS } from '../../store/bakes/bake-files.ts'
 import { Bakes, type BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
@@ -18,21 +18,21 @@ import { readArchive, type ReadArchive } from '../../store/builds/read-archive.t
 import { startImage, type ImageStart } from './start-image.ts'
 import { unpackLayers } from './unpack-layers.ts'
 
-/** Milliseconds to take away compression and unpack: gigabytes under emulation. */
+/** Milliseconds to decompress and unpack gigabytes under TCG. */
 const UNPACK_MS = 1_800_000
 /** Milliseconds for the boot, the start command and the ready command together. */
 const BOOT_MS = 300_000
 
 export interface BuildPlace {
   readonly host: Host
-  /** What every template boots from. */
+  /** The files that every template boots with. */
   readonly images: Pick<BakeImages, 'kernel' | 'initramfs' | 'bootHash'>
-  /** The machine that unpacks is restored from this; `null` while this host has no template for it. */
+  /** The template from which the unpacking VM is restored; `null` while this host has none. */
   readonly worker: BakedTemplate | null
   /** `builds/ID` */
   readonly folder: string
   readonly log: BuildLog
-  /** Told once what was unpacked is about to be booted. */
+  /** Called before the boot, after unpacking. */
   readonly onBaking: () => Promise<void>
 }
 
@@ -43,23 +43,23 @@ export interface Built {
   readonly disk: TemplateDisk
 }
 
-/** What is to be booted, and what names it. */
+/** An unpacked template before its bake. */
 type Unbaked = Omit<Built, 'baked'>
 
-/** From an uploaded archive, or the disk of a sandbox, to a template that can be restored. @throws BuildFailure */
+/** Builds a template from an uploaded archive or from the disk of a sandbox, and bakes it. @throws BuildFailure */
 export async function runBuild(place: BuildPlace, record: BuildRecord, cancelled: AbortSignal): Promise<Built> {
   const deadline = Deadline.after(UNPACK_MS, `unpacking of build ${record.id}`, cancelled)
   const files = buildFiles(place.folder)
   const { image, disk, digest } =
     record.image === null
-      ? await ofArchive(place, files, record, deadline)
-      : await ofSandbox(place, files, record, record.image, deadline)
+      ? await fromArchive(place, files, record, deadline)
+      : await fromSandbox(place, files, record, record.image, deadline)
   await place.onBaking()
   place.log.say('booting', 'booting', 65)
   return { image, disk, digest, baked: await bakeImage(place, image, disk, cancelled) }
 }
 
-async function ofSandbox(
+async function fromSandbox(
   { host, folder, log }: BuildPlace,
   { source, lower }: BuildFiles,
   { bytes, sha256 }: BuildRecord,
@@ -75,7 +75,7 @@ async function ofSandbox(
   return { image, disk: { rootfs: join(source, ROOTFS), lower }, digest: `sha256:${sha256}` }
 }
 
-async function ofArchive(
+async function fromArchive(
   { host, worker, folder, log }: BuildPlace,
   files: BuildFiles,
   record: BuildRecord,
@@ -93,7 +93,7 @@ async function ofArchive(
     log,
     deadline,
   )
-  // Never written again: its bake reads it, under the VM's own user.
+  // Read-only for everybody: VMs of the template read it under their own users.
   await chmod(files.rootfs, 0o444)
   for (const path of [files.flat, `${files.flat}.layers`]) await rm(path, { force: true })
   const disk = { rootfs: files.rootfs, lower: null }
@@ -113,7 +113,7 @@ function imageOf(record: BuildRecord, { config }: ReadArchive): TemplateImage {
     ready_cmd: ready_cmd === undefined || ready_cmd === '' ? null : ready_cmd,
     description: '',
     packages: {},
-    // An empty start_cmd asks for none at all.
+    // An empty start_cmd means none, not even the image's own command.
     ...(start_cmd === undefined && config !== null && config.start.length > 0 && { start_argv: [...config.start] }),
     ...(config !== null && { env: { ...config.env } }),
     ...(config?.cwd != null && { cwd: config.cwd }),
@@ -126,7 +126,7 @@ function startOf({ start_cmd, start_argv }: TemplateImage): ImageStart | null {
   return start_argv === undefined ? null : { argv: start_argv, isImages: true }
 }
 
-/** In a machine of its own, without a network. @throws BuildFailure */
+/** Boots and bakes a template in a VM of its own, without a network. @throws BuildFailure */
 export async function bakeImage(
   { host, images, log }: Pick<BuildPlace, 'host' | 'images' | 'log'>,
   image: TemplateImage,

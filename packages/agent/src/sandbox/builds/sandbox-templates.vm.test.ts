@@ -22,7 +22,7 @@ const ask = (sandbox: string, more: Record<string, unknown> = {}, workspace?: st
   return agent.call<AgentBuild>('POST', `/v1/sandboxes/${sandbox}/template`, call)
 }
 
-/** The id of the template that a sandbox has become. */
+/** Makes a template from a sandbox. @returns its id */
 async function made(sandbox: string, more: Record<string, unknown> = {}): Promise<string> {
   const { status, body } = await ask(sandbox, more)
   expect({ status, body }).toMatchObject({ status: 202, body: { status: expect.any(String), size_mb: 64 } })
@@ -34,7 +34,7 @@ async function made(sandbox: string, more: Record<string, unknown> = {}): Promis
 
 const names = async (folder: string) => (await readdir(join(agent.dataDir, folder))).toSorted()
 
-/** An agent that finds its bakes stale makes them anew, and refuses until they are there. */
+/** Retries, because a restarted agent may bake the template again and refuses creates meanwhile. */
 const createdSoon = (template: string) =>
   eventually(`a sandbox of ${template}`, async () => {
     const { status, body } = await agent.create(undefined, {}, template)
@@ -42,7 +42,7 @@ const createdSoon = (template: string) =>
   })
 
 describe('a template of a disk', () => {
-  it('has what the sandbox had written, and nothing else of it, and can be the root of another', async () => {
+  it('has the files of the sandbox but not its processes and variables, and can be the base of another template', async () => {
     const { id } = await agent.created({ SECRET: 'of the sandbox' })
     await agent.sh(
       id,
@@ -56,7 +56,7 @@ describe('a template of a disk', () => {
     expect(await agent.sh(child, look)).toBe('first\nfirst\nbooted\n1')
     await agent.sh(child, 'echo second >> /kept')
     await agent.act(child, 'hibernate')
-    // A hibernated one is woken for it; the start command of its own template is that of the next.
+    // The agent wakes a hibernated sandbox for it. The new template inherits the start command.
     const second = await made(child)
     await agent.delete(child)
     expect(await agent.call('DELETE', `/v1/templates/${first}`)).toMatchObject({ status: 204 })
@@ -78,7 +78,7 @@ describe('a template of a disk', () => {
     expect(await names('templates')).toEqual([])
   })
 
-  it('whose start command fails is none, and leaves nothing', async () => {
+  it('is not made if its start command fails, and leaves nothing behind', async () => {
     const { id } = await agent.created({})
     const { body } = await ask(id, { start_cmd: 'echo why; exit 3' })
     expect(await builder.untilEnded(body.id)).toMatchObject({
@@ -93,7 +93,7 @@ describe('a template of a disk', () => {
 })
 
 describe('a template with memory', () => {
-  it('goes on where the sandbox stood, for as long as it is wanted', async () => {
+  it('continues from the state of the sandbox, until the template and its sandboxes are deleted', async () => {
     const { id } = await agent.created({ GIVEN: 'once' })
     await agent.sh(id, 'echo in memory > /dev/shm/kept; sleep 3000 > /dev/null 2>&1 & echo on disk > /kept')
     const template = await made(id, { memory: true })
@@ -125,7 +125,7 @@ describe('a template with memory', () => {
   })
 })
 
-it('nobody makes a template of what is not there, not theirs, or stands still', async () => {
+it('refuses to make a template of a sandbox that is unknown, another workspace’s, or paused', async () => {
   const { id } = await agent.created({})
   expect(await ask(randomUUID())).toMatchObject({ status: 404 })
   expect(await ask(id, {}, OTHER_WORKSPACE)).toMatchObject({ status: 404 })

@@ -12,38 +12,38 @@ import type { BuildLog } from '../../store/builds/build-log.ts'
 
 const START_ID = 'template:start'
 const POLL_MS = 100
-/** Milliseconds after which a start command without a `ready_cmd` counts as a server that runs, if it listens nowhere before. */
+/** Milliseconds after which a start command without a `ready_cmd` counts as started, if it listens on no port before. */
 const SETTLED_MS = 3000
 const OUTPUT_BYTES = 256 * 1024
-/** Characters of a program's output in the error of a build. */
+/** Characters of a program's output in a build's error. */
 const SHOWN_CHARS = 2000
 
-/** What is started, and whose idea it was. */
+/** The command that a template starts. */
 export interface ImageStart {
   readonly argv: readonly string[]
-  /** Of the image itself: that it fails is then no reason not to have the template. */
+  /** From the image's configuration instead of `start_cmd`. If it fails, the template is built without it. */
   readonly isImages: boolean
 }
 
 /**
- * Brings a booted image into the state that its sandboxes start from: its start command runs, and has ended well or goes on;
- * its ready command has ended well. The start command is kept by the guest, so it goes on in every sandbox.
+ * Brings a booted image into the state from which its sandboxes start: the start command is running or has exited with 0, and
+ * the ready command has exited with 0. The guest keeps the start command, so it continues in every sandbox.
  */
 export function startImage(start: ImageStart | null, log: BuildLog): PrepareGuest {
   return async (link, image, deadline) => {
     log.say('booted', 'booting', 70)
     await setAddress(link, deadline)
     if (image.cwd !== undefined) await link.files.mkdir(image.cwd, { parents: true, deadline })
-    const started = start === null ? null : await Started.begin(link, image, start, log, deadline)
+    const started = start === null ? null : await StartCommand.begin(link, image, start, log, deadline)
     if (image.ready_cmd !== null) await untilReady(link, image, image.ready_cmd, started, log, deadline)
     else await started?.untilSettled(deadline)
-    await started?.let(deadline)
+    await started?.release(deadline)
     log.say('ready', 'freezing', 85)
     return GUEST_IP
   }
 }
 
-class Started {
+class StartCommand {
   readonly #link: GuestLink
   readonly #start: ImageStart
   readonly #log: BuildLog
@@ -63,7 +63,7 @@ class Started {
     start: ImageStart,
     log: BuildLog,
     deadline: Deadline,
-  ): Promise<Started | null> {
+  ): Promise<StartCommand | null> {
     log.say(`$ ${start.argv.join(' ')}`)
     const account = { ...(user !== undefined && { user }), ...(cwd !== undefined && { cwd }) }
     const command = { argv: start.argv, env, stdin: 'none', ...account } as const
@@ -75,12 +75,12 @@ class Started {
       log.say(`the image's own command cannot be run, sandboxes start without it: ${error.message}`)
       return null
     }
-    const started = new Started(link, start, log)
+    const started = new StartCommand(link, start, log)
     await started.#follow(deadline)
     return started
   }
 
-  /** @throws BuildFailure when it ended badly. False while it runs. */
+  /** `false` while the command runs. @throws BuildFailure if `start_cmd` exited with an error */
   async hasEnded(deadline: Deadline): Promise<boolean> {
     const exit = (await this.#link.kept(deadline)).find(({ id }) => id === START_ID)?.exit ?? null
     if (exit === null) return false
@@ -91,7 +91,7 @@ class Started {
     return true
   }
 
-  /** It has ended, or listens, or has run for a while. */
+  /** Waits until the command has exited, listens on a port, or has run for {@link SETTLED_MS}. */
   async untilSettled(deadline: Deadline): Promise<void> {
     for (;;) {
       if (await this.hasEnded(deadline)) return
@@ -101,8 +101,8 @@ class Started {
     }
   }
 
-  /** Lets it go on by itself; one that has ended is forgotten. */
-  async let(deadline: Deadline): Promise<void> {
+  /** Detaches from a running command, which continues in the template. Forgets one that has exited. */
+  async release(deadline: Deadline): Promise<void> {
     const hasEnded = await this.hasEnded(deadline)
     this.#leave()
     if (!hasEnded) return
@@ -138,7 +138,7 @@ async function untilReady(
   link: GuestLink,
   { env = {}, cwd }: TemplateImage,
   command: string,
-  started: Started | null,
+  started: StartCommand | null,
   log: BuildLog,
   deadline: Deadline,
 ): Promise<void> {

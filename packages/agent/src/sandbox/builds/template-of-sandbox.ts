@@ -17,10 +17,12 @@ import type { Builds } from './builds.ts'
 import { takeDisk } from './source-disk.ts'
 
 /**
- * A build whose source is a sandbox. What is wanted of it has been taken when this returns, so the sandbox may go on or go:
- * of its disk second names, to be booted by the build; or a snapshot, which is the template at once, and its build has nothing
- * left to do. Killed anywhere before that, what was taken is nobody's and goes at the next start.
- * @throws ApiError 402, 404, 409 paused or id taken, 429, 507: then nothing is left
+ * Begins a build whose source is a sandbox. When this returns, the build is independent of the sandbox, which may change or be
+ * deleted:
+ *  - without memory, the build has hard links to the layers of the disk, which it boots;
+ *  - with memory, the snapshot already is the template, and the build has nothing left to do.
+ * If the agent is killed before that, the next agent deletes the links or the snapshot as orphans.
+ * @throws ApiError 402, 404, 409 paused or id taken, 429, 507; then nothing is left behind
  */
 export async function beginFromSandbox(
   host: Host,
@@ -51,7 +53,7 @@ export async function beginFromSandbox(
 
 interface Source {
   readonly bytes: number
-  /** Names what was taken, and nothing else ever. */
+  /** Identifies the content that was taken. */
   readonly sha256: string
 }
 
@@ -70,12 +72,12 @@ async function takeMemory(host: Host, sandbox: Sandbox, id: BuildId, image: Temp
   return source
 }
 
-/** A bake and the layers over it are each named for their content, which never changes. */
+/** Hashes names. A bake and its layers have unique names and immutable content, so their names identify the content. */
 function nameOf(...parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/** As the sandbox's own template has it, but for what the caller says. */
+/** The image of the sandbox's own template, with the caller's changes. */
 async function imageOf(
   host: Host,
   { manifest }: Sandbox,
@@ -92,7 +94,7 @@ async function imageOf(
     title: name,
     description: '',
     start_cmd: start === undefined ? from.start_cmd : orNull(start),
-    // A global template's proves that the image is whole, which is not what its owner has left of it.
+    // Do not inherit a global template's ready_cmd: it checks the original image, which the sandbox may have changed.
     ready_cmd: ready === undefined ? inherited(from) : orNull(ready),
     ...(start === undefined && start_argv !== undefined && { start_argv }),
     ...(user !== undefined && { user }),

@@ -10,13 +10,13 @@ import type { ReadArchive } from '../../store/builds/read-archive.ts'
 import { ARCHIVE_DEVICE, DISK_DEVICE, withUnpackVm, type UnpackVm } from './unpack-vm.ts'
 
 const MIB = 1024 * 1024
-/** Bytes of disk for each file there may be: twice as many as mke2fs would, since images have small ones. */
+/** Disk bytes per inode. mke2fs would make half as many inodes, but images have many small files. */
 const BYTES_PER_INODE = 8192
-/** Where in the whole build this is, percent. */
+/** Progress of the whole build at the begin and end of unpacking, in percent. */
 const FROM_PERCENT = 10
 const TO_PERCENT = 60
 
-/** Makes the disk, an ext4 file system of the size asked for, and puts the layers onto it. @throws BuildFailure naming the entry */
+/** Creates an ext4 disk of the requested size and unpacks the layers onto it. @throws BuildFailure naming the entry */
 export async function unpackLayers(
   host: Host,
   vm: Omit<UnpackVm, 'archive'>,
@@ -75,7 +75,7 @@ const REASONS: Readonly<Record<number, string>> = {
   [E2BIG]: 'its extended header is too long',
 }
 
-/** The guest says `ENTRY: what went wrong`. */
+/** The guest's messages have the form `ENTRY: ERROR`. */
 function explain({ errno, message }: GuestFileError, sizeMib: number): string {
   const at = message.lastIndexOf(': ')
   const entry = at === -1 ? message : message.slice(0, at)

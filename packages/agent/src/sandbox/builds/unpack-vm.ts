@@ -16,10 +16,10 @@ import { guestIdentity } from '../../machine/guest/guest-identity.ts'
 import { restore } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 
-/** Milliseconds to restore the machine, and to end it. */
+/** Milliseconds to restore the VM, and to end it. */
 const RESTORE_MS = 30_000
 const KILL_MS = 10_000
-/** The disk that is filled and the archive, in the places of volumes. */
+/** The new disk and the archive take the machine's places for volumes. */
 const DISK_PLACE = 0
 const ARCHIVE_PLACE = 1
 export const DISK_DEVICE = '/dev/vdb'
@@ -27,18 +27,18 @@ export const ARCHIVE_DEVICE = '/dev/vdc'
 
 export interface UnpackVm {
   readonly id: BuildId
-  /** The build's; the machine gets a folder in it. */
+  /** The build's folder. The VM gets a folder in it. */
   readonly folder: string
-  /** The template that the machine is restored from; what it does there is our own program's. */
+  /** The template from which the VM is restored. The agent's own guest program does the unpacking. */
   readonly worker: BakedTemplate
-  /** Paths of ours, of whole sectors. */
+  /** Paths of files that the agent created, of whole sectors. */
   readonly disk: string
   readonly archive: string
 }
 
 /**
- * Restores a machine of its own that has an archive and an empty disk and nothing else, lets `work` ask its guest, and ends it.
- * Without a network, under the user and the limits of a VM: what is wrong with the archive happens in there.
+ * Restores a VM that has only an archive and an empty disk, lets `work` use its guest, and ends it. The VM has no network, and runs
+ * under the user and the limits of a sandbox's VM: a malicious archive can only attack this VM.
  * @throws ApiError 507, and whatever `work` does
  */
 export async function withUnpackVm<T>(

@@ -5,7 +5,7 @@ import { formatLabel, parseLabel } from './background-label.ts'
 
 const moment = fc.option(fc.date({ min: new Date(0), max: new Date('2059-01-01T00:00:00Z'), noInvalidDate: true }))
 
-it('fits, and gives back the limit and as much of the command as is shown, never half a character', () => {
+it('fits, and preserves the timeout and the start of the command, cut between characters', () => {
   fc.assert(
     fc.property(moment, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 150 }), (timeoutAt, cmd) => {
       const label = formatLabel(timeoutAt, cmd)

@@ -1,6 +1,6 @@
 /**
- * What the guest keeps for us about a background command: when it is to be killed, and what it is. In the guest and not
- * beside the sandbox's files, so that whatever becomes of the guest, a restart of its agent or a fork, takes it along.
+ * The label of a background command: its timeout and the start of its command line. The guest stores it, not the sandbox's
+ * folder, so that the label follows the guest through hibernation, forks and restarts of the agent.
  */
 import { SHOWN_CMD_BYTES } from '@offshoot/contract/background-exec'
 
@@ -10,7 +10,7 @@ export interface BackgroundLabel {
   readonly cmd: string
 }
 
-/** Milliseconds of Unix time in this base have 8 digits until 2059: with a space, they and the command fit. */
+/** In this base, Unix milliseconds have 8 digits until 2059: they, a space and the command fit into a label. */
 const BASE = 36
 
 export function formatLabel(timeoutAt: Date | null, cmd: string): string {
@@ -23,7 +23,7 @@ export function parseLabel(label: string): BackgroundLabel {
   return { timeoutAt: Number.isNaN(ms) ? null : new Date(ms), cmd: label.slice(space + 1) }
 }
 
-/** Cut between two characters. */
+/** Cuts between two characters. */
 function beginningOf(cmd: string): string {
   const bytes = Buffer.from(cmd)
   if (bytes.length <= SHOWN_CMD_BYTES) return cmd

@@ -1,4 +1,4 @@
-/** Around the real guest program, on this host; an agent that is killed and starts anew is its log's files and a new link. */
+/** Uses the real guest program on this host. A killed and restarted agent is simulated by a copy of its log and a new link. */
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { LogRecord } from '../../store/logs/log-record.ts'
 import { SandboxLog } from '../../store/logs/sandbox-log.ts'
 import { listBackground, removeBackground, startBackground } from './background.ts'
-import { takeUpBackground } from './background-watch.ts'
+import { adoptBackground } from './background-watch.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 const silent = pino({ level: 'silent' })
@@ -33,7 +33,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** An agent's view of a sandbox whose log is in a folder of this name. */
+/** Creates the agent's objects for a sandbox with its log in the folder `name`. */
 async function begin(name: string): Promise<void> {
   link = await guest.connect()
   const own = join(folder, name)
@@ -41,12 +41,12 @@ async function begin(name: string): Promise<void> {
   await mkdir(own, { recursive: true })
   const background = { watched: new Set<string>(), limits: new Map() }
   const vm = { hasEnded: false, link: async () => link }
-  // Only what is looked at.
+  // Only the fields that the code under test uses.
   const manifest = { status: 'running', run_as: {} }
   sandbox = { manifest, vm, background, log: new SandboxLog(options) } as unknown as Sandbox
 }
 
-/** The next agent finds what the last one had written by now; what that one still does is nobody's. */
+/** Starts the next agent from what the last one had written by now. The last one changes nothing any more. */
 async function startAnew(from: string, to: string): Promise<void> {
   const { log } = sandbox
   await cp(join(folder, from), join(folder, to), { recursive: true })
@@ -54,7 +54,7 @@ async function startAnew(from: string, to: string): Promise<void> {
   link.close()
   await log.close()
   await begin(to)
-  await takeUpBackground(sandbox)
+  await adoptBackground(sandbox)
 }
 
 async function lines(): Promise<LogRecord[]> {
@@ -69,7 +69,7 @@ const ended = (execId: string) =>
     (await listBackground(sandbox)).some((exec) => exec.exec_id === execId && exec.status === 'exited'),
   )
 
-it('brings all output into the log once, over agents that are killed at any moment', async () => {
+it('logs all output exactly once, even if agents are killed at any moment', async () => {
   const cmd =
     'i=0; while [ $i -lt 400 ]; do i=$((i+1)); printf "out "; echo "wrong $i" >&2; echo $i; sleep 0.005; done; printf end'
   const execId = await start({ cmd })
@@ -91,7 +91,7 @@ it('brings all output into the log once, over agents that are killed at any mome
   expect(await lines()).toEqual(all)
 })
 
-it('kills what is overdue, also under the next agent, and nothing else', async () => {
+it('kills commands after their timeout, also under the next agent, and no others', async () => {
   const first = await start({ cmd: 'sleep 600 & sleep 600', timeout_seconds: 1 })
   const second = await start({ cmd: 'sleep 600 & sleep 600', timeout: 2 })
   const other = await start({ cmd: 'exec sleep 600' })
@@ -115,7 +115,7 @@ it('kills what is overdue, also under the next agent, and nothing else', async (
   expect(sandbox.background.limits.size).toBe(0)
 })
 
-it('is there again when the link to a guest that lives is lost', async () => {
+it('adopts commands again when the link to a running guest was lost', async () => {
   const execId = await start({ cmd: 'echo one; sleep 600' })
   await until('the line', async () => (await lines()).length === 1)
   link.close()

@@ -1,12 +1,14 @@
 /**
- * What the agent does beside for the background commands of a sandbox: their output goes into its log, and what has a
- * time limit is killed when it is over.
+ * Watches the background commands of a sandbox: copies their output into the sandbox's log, and kills a command when its
+ * timeout has passed.
  *
- *     (started, or taken up) ──► watched ──► ended or deleted
- *                                   └──link lost──► nobody's, until it is taken up
+ *     (started or adopted) ──► watched ──► ended or deleted
+ *                                 └──link lost──► unwatched, until it is adopted
  *
- * Invariants: each command is watched once; all that is needed to take one up is in the guest and in the log, so that an
- * agent that starts anew repeats nothing and misses nothing of what the guest still has.
+ * Invariants:
+ *  - Each command is watched once.
+ *  - All state that adoption needs is in the guest and in the log. A restarted agent therefore logs each byte once, as long
+ *    as the guest still has it.
  */
 import { ApiError } from '@offshoot/contract/errors'
 import type { GuestAttachment } from '@offshoot/guest-link/guest-attachment'
@@ -19,12 +21,12 @@ import { parseLabel } from './background-label.ts'
 import { guestDeadline, withAwakeGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
-/** What the ids of background commands begin with in the guest; terminals have another (`terminal.ts`). */
+/** Prefix of background commands' ids in the guest. Terminals have another one (`terminal.ts`). */
 export const BACKGROUND_PREFIX = 'exec:'
-/** Milliseconds until the next try, where a guest cannot be reached: its sandbox is paused, say. */
+/** Milliseconds before a retry if the guest cannot be reached, for example because its sandbox is paused. */
 const RETRY_MS = 1000
 
-/** A command that has just been started. @throws ApiError when the guest does not answer; it runs nevertheless */
+/** Watches a command that has just started. @throws ApiError if the guest does not answer; the command runs nevertheless */
 export async function watchStarted(
   sandbox: Sandbox,
   execId: string,
@@ -38,10 +40,10 @@ export async function watchStarted(
 }
 
 /**
- * Takes up what nobody watches: for a guest whose agent is new, and one that comes back or is the copy of another.
- * @throws ApiError when the guest does not answer
+ * Adopts the unwatched commands of a guest: after a restart of the agent, a wake, or a fork.
+ * @throws ApiError if the guest does not answer
  */
-export async function takeUpBackground(sandbox: Sandbox): Promise<void> {
+export async function adoptBackground(sandbox: Sandbox): Promise<void> {
   const kept = await withAwakeGuest(sandbox, (link) => link.kept(guestDeadline('list of background commands')))
   const unwatched = kept.filter(
     ({ id }) => id.startsWith(BACKGROUND_PREFIX) && !sandbox.background.watched.has(execIdOf(id)),
@@ -49,20 +51,20 @@ export async function takeUpBackground(sandbox: Sandbox): Promise<void> {
   if (unwatched.length === 0) return
   for (const { id } of unwatched) sandbox.background.watched.add(execIdOf(id))
   const logged = sandbox.log.keptOutput()
-  await Promise.all(unwatched.map((command) => takeUp(sandbox, command, logged)))
+  await Promise.all(unwatched.map((command) => adopt(sandbox, command, logged)))
 }
 
-/** One guest after the other, beside what else an agent does at its start. */
-export async function takeUpAllBackground(sandboxes: readonly Sandbox[], log: Logger): Promise<void> {
+/** Runs in the background while the agent starts: one guest after the other. */
+export async function adoptAllBackground(sandboxes: readonly Sandbox[], log: Logger): Promise<void> {
   for (const sandbox of sandboxes) {
     if (sandbox.manifest.status !== 'running') continue
-    await takeUpBackground(sandbox).catch((error: unknown) => {
-      log.warn({ err: error, sandbox_id: sandbox.id }, 'background commands not taken up')
+    await adoptBackground(sandbox).catch((error: unknown) => {
+      log.warn({ err: error, sandbox_id: sandbox.id }, 'background commands not adopted')
     })
   }
 }
 
-async function takeUp(
+async function adopt(
   sandbox: Sandbox,
   { id, label, exit, nextOffset }: KeptCommand,
   loggedOutput: Promise<ReadonlyMap<string, LoggedOutput>>,
@@ -82,7 +84,7 @@ async function takeUp(
     void record(sandbox, execId, attachment, logged)
   } catch (error) {
     watched.delete(execId)
-    // Deleted meanwhile.
+    // The command was deleted meanwhile.
     if (!(error instanceof ApiError && error.status === 404)) throw error
   }
 }
@@ -97,7 +99,7 @@ function attach(sandbox: Sandbox, execId: string, fromOffset: number): Promise<G
   )
 }
 
-/** @param logged what the log has already: the streams share one count, and one may be behind the other */
+/** @param logged offsets already in the log, per stream: both streams share one offset count, and one may be behind */
 async function record(
   sandbox: Sandbox,
   execId: string,
@@ -117,8 +119,8 @@ async function record(
   limits.delete(execId)
   watched.delete(execId)
   if (!(end instanceof GuestLinkLost)) return log.end()
-  // The rest of a line is read again by who takes it up. When it is not the guest that is gone, that is we.
-  if (watched.size === 0) setTimeout(() => void takeUpBackground(sandbox).catch(() => undefined), RETRY_MS).unref()
+  // The link is lost. The next adoption reads an unfinished line again. If the guest still runs, this agent adopts.
+  if (watched.size === 0) setTimeout(() => void adoptBackground(sandbox).catch(() => undefined), RETRY_MS).unref()
 }
 
 function limit(sandbox: Sandbox, execId: string, timeoutAt: Date): void {
@@ -127,7 +129,7 @@ function limit(sandbox: Sandbox, execId: string, timeoutAt: Date): void {
   sandbox.background.limits.set(execId, timer)
 }
 
-/** A sandbox that stands still is not woken for this. */
+/** Kills a command after its timeout. A paused or hibernated sandbox is not woken for it: the agent retries later. */
 async function endOverdue(sandbox: Sandbox, execId: string): Promise<void> {
   const { status } = sandbox.manifest
   if (status === 'failed' || status === 'deleting') return

@@ -1,6 +1,6 @@
 /**
- * Commands that outlive their callers. The guest keeps them and their output (guest/PROTOCOL.md, "Kept commands"): an
- * agent that starts anew finds them there, and remembers nothing itself.
+ * Commands that outlive their callers. The guest keeps them and their output (guest/PROTOCOL.md, "Kept commands"), so the
+ * agent stores nothing about them: a restarted agent asks the guest.
  */
 import { randomUUID } from 'node:crypto'
 import type { BackgroundExec, BackgroundStarted } from '@offshoot/contract/background-exec'
@@ -17,7 +17,7 @@ import { exitCodeOf } from './streamed-command.ts'
 
 const OUTPUT_BYTES = 1024 * 1024
 
-/** @throws ApiError when it cannot start; nothing ran */
+/** @throws ApiError if the command cannot start; then nothing ran */
 export async function startBackground(sandbox: Sandbox, body: ExecBody): Promise<BackgroundStarted> {
   const execId = randomUUID()
   const seconds = body.timeout_seconds ?? body.timeout
@@ -54,17 +54,17 @@ export async function findBackground(sandbox: Sandbox, execId: string): Promise<
   return found
 }
 
-/** Nothing happens to one that has ended. @throws ApiError 404 */
+/** No effect on a command that has exited. @throws ApiError 404 */
 export async function signalBackground(sandbox: Sandbox, execId: string, signal: NodeJS.Signals): Promise<void> {
   await withGuest(sandbox, (link) => link.signalKept(keptId(execId), signal, guestDeadline('signal')))
 }
 
-/** Kills it if it runs, and its output goes. @throws ApiError 404 */
+/** Kills the command if it runs, and deletes its output. @throws ApiError 404 */
 export async function removeBackground(sandbox: Sandbox, execId: string): Promise<void> {
   await withGuest(sandbox, (link) => link.forget(keptId(execId), guestDeadline('end of a background command')))
 }
 
-/** Its output from an offset on, then live. @throws ApiError 404 */
+/** The output of a command from an offset, then live. @throws ApiError 404 */
 export function attachBackground(sandbox: Sandbox, execId: string, fromOffset: number): Promise<GuestAttachment> {
   return withGuest(sandbox, (link) => link.attach(keptId(execId), { fromOffset }, guestDeadline('attaching')))
 }

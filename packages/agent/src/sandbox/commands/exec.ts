@@ -6,9 +6,10 @@ import { shellCommand, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 /**
- * Runs a shell command in a sandbox to its end.
- * @param hangUp aborts when the caller has left; its process group is then killed
- * @throws ApiError 400, 404 not running, 409 paused before it began, or hibernated under it, 504 timeout with the output so far
+ * Runs a shell command in a sandbox until it exits.
+ * @param hangUp aborts when the caller has disconnected; then the agent kills the process group
+ * @throws ApiError 400, 404 not running, 409 paused before the start or hibernated during the command, 504 timeout with the
+ * output so far
  */
 export function execInSandbox(sandbox: Sandbox, body: ExecBody, hangUp: AbortSignal): Promise<ExecResult> {
   return withGuest(sandbox, (link) => exec(link, sandbox, body, hangUp))
@@ -51,7 +52,7 @@ function answer(end: CommandEnd, durationMs: number, seconds: number | undefined
   return { stdout, stderr, exit_code: end.exitCode, duration_ms: durationMs, ...truncated }
 }
 
-/** Not fatal: what is no UTF-8 becomes U+FFFD. A byte order mark is output like any other. */
+/** Invalid UTF-8 becomes U+FFFD. A byte order mark is kept. */
 function decode(bytes: Buffer): string {
   return new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes)
 }

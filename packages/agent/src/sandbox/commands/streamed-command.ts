@@ -1,12 +1,12 @@
 /**
- * One command whose output goes to a caller as it is written.
+ * One command whose output is streamed to a caller.
  *
- *     running ──EXIT──► over          (its output delivered before)
- *        ├──deadline──► over          (process group killed)
- *        └──lost link─► over
+ *     running ──EXIT──────► ended     (after all output was delivered)
+ *        ├──timeout───────► ended     (process group killed)
+ *        └──link lost─────► ended
  *
- * Invariants: while the caller is told to wait, at most the channel's windows of output wait here, and the command is
- * held back; after `over` nothing is written any more.
+ * Invariants: while the caller is slow, the agent buffers at most the channel's flow-control windows, and the command blocks
+ * (backpressure); after `ended` nothing more is written.
  */
 import type { Readable, Writable } from 'node:stream'
 import type { ExecBody } from '@offshoot/contract/exec'
@@ -40,7 +40,7 @@ export class StreamedCommand {
     this.ended = this.#ended.promise
   }
 
-  /** @throws ApiError when it cannot start; nothing ran */
+  /** @throws ApiError if the command cannot start; then nothing ran */
   static async start(sandbox: Sandbox, body: ExecBody, keepsStdin: boolean): Promise<StreamedCommand> {
     const startedAt = performance.now()
     const hasStdin = keepsStdin || body.stdin !== undefined
@@ -58,7 +58,7 @@ export class StreamedCommand {
     return command
   }
 
-  /** A command may end without having read all of it: what is written then is lost, as on a pipe. */
+  /** The command may exit without reading all input. The rest is lost, as on a pipe. */
   get stdin(): Writable {
     return this.#process.stdin
   }
@@ -78,12 +78,12 @@ export class StreamedCommand {
     this.#process.kill(signal)
   }
 
-  /** Nobody reads it any more: its process group is killed. */
+  /** The caller is gone: kills the process group. */
   abandon(): void {
     this.#end({ kind: 'lost', error: new Error('the caller hung up') })
   }
 
-  /** Begins to hand over the output; until then it waits, and the command with it. To be called once. */
+  /** Starts delivering output. Until then the output is not read, and the command may block. Call once. */
   deliver(write: WriteOutput): void {
     const stdout = this.#deliver(this.#process.stdout, 'stdout', write)
     const stderr = this.#deliver(this.#process.stderr, 'stderr', write)
@@ -122,7 +122,7 @@ export class StreamedCommand {
     clearTimeout(this.#timer)
     if (outcome.kind !== 'exit') {
       this.#process.kill('SIGKILL')
-      // Read to nowhere, so that the killed group's last writes hold nothing up.
+      // Discard the output of the killed process group: unread output would block the link's flow control.
       this.#process.stdout.destroy()
       this.#process.stderr.destroy()
       this.#process.stdin.destroy()
@@ -132,12 +132,12 @@ export class StreamedCommand {
   }
 }
 
-/** 128 + signal when a signal ended it. */
+/** 128 + signal if a signal ended the process. */
 export function exitCodeOf({ exitCode, signal }: GuestExit): number {
   return exitCode ?? 128 + (signal ?? 0)
 }
 
-/** Why a command has no exit code, as callers are told. */
+/** The error text for callers if a command has no exit code. */
 export function failureOf(outcome: Exclude<CommandOutcome, { kind: 'exit' }>, sandbox: Sandbox): string {
   return outcome.kind === 'timeout' ? `command timeout after ${outcome.seconds}s` : whyGone(sandbox)
 }

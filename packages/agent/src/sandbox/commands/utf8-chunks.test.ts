@@ -8,8 +8,8 @@ function decodePieces(bytes: Buffer, cuts: readonly number[]): string[] {
   return [...places.slice(1).map((place, i) => chunks.push(bytes.subarray(places[i], place))), chunks.end()]
 }
 
-it('makes of text, cut anywhere, the same text, and splits no character', () => {
-  // The character that stands for what is none is one of its own, too.
+it('reassembles text that was cut anywhere, and splits no character', () => {
+  // U+FFFD itself is a valid character: the test could not tell it from a decoding error.
   const text = fc.string({ unit: 'grapheme', maxLength: 60 }).filter((value) => !value.includes('\uFFFD'))
   fc.assert(
     fc.property(text, fc.array(fc.nat(), { maxLength: 12 }), (value, cuts) => {
@@ -20,7 +20,7 @@ it('makes of text, cut anywhere, the same text, and splits no character', () => 
   )
 })
 
-it('makes of any bytes, cut anywhere, what one decoding makes of all', () => {
+it('decodes any bytes, cut anywhere, like one decoding of the whole', () => {
   const nearText = fc.array(
     fc.constantFrom(
       0x41,
@@ -52,7 +52,7 @@ it('makes of any bytes, cut anywhere, what one decoding makes of all', () => {
   )
 })
 
-it('holds back no more than the start of one character, and gives it up at the end', () => {
+it('holds back at most the start of one character, and flushes it at the end', () => {
   const chunks = new Utf8Chunks()
   expect(chunks.push(Buffer.from([0x61, 0xf0, 0x9f, 0x98]))).toBe('a')
   expect(chunks.heldBytes).toBe(3)

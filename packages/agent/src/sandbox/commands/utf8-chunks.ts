@@ -1,14 +1,14 @@
-/** Bytes that the longest character lacks at most when it is cut. */
+/** Maximum bytes of an incomplete UTF-8 character. */
 const LONGEST_START = 3
 
 /**
- * Makes text of bytes that arrive in pieces: a character that is cut waits for its rest. What is no UTF-8 becomes
- * U+FFFD, the same as if all bytes had been decoded at once.
+ * Decodes UTF-8 that arrives in chunks. Holds back an incomplete character until its rest arrives. Invalid bytes become
+ * U+FFFD, exactly as if all bytes had been decoded at once.
  */
 export class Utf8Chunks {
   #start: Buffer = Buffer.alloc(0)
 
-  /** Bytes that wait for the rest of their character. */
+  /** Bytes of the incomplete character that is held back. */
   get heldBytes(): number {
     return this.#start.length
   }
@@ -16,12 +16,12 @@ export class Utf8Chunks {
   push(chunk: Buffer): string {
     const bytes = this.#start.length === 0 ? chunk : Buffer.concat([this.#start, chunk])
     const end = bytes.length - cutBytes(bytes)
-    // A copy: the chunk may be a part of something large.
+    // Copied, because a slice would keep the whole underlying buffer alive.
     this.#start = Buffer.from(bytes.subarray(end))
     return bytes.toString('utf8', 0, end)
   }
 
-  /** Nothing more comes. */
+  /** Flushes the incomplete character at the end of the stream. */
   end(): string {
     const rest = this.#start.toString('utf8')
     this.#start = Buffer.alloc(0)
@@ -29,7 +29,7 @@ export class Utf8Chunks {
   }
 }
 
-/** How many bytes at the end may be the start of a character. Cutting before a leading byte never changes the rest. */
+/** How many bytes at the end belong to an incomplete character. Cutting before a leading byte never changes the decoding. */
 function cutBytes(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(LONGEST_START, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0

@@ -5,7 +5,7 @@ import type { Sandbox } from '../model/sandbox.ts'
 
 type Draft = Parameters<typeof announce>[2]
 
-/** What each event that announces a state says the sandbox is since. */
+/** The status that each event implies. */
 const STATES = new Map<EventType, Manifest['status']>([
   ['sandbox.running', 'running'],
   ['sandbox.resumed', 'running'],
@@ -15,13 +15,13 @@ const STATES = new Map<EventType, Manifest['status']>([
 ])
 const TYPES = new Set(STATES.keys())
 
-/** What is said of a sandbox that has come to be. */
+/** Announces a new sandbox: `sandbox.running`, and `sandbox.forked` for a fork. */
 export async function announceBirth(host: Host, sandbox: Sandbox, manifest: Manifest): Promise<void> {
   const { boot_ms, boot_mode, guest_ip, from_snapshot, parent_id, template, cpu, memory_mb } = manifest
   const running: Draft = {
     type: 'sandbox.running',
     message: `sandbox is running after ${boot_ms} ms`,
-    // Its size is what it costs, also when control has forgotten it by the time it reads this.
+    // Billing needs the size, even if control has deleted the row by the time it reads this event.
     metadata: { boot_ms, boot_mode, from_snapshot, warm: false, guest_ip, template, cpu, memory_mb },
   }
   const forked: Draft = { type: 'sandbox.forked', message: 'sandbox was forked', metadata: { parent_id } }
@@ -32,18 +32,18 @@ export async function announceBirth(host: Host, sandbox: Sandbox, manifest: Mani
 export const pausedDraft: Draft = { type: 'sandbox.paused', message: 'sandbox is paused', metadata: {} }
 export const resumedDraft: Draft = { type: 'sandbox.resumed', message: 'sandbox is running again', metadata: {} }
 
-/** @param figures `null` when the agent that measured them is gone */
+/** @param figures `null` if an earlier agent measured them and was killed before the event */
 export function hibernatedDraft(figures: { readonly snapMs: number; readonly memMib: number } | null): Draft {
   const { snapMs = null, memMib = null } = figures ?? {}
   return { type: 'sandbox.hibernated', message: 'sandbox is on disk', metadata: { snap_ms: snapMs, mem_mib: memMib } }
 }
 
 export interface WokenFigures {
-  /** `null` when the agent that measured it is gone. */
+  /** `null` if an earlier agent measured it and was killed before the event. */
   readonly wokenMs: number | null
   readonly guestIp: string | null
   readonly isCold: boolean
-  /** Why what was in memory is lost; `null`: nothing was. */
+  /** Why the memory is lost; `null` if there was none to lose. */
   readonly lost: string | null
 }
 
@@ -60,11 +60,11 @@ export function mayHibernate({ events }: Sandbox): boolean {
   return last === undefined ? events.last > 0 : last === 'sandbox.hibernated'
 }
 
-/** Says what a sandbox is, where the last that was said of it is something else: its agent was killed in between. */
+/** Announces the status of a sandbox if its last event implies another one: the agent was killed between change and event. */
 export async function announceState(host: Host, sandbox: Sandbox): Promise<void> {
   const last = sandbox.events.lastOf(TYPES)
   const { status } = sandbox.manifest
-  // Many others may have been written since: what is no longer in memory was true then.
+  // No state event in memory: newer events have displaced it, and it was correct when they were written.
   if (last === undefined ? sandbox.events.last > 0 : STATES.get(last) === status) return
   if (last === undefined && status === 'running') return announceBirth(host, sandbox, sandbox.manifest)
   const draft = missingDraft(sandbox.manifest, last)

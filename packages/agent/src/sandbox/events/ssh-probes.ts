@@ -1,22 +1,27 @@
+import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
-import { answersSsh } from './probe-ssh.ts'
 
-/** Milliseconds to wait before each try; after the last the sandbox counts as one without an SSH server. */
+/** Backoff in milliseconds before each attempt. After the last one, the sandbox counts as one without an SSH server. */
 const WAITS_MS = [400, 1000, 2000, 4000, 8000, 15_000, 30_000]
-/** Milliseconds to stand back for sandboxes that are being started. */
-const STAND_BACK_MS = 250
-/** Milliseconds of one try. */
+/** Milliseconds to wait while other sandboxes are being started. */
+const YIELD_MS = 250
+/** Milliseconds for one attempt. */
 const PROBE_MS = 8000
 const MAX_WAITING = 10_000
+const SSH_PORT = 22
+/** The banner of every SSH server (RFC 4253, 4.2). 1.99 also means 2.0. */
+const BANNER = /^SSH-(2\.0|1\.99)-/
+const BANNER_BYTES = 9
 
 /**
- * Finds out when the SSH server of a sandbox first answers: `sandbox.ssh_ready`.
+ * Announces when the SSH server of a sandbox first answers: `sandbox.ssh_ready`. Once per sandbox, also across restarts of the
+ * agent.
  *
- * Of the lowest rank: begins after the create was answered, one guest at a time, never while a sandbox is being started, and
- * first not while it is asked something. Said once in the life of a sandbox, over restarts of its agent too.
+ * Probes have the lowest priority: they begin after the create was answered, run one at a time, never while a sandbox is being
+ * started, and the first one not while the sandbox serves a request.
  */
 export class SshProbes {
   readonly #host: Host
@@ -28,7 +33,7 @@ export class SshProbes {
     this.#stopping = stopping
   }
 
-  /** Begins to look, unless it is known or too late. */
+  /** Schedules probes, unless all attempts of this sandbox are in the past. */
   watch(sandbox: Sandbox): void {
     const ageMs = Date.now() - Date.parse(sandbox.manifest.created_at)
     let dueMs = 0
@@ -37,7 +42,7 @@ export class SshProbes {
   }
 
   #after(waitMs: number, sandbox: Sandbox, at: number): void {
-    // An agent that is to end does not wait for this.
+    // `unref`: the agent's shutdown does not wait for a probe.
     setTimeout(() => {
       this.#semaphore
         .run(() => this.#try(sandbox, at))
@@ -50,14 +55,14 @@ export class SshProbes {
   async #try(sandbox: Sandbox, at: number): Promise<void> {
     if (!this.#isWanted(sandbox)) return
     if (this.#host.gates.restores.isBusy) {
-      this.#after(STAND_BACK_MS, sandbox, at)
+      this.#after(YIELD_MS, sandbox, at)
       return
     }
     const next = WAITS_MS[at + 1]
-    // What is asked of a new guest waits for nothing else: an emulated processor has yet to learn all that this takes.
+    // Do not compete with a new guest's first request: under TCG the guest has yet to translate the code for it.
     const isAsked = at === 0 && sandbox.activity.idleMs === 0
     if (isAsked && next !== undefined) this.#after(next, sandbox, at + 1)
-    else if (await this.#answers(sandbox)) await this.#say(sandbox)
+    else if (await this.#answers(sandbox)) await this.#announceReady(sandbox)
     else if (next !== undefined) this.#after(next, sandbox, at + 1)
   }
 
@@ -71,8 +76,8 @@ export class SshProbes {
     }
   }
 
-  /** In turn with what else happens to the sandbox, so that nothing follows its end. */
-  async #say(sandbox: Sandbox): Promise<void> {
+  /** Serialized with state changes, so that no event follows `sandbox.deleted`. */
+  async #announceReady(sandbox: Sandbox): Promise<void> {
     await sandbox.transitions.run(async () => {
       if (!this.#isWanted(sandbox)) return
       const readyMs = Math.max(0, Date.now() - Date.parse(sandbox.manifest.created_at))
@@ -88,4 +93,26 @@ export class SshProbes {
     const isHere = this.#host.sandboxes.get(sandbox.id) === sandbox && sandbox.manifest.status === 'running'
     return isHere && !this.#stopping.aborted && !sandbox.events.has('sandbox.ssh_ready')
   }
+}
+
+/**
+ * Whether an SSH server sends its banner on a connection inside a guest. Runs no program there: under TCG each new program
+ * costs the guest megabytes of translated code.
+ */
+async function answersSsh(link: GuestLink, deadline: Deadline): Promise<boolean> {
+  const connection = await link.ports.dial(SSH_PORT, deadline)
+  try {
+    return BANNER.test(await deadline.race(firstBytes(connection.output)))
+  } finally {
+    connection.abort()
+  }
+}
+
+async function firstBytes(stream: AsyncIterable<Buffer>): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) {
+    text += chunk.toString('latin1')
+    if (text.length >= BANNER_BYTES) break
+  }
+  return text
 }

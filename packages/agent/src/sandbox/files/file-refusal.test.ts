@@ -34,15 +34,15 @@ const statuses = {
 type Listed = keyof typeof statuses
 
 describe('fileRefusal', () => {
-  it.each(Object.entries(statuses))('%s is %i, with a sentence of ours', (code, status) => {
+  it.each(Object.entries(statuses))('%s is %i, with an error text of the agent', (code, status) => {
     const refusal = fileRefusal(new GuestFileError(constants.errno[code as Listed], 'words of the guest'))
     expect(refusal.status).toBe(status)
     expect(refusal.body.error).not.toContain('guest')
   })
 
-  it('is a 400 in the guest’s own words for every other error, known or not', () => {
+  it('is a 400 with the guest’s message for every other errno', () => {
     const others = Object.entries(constants.errno).filter(([name]) => !(name in statuses))
-    // Two names of one number: EWOULDBLOCK is EAGAIN.
+    // Some numbers have two names: EWOULDBLOCK is EAGAIN.
     const numbers = new Set(Object.keys(statuses).map((name) => constants.errno[name as Listed]))
     const unlisted = others.map(([, number]) => number).filter((number) => !numbers.has(number))
     for (const number of [...unlisted, 0, 4_000_000_000]) {

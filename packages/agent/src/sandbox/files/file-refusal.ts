@@ -8,8 +8,8 @@ interface Refusal {
 }
 
 /**
- * What a failed system call in the guest means to callers. One that is not here is a 400 with the guest's own words: the
- * guest is not trusted to make the service look broken. No 403: clients take it for a bad credential.
+ * How a failed system call in the guest is reported to callers. An unlisted errno becomes a 400 with the guest's message, never
+ * a 5xx: the guest is untrusted and must not make the service look broken. No 403: clients take it for a bad credential.
  */
 const refusals: Readonly<Partial<Record<keyof typeof constants.errno, Refusal>>> = {
   ENOENT: { kind: 'fileNotFound', error: 'no such file or directory' },
@@ -40,7 +40,7 @@ const refusals: Readonly<Partial<Record<keyof typeof constants.errno, Refusal>>>
   ENFILE: { kind: 'tooManyCommands', error: 'too many open files in this sandbox' },
 }
 
-/** By number: some have two names. */
+/** Indexed by number, because some numbers have two names. */
 const byNumber = new Map(
   Object.entries(refusals).map(([name, refusal]) => [constants.errno[name as keyof typeof refusals], refusal]),
 )

@@ -19,7 +19,7 @@ const present = (path: string | Buffer, entry: Partial<FileEntry> = {}) =>
   presentEntry(Buffer.from(path), { ...file, ...entry })
 
 describe('presentEntry', () => {
-  it('has what the interface says, and no more for a plain file', () => {
+  it('has exactly the specified fields for a regular file', () => {
     expect(present('/tmp/a')).toEqual({
       name: 'a',
       path: '/tmp/a',
@@ -31,7 +31,7 @@ describe('presentEntry', () => {
     })
   })
 
-  it('knows folders, links, and permission bits of every length', () => {
+  it('describes folders, links, and permission bits of every length', () => {
     expect(present('/d', { type: 'dir', mode: 0o1777 })).toMatchObject({ type: 'dir', is_dir: true, mode: '1777' })
     expect(present('/l', { type: 'symlink', target: Buffer.from('../x'), mode: 0 })).toMatchObject({
       type: 'symlink',
@@ -50,14 +50,14 @@ describe('presentEntry', () => {
     expect(present(path).name).toBe(name)
   })
 
-  it('gives, for what is no UTF-8, the form that names it in a query', () => {
+  it('adds the percent-encoded form for names that are not UTF-8', () => {
     const path = Buffer.from([0x2f, 0xff, 0x25, 0x2b, 0x61])
     expect(present(path)).toMatchObject({ name: '\uFFFD%+a', path: '/\uFFFD%+a', path_encoded: '/%FF%25%2Ba' })
     const link = present('/l', { type: 'symlink', target: Buffer.from([0xfe]) })
     expect(link).toMatchObject({ target: '\uFFFD', target_encoded: '%FE' })
   })
 
-  it('names every path so that it can be asked for again', () => {
+  it('describes every path so that a caller can request it again', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 255 })), (tail) => {
         const path = Buffer.from([0x2f, ...tail])

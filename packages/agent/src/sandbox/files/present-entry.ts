@@ -1,20 +1,31 @@
+import { isUtf8 } from 'node:buffer'
 import type { FileEntry } from '@offshoot/contract/file'
 import type { FileEntry as GuestEntry } from '@offshoot/guest-link/file-entry'
-import { shownName } from './shown-name.ts'
+import { guestDeadline, withGuest } from '../model/guest-access.ts'
+import type { Sandbox } from '../model/sandbox.ts'
 
 const SLASH = Buffer.from('/')
+const UNRESERVED = /[\w.~/-]/
 
-/** @param path of the entry itself */
+/** The API's description of the file at a path. @throws ApiError */
+export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEntry> {
+  return presentEntry(
+    path,
+    await withGuest(sandbox, ({ files }) => files.stat(path, { deadline: guestDeadline(`a file of ${sandbox.id}`) })),
+  )
+}
+
+/** The API's description of an entry. @param path of the entry itself */
 export function presentEntry(path: Buffer, entry: GuestEntry): FileEntry {
   return {
     name: lastPart(path).toString(),
-    ...shownName('path', path),
+    ...nameFields('path', path),
     type: entry.type,
     is_dir: entry.type === 'dir',
     size: entry.size,
     mode: entry.mode.toString(8).padStart(4, '0'),
     mtime: Math.floor(entry.mtimeMs / 1000),
-    ...(entry.target !== null && shownName('target', entry.target)),
+    ...(entry.target !== null && nameFields('target', entry.target)),
   }
 }
 
@@ -27,9 +38,28 @@ function lastPart(path: Buffer): Buffer {
   return trimmed.length === 0 ? SLASH : trimmed.subarray(trimmed.lastIndexOf(SLASH) + 1)
 }
 
-/** Without those at its end; empty for the root. */
+/** Without trailing slashes; empty for the root. */
 function withoutSlashes(path: Buffer): Buffer {
   let end = path.length
   while (end > 0 && path[end - 1] === SLASH[0]) end -= 1
   return path.subarray(0, end)
+}
+
+/** The JSON fields of a name: as text and, if it is not valid UTF-8, also percent-encoded under `<key>_encoded`. */
+export function nameFields<Key extends string>(key: Key, bytes: Buffer): NameFields<Key> {
+  const text = { [key]: bytes.toString() }
+  const shown = isUtf8(bytes) ? text : { ...text, [`${key}_encoded`]: percentEncode(bytes) }
+  // TypeScript types a computed key as `string`.
+  return shown as NameFields<Key>
+}
+
+type NameFields<Key extends string> = Record<Key, string> & Partial<Record<`${Key}_encoded`, string>>
+
+function percentEncode(bytes: Buffer): string {
+  return [...bytes].map((byte) => encodeByte(byte)).join('')
+}
+
+function encodeByte(byte: number): string {
+  const character = String.fromCharCode(byte)
+  return UNRESERVED.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
 }

@@ -3,7 +3,7 @@ import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestIdentity } from '../../machine/guest/guest-identity.ts'
 import { addDevices, type Wanted } from '../../store/volumes/machine-device.ts'
-import { takeUpAllBackground } from '../commands/background-watch.ts'
+import { adoptAllBackground } from '../commands/background-watch.ts'
 import { announceBirth } from '../events/announce-state.ts'
 import type { PrestartedChild } from '../start/prestarted-child.ts'
 import type { Host } from '../model/host.ts'
@@ -119,5 +119,5 @@ async function keepRunning(
   sandbox.manifest = running
   sandbox.vm = vm
   watchVm(host, sandbox, vm)
-  if (seed.checkpoint !== null) void takeUpAllBackground([sandbox], host.log)
+  if (seed.checkpoint !== null) void adoptAllBackground([sandbox], host.log)
 }

@@ -8,7 +8,7 @@ import { QemuEnded } from '../../machine/vm/launch.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { wokenDraft } from '../events/announce-state.ts'
-import { takeUpAllBackground } from '../commands/background-watch.ts'
+import { adoptAllBackground } from '../commands/background-watch.ts'
 import { bootFromDisk } from '../start/boot-from-disk.ts'
 import { bootVm, type BootFrom } from '../start/boot-vm.ts'
 import { commitChange } from '../model/commit-change.ts'
@@ -67,7 +67,7 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
         }
         return woken
       }, cancelled)
-      void takeUpAllBackground([sandbox], host.log)
+      void adoptAllBackground([sandbox], host.log)
       return { isCold }
     } finally {
       release()

@@ -2,14 +2,13 @@ import { MAX_LSP_MESSAGE_BYTES } from '@offshoot/contract/lsp'
 import { withinBudget } from '@offshoot/kit/test/within-budget'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BaseProtocol, BaseProtocolError } from './base-protocol.ts'
-import { MessageSplitter } from './message-splitter.ts'
+import { BaseProtocol, BaseProtocolError, MessageSplitter } from './base-protocol.ts'
 
 const TYPE = 'Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n'
 const framed = (content: string, before = '', after = '') =>
   `${before}Content-Length: ${Buffer.byteLength(content)}\r\n${after}\r\n${content}`
 
-/** Contents that could be taken for headers are among them. */
+/** Some contents look like headers. */
 const contents = fc.string({ unit: 'binary', minLength: 1 }).map((text) => `${text}\r\n\r\nContent-Length: 5`)
 const messages = fc.array(fc.tuple(contents, fc.constantFrom('', TYPE), fc.constantFrom('', TYPE)), { minLength: 1 })
 
@@ -30,16 +29,16 @@ const refusalOf = (text: string, pieces: readonly number[] = []): BaseProtocolEr
 }
 
 describe('the base protocol', () => {
-  it('refuses a header of spaces that ends in a wrong character in linear time', () => {
+  it('refuses a header of many spaces with an invalid character in linear time', () => {
     const wrong = `A:${' '.repeat(4000)}\u0001\r\nB`
     expect(withinBudget(() => refusalOf(wrong).message)).toBe(`not a header: "A:${' '.repeat(38)}"`)
   })
 
-  it('takes a length with spaces and tabs around it', () => {
+  it('accepts a length with spaces and tabs around it', () => {
     expect(new BaseProtocol().push(Buffer.from('Content-Length:\t 2 \t\r\n\r\n{}'))).toHaveLength(1)
   })
 
-  it('gives the same messages wherever its bytes are cut', () => {
+  it('splits the same messages however the bytes are chunked', () => {
     fc.assert(
       fc.property(messages, fc.array(fc.nat()), (all, places) => {
         const splitter = new MessageSplitter()
@@ -70,14 +69,14 @@ describe('the base protocol', () => {
     expect(refusalOf(text).message).toBe(refusal)
     fc.assert(
       fc.property(fc.array(fc.nat()), (places) => {
-        // In pieces it may be known earlier, by less of the line.
+        // In chunks the error may be detected earlier, with less of the line in its text.
         expect(refusalOf(text, places).message.slice(0, 14)).toBe(refusal.slice(0, 14))
       }),
       { numRuns: 20 },
     )
   })
 
-  it('never takes more than it is given, whatever that is', () => {
+  it('never reports an end beyond its input', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 6000 }), fc.boolean(), (bytes, hasHeader) => {
         const protocol = new BaseProtocol()

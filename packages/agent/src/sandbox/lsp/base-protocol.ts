@@ -1,17 +1,17 @@
 /**
- * The base protocol of language servers: `Content-Length: N`, perhaps more headers, an empty line, N bytes.
+ * The base protocol of language servers: `Content-Length: N`, optional further headers, an empty line, N bytes.
  * https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol
  *
  *     header ──empty line──► content ──N bytes──► header
  */
 import { MAX_LSP_MESSAGE_BYTES } from '@offshoot/contract/lsp'
 
-/** Bytes of all headers of one message. */
+/** Maximum bytes of the headers of one message. */
 const MAX_HEADER_BYTES = 4096
 const HEADERS_END = '\r\n\r\n'
-/** Name, and value with the space around it: an expression that trims as well backtracks over each run of spaces. */
+/** Name, and untrimmed value: an expression that also trims would backtrack over each run of spaces. */
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\x20-\x7e\t]*)$/
-/** What may still become one. */
+/** A prefix of a valid header line. */
 const HEADER_START = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+(?::[\x20-\x7e\t]*)?)?\r?$/
 const LENGTH = /^0*[1-9]\d{0,14}$/
 
@@ -25,20 +25,20 @@ export class BaseProtocolError extends Error {
   }
 }
 
-/** Where a message ends in the bytes that were pushed, and how many of all its bytes are headers. */
+/** The end of a message within the pushed chunk, and how many bytes of the whole message are headers. */
 export interface MessageEnd {
   readonly end: number
   readonly headerBytes: number
 }
 
-/** Finds the messages in a stream of bytes, however it is cut. Holds the headers of one message at most. */
+/** Finds message boundaries in a byte stream, however it is chunked. Buffers at most the headers of one message. */
 export class BaseProtocol {
   #header = ''
   #headerBytes = 0
-  /** Of the content, not yet seen; `null` in the headers. */
+  /** Bytes of the content still to come; `null` while reading headers. */
   #missingBytes: number | null = null
 
-  /** @throws BaseProtocolError for what is no message; of no further use then */
+  /** @throws BaseProtocolError for invalid input; do not use the object afterwards */
   push(bytes: Buffer): MessageEnd[] {
     const ends: MessageEnd[] = []
     let at = 0
@@ -72,7 +72,7 @@ export class BaseProtocol {
   }
 }
 
-/** Says early what would only be known at the end of the headers: whoever sends no header would wait for ever. */
+/** Rejects an invalid header before its end has arrived: a client that sends none would otherwise wait forever. */
 function checkStart(header: string): void {
   if (header.length >= MAX_HEADER_BYTES) throw new BaseProtocolError(`headers over ${MAX_HEADER_BYTES} bytes`)
   const lines = header.split('\r\n')
@@ -99,4 +99,30 @@ function contentLength(headers: string): number {
 
 function noHeader(line: string): BaseProtocolError {
   return new BaseProtocolError(`not a header: ${JSON.stringify(line.slice(0, 40))}`)
+}
+
+/** One message of a stream. */
+export interface SplitMessage {
+  /** Headers, unchanged, and content. */
+  readonly bytes: Buffer
+  readonly content: Buffer
+}
+
+/** Splits a stream in the base protocol into whole messages, however it is chunked. Buffers at most one message. */
+export class MessageSplitter {
+  readonly #protocol = new BaseProtocol()
+  #parts: Buffer[] = []
+
+  /** @throws BaseProtocolError */
+  push(chunk: Buffer): SplitMessage[] {
+    let start = 0
+    const messages = this.#protocol.push(chunk).map(({ end, headerBytes }) => {
+      const bytes = Buffer.concat([...this.#parts, chunk.subarray(start, end)])
+      this.#parts = []
+      start = end
+      return { bytes, content: bytes.subarray(headerBytes) }
+    })
+    if (start < chunk.length) this.#parts.push(chunk.subarray(start))
+    return messages
+  }
 }

@@ -1,29 +1,29 @@
 /**
- * What the client of a session sends, as the server reads it. Its first byte decides how both talk from then on:
- * base protocol, passed on as it comes, or one JSON message a frame, which gets its header here.
+ * Translates the client's frames to the server's input. The first byte of the session selects the framing for both directions:
+ * the base protocol, whose bytes are forwarded unchanged, or one JSON message per frame, to which the agent adds the header.
  */
 import { MAX_LSP_MESSAGE_BYTES } from '@offshoot/contract/lsp'
 import { BaseProtocol, BaseProtocolError } from './base-protocol.ts'
 
 export interface LspFraming {
   readonly kind: 'base' | 'json'
-  /** Of the first frame, and so of every answer. */
+  /** Whether the first frame was binary; the agent then answers with binary frames. */
   readonly isBinary: boolean
 }
 
-/** An object or a batch, perhaps after white space; no header begins like that. */
+/** A JSON object or batch, possibly after white space. No header starts with these characters. */
 const JSON_START = /^[\s[{]/
 
 export class ClientInput {
   readonly #protocol = new BaseProtocol()
   #framing: LspFraming | undefined
 
-  /** `undefined` until something has come. */
+  /** `undefined` until the first non-empty frame. */
   get framing(): LspFraming | undefined {
     return this.#framing
   }
 
-  /** @returns the bytes for the server. @throws BaseProtocolError; the session is then over */
+  /** @returns the bytes for the server. @throws BaseProtocolError, which ends the session */
   take(frame: Buffer, isBinary: boolean): Buffer {
     if (frame.length === 0) return frame
     const isJson = JSON_START.test(frame.toString('latin1', 0, 1))

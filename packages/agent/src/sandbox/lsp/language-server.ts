@@ -6,10 +6,10 @@ import type { GuestProcess } from '@offshoot/guest-link/guest-process'
 import { accountOf, asTemplateHas, guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
-/** Where a template has its language servers: one program for each, called as the language, that speaks on its standard streams. */
+/** The folder of a template's language servers: one program per language, named like it, that uses its standard streams. */
 const FOLDER = '/usr/local/lib/language-servers'
 
-/** @throws ApiError 404 when the template has no such server, and whatever may be wrong with the sandbox, folder or user */
+/** @throws ApiError 404 if the template has no server for the language; other statuses for an unusable sandbox, folder or user */
 export function startLanguageServer(sandbox: Sandbox, language: Language, query: LspQuery): Promise<GuestProcess> {
   const program = `${FOLDER}/${language}`
   return withGuest(sandbox, async (link) => {
@@ -26,7 +26,7 @@ export function startLanguageServer(sandbox: Sandbox, language: Language, query:
   })
 }
 
-/** Not the folder it should run in, which is another's mistake. */
+/** Tells a missing program from a missing working directory, which is also ENOENT but the caller's mistake. */
 function isMissing(error: unknown, program: string): boolean {
   return error instanceof GuestRunError && error.errno === constants.errno.ENOENT && error.message.includes(program)
 }

@@ -5,7 +5,7 @@ import { Demand } from './demand.ts'
 const seed = (bake: string) => ({ manifest: { bake } }) as Seed
 const MINUTE_MS = 60_000
 
-it('wants one of what was asked for within ten minutes, and forgets it then', () => {
+it('wants one spare of a template for ten minutes after a create, then forgets it', () => {
   const demand = new Demand()
   expect(demand.neediest(() => 0, 0)).toBeNull()
   const once = seed('a')
@@ -17,7 +17,7 @@ it('wants one of what was asked for within ten minutes, and forgets it then', ()
   expect(demand.neediest(() => 0, 10 * MINUTE_MS)).toBeNull()
 })
 
-it('wants as many as were asked for within ten seconds, and at most eight', () => {
+it('wants as many spares as creates within ten seconds, and at most eight', () => {
   const demand = new Demand()
   for (let i = 0; i < 3; i++) demand.note(seed('a'), i)
   expect(demand.neediest(() => 2, 10)).not.toBeNull()
@@ -28,7 +28,7 @@ it('wants as many as were asked for within ten seconds, and at most eight', () =
   expect(demand.neediest(() => 8, 100)).toBeNull()
 })
 
-it('names what lacks most', () => {
+it('chooses the template that lacks the most spares', () => {
   const demand = new Demand()
   const [rare, usual] = [seed('rare'), seed('usual')]
   demand.note(rare, 0)

@@ -1,19 +1,19 @@
 import type { Seed } from './seed.ts'
 
-/** Milliseconds for which a template that was asked for has at least one spare. */
+/** Milliseconds after a create during which the template has at least one spare. */
 const REMEMBERED_MS = 600_000
-/** Milliseconds whose creates tell how many spares it has. */
+/** Milliseconds of the window whose number of creates is the wanted number of spares. */
 const RECENT_MS = 10_000
-/** Spares of one template at most. */
+/** Maximum spares per template. */
 const MAX_SPARES = 8
 
 interface Asked {
   readonly seed: Seed
-  /** When, the latest last; no more than matter. */
+  /** Times of the latest creates, newest last; at most {@link MAX_SPARES}. */
   readonly timesMs: number[]
 }
 
-/** Which templates are asked for, how often, by bake: `NAME/FINGERPRINT`. */
+/** How often each template was created lately. Keyed by bake: `NAME/FINGERPRINT`. */
 export class Demand {
   readonly #asked = new Map<string, Asked>()
 
@@ -25,7 +25,7 @@ export class Demand {
     this.#asked.set(bake, { seed, timesMs })
   }
 
-  /** What lacks the most of the spares it should have; `null` when nothing lacks any. */
+  /** The seed of the template that lacks the most spares; `null` if none lacks any. */
   neediest(countOf: (bake: string) => number, nowMs = performance.now()): Seed | null {
     let most = 0
     let neediest: Seed | null = null
@@ -43,7 +43,7 @@ export class Demand {
     for (const bake of this.#asked.keys()) if (isMeant(bake)) this.#asked.delete(bake)
   }
 
-  /** Forgets what was not asked for in a long time, and says what that is. */
+  /** Forgets templates without recent creates. @returns their bakes */
   forgetOld(nowMs = performance.now()): string[] {
     const old = [...this.#asked].filter(([, { timesMs }]) => nowMs - (timesMs.at(-1) ?? 0) >= REMEMBERED_MS)
     for (const [bake] of old) this.#asked.delete(bake)

@@ -46,7 +46,7 @@ async function ask(pool: Pool, times: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(3000)
 }
 
-it('has none until somebody asked, then as many as were asked for lately; each is taken once, the oldest first', async () => {
+it('is empty before the first create, then has as many spares as recent creates; each is taken once, oldest first', async () => {
   const pool = poolOf()
   await vi.advanceTimersByTimeAsync(3000)
   expect(made).toHaveLength(0)
@@ -61,19 +61,19 @@ it('has none until somebody asked, then as many as were asked for lately; each i
   expect(pool.take({ ...seed, checkpoint: { folder: '', bases: 0, layers: [] } })).toBeNull()
 })
 
-it('has none at all where it may have no memory', async () => {
+it('stays empty with a memory limit of 0', async () => {
   const pool = poolOf({ memoryMib: 0 })
   await ask(pool, 8)
   expect(made).toHaveLength(0)
 })
 
-it('stays within its memory', async () => {
+it('stays within its memory limit', async () => {
   const pool = poolOf({ memoryMib: 2.5 * SPARE_MIB })
   await ask(pool, 8)
   expect(pool.spares).toHaveLength(2)
 })
 
-it('makes none while sandboxes are being restored', async () => {
+it('makes no spare while sandboxes are being restored', async () => {
   const pool = poolOf()
   host.isBusy = true
   await ask(pool, 1)
@@ -83,7 +83,7 @@ it('makes none while sandboxes are being restored', async () => {
   expect(made).toHaveLength(1)
 })
 
-it('gives all up while the host is short of memory', async () => {
+it('evicts all spares while the host is short of memory', async () => {
   const pool = poolOf()
   await ask(pool, 4)
   host.isShort = true
@@ -95,32 +95,32 @@ it('gives all up while the host is short of memory', async () => {
   expect(made).toHaveLength(4)
 })
 
-it('gives one up for who needs its memory, and says when there is none', async () => {
+it('evicts one spare for its memory, and reports when there is none', async () => {
   const pool = poolOf()
   await ask(pool, 1)
-  expect(await pool.giveUp()).toBe(true)
+  expect(await pool.evictOne()).toBe(true)
   expect(removed).toEqual(made)
-  expect(await pool.giveUp()).toBe(false)
+  expect(await pool.evictOne()).toBe(false)
 })
 
-it('gives up the one that is being made, and the memory of those that are being removed', async () => {
+it('cancels the spare being made, and waits for the memory of spares being removed', async () => {
   const pool = poolOf({
     make: (_seed, cancelled) =>
       new Promise((_resolve, reject) => cancelled.addEventListener('abort', () => reject(cancelled.reason as Error))),
   })
   await ask(pool, 1)
-  expect(await pool.giveUp()).toBe(true)
-  expect(await pool.giveUp()).toBe(false)
+  expect(await pool.evictOne()).toBe(true)
+  expect(await pool.evictOne()).toBe(false)
 
   const removal = Promise.withResolvers<void>()
   const other = poolOf({ remove: async () => removal.promise })
   await ask(other, 1)
-  const [first, second] = [other.giveUp(), other.giveUp()]
+  const [first, second] = [other.evictOne(), other.evictOne()]
   removal.resolve()
   expect([await first, await second]).toEqual([true, true])
 })
 
-it('ends those that nobody has asked for in ten minutes', async () => {
+it('evicts the spares of a template without creates for ten minutes', async () => {
   const pool = poolOf()
   await ask(pool, 2)
   await vi.advanceTimersByTimeAsync(601_000)
@@ -128,7 +128,7 @@ it('ends those that nobody has asked for in ten minutes', async () => {
   expect(removed).toHaveLength(2)
 })
 
-it('makes another for one whose VM ended, and removes what that has left', async () => {
+it('replaces a spare whose VM ended, and removes its remains', async () => {
   const pool = poolOf()
   await ask(pool, 1)
   made[0]?.end()
@@ -137,11 +137,11 @@ it('makes another for one whose VM ended, and removes what that has left', async
   expect(pool.spares).toEqual(made.slice(1))
 })
 
-it('goes on after a failure, and tries a removal again', async () => {
+it('retries after a failure, also a failed removal', async () => {
   const pool = poolOf()
   await ask(pool, 1)
   host.refusesRemoval = true
-  await pool.giveUp()
+  await pool.evictOne()
   expect(pool.spares).toEqual([])
   host.refusesRemoval = false
   await vi.advanceTimersByTimeAsync(11_000)
@@ -149,7 +149,7 @@ it('goes on after a failure, and tries a removal again', async () => {
   expect(made).toHaveLength(2)
 })
 
-it('leaves none when it is closed, also one that is being made', async () => {
+it('leaves no spare when it is closed, not even the one being made', async () => {
   const { promise, resolve } = Promise.withResolvers<Spare>()
   const pool = poolOf({ make: async () => promise })
   pool.take(seed)

@@ -1,32 +1,34 @@
 /**
- * Guests that are restored before they are asked for.
+ * The warm pool: guests that the agent restores before a create needs them.
  *
- *     (nothing) ──make──► waiting ──take──► a sandbox's
- *                            └──give up──► (nothing)
+ *     (none) ──make──► waiting ──take──► belongs to a sandbox
+ *                         └──evict──► (none)
  *
- * Invariants: a spare is in exactly one list or in nobody's hands but its taker's, and is taken once; all together they
- * have at most so much memory; one is made only while no sandbox is being restored. Templates that were asked for lately
- * have spares, the more the more often; the others have none.
+ * Invariants:
+ *  - Each spare is in one list, or belongs to the caller that took it. It is taken once.
+ *  - The memory of all spares stays below a limit.
+ *  - The agent makes a spare only while it restores no sandbox.
+ *  - Only templates with recent creates have spares; the more creates, the more spares.
  */
 import type { Logger } from 'pino'
 import type { Seed } from './seed.ts'
 import { Demand } from './demand.ts'
 import type { Spare } from './spare.ts'
 
-/** Milliseconds between looks whether a spare is to be made or given up. */
+/** Milliseconds between two checks whether to make or evict a spare. */
 const LOOK_MS = 200
-/** Milliseconds after a failure until the next try. */
+/** Milliseconds before a retry after a failure. */
 const RETRY_MS = 10_000
-/** MiB that one more is expected to take, as long as none is there to tell. */
+/** Estimated MiB of the first spare. Later estimates use the average of the existing ones. */
 const EXPECTED_MIB = 64
 
 export interface PoolOptions {
-  /** All spares together; 0: there are none. */
+  /** Memory limit of all spares together; 0 disables the pool. */
   readonly memoryMib: number
-  /** `null` when the host has no memory for it. */
+  /** `null` if the host lacks the memory. */
   readonly make: (seed: Seed, cancelled: AbortSignal) => Promise<Spare | null>
   readonly remove: (spare: Spare) => Promise<void>
-  /** Whether there is work that a spare must not delay. */
+  /** Whether more important work is running. */
   readonly isBusy: () => boolean
   /** Whether the host is short of memory. */
   readonly isShort: () => Promise<boolean>
@@ -39,16 +41,16 @@ export class Pool {
   readonly #waiting = new Map<string, Spare[]>()
   readonly #closing = new AbortController()
   #timer: NodeJS.Timeout | undefined
-  /** The look under way. */
+  /** The check that is running. */
   #looking: Promise<void> | undefined
-  /** Ends the one that is being made. */
+  /** Cancels the spare that is being made. */
   #making: AbortController | undefined
-  /** Those that are being removed, whose memory is free soon. */
+  /** Removals in progress, which will free memory. */
   readonly #leaving = new Set<Promise<void>>()
   #retryAtMs = 0
-  /** Those whose removal failed; it is tried again. */
+  /** Spares whose removal failed and will be retried. */
   #unremoved: Spare[] = []
-  /** How many creates found one, and how many did not. */
+  /** Creates that found a spare, and creates that did not. */
   readonly taken = { hits: 0, misses: 0 }
 
   constructor(options: PoolOptions) {
@@ -59,7 +61,7 @@ export class Pool {
     if (this.#options.memoryMib > 0) this.#timer = setInterval(() => this.#look(), LOOK_MS).unref()
   }
 
-  /** A spare guest like this, which is the caller's from now on; `null` when none is at hand, and for what is no template's. */
+  /** Takes a spare for this seed, which then belongs to the caller; `null` if none waits, and for a seed that is not a template's. */
   take(seed: Seed): Spare | null {
     if (this.#options.memoryMib === 0 || seed.checkpoint !== null) return null
     this.#demand.note(seed)
@@ -68,13 +70,13 @@ export class Pool {
     return spare
   }
 
-  /** Those that wait, the longest first. */
+  /** The waiting spares, oldest first within a template. */
   get spares(): Spare[] {
     return [...this.#waiting.values()].flat()
   }
 
-  /** Gives up one that waits, or is being made, for who needs its memory more. @returns whether memory has become free */
-  async giveUp(): Promise<boolean> {
+  /** Evicts one waiting spare, or cancels the one being made, to free memory for a sandbox. @returns whether memory was freed */
+  async evictOne(): Promise<boolean> {
     const spare = this.spares.at(0)
     if (spare !== undefined) {
       await this.#discard(spare, 'given up for its memory')
@@ -87,14 +89,14 @@ export class Pool {
     return true
   }
 
-  /** Of a template that is no more: none is made for it, and those that wait end. */
+  /** Evicts the spares of deleted templates, and makes no more of them. */
   async forget(isMeant: (bake: string) => boolean): Promise<void> {
     this.#demand.forget(isMeant)
     const meant = this.spares.filter(({ seed }) => isMeant(seed.manifest.bake))
     await Promise.all(meant.map((spare) => this.#discard(spare, 'its template is no more')))
   }
 
-  /** Ends all of them; none is made any more. */
+  /** Evicts all spares and makes no more. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the agent ends'))
     clearInterval(this.#timer)
@@ -112,7 +114,7 @@ export class Pool {
   }
 
   async #tend(): Promise<void> {
-    await this.#dismiss()
+    await this.#evictUnneeded()
     if (this.#options.isBusy() || performance.now() < this.#retryAtMs) return
     await this.#removeAll(this.#unremoved.splice(0))
     const seed = this.#demand.neediest((bake) => this.#waiting.get(bake)?.length ?? 0)
@@ -144,14 +146,14 @@ export class Pool {
     return usedMib + nextMib <= this.#options.memoryMib
   }
 
-  /** Those that nobody is expected to want, and all while the host is short of memory. */
-  async #dismiss(): Promise<void> {
+  /** Evicts spares of templates without recent creates, and all spares while the host is short of memory. */
+  async #evictUnneeded(): Promise<void> {
     for (const bake of this.#demand.forgetOld()) {
       for (const spare of this.spares.filter(({ seed }) => seed.manifest.bake === bake))
         await this.#discard(spare, 'not asked for any more')
       this.#waiting.delete(bake)
     }
-    while (this.spares.length > 0 && (await this.#options.isShort())) await this.giveUp()
+    while (this.spares.length > 0 && (await this.#options.isShort())) await this.evictOne()
   }
 
   async #discard(spare: Spare, why: string): Promise<void> {

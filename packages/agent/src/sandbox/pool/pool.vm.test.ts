@@ -32,7 +32,7 @@ async function spares(count: number): Promise<void> {
   await eventually(`${count} spares`, async () => (await info()).spares === count)
 }
 
-/** A sandbox made from a guest that waited. */
+/** A sandbox created from a spare of the warm pool. */
 async function fromPool(): Promise<AgentSandbox> {
   await eventually('a spare', async () => (await info()).spares > 0)
   const sandbox = await agent.created()
@@ -45,7 +45,7 @@ const spareFolders = () => readdir(join(agent.dataDir, 'spares'))
 const spareProcesses = async () =>
   (await agent.vms()).flatMap(({ folder, process: vm }) => (folder.includes('/spares/') ? [vm] : []))
 
-/** Of each thread of a process: the 19th field of its stat, the 17th after its name (man 5 proc). None when it is gone. */
+/** The nice value of each thread of a process (man 5 proc: field 19 of stat, the 17th after the name). Empty if it is gone. */
 async function nicenessOf(pid: number): Promise<number[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
   const stats = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8').catch(() => ''))
@@ -56,7 +56,7 @@ async function nicenessOf(pid: number): Promise<number[]> {
 }
 
 describe('a sandbox from the pool', () => {
-  it('is as new: an identity of its own, the time of now, variables, nothing of the guest that waited', async () => {
+  it('is like new: own identity, current time, its variables, no trace of the spare', async () => {
     expect((await agent.created()).boot_mode).toBe('snapshot')
     await spares(1)
     const [waiting] = await spareFolders()
@@ -82,7 +82,7 @@ describe('a sandbox from the pool', () => {
     expect(await agent.events(first.id)).toEqual(['sandbox.running'])
   })
 
-  it('is one like every other afterwards: hibernated, woken, forked, adopted, deleted', async () => {
+  it('can be hibernated, woken, forked, adopted and deleted like any other', async () => {
     await agent.created()
     const { id } = await fromPool()
     await agent.sh(id, 'echo remembered > /run/memory; echo written > /root/file')
@@ -99,7 +99,7 @@ describe('a sandbox from the pool', () => {
     expect((await agent.delete(id)).status).toBe(204)
   })
 
-  it("is nobody else's: of many creates at once each has its own VM", async () => {
+  it('is taken by one create only: of many concurrent creates each has its own VM', async () => {
     await agent.created()
     await spares(1)
     const created = await Promise.all(Array.from({ length: 3 }, () => agent.created()))
@@ -109,14 +109,14 @@ describe('a sandbox from the pool', () => {
   })
 })
 
-describe('guests that wait', () => {
-  it('have given way to others only while they were made', async () => {
+describe('spares', () => {
+  it('run with low priority only while they are made', async () => {
     await agent.created()
     await eventually('one that gives way', async () => {
       const [spare] = await spareProcesses()
       if (spare === undefined) return false
       if ((await nicenessOf(spare.pid)).includes(constants.priority.PRIORITY_LOW)) return true
-      // Made before we looked: the next one.
+      // It was finished before the test looked: try with the next one.
       if (await hasOneSpare()) process.kill(spare.pid, 'SIGKILL')
       return false
     })
@@ -125,7 +125,7 @@ describe('guests that wait', () => {
     expect(new Set(await nicenessOf(spare?.pid ?? 0))).toEqual(new Set([0]))
   })
 
-  it('are ended with their agent, killed or not', async () => {
+  it('end with their agent, also after a kill -9', async () => {
     await agent.created()
     await spares(1)
     await agent.stop('SIGTERM')
@@ -141,7 +141,7 @@ describe('guests that wait', () => {
     expect(await agent.vms()).toHaveLength(2)
   })
 
-  it('leave nothing when their VM dies, and are made anew', async () => {
+  it('are replaced without leftovers when their VM dies', async () => {
     const { id } = await agent.created()
     await spares(1)
     const [before] = await spareFolders()
@@ -153,11 +153,11 @@ describe('guests that wait', () => {
     await fromPool()
   })
 
-  it('are replaced where they cannot be used', async () => {
+  it('are replaced by a restore if they do not answer', async () => {
     await agent.created()
     await spares(1)
     const waiting = (await agent.vms()).find(({ folder }) => folder.includes('/spares/'))?.process ?? { pid: 0 }
-    // One that stands still answers neither its monitor nor its channel.
+    // A stopped QEMU answers neither on its monitor nor on its channel.
     process.kill(waiting.pid, 'SIGSTOP')
     const { id, boot_mode } = await agent.created()
     expect(boot_mode).toBe('snapshot')
@@ -188,7 +188,7 @@ describe('guests that wait', () => {
 })
 
 describe('memory', () => {
-  it('is refused with 507 before it is all promised; what waits gives way, what sleeps holds none', async () => {
+  it('is refused with 507 before it is overcommitted; spares are evicted, hibernated sandboxes hold none', async () => {
     const first = await agent.created()
     await spares(1)
     const { memory_mib } = await info()
@@ -210,7 +210,7 @@ describe('memory', () => {
     expect(await agent.sh(first.id, 'hostname')).toBe(`sbx-${first.id.slice(0, 8)}`)
   })
 
-  it('is shown', async () => {
+  it('appears in the metrics', async () => {
     await agent.created()
     await spares(1)
     const text = await (await fetch(`${agent.url}/metrics`)).text()

@@ -2,25 +2,24 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { BootMode } from '@offshoot/contract/sandbox'
 import type { SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
-import type { Captured } from '../../machine/capture/capture.ts'
 import type { Restore } from '../../machine/restore/restore.ts'
-import { runAsOf } from '../../store/templates/run-as.ts'
+import { runAsOf } from '../../store/templates/template-record.ts'
 import { emptied, inherited, type MachineDevice } from '../../store/volumes/machine-device.ts'
 import type { GuestIdentity } from '../../machine/guest/guest-identity.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 
-/** What a new sandbox begins as. */
+/** The initial state of a new sandbox: from a template, a snapshot or a fork. */
 export interface Seed {
   readonly manifest: Pick<
     Manifest,
     'template' | 'bake' | 'cpu' | 'memory_mb' | 'layers' | 'from_snapshot' | 'run_as' | 'durable' | 'qemu_version'
   >
-  /** Block devices for volumes that its guest has had, as the new sandbox has them. */
+  /** The block devices of the restored machine that held volumes. */
   readonly devices: readonly MachineDevice[]
   readonly guestIp: string | null
   readonly bootMode: BootMode
   readonly checkpoint: Restore['checkpoint']
-  /** Variables of its template, below those of the sandbox; `keep`: those that the guest has, where the sandbox names none. */
+  /** Variables of the template, which those of the sandbox override; `keep`: the guest's own, if the sandbox sets none. */
   readonly env: GuestIdentity['env']
 }
 
@@ -46,7 +45,7 @@ export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
   }
 }
 
-/** The disk of a snapshot alone. @throws ApiError 400 where there is no disk to be booted */
+/** The seed without its memory, for a cold start from the snapshot's disk. @throws ApiError 400 if the disk cannot be booted */
 export function withoutMemory(seed: Seed): Seed {
   if (seed.checkpoint === null || !seed.manifest.durable)
     throw new ApiError('invalidField', { error: 'without_memory needs a snapshot of a durable sandbox' })
@@ -54,7 +53,7 @@ export function withoutMemory(seed: Seed): Seed {
   return { ...seed, manifest, devices: [], checkpoint: { ...seed.checkpoint, folder: null } }
 }
 
-/** @param memory of the snapshot's checkpoint, whole or just captured */
+/** @param memory of the snapshot's checkpoint, sealed or just captured */
 export function seedOfSnapshot(
   record: SnapshotRecord,
   memory: { readonly folder: string; readonly bases: number; readonly qemuVersion: string },

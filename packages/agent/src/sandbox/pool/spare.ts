@@ -2,15 +2,15 @@ import type { Seed } from './seed.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 
 /**
- * A guest restored from its template before anybody asked for it. It stands still, its processes held: no instruction but
- * those of our own guest program runs before it has its identity. Nobody's command was ever run in it.
+ * A guest in the warm pool, restored from its template before a create needs it. Its processes are held: before it gets its
+ * identity, only the agent's own guest program runs. No tenant's command ever ran in it.
  */
 export interface Spare {
   readonly seed: Seed
   readonly slot: number
-  /** `spares/ID`; becomes `sandboxes/ID`. */
+  /** `spares/ID`; the create renames it to `sandboxes/ID`. */
   readonly folder: string
   readonly vm: Vm
-  /** MiB that it has of its own. */
+  /** Host memory in MiB that this VM does not share with others. */
   readonly memoryMib: number
 }

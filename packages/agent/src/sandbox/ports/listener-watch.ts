@@ -2,33 +2,33 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { SandboxRounds } from '../model/sandbox-rounds.ts'
-import { listenersOf } from './listeners-of.ts'
-import { ToldPorts } from './told-ports.ts'
+import { listenersOf } from './guest-ports.ts'
+import { AnnouncedPorts } from './announced-ports.ts'
 
 const TICK_MS = 500
-/** Ticks from one look to the next: soon while something was under way a moment ago, seldom otherwise. */
+/** Ticks between two polls of a sandbox: few after recent activity, many otherwise. */
 const BUSY_TICKS = 2
 const IDLE_TICKS = 20
-/** Milliseconds after the last activity during which a sandbox is looked at soon. */
+/** Milliseconds after the last activity during which a sandbox counts as active. */
 const BUSY_MS = 15_000
 const ANSWER_MS = 5_000
 
 /**
- * Says when a port of a sandbox opens or closes: `sandbox.port_opened`, `sandbox.port_closed`.
+ * Announces when a port of a sandbox opens or closes: `sandbox.port_opened`, `sandbox.port_closed`.
  *
- * Nothing in a guest tells of a new listener, so it is asked: a question of no activity, which starts nothing there. What was
- * told survives a restart of the agent in the events themselves.
+ * A guest does not report new listeners, so the agent polls it. A poll does not count as activity and starts no process in the
+ * guest. After a restart of the agent, the events themselves tell which ports were announced.
  */
 export class ListenerWatch {
   readonly #host: Host
   readonly #rounds: SandboxRounds
-  readonly #told = new WeakMap<Sandbox, ToldPorts>()
+  readonly #announced = new WeakMap<Sandbox, AnnouncedPorts>()
 
   constructor(host: Host) {
     this.#host = host
     this.#rounds = new SandboxRounds(host, {
       tickMs: TICK_MS,
-      // Sandboxes that are being started come first.
+      // Starting sandboxes have priority: while the host restores VMs, poll active sandboxes only.
       isWanted: (sandbox) => this.#isWanted(sandbox) && (isActive(sandbox) || !host.gates.restores.isBusy),
       look: (sandbox) => this.#look(sandbox),
     })
@@ -41,7 +41,7 @@ export class ListenerWatch {
   async #look(sandbox: Sandbox): Promise<number> {
     const ticks = isActive(sandbox) ? BUSY_TICKS : IDLE_TICKS
     await this.#compare(sandbox).catch((error: unknown) =>
-      this.#host.log.debug({ err: error, sandbox_id: sandbox.id }, 'listeners not asked for'),
+      this.#host.log.debug({ err: error, sandbox_id: sandbox.id }, 'listeners not polled'),
     )
     return ticks
   }
@@ -50,16 +50,17 @@ export class ListenerWatch {
     if (sandbox.vm === null) return
     const deadline = Deadline.after(ANSWER_MS, `listeners of ${sandbox.id}`)
     const ports = await listenersOf(await sandbox.vm.link(deadline), deadline)
-    await this.#tell(sandbox, new Set(ports))
+    await this.#announce(sandbox, new Set(ports))
   }
 
-  async #tell(sandbox: Sandbox, ports: ReadonlySet<number>): Promise<void> {
+  async #announce(sandbox: Sandbox, ports: ReadonlySet<number>): Promise<void> {
     const nowMs = performance.now()
-    let told = this.#told.get(sandbox)
-    if (told === undefined) this.#told.set(sandbox, (told = new ToldPorts(sandbox.events.openPorts(), nowMs)))
-    const changes = told.changes(ports, nowMs)
+    let announced = this.#announced.get(sandbox)
+    if (announced === undefined)
+      this.#announced.set(sandbox, (announced = new AnnouncedPorts(sandbox.events.openPorts(), nowMs)))
+    const changes = announced.changes(ports, nowMs)
     if (changes.length === 0) return
-    // In turn with what else happens to the sandbox, so that nothing follows its end.
+    // Serialized with state changes, so that no event follows `sandbox.deleted`.
     await sandbox.transitions.run(async () => {
       for (const change of changes) {
         const { port, isOpen } = change
@@ -69,7 +70,7 @@ export class ListenerWatch {
           message: isOpen ? `port ${port} accepts connections` : `port ${port} accepts no more connections`,
           metadata: { port },
         })
-        told.note(change)
+        announced.markAnnounced(change)
       }
     })
   }

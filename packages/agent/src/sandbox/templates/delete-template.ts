@@ -3,7 +3,7 @@ import type { Host } from '../model/host.ts'
 import { sweepLayersSoon } from '../cleanup/sweep-layers.ts'
 import { sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
 
-/** No sandbox is made from it from here on; what those need that there are stays. Idempotent, also for what was never finished. */
+/** Deletes a template, also an unfinished one. Idempotent. Bakes and layers that existing sandboxes use are kept. */
 export async function deleteTemplate(host: Host, id: BuildId): Promise<void> {
   await host.templates.delete(id)
   await host.pool.forget((bake) => bake.startsWith(`${id}/`))

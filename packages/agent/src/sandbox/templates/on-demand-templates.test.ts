@@ -30,7 +30,7 @@ function opened(bake: (image: TemplateImage) => Promise<void>, admit = () => Pro
   return { onDemand, templates }
 }
 
-it('bakes each once, however many want it, and one at a time', async () => {
+it('bakes each template once for all concurrent callers, one template at a time', async () => {
   const begun: string[] = []
   let atOnce = 0
   const { onDemand, templates } = opened(async ({ name }) => {
@@ -46,7 +46,7 @@ it('bakes each once, however many want it, and one at a time', async () => {
   expect([begun, onDemand.images, [...templates.keys()]]).toEqual([['a', 'b'], [], ['a', 'b']])
 })
 
-it('tries again what failed, and tells who asked', async () => {
+it('retries a failed bake, and reports the failure to its caller', async () => {
   let fails = true
   const { onDemand } = opened(() => (fails ? Promise.reject(new Error('no disk')) : Promise.resolve()))
   await expect(onDemand.bake('a')).rejects.toThrow('no disk')
@@ -54,7 +54,7 @@ it('tries again what failed, and tells who asked', async () => {
   expect(await onDemand.bake('a')).toMatchObject({ image: { name: 'a' } })
 })
 
-it('bakes nothing where there is no memory for it', async () => {
+it('bakes nothing if the host lacks the memory', async () => {
   const { onDemand } = opened(
     () => Promise.reject(new Error('baked')),
     () => Promise.reject(new ApiError('insufficientMemory')),

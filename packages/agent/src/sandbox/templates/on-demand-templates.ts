@@ -5,15 +5,15 @@ import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 export interface OnDemandTemplatesOptions {
   readonly images: readonly TemplateImage[]
   readonly admission: Pick<Admission, 'admit'>
-  /** Bakes one; whatever fails, nothing is left of it. */
+  /** Bakes one template. A failed bake leaves nothing behind. */
   readonly bake: (image: TemplateImage) => Promise<BakedTemplate>
-  /** Those that are baked, by name. */
+  /** The baked templates, by name. */
   readonly templates: Map<string, BakedTemplate>
 }
 
 /**
- * Templates that are baked at the first request for one (`on_demand`): large guests that few hosts ever need. One is baked at a time,
- * because a bake takes as much memory as its guest.
+ * Templates that the agent bakes at the first create of one (`on_demand`): large guests that few hosts ever need. The agent
+ * bakes one at a time, because a bake takes as much memory as its guest.
  */
 export class OnDemandTemplates {
   readonly #options: OnDemandTemplatesOptions
@@ -24,15 +24,15 @@ export class OnDemandTemplates {
     this.#options = options
   }
 
-  /** Those that are not baked yet. */
+  /** The templates that are not baked yet. */
   get images(): TemplateImage[] {
     return this.#options.images.filter(({ name }) => !this.#options.templates.has(name))
   }
 
   /**
-   * Callers at the same time share one bake; one that failed is tried again by the next.
-   * @returns `null` for a template that is none of these
-   * @throws ApiError 507 no memory for it; Error as the bake does
+   * Concurrent callers share one bake. The next caller retries a failed one.
+   * @returns `null` for an unknown template
+   * @throws ApiError 507 not enough memory; or the error of the bake
    */
   async bake(name: string): Promise<BakedTemplate | null> {
     const image = this.#options.images.find((each) => each.name === name)
@@ -40,12 +40,12 @@ export class OnDemandTemplates {
     const { templates } = this.#options
     const baked = templates.get(name) ?? this.#underWay.get(name)
     if (baked !== undefined) return baked
-    const baking = this.#inTurn(image).finally(() => this.#underWay.delete(name))
+    const baking = this.#bakeAfterOthers(image).finally(() => this.#underWay.delete(name))
     this.#underWay.set(name, baking)
     return baking
   }
 
-  async #inTurn(image: TemplateImage): Promise<BakedTemplate> {
+  async #bakeAfterOthers(image: TemplateImage): Promise<BakedTemplate> {
     const { admission, bake, templates } = this.#options
     const before = this.#last
     const turn = (async () => {

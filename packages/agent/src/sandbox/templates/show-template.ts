@@ -3,7 +3,7 @@ import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BuiltTemplates } from '../../store/templates/built-templates.ts'
 import type { TemplateRecord } from '../../store/templates/template-record.ts'
 
-/** As control keeps it, and callers see it. */
+/** The description of a template in the API. */
 export async function showTemplate(
   templates: BuiltTemplates<BakedTemplate>,
   record: TemplateRecord,
@@ -29,7 +29,7 @@ export async function showTemplate(
       user: user ?? null,
       image_digest: digest,
       fingerprint: memory?.fingerprint ?? templates.bakedOf(record)?.manifest.fingerprint ?? null,
-      /** Its sandboxes go on where the one stood that it was made from. */
+      /** With memory, new sandboxes continue from the state of the sandbox that the template was made from. */
       has_memory: memory !== null,
       created_at,
     },

@@ -1,6 +1,6 @@
 /**
- * A terminal in a guest, seen by one caller: its own, which ends with it, or a session, which others may share and which
- * goes on when it leaves.
+ * A terminal in a guest, as one caller sees it: either a private terminal, which ends with its caller, or a session, which
+ * several callers may share and which keeps running when they disconnect.
  */
 import { constants } from 'node:os'
 import type { Writable, Readable } from 'node:stream'
@@ -15,26 +15,26 @@ import { accountOf, asTemplateHas, guestDeadline, withGuest } from '../model/gue
 import type { Sandbox } from '../model/sandbox.ts'
 
 const ENVIRONMENT = { TERM: 'xterm-256color' }
-/** Ids of kept commands that are terminals; others are background commands (`background.ts`). */
+/** Prefix of the ids of kept commands that are terminals. Background commands have another one (`background-watch.ts`). */
 const SESSION_PREFIX = 'pty:'
-/** Bytes of a session's screen that a caller who comes back is shown. */
+/** Bytes of a session's output that a reconnecting caller gets. */
 const SESSION_LOG_BYTES = 256 * 1024
-/** Login shells, best first. */
+/** Login shells in order of preference. */
 const SHELLS = ['/bin/bash', '/bin/sh'] as const
 
 export interface Terminal {
-  /** Of what is shown; read on by {@link bytesOf}. */
+  /** Chunks of output, to be converted by {@link bytesOf}. */
   readonly output: Readable
   bytesOf(chunk: unknown): Buffer
   readonly input: Writable
-  /** Undefined when it was left before. Rejects when the guest is gone. */
+  /** Resolves with `undefined` after {@link leave}. Rejects if the guest is gone. */
   readonly exited: Promise<GuestExit | undefined>
   resize(size: TerminalSize): void
-  /** The caller is gone: its own terminal is killed, a session goes on. */
+  /** The caller has disconnected: kills a private terminal; a session keeps running. */
   leave(): void
 }
 
-/** @throws ApiError when the program, its user or folder cannot be */
+/** @throws ApiError if the program cannot run, or its user or folder does not exist */
 export function openTerminal(sandbox: Sandbox, asked: TerminalQuery): Promise<Terminal> {
   const query = asTemplateHas(sandbox, asked)
   const { session } = query
@@ -44,7 +44,7 @@ export function openTerminal(sandbox: Sandbox, asked: TerminalQuery): Promise<Te
 }
 
 async function openOwn(link: GuestLink, query: TerminalQuery): Promise<Terminal> {
-  const process = await firstThatIs(query, (command) => link.run(command, guestDeadline('start of a terminal')))
+  const process = await runFirstShell(query, (command) => link.run(command, guestDeadline('start of a terminal')))
   return {
     output: process.stdout,
     bytesOf: (chunk) => chunk as Buffer,
@@ -52,7 +52,7 @@ async function openOwn(link: GuestLink, query: TerminalQuery): Promise<Terminal>
     exited: process.exited,
     resize: (size) => process.resize(size),
     leave: () => {
-      // The end of the program hangs up on whoever else has the terminal.
+      // The kernel then sends SIGHUP to all other processes of the terminal.
       process.kill('SIGKILL')
       process.stdout.destroy()
       process.stdin.destroy()
@@ -87,16 +87,17 @@ async function attachOrStart(link: GuestLink, id: string, query: TerminalQuery) 
   try {
     await startSession(link, id, query)
   } catch (error) {
-    // Somebody else has started it meanwhile.
+    // Another caller has started the session meanwhile.
     if (!(error instanceof GuestRunError) || error.errno !== constants.errno.EEXIST) throw error
   }
   return attach()
 }
 
-/** When the guest keeps as much as it may, the last screens of sessions that are over make room. */
+/** If the guest has reached its limit of kept commands, forgets ended sessions and retries. */
 async function startSession(link: GuestLink, id: string, query: TerminalQuery): Promise<void> {
   const options = { id, label: query.cmd?.slice(0, 30) ?? '', logBytes: SESSION_LOG_BYTES }
-  const start = () => firstThatIs(query, (command) => link.keep(command, options, guestDeadline('start of a terminal')))
+  const start = () =>
+    runFirstShell(query, (command) => link.keep(command, options, guestDeadline('start of a terminal')))
   try {
     await start()
   } catch (error) {
@@ -107,20 +108,20 @@ async function startSession(link: GuestLink, id: string, query: TerminalQuery): 
   }
 }
 
-/** A session whose program has ended is over, though its last screen is kept: the next of its name is a new one. */
+/** Forgets ended sessions. The guest keeps their last output, but the next session of the same name is a new one. */
 async function forgetEnded(link: GuestLink, isMeant: (id: string) => boolean): Promise<void> {
   const deadline = guestDeadline('list of kept terminals')
   for (const { id, exit } of await link.kept(deadline)) {
     if (exit === null || !isMeant(id)) continue
     await link.forget(id, deadline).catch((error: unknown) => {
-      // By another caller who came at the same time.
+      // Another caller has already forgotten it.
       if (!(error instanceof GuestRequestError)) throw error
     })
   }
 }
 
-/** Runs the first of the shells that there is; which those are, only the guest knows. */
-async function firstThatIs<T>(query: TerminalQuery, run: (command: GuestCommand) => Promise<T>): Promise<T> {
+/** Runs `cmd`, or the first shell that exists. Only trying tells which shells a template has. */
+async function runFirstShell<T>(query: TerminalQuery, run: (command: GuestCommand) => Promise<T>): Promise<T> {
   const common = { ...accountOf(query), pty: { rows: query.rows, cols: query.cols }, env: ENVIRONMENT }
   if (query.cmd !== undefined && query.cmd !== '') return run({ ...common, argv: ['/bin/sh', '-c', query.cmd] })
   const [best, other] = SHELLS
@@ -132,7 +133,7 @@ async function firstThatIs<T>(query: TerminalQuery, run: (command: GuestCommand)
   }
 }
 
-/** A shell whose name begins with a dash reads the profile (login(1)). */
+/** A shell whose argv[0] starts with a dash is a login shell and reads the profile (login(1)). */
 function loginName(program: string): string {
   return `-${program.slice(program.lastIndexOf('/') + 1)}`
 }

@@ -6,14 +6,14 @@ import { syncFolder } from '@offshoot/kit/sync-folder'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { GAP, isArchiveName, MAX_FILE_BYTES } from './spool.ts'
 
-/** Bytes on the host's disk of one archive. What does not fit stays with its guest. */
+/** Maximum bytes of one archive on disk. Files that do not fit stay in the guest's spool. */
 const MAX_ARCHIVE_BYTES = 16 * 1024 ** 3
-/** Bytes of the host's disk that archives never take. */
+/** Free bytes that archives leave on the host's disk. */
 const RESERVE_BYTES = 2 * 1024 ** 3
 const SUFFIX = '.zst'
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } }
 
-/** There is no room for more. */
+/** The archive or the host's disk is full. */
 export class ArchiveFull extends Error {
   override readonly name = 'ArchiveFull'
 }
@@ -25,8 +25,8 @@ export interface ArchivedFile {
 }
 
 /**
- * What was taken from one guest, in a folder that only the agent writes: `NAME.zst`, each whole from the moment it has that name.
- * A name is taken once and keeps its content.
+ * The archived files of one guest, as `NAME.zst` in a folder that only the agent writes. A file appears under its name only when
+ * it is complete. A name is archived once, and its content never changes.
  */
 export class Archive {
   readonly #folder: string
@@ -37,7 +37,7 @@ export class Archive {
     this.#files = files
   }
 
-  /** Removes what an agent that was killed had begun to write. */
+  /** Opens the archive, and deletes partial files of a killed agent. */
   static async open(folder: string): Promise<Archive> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const files = new Map<string, ArchivedFile>()
@@ -52,7 +52,7 @@ export class Archive {
     return new Archive(folder, files)
   }
 
-  /** In order. */
+  /** Sorted. */
   get names(): readonly string[] {
     return [...this.#files.keys()].toSorted()
   }
@@ -61,11 +61,12 @@ export class Archive {
     return [...this.#files.values()].reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  /** When the last file was taken, and the last of which something is missing; `null`: never. */
+  /** When the last file was archived; `null` if none was. */
   get lastAtMs(): number | null {
     return this.#files.size === 0 ? null : Math.max(...[...this.#files.values()].map(({ takenAtMs }) => takenAtMs))
   }
 
+  /** When the last gap was recorded; `null` if there is none. */
   get gapAtMs(): number | null {
     return this.#files.get(GAP)?.takenAtMs ?? null
   }
@@ -74,7 +75,7 @@ export class Archive {
     return this.#files.has(name)
   }
 
-  /** On the disk when this returns. @throws ArchiveFull */
+  /** Archives a file durably. @throws ArchiveFull */
   async put(name: string, content: Buffer): Promise<void> {
     const packed = await promisify(zstdCompress)(content, LEVEL)
     const { bavail, bsize } = await statfs(this.#folder)
@@ -84,7 +85,7 @@ export class Archive {
     this.#files.set(name, { bytes: packed.length, takenAtMs: Date.now() })
   }
 
-  /** The gap is one of now. */
+  /** Records a gap at the current time. */
   async markGap(): Promise<void> {
     if (!this.has(GAP)) return this.put(GAP, Buffer.alloc(0))
     const now = new Date()
@@ -92,16 +93,16 @@ export class Archive {
     this.#files.set(GAP, { bytes: 0, takenAtMs: now.getTime() })
   }
 
-  /** `null` for what is not there. */
+  /** `null` for an unknown name. */
   async read(name: string): Promise<Buffer | null> {
     if (!this.has(name)) return null
     return promisify(zstdDecompress)(await readFile(this.#path(name)), { maxOutputLength: MAX_FILE_BYTES })
   }
 
-  /** Removes what was taken before that moment. */
+  /** Deletes the files that were archived before a time. */
   async prune(beforeMs: number): Promise<void> {
     for (const [name, { takenAtMs }] of this.#files) {
-      // The history of a timeline is short, and wanted as long as anything of it is there.
+      // A timeline's history is small, and recovery needs it as long as any of its segments exists.
       if (takenAtMs >= beforeMs || name.endsWith('.history')) continue
       await rm(this.#path(name), { force: true })
       this.#files.delete(name)

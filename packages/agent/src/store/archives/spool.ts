@@ -1,25 +1,25 @@
-/** Where a durable guest puts what is to be kept, and where it looks for what it is given back (templates/postgres-16). */
+/** Folders in a durable guest (templates/postgres-16): finished files; requests and answers during a recovery. */
 export const SPOOL = '/var/spool/offshoot/ready'
 export const WANTED = '/run/offshoot-postgres/exchange/wanted'
 export const GIVEN = '/run/offshoot-postgres/exchange/given'
 
-/** Bytes of one file. */
+/** Maximum bytes of one file. */
 export const MAX_FILE_BYTES = 16 * 1024 * 1024
-/** Entries of a folder that are looked at: a guest may put there what it likes. */
+/** Maximum entries to list: an untrusted guest may create any number. */
 const MAX_ENTRIES = 64
 
-/** Segments, histories of timelines and labels of backups, as PostgreSQL names them, and the mark of a gap. */
+/** PostgreSQL's names of WAL segments, backup labels and timeline histories, and the gap marker. */
 const NAME = /^(?:[0-9A-F]{24}(?:\.[0-9A-F]{8}\.backup)?|[0-9A-F]{8}\.history|lost)$/
 
-/** The file that says that something was not kept. */
+/** The gap marker: this file means that a segment was lost. */
 export const GAP = 'lost'
 
-/** Whether a guest may have something kept under this name: it becomes a file's on the host. */
+/** Whether a guest may archive a file under this name. The host uses the name as a file name. */
 export function isArchiveName(name: string): boolean {
   return NAME.test(name)
 }
 
-/** Names in a folder of the guest that are such, in order. @throws GuestFileError ENOENT where there is no such folder */
+/** The valid archive names in a folder of the guest, sorted. @throws GuestFileError ENOENT if the folder does not exist */
 export async function namesIn(entries: AsyncIterable<{ readonly name: Buffer }>): Promise<readonly string[]> {
   const names: string[] = []
   let seen = 0

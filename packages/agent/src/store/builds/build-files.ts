@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 
-/** The files of one build: `builds/ID`, ours alone but for `vm/`. */
+/** The files of one build: `builds/ID`. Only the agent can access them, except `vm/`. */
 export interface BuildFiles {
-  /** What was uploaded, as it came. */
+  /** The upload, unchanged. */
   readonly upload: string
-  /** The same without compression, its layers one after the other; only where that is needed. */
+  /** The decompressed upload, if it was compressed. */
   readonly flat: string
   readonly rootfs: string
-  /** Of a build from a sandbox's disk: second names of all that this consists of (`source-disk.ts`). */
+  /** For a build from a sandbox's disk: hard links to the files that the disk consists of (`source-disk.ts`). */
   readonly source: string
-  /** And what of it lies over the root file system. */
+  /** For a build from a sandbox's disk: all layers above the root file system, merged into one. */
   readonly lower: string
   readonly log: string
 }

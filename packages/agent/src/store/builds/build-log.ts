@@ -3,11 +3,11 @@ import { appendFile, readFile, stat } from 'node:fs/promises'
 import { buildLogLine, type BuildLogLine, type BuildStage } from '@offshoot/contract/build'
 import type { Logger } from 'pino'
 
-/** Lines of one build that are kept, and characters of one. What goes beyond is counted and left out. */
+/** Maximum lines of one log, and characters per line. Longer logs and lines are cut. */
 const MAX_LINES = 5_000
 const MAX_CHARS = 2_000
 
-/** What a build says of itself, in memory for those who follow it and in a file for those who come later. */
+/** The log of a build: in memory for its followers, and in a file for the next agent. */
 export class BuildLog {
   readonly #path: string | null
   readonly #log: Logger
@@ -41,12 +41,12 @@ export class BuildLog {
     return new BuildLog(path, log, lines, isOver)
   }
 
-  /** For a build that nobody follows. */
-  static unkept(log: Logger): BuildLog {
+  /** A log without a file, for a build without followers. */
+  static inMemory(log: Logger): BuildLog {
     return new BuildLog(null, log, [], false)
   }
 
-  /** Several lines of a program are several lines here. */
+  /** Appends each line of `text`, and updates stage and progress. */
   say(text: string, stage: BuildStage = this.stage, percent: number = this.percent): void {
     this.stage = stage
     this.percent = Math.max(0, Math.min(100, Math.round(percent)))
@@ -54,7 +54,7 @@ export class BuildLog {
     this.#changed.emit('changed')
   }
 
-  /** Nothing comes any more. */
+  /** Ends the log; followers end, too. */
   end(): void {
     this.#isOver = true
     this.#changed.emit('changed')
@@ -64,7 +64,7 @@ export class BuildLog {
     await this.#writing
   }
 
-  /** Lines from a number on (from 1), then live; ends with the build. */
+  /** Lines from a number on (the first is 1), then live ones, until the build has ended. */
   async *follow(from: number, signal: AbortSignal): AsyncGenerator<{ n: number; line: BuildLogLine }[]> {
     for (let next = from; !signal.aborted;) {
       const lines = this.#lines.slice(next - 1).map((line, index) => ({ n: next + index, line }))

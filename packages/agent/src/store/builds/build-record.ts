@@ -7,7 +7,7 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
 
-/** Without it the folder is an upload that nobody has begun to build. */
+/** A folder without this file is an upload for which no build was begun. */
 const RECORD = 'build.json'
 
 const buildRecord = buildOnAgentBody.extend({
@@ -26,12 +26,12 @@ const buildRecord = buildOnAgentBody.extend({
   created_at: z.iso.datetime(),
   started_at: z.iso.datetime().nullable(),
   ended_at: z.iso.datetime().nullable(),
-  /** Of one that is made from a sandbox: all that is to be known of it. `null`: the archive says it. */
+  /** For a build from a sandbox: the description of the template. `null`: it comes from the uploaded archive. */
   image: templateImage.nullable().default(null),
-  /** Bytes of the archive, and its SHA-256; of a sandbox's disk what names it. */
+  /** Bytes and SHA-256 of the archive. For a build from a sandbox: bytes of its own data, and a hash of its layers' names. */
   bytes: z.int(),
   sha256: z.string(),
-  /** How often it was begun. */
+  /** How often an agent has begun it. */
   attempts: z.int(),
 })
 export type BuildRecord = z.infer<typeof buildRecord>
@@ -40,7 +40,7 @@ export async function writeBuildRecord(folder: string, record: BuildRecord): Pro
   await writeFileDurably(join(folder, RECORD), `${JSON.stringify(record)}\n`)
 }
 
-/** One that waits for its turn. */
+/** The record of a queued build. */
 export function newBuildRecord(
   id: BuildId,
   workspaceId: WorkspaceId,
@@ -52,7 +52,7 @@ export function newBuildRecord(
   return { id, workspace_id: workspaceId, image: null, ...fields, ...state, ...times, bytes, sha256 }
 }
 
-/** `absent`: an upload whose build was never begun. */
+/** `absent`: an upload for which no build was begun. */
 export async function readBuildRecord(folder: string): Promise<RecordRead<BuildRecord>> {
   return readRecord(join(folder, RECORD), (content) => buildRecord.parse(content))
 }

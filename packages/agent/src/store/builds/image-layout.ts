@@ -3,33 +3,33 @@ import { z } from 'zod'
 import { BuildFailure } from './build-failure.ts'
 import { readTarIndex, type TarEntry } from './tar-index.ts'
 
-/** Bytes of a manifest or configuration. */
+/** Maximum bytes of a manifest or configuration. */
 const MAX_JSON_BYTES = 4 * 1024 * 1024
-/** Layers of one image; Docker itself stops at 127. */
+/** Maximum layers of one image. Docker's own limit is 127. */
 const MAX_LAYERS = 512
-/** How deep an index may name another. */
+/** Maximum depth of nested indexes. */
 const MAX_INDEXES = 4
 
-/** A piece of a file that is a tar archive, perhaps compressed. */
+/** The part of a file that contains one layer: a tar archive, possibly compressed. */
 export interface Layer {
   readonly offset: number
   readonly bytes: number
 }
 
-/** What the configuration of an image says of its programs. */
+/** How an image's configuration says to run programs. */
 export interface ImageConfig {
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string | null
   readonly user: string | null
-  /** Entrypoint and command in one; empty where it names none. */
+  /** Entrypoint and command, concatenated; empty if the image has neither. */
   readonly start: readonly string[]
 }
 
 export interface ImageLayout {
   readonly kind: 'docker' | 'oci'
-  /** Of its configuration. */
+  /** Digest of the image's configuration. */
   readonly digest: string
-  /** The lowest first. */
+  /** Lowest layer first. */
   readonly layers: readonly Layer[]
   readonly config: ImageConfig
 }
@@ -59,7 +59,7 @@ const ociManifest = z.object({ config: descriptor, layers: z.array(descriptor).m
 const TOP =
   /^(?:blobs(?:\/[a-z0-9]+(?:\/[0-9a-f]+)?)?|index\.json|manifest\.json|oci-layout|repositories|[0-9a-f]{64}\.json|[0-9a-f]{64}(?:\/(?:layer\.tar|json|VERSION))?)$/
 
-/** What `docker save` writes, or a tar of an OCI layout; `null` for any other archive. @throws BuildFailure when it lacks a part */
+/** Reads `docker save` output or a tar of an OCI layout; `null` for other archives. @throws BuildFailure if a part is missing */
 export async function readImageLayout(file: FileHandle, bytes: number): Promise<ImageLayout | null> {
   const entries = await readTarIndex(file, bytes, ({ name }) => TOP.test(name))
   if (entries === null) return null
@@ -77,7 +77,7 @@ class ImageArchive {
     this.#entries = entries
   }
 
-  /** Old archives name a layer that they have twice by a link. */
+  /** In archives of old Docker versions, a repeated layer is a link to the first one. */
   layer(name: string): Layer {
     const entry = this.#entries.get(name)
     if (entry?.kind === 'file') return { offset: entry.offset, bytes: entry.bytes }
@@ -129,7 +129,7 @@ async function readOci(archive: ImageArchive): Promise<ImageLayout> {
 
 const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** The one for this machine, else the first. */
+/** Chooses the manifest for this machine's architecture, otherwise the first. */
 function choose(manifests: readonly z.infer<typeof descriptor>[]): z.infer<typeof descriptor> {
   const fits = manifests.find(
     ({ platform }) => platform?.os === 'linux' && platform.architecture === ARCHITECTURES[process.arch],
@@ -152,7 +152,7 @@ function configOf({ config }: z.infer<typeof imageConfig>): ImageConfig {
     const at = text.indexOf('=')
     return at > 0 && !text.includes('\0') ? [[text.slice(0, at), text.slice(at + 1)]] : []
   })
-  // A group may follow the user; ours is the user's own.
+  // `USER` may contain a group (`user:group`). The agent ignores it and uses the user's own group.
   const [user = ''] = (config?.User ?? '').split(':', 1)
   const cwd = config?.WorkingDir ?? ''
   return {

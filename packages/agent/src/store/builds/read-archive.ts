@@ -9,18 +9,18 @@ import { type ImageConfig, type Layer, readImageLayout } from './image-layout.ts
 
 const SECTOR_BYTES = 512
 const MIB = 1024 * 1024
-/** What an archive may have beside what fits onto the disk: headers, and files that a layer above replaces. */
+/** Allowance for data that does not end up on the disk: headers, and files that an upper layer replaces. */
 const SPARE_MIB = 256
 const SPARE_FACTOR = 2
 
-/** An archive, ready to be unpacked: a file of whole sectors, and where in it the layers are, none of them compressed. */
+/** An archive that is ready to unpack: a file of whole sectors that contains uncompressed layers. */
 export interface ReadArchive {
   readonly path: string
-  /** The lowest first. */
+  /** Lowest layer first. */
   readonly layers: readonly Layer[]
-  /** Files of a layer may remove those of the ones below. */
+  /** Whether layers contain whiteouts, which delete files of the layers below. */
   readonly hasWhiteouts: boolean
-  /** Of an image; `null` for a plain archive. */
+  /** The configuration of an image; `null` for a plain archive. */
   readonly config: ImageConfig | null
   readonly digest: string | null
 }
@@ -28,8 +28,8 @@ export interface ReadArchive {
 type Compression = 'none' | 'gzip' | 'zstd'
 
 /**
- * Finds out what was uploaded, by its content alone, and takes its compression away. Names in it are read and never used here.
- * @throws BuildFailure for what is no tar archive, and for one that holds more than could ever fit
+ * Detects the format of an upload by its content, and decompresses it. Does not create files under names from the archive.
+ * @throws BuildFailure for an unsupported compression, a damaged archive, and one that cannot fit onto the disk
  */
 export async function readArchive(files: BuildFiles, sizeMib: number, signal: AbortSignal): Promise<ReadArchive> {
   const limitBytes = (sizeMib * SPARE_FACTOR + SPARE_MIB) * MIB
@@ -55,7 +55,7 @@ export async function readArchive(files: BuildFiles, sizeMib: number, signal: Ab
   }
 }
 
-/** As they are where none is compressed. */
+/** Decompresses the layers of an image into one file. Leaves them in place if none is compressed. */
 async function expandLayers(
   files: BuildFiles,
   from: string,
@@ -105,7 +105,7 @@ function compressionIn(start: Buffer): Compression {
 
 interface Expansion {
   readonly from: string
-  /** `null`: all of it. */
+  /** `null`: the whole file. */
   readonly layer: Layer | null
   readonly compression: Compression
   readonly to: string
@@ -114,7 +114,7 @@ interface Expansion {
   readonly signal: AbortSignal
 }
 
-/** @returns how many bytes it has come to be */
+/** Decompresses or copies a file or one layer. @returns the number of bytes written */
 async function expand({ from, layer, compression, to, at, limitBytes, signal }: Expansion): Promise<number> {
   const range = layer === null ? {} : { start: layer.offset, end: layer.offset + Math.max(layer.bytes, 1) - 1 }
   const source = createReadStream(from, { ...range, highWaterMark: MIB })
@@ -152,7 +152,7 @@ class Counter extends Transform {
   }
 }
 
-/** A block device has whole sectors. */
+/** Pads a file to whole sectors: the guest gets it as a block device. */
 async function padToSector(path: string): Promise<void> {
   const { size } = await stat(path)
   const padded = Math.max(1, Math.ceil(size / SECTOR_BYTES)) * SECTOR_BYTES

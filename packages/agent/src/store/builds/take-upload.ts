@@ -8,9 +8,9 @@ import { ApiError } from '@offshoot/contract/errors'
 import { isDiskFull } from '../data-dir/full-disk.ts'
 
 const MIB = 1024 * 1024
-/** MiB of the host's disk that templates never take. */
+/** Free MiB that templates leave on the host's disk. */
 const RESERVE_MIB = 2048
-/** Bytes between two looks at what is left. */
+/** Bytes between two checks of the free disk space. */
 const LOOK_BYTES = 64 * MIB
 
 export interface Upload {
@@ -18,7 +18,7 @@ export interface Upload {
   readonly sha256: string
 }
 
-/** Writes an upload to a new file, piece by piece. @throws ApiError 507 before the host's disk is full */
+/** Streams an upload to a new file. @throws ApiError 507 before the host's disk is full */
 export async function takeUpload(source: Readable, path: string): Promise<Upload> {
   const meter = new Meter(path)
   try {
@@ -34,13 +34,13 @@ export async function takeUpload(source: Readable, path: string): Promise<Upload
   return { bytes: meter.bytes, sha256: meter.digest() }
 }
 
-/** @throws ApiError 507 when what is wanted would leave too little */
+/** Checks that the host's disk has room for `wantedMib` more. @throws ApiError 507 */
 export async function admitTemplate(folder: string, wantedMib: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   if ((bavail * bsize) / MIB - RESERVE_MIB < wantedMib) throw new ApiError('templateStorage')
 }
 
-/** Counts and hashes what passes, and looks at the disk now and then. */
+/** Counts and hashes a stream, and periodically checks the free disk space. */
 class Meter {
   bytes = 0
   readonly #hash = createHash('sha256')

@@ -2,23 +2,23 @@ import type { FileHandle } from 'node:fs/promises'
 
 const BLOCK_BYTES = 512
 const MAX_NAME_BYTES = 65_536
-/** Of an archive that holds an image's layers; any other is not read to its end here. */
+/** Maximum entries of an image archive. */
 const MAX_ENTRIES = 10_000
 
 export interface TarEntry {
-  /** Without `./` in front and slashes at the end. */
+  /** Without a leading `./` and trailing slashes. */
   readonly name: string
   readonly kind: 'file' | 'folder' | 'link' | 'other'
-  /** Of a link. */
+  /** Target of a link. */
   readonly target: string
-  /** First byte of the content. */
+  /** Offset of the content. */
   readonly offset: number
   readonly bytes: number
 }
 
 /**
- * What is in an archive, as long as `isWanted` says so of each entry: `null` from the first other one on, and for what is no
- * archive or a damaged one, which is for whoever unpacks it to say. Content is skipped, not read.
+ * Lists the entries of a tar archive without reading their content. `null` if `isWanted` rejects an entry, and for anything that is
+ * not an intact archive: the guest that unpacks it reports the error.
  */
 export async function readTarIndex(
   file: FileHandle,
@@ -82,7 +82,7 @@ function text(block: Buffer, at: number, bytes: number): string {
   return field.toString('utf8', 0, end === -1 ? bytes : end)
 }
 
-/** Octal, or big-endian binary where the highest bit says so. `null` for what is neither, or more than we count. */
+/** Parses octal digits, or big-endian binary if the highest bit is set. `null` if it is neither, or too large. */
 function readNumber(block: Buffer, at: number, bytes: number): number | null {
   const first = block[at] ?? 0
   if ((first & 0x80) !== 0) {

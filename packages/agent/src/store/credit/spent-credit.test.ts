@@ -26,12 +26,12 @@ describe('spent credit', () => {
 
   afterEach(() => rm(folder, { recursive: true }))
 
-  it('refuses nobody before it was told of anybody', async () => {
+  it('refuses no workspace before control has sent a list', async () => {
     const credit = await SpentCredit.open(path, { error: () => undefined })
     expect(() => credit.refuseIfSpent(id)).not.toThrow()
   })
 
-  it('refuses with what was spent, also after a restart, and until it is told otherwise', async () => {
+  it('refuses a workspace with its figures, also after a restart, until control sends another list', async () => {
     const credit = await SpentCredit.open(path, { error: () => undefined })
     await credit.replace({ workspaces: [entry(HOUR_MS)] })
     for (const each of [credit, await SpentCredit.open(path, { error: () => undefined })]) {
@@ -48,13 +48,13 @@ describe('spent credit', () => {
     expect(await readdir(folder)).toEqual(['spent-credit.json'])
   })
 
-  it('ends by itself', async () => {
+  it('expires', async () => {
     const credit = await SpentCredit.open(path, { error: () => undefined })
     await credit.replace({ workspaces: [entry(-1)] })
     expect(() => credit.refuseIfSpent(id)).not.toThrow()
   })
 
-  it('holds the later of two lists that come at once', async () => {
+  it('keeps the later of two concurrent lists', async () => {
     const credit = await SpentCredit.open(path, { error: () => undefined })
     await Promise.all([credit.replace({ workspaces: [entry(HOUR_MS)] }), credit.replace({ workspaces: [] })])
     expect(() => credit.refuseIfSpent(id)).not.toThrow()

@@ -8,8 +8,9 @@ import { readRecord } from '../ledger/read-record.ts'
 type Entry = SpentCreditBody['workspaces'][number]
 
 /**
- * Workspaces that may start nothing, as control said last. Kept on disk: a control that is away, or a restart of ours, lets
- * none of them in. Each entry ends by itself, so that control's absence locks nobody out for longer than meant either.
+ * The workspaces that may start nothing because their credit is spent, as control last reported them. Stored on disk, so that
+ * they stay refused after a restart of the agent and while control is away. Each entry expires, so that an absent control locks
+ * no workspace out for too long.
  */
 export class SpentCredit {
   readonly #path: string
@@ -21,14 +22,14 @@ export class SpentCredit {
     this.#entries = byWorkspace(entries)
   }
 
-  /** Of a file that cannot be read nothing is known: everybody is let in until control, which tells again and again, has told. */
+  /** With an unreadable file the agent refuses no workspace until control sends the list again, which it does periodically. */
   static async open(path: string, log: Pick<Logger, 'error'>): Promise<SpentCredit> {
     const read = await readRecord(path, (content) => spentCreditBody.parse(content))
     if (read.state === 'unreadable') log.error({ err: read.error, path }, 'list of spent credit cannot be read')
     return new SpentCredit(path, read.state === 'present' ? read.record.workspaces : [])
   }
 
-  /** Holds once it is on disk; of two at once the later one holds. */
+  /** Takes effect once it is on disk. Of two concurrent calls the later one wins. */
   replace(body: SpentCreditBody): Promise<void> {
     const written = this.#write(this.#writing, body)
     this.#writing = written.catch(() => undefined)

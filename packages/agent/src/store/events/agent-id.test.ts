@@ -22,13 +22,13 @@ const DAMAGES: readonly (readonly [string, () => Promise<void>])[] = [
   ['empty', () => writeFile(dir.agentFile, '')],
 ]
 
-it('is chosen once', async () => {
+it('is chosen at the first start and kept', async () => {
   const id = await loadAgentId(dir, undefined, log)
   expect(await loadAgentId(dir, undefined, log)).toBe(id)
   expect(await loadAgentId(dir, 'configured', log)).toBe('configured')
 })
 
-it.each(DAMAGES)('is taken from the log when its file is %s', async (_what, damage) => {
+it.each(DAMAGES)('is taken from the event log if its file is %s', async (_what, damage) => {
   const id = await loadAgentId(dir, undefined, log)
   const events = await EventLog.open(dir.events, id)
   const draft = { type: 'sandbox.paused', sandboxId: randomUUID() as SandboxId, workspaceId: null } as const
@@ -39,7 +39,7 @@ it.each(DAMAGES)('is taken from the log when its file is %s', async (_what, dama
   expect(JSON.parse(await readFile(dir.agentFile, 'utf8'))).toEqual({ agent_id: id })
 })
 
-it.each(DAMAGES)('is not chosen anew where there is data and its file is %s', async (_what, damage) => {
+it.each(DAMAGES)('is not replaced by a new one if there is data and its file is %s', async (_what, damage) => {
   const id: AgentId = await loadAgentId(dir, undefined, log)
   await mkdir(join(dir.volumes, randomUUID()))
   await damage()

@@ -12,10 +12,10 @@ import type { DataDir } from '../data-dir/data-dir.ts'
 const agentFile = z.object({ agent_id: z.uuid() })
 
 /**
- * The id this agent chose at its first start, or the one its configuration gives it. Control keeps the sandboxes of each id: under
- * another one it would delete all that this agent has. An id whose file is gone or cannot be read is therefore taken from the
- * agent's own log, and an agent that has data and no id does not start.
- * @throws Error when the id is not known and the data directory is not new
+ * The id that this agent chose at its first start, or the configured one. Control's rows belong to an agent id: under a new id
+ * control would delete all sandboxes of this agent as orphans. So if the file is missing or unreadable, the agent takes the id
+ * from its event log, and if that is empty but there is data, the agent does not start.
+ * @throws Error if the id is unknown and the data directory is not new
  */
 export async function loadAgentId(
   dir: Pick<DataDir, 'agentFile' | 'events' | 'sandboxes' | 'snapshots' | 'volumes' | 'templates'>,
@@ -30,14 +30,14 @@ export async function loadAgentId(
   const logged = await loggedId(dir.events)
   if (logged === null && (await hasObjects(dir)))
     throw new Error(`${dir.agentFile} is gone or cannot be read, and this agent has data: put the id of the agent back`)
-  // A file that cannot be read is kept: it may say what happened to it.
+  // Keep the unreadable file for diagnosis.
   if (read.state === 'unreadable') await rename(dir.agentFile, `${dir.agentFile}.damaged`)
   const id = logged ?? (randomUUID() as AgentId)
   await writeFileDurably(dir.agentFile, `${JSON.stringify({ agent_id: id })}\n`)
   return id
 }
 
-/** The id under which the newest kept record was written. */
+/** The agent id in the newest retained record. */
 async function loggedId(folder: string): Promise<AgentId | null> {
   let id: string | null = null
   const segments = await Segments.open(folder, (records) => {

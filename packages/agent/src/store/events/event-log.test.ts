@@ -33,7 +33,7 @@ async function collect(log: EventLog, after: number, count: number): Promise<Age
 }
 
 describe('EventLog', () => {
-  it('numbers over all sandboxes and within each, across restarts', async () => {
+  it('numbers records across all sandboxes and within each one, across restarts', async () => {
     const log = await EventLog.open(folder, agentId)
     const records = await Promise.all([first, second, first].map((id) => log.append(draft(id))))
     expect(records.map(({ seq, number }) => [seq, number])).toEqual([
@@ -49,7 +49,7 @@ describe('EventLog', () => {
     await again.close()
   })
 
-  it('has a record on disk before its writer hears of it', async () => {
+  it('resolves an append only after the record is on disk', async () => {
     const log = await EventLog.open(folder, agentId)
     const record = await log.append(draft(first))
     const [name = ''] = await readdir(folder)
@@ -57,12 +57,12 @@ describe('EventLog', () => {
     await log.close()
   })
 
-  it('lets its writer answer before those who follow hear of a record', async () => {
+  it('resolves an append before it wakes followers', async () => {
     const log = await EventLog.open(folder, agentId)
     const heard: string[] = []
     const following = collect(log, 0, 1).then(() => heard.push('follower'))
     await log.append(draft(first))
-    // The steps of an answer.
+    // As many promise steps as an HTTP answer takes.
     for (let step = 0; step < 100; step++) await Promise.resolve()
     heard.push('writer')
     await following
@@ -70,7 +70,7 @@ describe('EventLog', () => {
     await log.close()
   })
 
-  it('repairs a tail that is torn at any byte, and goes on from there', async () => {
+  it('truncates a tail that is torn at any byte, and continues from there', async () => {
     const log = await EventLog.open(folder, agentId)
     await log.append(draft(first, 'ein Wort, zwei Wörter'))
     await log.append(draft(second))
@@ -94,7 +94,7 @@ describe('EventLog', () => {
     }
   })
 
-  it('drops zeros that a power cut left at the end', async () => {
+  it('truncates zeros that a power cut left at the end', async () => {
     const log = await EventLog.open(folder, agentId)
     await log.append(draft(first))
     await log.close()
@@ -105,7 +105,7 @@ describe('EventLog', () => {
     await repaired.close()
   })
 
-  it('gives a follower everything after its cursor, then what comes, without gap or repeat', async () => {
+  it('gives a follower all records after its cursor, then live ones, without gap or repeat', async () => {
     const log = await EventLog.open(folder, agentId)
     for (let index = 0; index < 10; index++) await log.append(draft(first))
     const followers = [0, 3, 10, 12].map((after) => collect(log, after, 30 - after))
@@ -136,7 +136,7 @@ describe('EventLog', () => {
     await again.close()
   })
 
-  it('ends a follower that leaves while nothing happens', async () => {
+  it('ends an idle follower when its signal aborts', async () => {
     const log = await EventLog.open(folder, agentId)
     const stop = new AbortController()
     const ended = (async () => {

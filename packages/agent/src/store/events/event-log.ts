@@ -4,34 +4,36 @@ import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { Segments, type SegmentsOptions } from './segments.ts'
 
 /**
- * The agent's durable log: what it says has happened, has happened.
+ * The agent's durable event log.
  *
- * Invariants: numbers start at 1 and are given out without gap; a record is on disk before anyone hears of it, its writer
- * included; records that wait at the same time share one write and one sync. Old records leave as `segments.ts` says: those
- * that tell of ports first.
+ * Invariants:
+ *  - Numbers start at 1 and have no gap.
+ *  - A record is on disk before its writer or any follower gets it.
+ *  - Records that wait at the same time share one write and one fsync (group commit).
+ * `segments.ts` decides which old records are deleted; port events are the first.
  */
 
-/** Records one write takes at most, and waiting ones in all. */
+/** Maximum records per write, and maximum waiting records. */
 const MAX_GROUP = 256
 const MAX_WAITING = 8192
-/** Newest records kept in memory, so that live followers never read the disk. */
+/** Newest records in memory, so that live followers never read from disk. */
 const RECENT = 2048
 
 export interface EventDraft {
   readonly type: EventType
   readonly sandboxId: SandboxId
-  /** `null` for a VM of which there is no manifest. */
+  /** `null` for a VM without a manifest. */
   readonly workspaceId: WorkspaceId | null
   readonly message: string
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-/** Where one sandbox stands in the log. */
+/** The last record of one sandbox. */
 export interface SandboxPosition {
   readonly seq: number
   readonly number: number
   readonly type: EventType
-  /** Of that record; the next one's is later. */
+  /** Timestamp of that record. The next record's timestamp is later. */
   readonly ts: string
 }
 
@@ -72,22 +74,22 @@ export class EventLog {
     return this.#lastSeq
   }
 
-  /** `null` for a sandbox that no kept record names. */
+  /** `null` for a sandbox without a retained record. */
   position(id: SandboxId): SandboxPosition | null {
     return this.#positions.get(id) ?? null
   }
 
-  /** Tells where a sandbox stands whose newest records have left the kept segments. */
+  /** Sets the position of a sandbox whose newest records are no longer in the retained segments. */
   restorePosition(id: SandboxId, position: SandboxPosition): void {
     if ((this.#positions.get(id)?.number ?? 0) < position.number) this.#positions.set(id, position)
   }
 
-  /** Control has all records up to this number: older segments may go. */
+  /** Control has stored all records up to this number: older segments may be deleted. */
   acknowledge(seq: number): void {
     this.#segments.acknowledge(seq)
   }
 
-  /** Drops what is remembered of a sandbox that is no more. */
+  /** Forgets the position of a deleted sandbox. */
   forget(id: SandboxId): void {
     this.#positions.delete(id)
   }
@@ -96,7 +98,7 @@ export class EventLog {
     for (const id of this.#positions.keys()) if (!ids.has(id)) this.#positions.delete(id)
   }
 
-  /** Resolves when the record is on disk. @throws when it is not: a full disk, or too many waiting */
+  /** Resolves when the record is on disk. @throws Error if it cannot be written (full disk), or too many records wait */
   append(draft: EventDraft): Promise<AgentRecord> {
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new Error('event log: too many records waiting'))
     const { promise, resolve, reject } = Promise.withResolvers<AgentRecord>()
@@ -106,8 +108,8 @@ export class EventLog {
   }
 
   /**
-   * The kept records after `seq`, then each new one, in order and without repeat, until the signal aborts.
-   * The consumer sets the pace: nothing is buffered for a slow one, it reads from disk what has left memory.
+   * The retained records after `seq`, then each new one, in order and without repeat, until the signal aborts.
+   * Buffers nothing for a slow consumer: it reads from disk the records that are no longer in memory.
    */
   async *follow(seq: number, signal: AbortSignal): AsyncGenerator<readonly AgentRecord[]> {
     for (let cursor = seq; !signal.aborted;) {
@@ -124,7 +126,7 @@ export class EventLog {
     }
   }
 
-  /** Every kept record from `seq` on, as far as it goes now. */
+  /** Every retained record from `seq` on, up to the current end. */
   async *kept(seq: number): AsyncGenerator<readonly AgentRecord[]> {
     yield* this.#segments.readFrom(seq)
   }
@@ -134,7 +136,7 @@ export class EventLog {
     await this.#segments.close()
   }
 
-  /** Waits for the next record or the end of the wish for it; leaves nothing on a signal that lives for days. */
+  /** Waits for the next record or an abort. Removes its listener, because the signal may live for days. */
   async #changeOr(signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const wake = () => resolve()
@@ -150,7 +152,7 @@ export class EventLog {
     else yield* this.#segments.readFrom(cursor + 1)
   }
 
-  /** Resets the flag in the same turn in which it finds nothing waiting: a record that comes later starts anew. */
+  /** Clears `#isWriting` in the same turn in which it finds no waiting record, so that a later append starts a new write. */
   async #write(): Promise<void> {
     this.#isWriting = true
     while (this.#waiting.length > 0) {
@@ -164,7 +166,7 @@ export class EventLog {
       }
       this.#commit(records)
       group.forEach(({ resolve }, index) => resolve(records[index] as AgentRecord))
-      // Who waits for an answer to what was written gets it before we make events of it for others.
+      // `setImmediate`: the writer's callers get their answer before the agent serializes the events for followers.
       setImmediate(() => this.#wakeFollowers())
     }
     this.#isWriting = false
@@ -200,7 +202,7 @@ export class EventLog {
   }
 }
 
-/** What an agent that starts takes from the records on disk. */
+/** The state that a starting agent loads from the records on disk. */
 interface Kept {
   readonly positions: Map<string, SandboxPosition>
   recent: AgentRecord[]
@@ -209,7 +211,7 @@ interface Kept {
 function keep(kept: Kept, records: readonly AgentRecord[]): void {
   place(kept.positions, records)
   const recent = [...kept.recent, ...records].slice(-RECENT)
-  // Older segments have lost records; those in memory have no gap.
+  // Compacted segments have gaps, but the records in memory must not.
   const gap = recent.findLastIndex(({ seq }, at) => at > 0 && recent[at - 1]?.seq !== seq - 1)
   kept.recent = recent.slice(Math.max(0, gap))
 }
@@ -220,7 +222,7 @@ function place(positions: Map<string, SandboxPosition>, records: readonly AgentR
   }
 }
 
-/** A timestamp names one event of a sandbox, whatever the clock does: readers go on after it without gap or repeat. */
+/** Makes timestamps of a sandbox strictly increasing, even if the clock steps back: readers resume after a timestamp. */
 function laterThan(previous: string | undefined, ts: string): string {
   if (previous === undefined || previous < ts) return ts
   return new Date(Date.parse(previous) + 1).toISOString()

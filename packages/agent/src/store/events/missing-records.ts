@@ -3,8 +3,8 @@ import type { SandboxId } from '@offshoot/contract/ids'
 import type { EventLog } from './event-log.ts'
 
 /**
- * Records that the agent's log has and a sandbox's own file lacks: an agent that is killed in between leaves such.
- * @param lastNumbers the number each file ends with, 0 for an empty one
+ * Records that are in the agent's event log but not in the sandbox's own file, because the agent was killed between the two writes.
+ * @param lastNumbers the number of each file's last record, 0 for an empty file
  */
 export async function missingRecords(
   log: EventLog,

@@ -4,7 +4,7 @@ const NEWLINE = 0x0a
 
 export interface ParsedRecords {
   readonly records: readonly AgentRecord[]
-  /** Bytes up to the end of the last whole record; what comes after was never durable. */
+  /** Bytes up to the end of the last complete record. What follows was never acknowledged. */
   readonly wholeBytes: number
 }
 
@@ -12,7 +12,7 @@ export function formatRecord(record: AgentRecord): string {
   return `${JSON.stringify(record)}\n`
 }
 
-/** Reads JSON lines up to the first that is torn: a process or host that dies in mid-write leaves any prefix of them. */
+/** Parses JSON lines up to the first torn one: after a crash in mid-write, the file may end with any prefix of the write. */
 export function parseRecords(content: Buffer): ParsedRecords {
   const records: AgentRecord[] = []
   let wholeBytes = 0

@@ -6,21 +6,21 @@ import { formatRecord, parseRecords } from './record-file.ts'
 
 const CURRENT = 'events.jsonl'
 const OLDER = 'events.1.jsonl'
-/** Bytes after which the current file becomes the older one; each holds some thousand events. */
+/** Bytes after which the file rotates: a few thousand events. */
 const MAX_FILE_BYTES = 1024 * 1024
-/** Bytes in which the last record of a file usually fits. */
+/** Bytes to read from the end of a file. The last record usually fits. */
 const TAIL_BYTES = 4096
 const NEWLINE = 0x0a
 
 export interface LastRecord {
   readonly record: AgentRecord
-  /** Of the file that it ends. */
+  /** Size of the file that it ends. */
   readonly fileBytes: number
 }
 
 /**
- * A sandbox's own events on disk, a copy for reading of what the agent's log has made durable. One process writes, one
- * call at a time.
+ * A sandbox's own events on disk: a copy, for readers, of records that are already durable in the agent's event log. One process
+ * writes, one call at a time.
  */
 export class SandboxEventFile {
   readonly #current: string
@@ -32,7 +32,7 @@ export class SandboxEventFile {
     this.#older = join(folder, OLDER)
   }
 
-  /** Cuts off a torn tail and gives what is kept. */
+  /** Truncates a torn tail and returns the retained records. */
   async load(): Promise<AgentRecord[]> {
     const content = await readIfThere(this.#current)
     const { records, wholeBytes } = parseRecords(content)
@@ -42,20 +42,20 @@ export class SandboxEventFile {
   }
 
   /**
-   * The last record alone, without a look at the others; for the start of an agent that has thousands of files.
-   * @returns `null` where only {@link load} can say: the file is empty, or its end is torn
+   * Reads only the last record, for the start of an agent that has thousands of files.
+   * @returns `null` if only {@link load} can tell: the file is empty, or its tail is torn
    */
   readLast(): LastRecord | null {
     const tail = readTail(this.#current)
     if (tail === null || tail.bytes.at(-1) !== NEWLINE) return null
     const start = tail.bytes.lastIndexOf(NEWLINE, -2) + 1
-    // The line may be longer than what was read of the file.
+    // The last line may be longer than the tail that was read.
     if (start === 0 && tail.bytes.length < tail.fileBytes) return null
     const [record] = parseRecords(tail.bytes.subarray(start)).records
     return record === undefined ? null : { record, fileBytes: tail.fileBytes }
   }
 
-  /** In the place of {@link load}: what {@link readLast} has found. */
+  /** Replaces {@link load} after a successful {@link readLast}. */
   resume({ fileBytes }: LastRecord): void {
     this.#bytes = fileBytes
   }
@@ -70,9 +70,9 @@ export class SandboxEventFile {
     this.#bytes += Buffer.byteLength(text)
   }
 
-  /** The kept records after a number, at most so many. */
+  /** The retained records after a number, at most `count`. */
   async read(after: number, count: number): Promise<AgentRecord[]> {
-    // Not the older one first: it may be gone, and what took its place read, before the current one is opened.
+    // Read the current file first. In the other order a rotation in between would hide the records of the rotated file.
     const current = await readIfThere(this.#current)
     const older = await readIfThere(this.#older)
     const page: AgentRecord[] = []
@@ -86,7 +86,7 @@ export class SandboxEventFile {
   }
 }
 
-/** `null`: it is not there, or cannot be read now. */
+/** `null` if the file is absent or unreadable: the caller then uses {@link SandboxEventFile.load}. */
 function readTail(path: string): { readonly bytes: Buffer; readonly fileBytes: number } | null {
   try {
     const fd = openSync(path, 'r')

@@ -43,7 +43,7 @@ function add(events: SandboxEvents, from: number, to: number, text?: string): vo
 const range = (from: number, to: number) =>
   Array.from({ length: Math.max(0, to - from + 1) }, (_unused, at) => from + at)
 
-/** Follows like a client that reconnects: every `patience` records it leaves and comes back with the last number it has. */
+/** Follows like a reconnecting client: disconnects every `patience` records and resumes after the last number. */
 async function reconnecting(events: SandboxEvents, after: number, patience: number, pause: () => Promise<void>) {
   const seen: number[] = []
   for (let cursor = after; ;) {
@@ -65,7 +65,7 @@ async function reconnecting(events: SandboxEvents, after: number, patience: numb
 }
 
 describe('SandboxEvents', () => {
-  it('gives a reconnecting reader everything once, under constant writes, over restarts and rotations', async () => {
+  it('gives a reconnecting reader each record exactly once, under constant writes, across restarts and rotations', async () => {
     const plan = fc.record({
       bursts: fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 12 }),
       patience: fc.integer({ min: 1, max: 200 }),
@@ -100,7 +100,7 @@ describe('SandboxEvents', () => {
     )
   })
 
-  it('reads from disk what has left memory, over a rotation, by number and by time', async () => {
+  it('reads records that are no longer in memory from disk, across a rotation, by number and by time', async () => {
     const events = open()
     const text = 'x'.repeat(400)
     for (let from = 1; from <= 3000; from += 100) {
@@ -123,7 +123,7 @@ describe('SandboxEvents', () => {
     await again.close()
   })
 
-  it('tells a reader that fell behind how many it missed, and no other', async () => {
+  it('reports dropped records to a reader that fell behind, and to no other', async () => {
     const events = open()
     const stop = new AbortController()
     const slow = events.follow(0, stop.signal)[Symbol.asyncIterator]()
@@ -149,7 +149,7 @@ describe('SandboxEvents', () => {
     expect(await fast).toEqual(range(1, 2000))
   })
 
-  it('has a thousand followers, and keeps nothing for them', async () => {
+  it('serves a thousand followers', async () => {
     const events = open()
     const readers = range(1, 1000).map(() => reconnecting(events, 0, 100_000, () => Promise.resolve()))
     for (let from = 1; from <= 400; from += 20) {
@@ -160,7 +160,7 @@ describe('SandboxEvents', () => {
     for (const seen of await Promise.all(readers)) expect(seen).toEqual(range(1, 400))
   })
 
-  it('gets from the agent log what a killed agent had not written, whatever is torn', async () => {
+  it('gets records that a killed agent had not written from the agent log, wherever the file is torn', async () => {
     const logFolder = join(folder, 'log')
     await rm(logFolder, { recursive: true, force: true })
     await mkdir(logFolder)
@@ -183,7 +183,7 @@ describe('SandboxEvents', () => {
     await log.close()
   })
 
-  it('gives no two events of a sandbox the same timestamp', async () => {
+  it('gives each event of a sandbox a distinct timestamp', async () => {
     const logFolder = await mkdtemp(join(tmpdir(), 'event-log-'))
     const log = await EventLog.open(logFolder, agentId)
     const draft = { type: 'sandbox.paused', sandboxId, workspaceId, message: '', metadata: {} } as const
@@ -196,7 +196,7 @@ describe('SandboxEvents', () => {
   })
 })
 
-/** As an agent has them that read only the last one. */
+/** The events of an agent that has read only the last one from disk. */
 async function resumed(): Promise<SandboxEvents> {
   const last = new SandboxEventFile(folder).readLast()
   if (last === null) throw new Error('no last event')
@@ -206,7 +206,7 @@ async function resumed(): Promise<SandboxEvents> {
 }
 
 describe('events of a sandbox that hibernates when its agent starts', () => {
-  it('are read when somebody asks for them, and go on with the next number', async () => {
+  it('are read on demand, and continue with the next number', async () => {
     const before = open()
     add(before, 1, 40)
     await before.close()
@@ -229,7 +229,7 @@ describe('events of a sandbox that hibernates when its agent starts', () => {
       'ends with a record of many bytes',
       async (path: string) => appendFile(path, formatRecord(record(2, 'x'.repeat(9000)))),
     ],
-  ])('are read as a whole where the file %s', async (_what, spoil) => {
+  ])('are read completely if the file %s', async (_what, spoil) => {
     const before = open()
     add(before, 1, 1)
     await before.close()

@@ -1,24 +1,27 @@
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import { EVENT_RING, type EventsSince, type EventType } from '@offshoot/contract/event'
 import type { Logger } from 'pino'
-import { Changes } from './changes.ts'
+import { ChangeSignal } from './change-signal.ts'
 import { SandboxEventFile, type LastRecord } from './sandbox-event-file.ts'
 
 /**
- * The events of one sandbox for those who read them: the newest in memory, shared by all readers, older ones on disk.
+ * The events of one sandbox for its readers. The newest are in memory, shared by all readers; older ones are on disk.
  *
  *     backfill from disk ──► memory ──► live
  *
- * Invariants: records come in the order of their numbers, which have no gap; a reader sets its own pace and nothing is
- * queued for it; one that has been live and falls behind by more than the ring is told how many it missed, and only that one.
+ * Invariants:
+ *  - A reader gets records in the order of their numbers, which have no gap.
+ *  - Nothing is buffered for a slow reader.
+ *  - A live reader that falls behind by more than {@link EVENT_RING} records gets the number of dropped records. Other readers are
+ *    not affected.
  */
 
-/** Records a reader is given at a time: what a slow one holds. */
+/** Maximum records per delivery: what a slow reader keeps in memory. */
 const BATCH = 32
-/** Records read from disk at a time. */
+/** Records per read from disk. */
 const PAGE = 512
 
-/** So many records are no longer there for this reader. */
+/** This reader missed so many records. */
 export interface Dropped {
   readonly dropped: number
 }
@@ -28,11 +31,11 @@ export type Delivery = readonly AgentRecord[] | Dropped
 export class SandboxEvents {
   readonly #file: SandboxEventFile
   readonly #log: Logger
-  readonly #changes = new Changes()
-  /** Trimmed when it holds twice the ring, so that adding costs the same at all times. */
+  readonly #changes = new ChangeSignal()
+  /** Trimmed only at twice the ring's size, so that `add` has constant amortized cost. */
   #recent: AgentRecord[] = []
   #unwritten: AgentRecord[] = []
-  /** Number of the last event, where none was read when an agent started; else 0. */
+  /** Number of the last event after {@link resume}, while no event is in memory; otherwise 0. */
   #lastOnDisk = 0
   #isWriting = false
   #writing = Promise.resolve()
@@ -43,7 +46,7 @@ export class SandboxEvents {
     this.#log = log
   }
 
-  /** What an earlier agent wrote, and what it had no time to write. Before the first {@link add}. */
+  /** Loads the events on disk and appends the missing ones. Call before the first {@link add}. */
   async load(missing: readonly AgentRecord[]): Promise<void> {
     const kept = await this.#file.load()
     const last = kept.at(-1)?.number ?? 0
@@ -53,15 +56,14 @@ export class SandboxEvents {
   }
 
   /**
-   * In the place of {@link load} for a sandbox that hibernates, where nothing is missing: what came before the last event is
-   * read from the disk when somebody asks for it.
+   * Replaces {@link load} for a hibernated sandbox without missing events. Earlier events are read from disk on demand.
    */
   resume(last: LastRecord): void {
     this.#file.resume(last)
     this.#lastOnDisk = last.record.number
   }
 
-  /** Brings the newest events into memory, where {@link resume} left them on the disk. */
+  /** Loads the newest events into memory after {@link resume}. */
   async recall(): Promise<void> {
     if (this.#lastOnDisk === 0) return
     await this.#writing
@@ -71,7 +73,7 @@ export class SandboxEvents {
     if (this.#recent.length > 0) this.#lastOnDisk = 0
   }
 
-  /** Number of the last event, 0 when there is none. */
+  /** Number of the last event; 0 if there is none. */
   get last(): number {
     return this.#recent.at(-1)?.number ?? this.#lastOnDisk
   }
@@ -81,17 +83,17 @@ export class SandboxEvents {
     return this.#recent.at(-EVENT_RING)?.number ?? this.#recent[0]?.number ?? this.last + 1
   }
 
-  /** Whether one of the newest events is of this type. */
+  /** Whether an event of this type is in memory. */
   has(type: EventType): boolean {
     return this.#recent.some(({ event }) => event.type === type)
   }
 
-  /** The newest event of these types that is still in memory. */
+  /** The type of the newest event in memory that is one of `types`. */
   lastOf(types: ReadonlySet<EventType>): EventType | undefined {
     return this.#recent.findLast(({ event }) => types.has(event.type))?.event.type
   }
 
-  /** The ports that were last said to be open, as far as that is still in memory. */
+  /** The ports that are open according to the events in memory. */
   openPorts(): Set<number> {
     const open = new Set<number>()
     for (const { event } of this.#recent) {
@@ -102,7 +104,7 @@ export class SandboxEvents {
     return open
   }
 
-  /** Takes a record that is durable in the agent's log. */
+  /** Adds a record that is already durable in the agent's event log. */
   add(record: AgentRecord): void {
     this.#recent.push(record)
     if (this.#recent.length > 2 * EVENT_RING) this.#recent = this.#recent.slice(-EVENT_RING)
@@ -111,7 +113,7 @@ export class SandboxEvents {
     this.#changes.notify()
   }
 
-  /** The number after which a reader of `since` begins. */
+  /** The number of the last event that `since` excludes. */
   async cursorOf(since: EventsSince): Promise<number> {
     if (since.kind === 'number') return since.number
     const isBefore = ({ event }: AgentRecord) => Date.parse(event.ts) <= since.ms
@@ -130,7 +132,7 @@ export class SandboxEvents {
     }
   }
 
-  /** The kept records after a number, up to the last one there is now. */
+  /** The retained records after a number, up to the current last one. */
   async snapshot(after: number): Promise<AgentRecord[]> {
     const records: AgentRecord[] = []
     const { last } = this
@@ -142,7 +144,7 @@ export class SandboxEvents {
     return records
   }
 
-  /** Everything after a number, then live, until the signal aborts or the sandbox is no more. */
+  /** All records after a number, then live ones, until the signal aborts or {@link close}. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<Delivery> {
     let isLive = false
     for (let cursor = after; !signal.aborted;) {
@@ -156,7 +158,7 @@ export class SandboxEvents {
       const dropped = (page[0]?.number ?? this.last + 1) - cursor - 1
       if (dropped > 0) yield { dropped }
       cursor += dropped
-      // From memory what comes next is looked at anew: it may have gone on while the reader was busy.
+      // A page from memory is one batch long: while the reader is busy, the ring may move on, so the next page is looked up anew.
       for (let at = 0; at < page.length && !signal.aborted; at += BATCH) {
         const batch = page.slice(at, at + BATCH)
         yield batch
@@ -165,7 +167,7 @@ export class SandboxEvents {
     }
   }
 
-  /** Readers get what there is and end; nothing is written any more when it resolves. */
+  /** Readers get the remaining records and end. All writes have finished when it resolves. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#changes.notify()

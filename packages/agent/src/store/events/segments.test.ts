@@ -10,15 +10,15 @@ import { EventLog } from './event-log.ts'
 import type { SegmentsOptions } from './segments.ts'
 
 const MIB = 1024 * 1024
-/** Newest segments, and the one that is written. */
+/** Bytes of the newest complete segments and of the current one. */
 const WHOLE_BYTES = 9 * 4 * MIB
 const GROUP = 256
-/** A record of about 4 KiB, so that a flood of many thousands needs few of them. */
+/** A message that makes records of about 4 KiB, so that few of them fill a segment. */
 const LONG = 'x'.repeat(3800)
 const agentId = randomUUID() as AgentId
 const workspaceId = randomUUID() as WorkspaceId
 const newId = () => randomUUID() as SandboxId
-/** Those that flood. */
+/** The guests that flood the log. */
 const GUESTS = Array.from({ length: 20 }, newId)
 
 let folder: string
@@ -40,7 +40,7 @@ async function reopen(options?: SegmentsOptions): Promise<void> {
 const append = async (sandboxId: SandboxId, type: EventType, message: string = type) =>
   log.append({ type, sandboxId, workspaceId, message, metadata: {} })
 
-/** As guests that open and close ports do it: so many records of about 4 KiB, `type` in all of them. */
+/** Appends `count` records of about 4 KiB, like guests that open and close ports all the time. */
 async function flood(count: number, type: EventType = 'sandbox.port_opened'): Promise<void> {
   for (let at = 0; at < count; at += GROUP) {
     await Promise.all(
@@ -68,11 +68,11 @@ async function bytesOnDisk(): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** 48 MiB: more than what is kept whole. */
+/** 48 MiB: more than the segments that are never compacted. */
 const FLOOD = 12_288
 
-describe('records that control has not read', () => {
-  it('stay where they tell of a state, however many ports other guests open', async () => {
+describe('records that control has not acknowledged', () => {
+  it('are kept if they are state records, however many ports other guests open', async () => {
     const victim = newId()
     const types: EventType[] = ['sandbox.running', 'sandbox.paused', 'sandbox.resumed', 'sandbox.hibernated']
     for (const type of types) {
@@ -87,7 +87,7 @@ describe('records that control has not read', () => {
     expect(log.lastSeq).toBe(2 * FLOOD + types.length)
   })
 
-  it('come in order and once to a follower that reads while they are made smaller', async () => {
+  it('reach a follower in order and once while segments are compacted', async () => {
     const victim = newId()
     const types: EventType[] = []
     const stop = new AbortController()
@@ -95,7 +95,7 @@ describe('records that control has not read', () => {
     const following = (async () => {
       for await (const records of log.follow(0, stop.signal)) {
         seen.push(...records)
-        // Slower than the flood: it reads from disk.
+        // The follower is slower than the flood, and so reads from disk.
         await new Promise(setImmediate)
         if (seen.at(-1)?.event.type === 'sandbox.deleted') stop.abort()
       }
@@ -112,7 +112,7 @@ describe('records that control has not read', () => {
     expect(seqs).toEqual([...new Set(seqs)].toSorted((a, b) => a - b))
   })
 
-  it('that tell of a state are bounded too, and their loss is told', async () => {
+  it('have a limit even if they are state records, and their loss is reported', async () => {
     const lost: number[] = []
     await reopen({ maxUnreadBytes: 8 * MIB, onLost: (seq) => lost.push(seq) })
     await flood(FLOOD, 'sandbox.paused')
@@ -121,7 +121,7 @@ describe('records that control has not read', () => {
   })
 })
 
-it('records that control has read go, also those that tell of a state', async () => {
+it('deletes records that control has acknowledged, including state records', async () => {
   const victim = newId()
   await append(victim, 'sandbox.running')
   await flood(FLOOD / 2, 'sandbox.paused')
@@ -129,25 +129,25 @@ it('records that control has read go, also those that tell of a state', async ()
   await flood(FLOOD, 'sandbox.paused')
   expect(of(await follow(0), victim)).toEqual([])
   const kept = await follow(0)
-  // What came after the acknowledgement is all there.
+  // All records after the acknowledged one are still there.
   expect(kept.map(({ seq }) => seq).slice(-FLOOD)).toEqual(
     Array.from({ length: FLOOD }, (_, at) => log.lastSeq - FLOOD + 1 + at),
   )
 })
 
-it('a sandbox goes on with the number after its last record, also when that one told of a port', async () => {
+it('continues a sandbox’s numbers after its last record, even if that was a port event', async () => {
   const victim = newId()
   await append(victim, 'sandbox.running')
   const port = await append(victim, 'sandbox.port_opened')
   await flood(FLOOD)
   await reopen()
   const { seq, number, event } = port
-  // From its own file, which has what the agent-wide log has dropped.
+  // From the sandbox's own file, which still has the record that the agent-wide log has dropped.
   log.restorePosition(victim, { seq, number, type: event.type, ts: event.ts })
   expect((await append(victim, 'sandbox.paused')).number).toBe(3)
 })
 
-it('an agent that was killed while it merged two segments has each record once', async () => {
+it('has each record once after an agent was killed while it merged two segments', async () => {
   const victim = newId()
   await append(victim, 'sandbox.running')
   await flood(FLOOD / 2)
@@ -160,7 +160,7 @@ it('an agent that was killed while it merged two segments has each record once',
   const states = of(await follow(0), victim)
   const after = await readdir(folder)
   await log.close()
-  // The second step, the removal of the segment that was merged, is undone.
+  // Undo the second step of the merge: restore the segment that it deleted.
   const removed = before.toSorted().find((name) => !after.includes(name)) ?? ''
   const first = after.toSorted()[0] ?? ''
   const seqOfRemoved = Number(removed.slice(0, 16))
@@ -173,7 +173,7 @@ it('an agent that was killed while it merged two segments has each record once',
   expect(await readdir(folder)).not.toContain(removed)
 })
 
-it('a compaction that fails does not fail the records that began it', async () => {
+it('accepts records even if the compaction that they trigger fails', async () => {
   const failures: unknown[] = []
   await reopen({ onTrimFailed: (error) => failures.push(error) })
   const [oldest = ''] = await readdir(folder)
@@ -186,7 +186,7 @@ it('a compaction that fails does not fail the records that began it', async () =
 })
 
 describe('a damaged record', () => {
-  it('is cut off with those after it, of which a copy is kept', async () => {
+  it('is truncated with all records after it, and a copy is kept', async () => {
     const id = newId()
     for (let at = 0; at < 4; at++) await append(id, 'sandbox.paused')
     await log.close()
@@ -202,7 +202,7 @@ describe('a damaged record', () => {
     expect(log.lastSeq).toBe(1)
   })
 
-  it('that is only the torn end of a write leaves no copy', async () => {
+  it('leaves no copy if it is only the torn end of a write', async () => {
     await append(newId(), 'sandbox.paused')
     await log.close()
     const [name = ''] = await readdir(folder)

@@ -1,11 +1,11 @@
 /**
- * The agent-wide log on disk: JSON lines in files named by their first record. One process writes.
+ * The agent-wide event log on disk: JSON lines in segment files named by their first record. One process writes.
  *
- * Retention. The newest {@link KEPT_SEGMENTS} files are kept whole. An older file
- *  - goes as soon as control has read all of it;
- *  - until then keeps its state records and loses its noise: what guests cause at will, as ports that open and close.
- * So no guest can push out the lifecycle of another one while control is away. State records that nobody reads are
- * bounded by {@link MAX_UNREAD_BYTES}, for the sake of the disk and of the agent's next start, which reads all of them.
+ * Retention. The newest {@link KEPT_SEGMENTS} segments are kept complete. An older segment
+ *  - is deleted once control has acknowledged all of its records;
+ *  - until then is compacted: it keeps its state records and loses its noise, which guests can cause at will (open and close ports).
+ * So no guest can displace another tenant's state records while control is away. Unacknowledged state records are limited by
+ * {@link MAX_UNREAD_BYTES}, because they take disk space and the agent reads all of them at its start.
  */
 import { open, readdir, readFile, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ import { syncFolder } from '@offshoot/kit/sync-folder'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { formatRecord, parseRecords } from './record-file.ts'
 
-/** Bytes after which a segment is closed and the next begun. */
+/** Bytes after which the log begins a new segment. */
 const MAX_SEGMENT_BYTES = 4 * 1024 * 1024
-/** Newest segments, which are kept whole; some hundred thousand events. */
+/** Number of newest segments that are never compacted: some hundred thousand events. */
 const KEPT_SEGMENTS = 8
-/** Bytes of older state records that control has not read: half a million changes of state. Control compares lists when it misses some. */
+/** Bytes of older unacknowledged state records: half a million changes. Control's reconciliation repairs lost ones. */
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024
 const NOISE: ReadonlySet<EventType> = new Set(['sandbox.port_opened', 'sandbox.port_closed'])
 const SEQ_DIGITS = 16
@@ -29,17 +29,17 @@ interface Segment {
   readonly path: string
   readonly firstSeq: number
   readonly bytes: number
-  /** Whether its noise is gone. */
+  /** Whether its noise was removed. */
   readonly isCompacted: boolean
 }
 
 export interface SegmentsOptions {
   readonly maxUnreadBytes?: number
-  /** Hears of state records that were removed although control has not read them: those up to this number. */
+  /** Called after deleting state records that control has not acknowledged: those up to this number. */
   readonly onLost?: (lastSeq: number) => void
-  /** Hears of a copy of a segment from which damaged records, and those after them, were cut off. */
+  /** Called with the copy of a segment from which a damaged record and all after it were truncated. */
   readonly onDamaged?: (copy: string) => void
-  /** Older segments could not be removed or made smaller. */
+  /** Called if older segments could not be deleted or compacted. */
   readonly onTrimFailed?: (error: unknown) => void
 }
 
@@ -48,7 +48,7 @@ export class Segments {
   readonly #segments: Segment[]
   readonly #options: SegmentsOptions
   #file: FileHandle
-  /** Of the newest segment. */
+  /** Bytes of the newest segment. */
   #bytes: number
   #readSeq = 0
 
@@ -61,8 +61,8 @@ export class Segments {
   }
 
   /**
-   * Opens the log and cuts a torn tail off its last segment.
-   * @param take is given every record kept, in order and once, one segment at a time
+   * Opens the log and truncates a torn tail of its last segment.
+   * @param take called with every retained record, in order and once, one segment at a time
    */
   static async open(
     folder: string,
@@ -78,7 +78,7 @@ export class Segments {
     }
     const segments: Segment[] = []
     for (const [at, segment] of found.slice(0, -1).entries()) {
-      // Killed between the two steps of `#merge`: its state records are in the segment before it.
+      // An agent was killed between the two steps of `#merge`: the preceding segment has this one's state records.
       if (segment.firstSeq <= lastSeq) {
         await unlink(segment.path)
         continue
@@ -92,7 +92,7 @@ export class Segments {
     const content = await file.readFile()
     const tail = parseRecords(content)
     if (content.includes(NEWLINE, tail.wholeBytes)) {
-      // More than the torn end of one write: what comes after the damage may be wanted.
+      // Not just a torn write: whole lines follow the damage. Keep a copy, because an operator may need them.
       await writeFileDurably(`${path}.damaged`, content)
       options.onDamaged?.(`${path}.damaged`)
     }
@@ -104,8 +104,8 @@ export class Segments {
   }
 
   /**
-   * Appends records; they are on disk when it resolves. On failure (a full disk) the file is as before.
-   * @param records not empty, numbered on from the last
+   * Appends records. They are on disk when it resolves. After a failure, such as a full disk, the file is unchanged.
+   * @param records not empty, with numbers that continue the last one
    */
   async append(records: readonly AgentRecord[]): Promise<void> {
     if (this.#bytes >= MAX_SEGMENT_BYTES && records[0]) await this.#begin(records[0].seq)
@@ -120,14 +120,14 @@ export class Segments {
     }
   }
 
-  /** Control has all records up to this number. It may go back: control was restored from a backup. */
+  /** Control has stored all records up to this number. The number can decrease, when control is restored from a backup. */
   acknowledge(seq: number): void {
     this.#readSeq = seq
   }
 
   /**
-   * The kept records from the segment that holds `seq` on, one segment at a time. A segment that is merged into another one
-   * in the meantime makes records come again.
+   * The retained records from the segment that contains `seq` on, one segment at a time. If a segment is merged meanwhile, some
+   * records are repeated.
    */
   async *readFrom(seq: number): AsyncGenerator<readonly AgentRecord[]> {
     for (let next = seq; ;) {
@@ -141,7 +141,7 @@ export class Segments {
         if (error.code === 'ENOENT') return null
         throw error
       })
-      // Removed or merged while it was opened: what holds its records now is looked up anew.
+      // The segment was deleted or merged before it was opened: find the segment that has its records now.
       if (content === null && !this.#segments.includes(segment)) continue
       if (content === null) throw new Error(`event log: ${segment.path} is gone`)
       const { records } = parseRecords(content)
@@ -165,7 +165,7 @@ export class Segments {
     this.#file = file
     this.#bytes = 0
     this.#segments.push({ path, firstSeq, bytes: 0, isCompacted: false })
-    // A full disk must not fail the records that began this segment: the next one tries again.
+    // A failing compaction (full disk) must not fail the append that began this segment. The next segment retries it.
     await this.#trim().catch((error: unknown) => this.#options.onTrimFailed?.(error))
     await syncFolder(this.#folder)
   }
@@ -197,7 +197,7 @@ export class Segments {
     }
   }
 
-  /** Appends the state records of a segment to those of the one before it, or begins a file of such. */
+  /** Compacts a segment: appends its state records to the preceding compacted segment if they fit, otherwise keeps them in place. */
   async #merge(at: number, segment: Segment): Promise<void> {
     const { records } = parseRecords(await readFile(segment.path))
     const kept = Buffer.from(

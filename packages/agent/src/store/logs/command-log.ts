@@ -1,18 +1,18 @@
 import type { LogStream } from '@offshoot/contract/log'
 
 /**
- * Where one command's output goes on its way to the caller: `sandbox.log.command()`.
+ * Receives a copy of one command's output for the sandbox's log: `sandbox.log.command()`.
  *
- * Neither call waits or throws: lines are made of it and written later, off the path of the command. The chunk is kept
- * until then and must not change. When a command writes faster than the log may take, the oldest part is left out.
+ * Neither method waits or throws: the log splits and writes lines later, off the command's path. Until then it keeps a reference
+ * to the chunk, which must not change. If a command writes faster than the log can, the log drops the oldest output.
  */
 export interface CommandLog {
-  /** @param end of a kept command, the offset after the chunk: where the log is taken up later */
+  /** @param end for a kept command: the offset after the chunk, at which a later agent resumes */
   write(stream: LogStream, chunk: Uint8Array, end?: number): void
-  /** No more output: what lacks a line ending becomes a line. */
+  /** Ends the output: a last line without a line ending becomes a line. */
   end(): void
 }
 
-/** How far the log has come with a kept command: offsets in its output, up to which each stream is in the log. */
+/** The offsets in a kept command's output up to which each stream is in the log. */
 export type LoggedOutput = Readonly<Record<LogStream, number>>
 export const NOTHING_LOGGED: LoggedOutput = { stdout: 0, stderr: 0 }

@@ -1,17 +1,17 @@
 import { constants, open, type FileHandle } from 'node:fs/promises'
 
-/** Bytes read at once. */
+/** Bytes per read. */
 const READ_BYTES = 64 * 1024
-/** Bytes after which the file is cut to nothing: QEMU writes it in append mode. */
+/** Bytes after which the file is truncated to zero. QEMU writes it in append mode and so continues at the start. */
 const MAX_CONSOLE_BYTES = 1024 * 1024
 
 export interface ConsolePart {
   readonly bytes: Buffer
-  /** Of the file's bytes, how many have been read with this part. */
+  /** Offset in the file after this part. */
   readonly end: number
 }
 
-/** The file QEMU writes a guest's console to: read as it grows, and kept from filling the disk. */
+/** The file to which QEMU writes a guest's console. Reads what is new, and keeps the file from filling the disk. */
 export class ConsoleFile {
   readonly #path: string
   #offset: number
@@ -22,11 +22,11 @@ export class ConsoleFile {
   }
 
   /**
-   * What is new. Of more than {@link MAX_CONSOLE_BYTES} only the end.
-   * @param isBounding also cuts the file when it has grown too long
+   * Reads what is new; if that is more than {@link MAX_CONSOLE_BYTES}, only its end.
+   * @param isBounding also truncates the file if it is too long
    */
   async *read(isBounding: boolean): AsyncGenerator<ConsolePart> {
-    const file = await openConsole(this.#path)
+    const file = await openUntrusted(this.#path, constants.O_RDWR)
     if (file === null) return
     try {
       const stat = await file.stat()
@@ -49,10 +49,24 @@ export class ConsoleFile {
   }
 }
 
-/** QEMU may write the console's folder: a link there must not lead us anywhere. */
-async function openConsole(path: string): Promise<FileHandle | null> {
-  const flags = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK
-  return open(path, flags).catch((error: NodeJS.ErrnoException) => {
+/**
+ * Truncates a log file to zero bytes once it is longer than `maxBytes`. QEMU writes it in append mode, and so continues at
+ * the start. A missing file is not an error.
+ */
+export async function truncateOversized(path: string, maxBytes: number): Promise<void> {
+  const file = await openUntrusted(path, constants.O_WRONLY)
+  if (file === null) return
+  try {
+    const stat = await file.stat()
+    if (stat.isFile() && stat.size > maxBytes) await file.truncate(0)
+  } finally {
+    await file.close()
+  }
+}
+
+/** QEMU's user can write the console's folder: following a symbolic link from there would let it reach the agent's files. */
+async function openUntrusted(path: string, access: number): Promise<FileHandle | null> {
+  return open(path, access | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
   })

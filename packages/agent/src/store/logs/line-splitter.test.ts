@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { LineSplitter } from './line-splitter.ts'
 
-it('gives the same lines however the bytes are cut', () => {
+it('returns the same lines however the bytes are chunked', () => {
   const text = fc
     .array(fc.constantFrom('a', 'ü', '😀', '\n', '\r\n', ' '), { maxLength: 60 })
     .map((parts) => parts.join(''))
@@ -27,7 +27,7 @@ it('gives the same lines however the bytes are cut', () => {
   )
 })
 
-it('cuts a line that never ends, and holds no more than one', () => {
+it('cuts a line that never ends, and buffers at most one line', () => {
   const splitter = new LineSplitter()
   const lines: string[] = []
   for (let index = 0; index < 10; index++) lines.push(...splitter.push(Buffer.from('😀'.repeat(5000))))

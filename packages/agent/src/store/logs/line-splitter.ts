@@ -2,13 +2,13 @@ import { MAX_LOG_LINE_CHARS } from '@offshoot/contract/log'
 
 const NEWLINE = 0x0a
 
-/** Makes lines of one stream of bytes, however its chunks fall. Holds at most one line. */
+/** Splits one byte stream into lines, however it is chunked. Buffers at most one line. */
 export class LineSplitter {
   #decoder = new TextDecoder()
   #rest = ''
   #restBytes = 0
 
-  /** Bytes that came after the last line. Of a line that was cut for its length only those that are UTF-8 count. */
+  /** Buffered bytes after the last complete line. If a long line was cut, counts its re-encoded text, not the original bytes. */
   get restBytes(): number {
     return this.#restBytes
   }
@@ -28,7 +28,7 @@ export class LineSplitter {
     return lines
   }
 
-  /** The line without an ending, when there is one. Another stream may follow. */
+  /** Flushes the last line, which has no line ending. Afterwards another stream may follow. */
   end(): string[] {
     const last = this.#rest + this.#decoder.decode()
     this.#rest = ''
@@ -38,7 +38,7 @@ export class LineSplitter {
   }
 }
 
-/** Never between the halves of a surrogate pair. */
+/** Cuts a long line into pieces, never within a surrogate pair. */
 function cut(line: string): string[] {
   if (line.length <= MAX_LOG_LINE_CHARS) return [line]
   const pieces: string[] = []

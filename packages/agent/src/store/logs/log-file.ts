@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { MAX_LOG_LINE_CHARS } from '@offshoot/contract/log'
 import { CONSOLE_SOURCE, parseLogRecord, type LogRecord } from './log-record.ts'
 
-/** Bytes after which the current file becomes the older one, which is dropped then: a log has at most twice as many. */
+/** Bytes after which the log rotates: the current file replaces the older one. A log takes at most twice as many. */
 export const MAX_LOG_FILE_BYTES = 8 * 1024 * 1024
 const CURRENT = 'log.jsonl'
 const OLDER = 'log.1.jsonl'
-/** Bytes read at a time; more than any record has (a character is at most six bytes of JSON). */
+/** Bytes per read. Larger than any record (a character takes at most six bytes of JSON). */
 const READ_BYTES = 16 * MAX_LOG_LINE_CHARS
 const NEWLINE = 0x0a
-/** How a line of the console goes on that says where the console is. */
+/** The part of a console line's JSON that precedes its offset in the console. */
 const CONSOLE_AT = `"source":"${CONSOLE_SOURCE}","at":`
 
 /**
- * A sandbox's log on disk: JSON lines in two files of bounded size, numbered without repeat. One process writes.
- * Not synced: a host that loses power loses the last lines, an agent that is killed loses none that it has written.
+ * A sandbox's log on disk: JSON lines with increasing numbers, in two files of bounded size. One process writes.
+ * Without fsync: a power cut loses the last lines. A kill -9 of the agent loses no line that it has written.
  */
 export class LogFile {
   readonly #current: string
@@ -27,7 +27,7 @@ export class LogFile {
     this.#older = join(folder, OLDER)
   }
 
-  /** Cuts off a torn tail and tells where the log stands. */
+  /** Truncates a torn tail, and reads the last line number and console offset. */
   static async open(folder: string): Promise<{ file: LogFile; lastNumber: number; consoleBytes: number }> {
     const file = new LogFile(folder)
     const current = await readIfThere(file.#current)
@@ -43,7 +43,7 @@ export class LogFile {
     }
   }
 
-  /** @param text whole records */
+  /** @param text complete records */
   async append(text: string): Promise<void> {
     if (this.#bytes >= MAX_LOG_FILE_BYTES) {
       await rename(this.#current, this.#older)
@@ -53,9 +53,10 @@ export class LogFile {
     this.#bytes += Buffer.byteLength(text)
   }
 
-  /** The kept records from `first` on, in order, up to what is there when it gets to the end. */
+  /** The retained records from `first` on, in order, including those written while it reads. */
   async *read(first: number): AsyncGenerator<readonly LogRecord[]> {
-    // The current one first: when they change places in between, nothing is missed and the number drops what comes twice.
+    // Open the current file first. If the log rotates in between, both handles show the same file: no record is missed, and the
+    // numbers filter out the repeated ones.
     const current = await openIfThere(this.#current)
     const older = await openIfThere(this.#older)
     try {
@@ -87,7 +88,7 @@ async function* readFrom(file: FileHandle, first: number): AsyncGenerator<readon
   }
 }
 
-/** Where a line begins at or before record `first`, by halving: the numbers grow along the file. */
+/** The offset of a line at or before record `first`, by binary search: the numbers increase along the file. */
 async function locate(file: FileHandle, first: number): Promise<number> {
   const buffer = Buffer.alloc(READ_BYTES)
   let low = 0
@@ -110,7 +111,7 @@ function lastRecord(content: Buffer): LogRecord | null {
   return parseLogRecord(content.toString('utf8', begin, end))
 }
 
-/** Quotes inside a line are escaped, so the keys can only be the keys. */
+/** The last console offset in a file. JSON escapes quotes within a line's text, so that the text cannot contain this pattern. */
 function lastConsole(content: Buffer): number | null {
   const at = content.lastIndexOf(CONSOLE_AT)
   if (at < 0) return null

@@ -2,12 +2,12 @@ import type { LogLine } from '@offshoot/contract/log'
 
 export const CONSOLE_SOURCE = 'console'
 
-/** One line as the file has it. `n` counts the lines of a sandbox from 1 and stands first: the file is searched by it. */
+/** One line of the log file. `n` numbers the lines of a sandbox from 1. It is the first key, because the binary search parses it. */
 export interface LogRecord extends LogLine {
   readonly n: number
   /**
-   * Of the console and of kept commands: how many bytes of the source are in the log with this line; of a command those
-   * of this line's stream, counted over both. Stands last.
+   * For the console and for kept commands: the offset in the source up to which the log is complete with this line. A kept
+   * command has one offset count for both streams; `at` is valid for this line's stream. It is the last key.
    */
   readonly at?: number
 }
@@ -16,7 +16,7 @@ export function formatLogRecord(record: LogRecord): string {
   return `${JSON.stringify(record)}\n`
 }
 
-/** `null` for what no agent wrote whole. */
+/** `null` for an incomplete or invalid line. */
 export function parseLogRecord(line: string): LogRecord | null {
   try {
     const record = JSON.parse(line) as Partial<LogRecord> | null
@@ -26,7 +26,7 @@ export function parseLogRecord(line: string): LogRecord | null {
   }
 }
 
-/** What clients get of it. */
+/** The line as clients get it. */
 export function formatLogLine({ ts, stream, line, source }: LogRecord): string {
   return JSON.stringify({ ts, stream, line, source } satisfies LogLine)
 }

@@ -2,14 +2,14 @@ import type { LogStream } from '@offshoot/contract/log'
 import type { LineSplitter } from './line-splitter.ts'
 import type { LogRecord } from './log-record.ts'
 
-/** Bytes that become lines in one go. */
+/** Bytes per batch that is split into lines. */
 const BATCH_BYTES = 256 * 1024
-/** Bytes that wait at most. */
+/** Maximum bytes of pending output. */
 const MAX_PENDING_BYTES = 4 * 1024 * 1024
-/** What one piece of output counts beside its bytes, so that many small ones are bounded too. */
+/** Overhead that each piece counts beside its bytes, so that the limit also holds for many small pieces. */
 const PIECE_BYTES = 256
 
-/** Output that has not become lines yet. */
+/** A chunk of output that is not split into lines yet. */
 export interface Piece {
   readonly splitter: LineSplitter
   readonly stream: LogStream
@@ -17,16 +17,16 @@ export interface Piece {
   /** `null` ends the stream. */
   readonly bytes: Uint8Array | null
   readonly receivedAtMs: number
-  /** How far its source had come with this piece, in bytes; `null` where nothing will ever go on from there. */
+  /** Offset of the piece's end in its source, in bytes; `null` if no reader will ever resume from it. */
   readonly end: number | null
 }
 
-/** A remark about the log itself, as the fields of a line. */
+/** The fields of a line that the agent itself writes, about the log. */
 export function remark(line: string) {
   return { ts: new Date().toISOString(), stream: 'stderr', line, source: 'offshoot' } as const
 }
 
-/** What waits to become lines: bounded, the oldest is left out and a remark says so. */
+/** A bounded queue of output. When it is full it drops the oldest pieces, and a remark in the log says how many bytes. */
 export class PendingOutput {
   #pieces: Piece[] = []
   #bytes = 0
@@ -52,7 +52,7 @@ export class PendingOutput {
     this.#bytes = 0
   }
 
-  /** Makes one batch of lines, numbered on from `lastNumber`; a piece may give none. */
+  /** Splits one batch into lines, numbered from `lastNumber + 1`. May return none: a piece may end within a line. */
   takeLines(lastNumber: number): LogRecord[] {
     const records: LogRecord[] = []
     let n = lastNumber

@@ -24,7 +24,7 @@ async function all(log: SandboxLog, first = 1): Promise<LogRecord[]> {
 }
 
 describe('SandboxLog', () => {
-  it('numbers lines over commands and restarts', async () => {
+  it('numbers lines across commands and restarts', async () => {
     const log = open()
     const command = log.command()
     command.write('stdout', Buffer.from('one\ntwo\nhal'))
@@ -48,7 +48,7 @@ describe('SandboxLog', () => {
     await again.close()
   })
 
-  it('goes on after a tail that was torn anywhere', async () => {
+  it('continues after a torn tail, wherever it is torn', async () => {
     const log = open()
     for (const word of ['eins\n', 'zwölf\n']) log.command().write('stdout', Buffer.from(word))
     await log.close()
@@ -65,7 +65,7 @@ describe('SandboxLog', () => {
     }
   })
 
-  it('takes the console once, also over a restart and when its file is cut', async () => {
+  it('logs the console exactly once, also across a restart and a truncation of its file', async () => {
     const path = join(folder, 'console.log')
     const log = open()
     await writeFile(path, 'booting\r\nlogin: ')
@@ -88,7 +88,7 @@ describe('SandboxLog', () => {
     await again.close()
   })
 
-  it('follows without gap or repeat from every line, over rotations, and ends when it is closed', async () => {
+  it('follows from any line without gap or repeat, across rotations, and ends when the log is closed', async () => {
     const log = open()
     const text = `${'y'.repeat(2000)}\n`
     const write = async (lines: number) => {
@@ -116,7 +116,7 @@ describe('SandboxLog', () => {
     for (const n of [2, 3000, 5555, 6999]) expect((await all(log, n))[0]?.n).toBe(n)
   })
 
-  it('leaves out the oldest of what comes too fast, and says how much', async () => {
+  it('drops the oldest output of a command that is too fast, and logs how much', async () => {
     const log = open()
     const command = log.command()
     const lines = 200_000
@@ -133,7 +133,7 @@ describe('SandboxLog', () => {
     await log.close()
   })
 
-  it('ends a follower that leaves while nothing happens', async () => {
+  it('ends an idle follower when its signal aborts', async () => {
     const log = open()
     const stop = new AbortController()
     const ended = (async () => {

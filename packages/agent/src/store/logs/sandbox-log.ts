@@ -1,6 +1,6 @@
 import type { LogStream } from '@offshoot/contract/log'
 import type { Logger } from 'pino'
-import { Changes } from '../events/changes.ts'
+import { ChangeSignal } from '../events/change-signal.ts'
 import { NOTHING_LOGGED, type CommandLog, type LoggedOutput } from './command-log.ts'
 import { ConsoleFile } from './console-file.ts'
 import { LineSplitter } from './line-splitter.ts'
@@ -9,26 +9,29 @@ import { LogFile } from './log-file.ts'
 import { CONSOLE_SOURCE, formatLogRecord, type LogRecord } from './log-record.ts'
 
 /**
- * The log of one sandbox: what its commands and its console write becomes numbered lines in two bounded files.
+ * The log of one sandbox: splits the output of its commands and its console into numbered lines, in two bounded files.
  *
- *     write ──► pending (bounded) ──► lines ──► file ──► recent, followers
+ *     write ──► pending (bounded) ──► lines ──► file ──► recent lines in memory, followers
  *
- * Invariants: a writer never waits; lines are on disk before a follower hears of them; a follower sets its own pace and
- * reads from disk what has left memory. Making lines takes at most a {@link WORK_SHARE} of the agent's time: what a
- * command writes faster than that pushes out the oldest that waits, and a remark says so.
+ * Invariants:
+ *  - A writer never waits.
+ *  - A line is on disk before a follower gets it.
+ *  - A slow follower reads from disk the lines that are no longer in memory; the log buffers nothing for it.
+ *  - Splitting takes at most {@link WORK_SHARE} of the agent's time. If a command writes faster, the oldest pending output is
+ *    dropped, and a remark in the log says so.
  */
 
-/** Milliseconds from output to its lines, so that a busy command makes one write of many. */
+/** Milliseconds to collect output before it is split, so that a busy command causes few writes. */
 const GATHER_MS = 40
 const WORK_SHARE = 0.1
-/** Bytes of newest lines in memory, so that followers rarely read the disk. */
+/** Bytes of the newest lines in memory, so that followers rarely read from disk. */
 const RECENT_BYTES = 64 * 1024
-/** Milliseconds between looks at the console while somebody follows. */
+/** Milliseconds between polls of the console while the log has followers. */
 const CONSOLE_POLL_MS = 200
 
-/** What the source of a kept command's lines begins with, before its id. */
+/** Prefix of the source of a kept command's lines, before its id. */
 const KEPT_SOURCE = 'exec:'
-/** What a line counts beside its characters. */
+/** Overhead that each line counts beside its characters. */
 const LINE_BYTES = 256
 
 interface Opened {
@@ -45,7 +48,7 @@ export interface SandboxLogOptions {
 
 export class SandboxLog {
   readonly #options: SandboxLogOptions
-  readonly #changes = new Changes()
+  readonly #changes = new ChangeSignal()
   readonly #pending = new PendingOutput()
   readonly #console = new LineSplitter()
   #opened: Promise<Opened> | undefined
@@ -64,7 +67,7 @@ export class SandboxLog {
     this.#options = options
   }
 
-  /** @param execId of a kept command, which tells its lines from those of others */
+  /** @param execId of a kept command; its lines then name it as their source */
   command(execId?: string): CommandLog {
     const source = execId === undefined ? 'exec' : KEPT_SOURCE + execId
     const outputs: Partial<Record<LogStream, Pick<Piece, 'splitter' | 'stream' | 'source' | 'end'>>> = {}
@@ -81,7 +84,7 @@ export class SandboxLog {
     }
   }
 
-  /** Resolves when all that was written before is on disk. */
+  /** Resolves when all output written before the call is in the log file. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -92,7 +95,7 @@ export class SandboxLog {
     }
   }
 
-  /** How far the log has come with the kept commands that have a line in it, by their ids. */
+  /** The logged offsets of the kept commands that have lines in the log, by command id. */
   async keptOutput(): Promise<Map<string, LoggedOutput>> {
     await this.flush()
     const { file } = await this.#open()
@@ -107,7 +110,7 @@ export class SandboxLog {
     return logged
   }
 
-  /** Takes in what the console has new. @param isBounding also keeps its file from growing for ever */
+  /** Reads new output of the console. @param isBounding also truncates its file if it is too long */
   async sweepConsole(isBounding: boolean): Promise<void> {
     while (this.#sweeping) await this.#sweeping
     this.#sweeping = this.#sweep(isBounding).finally(() => {
@@ -116,7 +119,7 @@ export class SandboxLog {
     await this.#sweeping
   }
 
-  /** Number of the last line there is now, console and pending output included. */
+  /** The number of the last line, after all console and pending output is in the log. */
   async settle(): Promise<number> {
     await this.#open()
     await this.sweepConsole(false)
@@ -124,7 +127,7 @@ export class SandboxLog {
     return this.#lastNumber
   }
 
-  /** The kept lines with numbers from `first` to `last`. */
+  /** The retained lines with numbers from `first` to `last`. */
   async *read(first: number, last: number): AsyncGenerator<readonly LogRecord[]> {
     const { file } = await this.#open()
     for await (const records of file.read(first)) {
@@ -134,7 +137,7 @@ export class SandboxLog {
     }
   }
 
-  /** The kept lines after `after`, then each new one, until the signal aborts or the log is closed. */
+  /** The retained lines after `after`, then each new one, until the signal aborts or the log is closed. */
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<readonly LogRecord[]> {
     this.#addFollower()
     try {
@@ -156,7 +159,7 @@ export class SandboxLog {
     }
   }
 
-  /** Writes what waits; followers get it and end. */
+  /** Writes all pending output. Followers receive it and end. */
   async close(): Promise<void> {
     if (!this.#isClosed) {
       await this.sweepConsole(false).catch(() => undefined)
@@ -178,7 +181,7 @@ export class SandboxLog {
       }
       if (!isEmpty) return
     }
-    // Also what to go on with when rotation or a full disk has taken the lines in between.
+    // Also reached if rotation or a full disk has lost lines: the follower continues with the lines in memory.
     const unseen = this.#recent.filter(({ n }) => n > cursor)
     if (unseen.length > 0) yield unseen
     else yield [{ ...remark('lines are missing here'), n: this.#lastNumber }]
@@ -195,7 +198,7 @@ export class SandboxLog {
     this.#timer = setTimeout(() => {
       this.#working = this.#working.then(() => this.#work()).then(() => this.#goOn())
     }, delayMs)
-    // What waits is written when the agent ends; the timer is no reason to stay.
+    // `close` writes pending output at shutdown: the timer must not keep the process alive.
     this.#timer.unref()
   }
 
@@ -204,7 +207,7 @@ export class SandboxLog {
     if (this.#pending.pieces > 0) this.#schedule(this.#pauseMs)
   }
 
-  /** One batch: never rejects, since nobody who could do something about it waits. */
+  /** Writes one batch. Never rejects: no caller could handle the error. */
   async #work(): Promise<void> {
     try {
       const { file } = await this.#open()
@@ -213,10 +216,10 @@ export class SandboxLog {
       const text = records.map(formatLogRecord).join('')
       this.#pauseMs = Math.max(GATHER_MS, (performance.now() - startedAt) * (1 / WORK_SHARE - 1))
       if (records.length === 0) return
-      await file.append(text).catch((error: unknown) => this.#complain(error))
+      await file.append(text).catch((error: unknown) => this.#warnOnce(error))
       this.#publish(records)
     } catch (error) {
-      this.#complain(error)
+      this.#warnOnce(error)
       this.#pending.clear()
     }
   }
@@ -254,7 +257,7 @@ export class SandboxLog {
   #addFollower(): void {
     this.#followers += 1
     this.#poll ??= setInterval(() => {
-      this.sweepConsole(false).catch((error: unknown) => this.#complain(error))
+      this.sweepConsole(false).catch((error: unknown) => this.#warnOnce(error))
     }, CONSOLE_POLL_MS).unref()
   }
 
@@ -265,8 +268,8 @@ export class SandboxLog {
     this.#poll = undefined
   }
 
-  /** Once: a disk that is full for one line is full for the next thousand. */
-  #complain(error: unknown): void {
+  /** Logs only the first error: on a full disk every further line fails, too. */
+  #warnOnce(error: unknown): void {
     if (this.#hasFailed) return
     this.#hasFailed = true
     this.#options.log.warn({ err: error, folder: this.#options.folder }, 'sandbox log not written')

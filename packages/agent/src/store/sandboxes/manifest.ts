@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
 import { DELETED } from '../ledger/ledger.ts'
 import { readRecordSync, type RecordRead } from '../ledger/read-record.ts'
-import { runAs } from '../templates/run-as.ts'
+import { runAs } from '../templates/template-record.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
 /** The file in a sandbox's folder that says what the folder is; ours alone, QEMU's user cannot read it. */

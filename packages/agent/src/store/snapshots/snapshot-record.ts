@@ -5,7 +5,7 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
 import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
-import { runAs } from '../templates/run-as.ts'
+import { runAs } from '../templates/template-record.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
 /** Beside the checkpoint's own files, written last: without it the folder is no snapshot. */

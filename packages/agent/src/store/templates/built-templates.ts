@@ -3,9 +3,8 @@
  *
  *     built ──record──► kept ──delete──► (folder gone)
  *
- * Invariants: one that is kept is whole; what becomes of a folder without a record, or with one
- * that cannot be read, is the ledger's to decide. Its bake is
- * another folder, which stays as long as a sandbox or a snapshot was made from it.
+ * Invariants: a kept template is complete. The ledger decides about a folder whose record is absent or unreadable. A template's
+ * bake is a separate folder, which is kept as long as a sandbox or a snapshot needs it.
  */
 import { link, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,12 +12,11 @@ import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract
 import { syncFolder } from '@offshoot/kit/sync-folder'
 import type { Ledger } from '../ledger/ledger.ts'
 import { LOWER, ROOTFS } from '../bakes/bake-files.ts'
-import type { TemplateDisk } from './template-disk.ts'
-import { readTemplateRecord, writeTemplateRecord, type TemplateRecord } from './template-record.ts'
+import { readTemplateRecord, writeTemplateRecord, type TemplateDisk, type TemplateRecord } from './template-record.ts'
 
 const BLOCK_BYTES = 512
 
-/** `Baked`: what a template was baked to, which is kept for whoever restores it. */
+/** @typeParam Baked the result of baking a template, which this class stores for the code that restores it */
 export class BuiltTemplates<Baked> {
   readonly #folder: string
   readonly #ledger: Ledger
@@ -31,7 +29,7 @@ export class BuiltTemplates<Baked> {
     this.#ledger = ledger
   }
 
-  /** Learns what there is; removes nothing. */
+  /** Loads all records. Deletes nothing. */
   static async open<Baked>(folder: string, ledger: Ledger): Promise<BuiltTemplates<Baked>> {
     const templates = new BuiltTemplates<Baked>(folder, ledger)
     for (const name of await readdir(folder)) {
@@ -41,7 +39,7 @@ export class BuiltTemplates<Baked> {
     return templates
   }
 
-  /** Reads the record of one that is there. */
+  /** Loads the record of one template. */
   async load(id: BuildId): Promise<void> {
     const record = this.#ledger.unreadable.take('template', id, await readTemplateRecord(join(this.#folder, id)))
     if (record !== null) this.#kept.set(id, record)
@@ -51,14 +49,14 @@ export class BuiltTemplates<Baked> {
     return [...this.#kept.values()]
   }
 
-  /** `null` also for another workspace's. */
+  /** `null` for an unknown template and for another workspace's. */
   find(id: BuildId | null, workspaceId: WorkspaceId | null): TemplateRecord | null {
     const record = id === null ? undefined : this.#kept.get(id)
     if (record === undefined || (workspaceId !== null && record.workspace_id !== workspaceId)) return null
     return record
   }
 
-  /** `null` while it cannot be restored: its bake is stale, and is being redone. */
+  /** `null` while its bake is stale and the agent bakes it again. */
   bakedOf({ id }: TemplateRecord): Baked | null {
     return this.#baked.get(id) ?? null
   }
@@ -67,7 +65,7 @@ export class BuiltTemplates<Baked> {
     if (this.#kept.has(id)) this.#baked.set(id, baked)
   }
 
-  /** Keeps what is baked for it meanwhile. */
+  /** Protects the template's bake from the sweep while `work` runs. */
   async whileBuilding<T>(id: BuildId, work: () => Promise<T>): Promise<T> {
     this.#building.add(id)
     return work().finally(() => this.#building.delete(id))
@@ -90,10 +88,10 @@ export class BuiltTemplates<Baked> {
     return ((await occupiedBytes(rootfs)) ?? 0) + (lower === null ? 0 : ((await occupiedBytes(lower)) ?? 0))
   }
 
-  /** @param disk files of which those of the template become second names; `null`: it has memory */
+  /** @param disk files to which the template gets hard links; `null` for a template with memory */
   async keep(record: TemplateRecord, disk: TemplateDisk | null): Promise<void> {
     const folder = join(this.#folder, record.id)
-    // What an earlier attempt of the same build has left.
+    // Leftovers of an earlier attempt of the same build.
     await this.#ledger.discard('template', folder, 'its build begins again')
     const of = { kind: 'build', id: record.id } as const
     await this.#ledger.begin(folder, { workspace_id: record.workspace_id, of }, 0o700)
@@ -104,7 +102,7 @@ export class BuiltTemplates<Baked> {
     this.#kept.set(record.id, record)
   }
 
-  /** It is no more from here on: no sandbox is made from it. Idempotent. */
+  /** Deletes a template: no new sandbox can use it. Idempotent. */
   async delete(id: BuildId): Promise<void> {
     await this.#ledger.discard('template', join(this.#folder, id), 'it was deleted')
     this.#kept.delete(id)
@@ -112,7 +110,7 @@ export class BuiltTemplates<Baked> {
     await syncFolder(this.#folder)
   }
 
-  /** Has the ledger decide about folders without a record. */
+  /** Lets the ledger decide about folders without a record. */
   async settleUnrecorded(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const id = parseBuildId(name)
@@ -122,7 +120,7 @@ export class BuiltTemplates<Baked> {
   }
 }
 
-/** On the disk before the record says that it is there. */
+/** Syncs a file to disk before the record names it, and hard-links it. */
 async function keepFile(from: string, to: string): Promise<void> {
   const file = await open(from, 'r')
   try {

@@ -3,14 +3,13 @@ import { once } from 'node:events'
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { askByTcp, askByUdp, type Resolver } from './ask.ts'
-import { idOf, isAnswerTo, isQuestion, withId } from './dns-message.ts'
-import { frame, LengthPrefixed } from './length-prefixed.ts'
+import { queryByTcp, queryByUdp, type Resolver } from './query.ts'
+import { frame, idOf, isAnswerTo, isQuestion, LengthPrefixed, withId } from './dns-message.ts'
 import { NameServer } from './name-server.ts'
 
 const deadline = () => Deadline.after(20_000, 'test')
 
-/** A question for the address of a name. */
+/** A query for the A record of a name. */
 function question(name: string, id = 7): Buffer {
   const labels = name.split('.').flatMap((label) => [Buffer.from([label.length]), Buffer.from(label)])
   const head = Buffer.alloc(12)
@@ -20,7 +19,7 @@ function question(name: string, id = 7): Buffer {
   return Buffer.concat([head, ...labels, Buffer.from([0, 0, 1, 0, 1])])
 }
 
-/** Its answer: one address, and `padding` bytes that nobody reads. */
+/** A response with one address and `padding` unused bytes. */
 function answerTo(asked: Buffer, padding = 0): Buffer {
   const answer = Buffer.concat([asked, Buffer.from('c00c00010001000000000004', 'hex'), Buffer.from([10, 0, 0, 1])])
   answer.writeUInt8(0x81, 2)
@@ -29,7 +28,7 @@ function answerTo(asked: Buffer, padding = 0): Buffer {
   return Buffer.concat([answer, Buffer.alloc(padding)])
 }
 
-/** A name server on this host. */
+/** An upstream name server on this host. */
 class Upstream {
   readonly asked: Buffer[] = []
   readonly sources: number[] = []
@@ -52,7 +51,7 @@ class Upstream {
     })
   }
 
-  /** Says now what it was asked last. */
+  /** Answers the last question now. */
   answerLast(): void {
     const [asked, port] = [this.asked.at(-1), this.sources.at(-1)]
     if (asked !== undefined && port !== undefined) this.#udp.send(answerTo(asked), port, '127.0.0.1')
@@ -96,22 +95,22 @@ const self = (): Resolver => ({ address: '127.0.0.1', port: server.port })
 
 describe('a name server', () => {
   it.each([
-    ['UDP', askByUdp],
-    ['TCP', askByTcp],
-  ])('gives the answer of the host’s own by %s, under the number of the question', async (_name, ask) => {
+    ['UDP', queryByUdp],
+    ['TCP', queryByTcp],
+  ])('forwards the upstream answer over %s, with the id of the question', async (_name, ask) => {
     const answer = await ask(self(), question('example.org', 41), deadline())
     expect(idOf(answer)).toBe(41)
     expect(answer.subarray(-4)).toEqual(Buffer.from([10, 0, 0, 1]))
     expect(upstream.asked).toHaveLength(1)
   })
 
-  it('asks under a number and from a port of its own each time', async () => {
-    for (let count = 0; count < 8; count++) await askByUdp(self(), question('example.org', 7), deadline())
+  it('uses a new id and a new port for each upstream query', async () => {
+    for (let count = 0; count < 8; count++) await queryByUdp(self(), question('example.org', 7), deadline())
     expect(new Set(upstream.asked.map(idOf)).size).toBeGreaterThan(1)
     expect(new Set(upstream.sources).size).toBeGreaterThan(1)
   })
 
-  it('believes only the answer to what it has asked', async () => {
+  it('accepts only the response to its own question', async () => {
     upstream.reply = (asked) => [
       answerTo(question('evil.example', idOf(asked))),
       answerTo(withId(asked, idOf(asked) ^ 1)),
@@ -119,34 +118,34 @@ describe('a name server', () => {
       Buffer.from('nonsense'),
       answerTo(asked),
     ]
-    const answer = await askByUdp(self(), question('example.org'), deadline())
+    const answer = await queryByUdp(self(), question('example.org'), deadline())
     expect(isAnswerTo(answer, question('EXAMPLE.org'))).toBe(true)
   })
 
-  it('asks the next when one does not answer, and says so when none does', async () => {
+  it('queries the next upstream when one does not answer, and returns SERVFAIL when none does', async () => {
     const nobody = new Upstream()
     const dead = await nobody.start()
     nobody.stop()
     resolvers = [dead, ...resolvers]
-    expect((await askByUdp(self(), question('example.org'), deadline())).subarray(-4)).toEqual(
+    expect((await queryByUdp(self(), question('example.org'), deadline())).subarray(-4)).toEqual(
       Buffer.from([10, 0, 0, 1]),
     )
     resolvers = [dead]
-    const failure = await askByTcp(self(), question('example.org'), deadline())
+    const failure = await queryByTcp(self(), question('example.org'), deadline())
     expect(failure.readUInt8(3) & 0x0f).toBe(2)
     resolvers = []
-    expect((await askByUdp(self(), question('example.org'), deadline())).readUInt8(3) & 0x0f).toBe(2)
+    expect((await queryByUdp(self(), question('example.org'), deadline())).readUInt8(3) & 0x0f).toBe(2)
   })
 
-  it('has long answers asked for by TCP', async () => {
+  it('truncates long answers, so that guests retry over TCP', async () => {
     upstream.reply = (asked) => [answerTo(asked, 4000)]
-    const short = await askByUdp(self(), question('example.org'), deadline())
+    const short = await queryByUdp(self(), question('example.org'), deadline())
     expect(short.readUInt8(2) & 0x02).toBe(2)
     expect(short.length).toBeLessThan(100)
-    expect((await askByTcp(self(), question('example.org'), deadline())).length).toBeGreaterThan(4000)
+    expect((await queryByTcp(self(), question('example.org'), deadline())).length).toBeGreaterThan(4000)
   })
 
-  it('passes on nothing that is no question', async () => {
+  it('forwards only queries', async () => {
     const response = answerTo(question('example.org'))
     const update = question('example.org')
     update.writeUInt8(0x28, 2)
@@ -158,11 +157,11 @@ describe('a name server', () => {
     const socket = createConnection(server.port, '127.0.0.1')
     socket.write(frame(response))
     await once(socket, 'close')
-    await askByUdp(self(), question('example.org'), deadline())
+    await queryByUdp(self(), question('example.org'), deadline())
     expect(upstream.asked).toHaveLength(1)
   })
 
-  it('answers nobody but guests', async () => {
+  it('answers only guests', async () => {
     let looks = 0
     guests = () => ++looks === 0
     const socket = createConnection(server.port, '127.0.0.1')
@@ -173,26 +172,26 @@ describe('a name server', () => {
     asking.send(question('secret.example'), server.port, '127.0.0.1')
     await expect.poll(() => looks, { timeout: 20_000 }).toBe(2)
     guests = () => true
-    await askByTcp(self(), question('example.org'), deadline())
+    await queryByTcp(self(), question('example.org'), deadline())
     asking.close()
     expect(upstream.asked).toHaveLength(1)
   })
 
-  it('says nothing more once it is closed, whatever it hears', async () => {
+  it('sends nothing after it is closed, even if an upstream answers late', async () => {
     upstream.reply = () => []
     const asking = createSocket('udp4')
     asking.send(question('late.example'), server.port, '127.0.0.1')
     await expect.poll(() => upstream.asked.length, { timeout: 20_000 }).toBe(1)
     await server.close()
     upstream.answerLast()
-    // A failure that nobody handles fails the run.
+    // An unhandled rejection would fail the run.
     server = await start()
     upstream.reply = (asked) => [answerTo(asked)]
-    expect(idOf(await askByUdp(self(), question('next.example', 9), deadline()))).toBe(9)
+    expect(idOf(await queryByUdp(self(), question('next.example', 9), deadline()))).toBe(9)
     asking.close()
   })
 
-  it('keeps one guest’s questions under way bounded, and its connections', async () => {
+  it('limits the concurrent questions and connections of one guest', async () => {
     upstream.reply = () => []
     const asking = createSocket('udp4')
     for (let count = 0; count < 300; count++) asking.send(question(`n${count}.example`), server.port, '127.0.0.1')

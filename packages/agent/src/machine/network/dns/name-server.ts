@@ -1,42 +1,42 @@
 /**
- * Answers guests' questions for names by asking the host's name servers. It passes on questions and answers and nothing else,
- * so that a guest cannot talk to anything of the host's through it; what a name stands for is no matter, because where a
- * guest may connect is decided by address.
+ * A DNS forwarder: answers the queries of guests by querying the host's upstream name servers. It forwards well-formed
+ * queries and responses only, so that a guest cannot use it to reach other services of the host. It does not filter names:
+ * the packet filter decides by address where a guest may connect.
  *
- * Bounded: questions under way at all and for one guest, connections, time. What is over a bound is dropped, as networks do.
+ * Concurrent questions and connections are limited, in total and per guest, and each has a deadline. Questions above a limit
+ * are dropped, as a network drops packets.
  */
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Deadline } from '@offshoot/kit/deadline'
-import { askByTcp, askByUdp, type Resolver } from './ask.ts'
-import { failureOf, isQuestion, truncatedAnswerTo } from './dns-message.ts'
-import { frame, LengthPrefixed } from './length-prefixed.ts'
+import { queryByTcp, queryByUdp, type Resolver } from './query.ts'
+import { failureOf, frame, isQuestion, LengthPrefixed, truncatedAnswerTo } from './dns-message.ts'
 
-/** Milliseconds for one name server, after which the next is asked, and for all. */
+/** Milliseconds for one upstream before the next is queried, and for all of them. */
 const ASK_MS = 2000
 const ANSWER_MS = 5000
-/** Questions under way. */
+/** Concurrent questions. */
 const MAX_QUESTIONS = 1024
 const MAX_QUESTIONS_OF_GUEST = 64
 const MAX_CONNECTIONS = 256
 const MAX_CONNECTIONS_OF_GUEST = 8
-/** Looks for a port that is free for both. */
+/** Attempts to find a port that is free for both TCP and UDP. */
 const MAX_TRIES = 10
-/** Milliseconds that a connection may be silent. */
+/** Milliseconds after which an idle connection is closed. */
 const IDLE_MS = 10_000
-/** Bytes of an answer by UDP that no network on its way has to cut: guests that want more ask by TCP. */
+/** Maximum bytes of a UDP response that need no fragmentation (DNS flag day 2020). For longer ones guests retry over TCP. */
 const MAX_UDP_BYTES = 1232
 
 export interface NameServerOptions {
-  /** Whom to ask, in this order. */
+  /** The upstream name servers, in the order in which to query them. */
   readonly resolvers: () => Promise<readonly Resolver[]>
-  /** Whether an address is one of our guests'; nobody else is answered. */
+  /** Whether an address belongs to a guest. All other clients get no answer. */
   readonly isGuest: (ip: string) => boolean
 }
 
-/** Things under way, at all and for each guest. */
-class Bound {
+/** Limits concurrent work, in total and per guest. */
+class ConcurrencyLimit {
   readonly #all: number
   readonly #ofGuest: number
   readonly #counts = new Map<string, number>()
@@ -47,7 +47,7 @@ class Bound {
     this.#ofGuest = ofGuest
   }
 
-  /** `false`: it would be one too many. */
+  /** `false` if a limit is reached. */
   enter(guest: string): boolean {
     const own = this.#counts.get(guest) ?? 0
     if (this.#count >= this.#all || own >= this.#ofGuest) return false
@@ -69,8 +69,8 @@ export class NameServer {
   readonly #options: NameServerOptions
   readonly #udp: UdpSocket
   readonly #tcp: Server
-  readonly #questions = new Bound(MAX_QUESTIONS, MAX_QUESTIONS_OF_GUEST)
-  readonly #connections = new Bound(MAX_CONNECTIONS, MAX_CONNECTIONS_OF_GUEST)
+  readonly #questions = new ConcurrencyLimit(MAX_QUESTIONS, MAX_QUESTIONS_OF_GUEST)
+  readonly #connections = new ConcurrencyLimit(MAX_CONNECTIONS, MAX_CONNECTIONS_OF_GUEST)
   readonly #open = new Set<Socket>()
   #isClosed = false
 
@@ -80,12 +80,12 @@ export class NameServer {
     this.#tcp = tcp
     this.port = udp.address().port
     udp.on('message', (message, from) => void this.#answerByUdp(message, from))
-    // Of a guest that has gone before its answer came.
+    // Send errors: the guest ended before its answer came.
     udp.on('error', () => undefined)
     tcp.on('connection', (socket) => this.#serve(socket))
   }
 
-  /** On a port of its own, the same for both: the packet filter leads guests there. */
+  /** Listens on a free port, the same for UDP and TCP. The packet filter redirects guests to it. */
   static async start(options: NameServerOptions): Promise<NameServer> {
     for (let tries = 1; ; tries++) {
       const tcp = createServer()
@@ -99,7 +99,7 @@ export class NameServer {
       } catch (error) {
         udp.close()
         tcp.close()
-        // The port that was free for one was not for the other.
+        // The port was free for TCP but not for UDP.
         if (tries === MAX_TRIES) throw error
       }
     }
@@ -115,7 +115,7 @@ export class NameServer {
 
   async #answerByUdp(question: Buffer, { address, port }: RemoteInfo): Promise<void> {
     if (!this.#options.isGuest(address)) return
-    const answer = await this.#answer(question, address, askByUdp)
+    const answer = await this.#answer(question, address, queryByUdp)
     if (answer === null || this.#isClosed) return
     const sent = answer.length > MAX_UDP_BYTES ? truncatedAnswerTo(question) : answer
     this.#udp.send(sent, port, address, () => undefined)
@@ -136,15 +136,15 @@ export class NameServer {
   }
 
   async #answerByTcp(socket: Socket, guest: string, question: Buffer): Promise<void> {
-    const answer = await this.#answer(question, guest, askByTcp)
+    const answer = await this.#answer(question, guest, queryByTcp)
     if (answer === null) socket.destroy()
     else socket.write(frame(answer))
-    // A guest that asks and does not read is not waited for.
+    // Do not wait for a guest that sends questions but does not read answers.
     if (socket.writableNeedDrain) socket.destroy()
   }
 
-  /** `null`: it is no question, or one too many. */
-  async #answer(question: Buffer, guest: string, ask: typeof askByUdp): Promise<Buffer | null> {
+  /** `null` for a malformed question and above the limit. */
+  async #answer(question: Buffer, guest: string, ask: typeof queryByUdp): Promise<Buffer | null> {
     if (!isQuestion(question) || !this.#questions.enter(guest)) return null
     const deadline = Deadline.after(ANSWER_MS, 'answer of a name server')
     try {

@@ -10,7 +10,7 @@ afterEach(() => rm(folder, { recursive: true }))
 
 const files = () => ({ upstream: join(folder, 'upstream'), own: join(folder, 'own') })
 
-it('asks whom the host asks', async () => {
+it('returns the name servers of the host', async () => {
   await writeFile(
     files().own,
     '# nameserver 9.9.9.9\nsearch example\nnameserver 10.0.0.1\nnameserver\tfd00::1\nnameserver nonsense\n',
@@ -18,19 +18,19 @@ it('asks whom the host asks', async () => {
   expect(await new Resolvers(files()).current()).toEqual(['10.0.0.1', 'fd00::1'])
 })
 
-it('asks three at most, and a local one where there is no other', async () => {
+it('returns at most three, including local ones', async () => {
   await writeFile(files().own, 'nameserver 127.0.0.1\nnameserver 1.1.1.1\nnameserver 2.2.2.2\nnameserver 3.3.3.3\n')
   expect(await new Resolvers(files()).current()).toEqual(['127.0.0.1', '1.1.1.1', '2.2.2.2'])
 })
 
-it('asks whom systemd-resolved asks, not itself', async () => {
+it('returns the upstream servers of systemd-resolved instead of its stub', async () => {
   await writeFile(files().own, 'nameserver 127.0.0.53\n')
   expect(await new Resolvers(files()).current()).toEqual(['127.0.0.53'])
   await writeFile(files().upstream, 'nameserver 192.168.0.1\n')
   expect(await new Resolvers(files()).current()).toEqual(['192.168.0.1'])
 })
 
-it('notices a change, and asks nobody where there is no file', async () => {
+it('re-reads a changed file, and returns nothing if there is no file', async () => {
   const resolvers = new Resolvers(files())
   expect(await resolvers.current(0)).toEqual([])
   await writeFile(files().own, 'nameserver 10.0.0.1\n')

@@ -1,19 +1,19 @@
 import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 
-/** Where the host's own names come from, the first that names somebody. */
+/** The host's resolver configuration. */
 const FILES = {
-  /** systemd-resolved's: whom it asks itself. It answers for the host's own names too, which are no business of guests. */
+  /** The upstream servers of systemd-resolved. Its stub also answers for the host's local names, which guests must not see. */
   upstream: '/run/systemd/resolve/resolv.conf',
   own: '/etc/resolv.conf',
 }
-/** As the C library has it (resolv.conf(5)). */
+/** MAXNS of the C library (resolv.conf(5)). */
 const MAX_RESOLVERS = 3
 const STUB = /^127\.0\.0\.5[34]$/
-/** Milliseconds for which a file is taken to be as it was. */
+/** Milliseconds for which the parsed files are cached. */
 const FRESH_MS = 5000
 
-/** The name servers of the host, as its files say at the time. */
+/** The name servers of the host, from its current configuration files. */
 export class Resolvers {
   readonly #files: { readonly upstream: string; readonly own: string }
   #known: readonly string[] = []
@@ -23,7 +23,7 @@ export class Resolvers {
     this.#files = files
   }
 
-  /** Addresses, in the order in which they are to be asked; empty: there are none. */
+  /** Addresses in the order in which to query them; empty if the host has none. */
   async current(nowMs = performance.now()): Promise<readonly string[]> {
     if (nowMs - this.#readAtMs < FRESH_MS) return this.#known
     this.#readAtMs = nowMs
@@ -38,7 +38,7 @@ export class Resolvers {
 async function readResolvers(path: string): Promise<string[]> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const named = [...text.matchAll(/^nameserver[ \t]+(\S+)/gm)].map(([, address = '']) => address)
-  // Of an address with a zone, the kernel's own notation is not that of sockets everywhere; there is always another.
+  // The C library ignores entries that are no address, too.
   return named.filter((address) => isIP(address) !== 0).slice(0, MAX_RESOLVERS)
 }
 

@@ -1,10 +1,13 @@
 import { cpus } from 'node:os'
-import type { AgentInfo } from '@offshoot/contract/agent-api'
+import { type AgentInfo, spentCreditBody } from '@offshoot/contract/agent-api'
+import type { AgentDisk } from '@offshoot/contract/agent-disk'
 import type { Template } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { readHostMemory } from '../machine/host/host-memory.ts'
+import { readDiskUsage } from '../store/data-dir/disk-usage.ts'
 import type { TemplateImage } from '@offshoot/contract/template-image'
+import { parseBody } from './request/parse-body.ts'
 import { requireControl } from './request/require-credential.ts'
 import { cpuLimitsOf, describeNetwork } from './get-health.ts'
 
@@ -30,6 +33,23 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       spares: agent.host.pool.spares.length,
       last_seq: agent.host.events.lastSeq,
     }
+  })
+}
+
+/** `GET /v1/disk`. It stats every file: meant for operators, too slow for polling. */
+export function getDisk(server: FastifyInstance, { host }: Agent): void {
+  server.get('/v1/disk', async (request): Promise<AgentDisk> => {
+    requireControl(request)
+    return readDiskUsage(host.dir)
+  })
+}
+
+/** `PUT /v1/agent/spent-credit`: the workspaces that may start nothing because their credit is spent. */
+export function putSpentCredit(server: FastifyInstance, { host }: Agent): void {
+  server.put('/v1/agent/spent-credit', async (request, reply) => {
+    requireControl(request)
+    await host.credit.replace(parseBody(spentCreditBody, request.body))
+    return reply.code(204).send()
   })
 }
 

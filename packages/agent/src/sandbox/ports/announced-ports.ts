@@ -1,6 +1,6 @@
-/** Changes that a sandbox may tell of at once, as when a server with many ports starts. */
+/** Capacity of the token bucket: a server with many ports may announce this many changes at once. */
 const BURST = 32
-/** Milliseconds after which it may tell of one more: 20 guests that open and close ports without end write four records a second. */
+/** Milliseconds per new token. With this rate, 20 guests that open and close ports all the time write four records a second. */
 const REFILL_MS = 5_000
 
 export interface PortChange {
@@ -9,10 +9,10 @@ export interface PortChange {
 }
 
 /**
- * The ports that a sandbox was last said to have open, and a token bucket for saying more. A change that has no token is told
- * by a later look, unless it was undone until then: a port that opens and closes costs nothing while the bucket is empty.
+ * The ports of a sandbox that events have announced as open, and a token bucket that rate-limits further announcements. A change
+ * without a token is announced by a later poll, unless it was undone by then.
  */
-export class ToldPorts {
+export class AnnouncedPorts {
   readonly #open: Set<number>
   #tokens = BURST
   #filledAtMs: number
@@ -22,7 +22,7 @@ export class ToldPorts {
     this.#filledAtMs = nowMs
   }
 
-  /** What is to be told now, closed ports first: at most as many changes as there are tokens. */
+  /** The changes to announce now, closed ports first, limited by the tokens. */
   changes(ports: ReadonlySet<number>, nowMs: number): PortChange[] {
     this.#refill(nowMs)
     return [
@@ -31,8 +31,8 @@ export class ToldPorts {
     ].slice(0, this.#tokens)
   }
 
-  /** A change was told. */
-  note({ port, isOpen }: PortChange): void {
+  /** Records that a change was announced, and spends a token. */
+  markAnnounced({ port, isOpen }: PortChange): void {
     this.#tokens--
     if (isOpen) this.#open.add(port)
     else this.#open.delete(port)

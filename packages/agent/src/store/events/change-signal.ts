@@ -1,5 +1,5 @@
-/** Wakes those who wait for something to happen; leaves nothing behind for those who stopped waiting. */
-export class Changes {
+/** A condition variable: {@link notify} wakes all waiters. An aborted wait leaves no listener behind. */
+export class ChangeSignal {
   readonly #waiting = new Set<() => void>()
 
   /** Resolves at the next {@link notify}, or when the signal aborts. */

@@ -4,8 +4,8 @@ import type { Agent } from '../sandbox/agent.ts'
 import { listQuarantine, purgeEntry, restoreEntry } from '../sandbox/recovery/quarantine.ts'
 import { requireControl } from './request/require-credential.ts'
 
-/** `GET /v1/quarantine`; `POST /v1/quarantine/{entry}/restore`; `DELETE /v1/quarantine/{entry}`. For control itself, on behalf of operators. */
-export function quarantine(server: FastifyInstance, { host }: Agent): void {
+/** `GET /v1/quarantine`; `POST /v1/quarantine/{entry}/restore`; `DELETE /v1/quarantine/{entry}`. Control calls these for operators. */
+export function quarantineRoutes(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/quarantine', async (request): Promise<AgentQuarantine> => {
     requireControl(request)
     return { entries: listQuarantine(host) }

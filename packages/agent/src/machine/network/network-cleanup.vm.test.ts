@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../../test/agent-process.ts'
 import { connected, get, PUBLIC, TestWorld } from '../../test/test-world.ts'
 
-/** Sandboxes made and deleted; a kill -9 falls into each tenth. */
+/** Sandboxes to create and delete. Every tenth round contains a kill -9. */
 const ROUNDS = Number(process.env['OFFSHOOT_NETWORK_ROUNDS'] ?? '10')
-/** Made at the same time. */
+/** Sandboxes created at the same time. */
 const BESIDE = 5
 
 let world: TestWorld
@@ -20,7 +20,7 @@ const known = async () =>
   (await world.onHost('conntrack', '-L')).split('\n').filter((line) => line.includes('src=10.213.'))
 const forwards = async () => (await world.onHost('cat', '/proc/sys/net/ipv4/conf/up0/forwarding')).trim()
 
-describe('creates and deletes, with kills among them', () => {
+describe('creates and deletes, some interrupted by a kill -9', () => {
   it('leave no TAP, rule, address or tracked connection', async () => {
     for (let round = 0; round < ROUNDS; round += BESIDE) {
       await world.agent.start()
@@ -75,8 +75,8 @@ describe('a hibernated sandbox', () => {
   })
 })
 
-describe('a host that gives TAPs no more', () => {
-  it('has its agent end rather than go on without, for who starts it again', async () => {
+describe('a host that no longer provides TAPs', () => {
+  it('makes the agent exit, so that its supervisor retries', async () => {
     await world.agent.stop()
     await world.agent.start()
     const { id, guest_ip: ip } = await world.agent.created()
@@ -93,8 +93,8 @@ describe('a host that gives TAPs no more', () => {
   })
 })
 
-describe('a host that gives no TAPs', () => {
-  it('runs guests without a way out, and says so', async () => {
+describe('a host that provides no TAPs', () => {
+  it('runs guests without egress, and reports it', async () => {
     const bare = await TestWorld.create({}, ['setpriv', '--bounding-set=-net_admin'])
     try {
       await bare.agent.start()
@@ -105,7 +105,7 @@ describe('a host that gives no TAPs', () => {
       expect(body.checks.network).toMatch(/^none: /)
       expect(bare.agent.log).toContain('guests have no network')
       expect(bare.agent.log).not.toContain('trying again')
-      // What never had one does not miss it.
+      // Sandboxes that never had a network do not need one after a restart.
       await bare.agent.stop('SIGKILL')
       await bare.agent.start()
       expect((await bare.agent.list()).sandboxes).toMatchObject([{ id, status: 'running' }])

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { readRequestId } from './read-request-id.ts'
+import { readRequestId } from './log-requests.ts'
 
 const given = (id: string) => readRequestId({ headers: { 'x-request-id': id } })
 
-it('takes over what is fit to be logged', () => {
+it('keeps an id that is safe to log', () => {
   expect(given('abc-123')).toBe('abc-123')
   expect(given('x'.repeat(64))).toBe('x'.repeat(64))
 })

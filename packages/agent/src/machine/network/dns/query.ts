@@ -2,20 +2,19 @@ import { createSocket } from 'node:dgram'
 import { createConnection, isIPv6 } from 'node:net'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { randomInt } from 'node:crypto'
-import { isAnswerTo, withId } from './dns-message.ts'
-import { frame, LengthPrefixed } from './length-prefixed.ts'
+import { frame, isAnswerTo, LengthPrefixed, withId } from './dns-message.ts'
 
-/** One who answers for names: an address, and a port where it is not the usual one. */
+/** A name server: its address and its port. */
 export interface Resolver {
   readonly address: string
   readonly port: number
 }
 
 /**
- * Puts one question to one name server, from a port and under a number that nobody else knows: an answer that somebody
- * made up has to guess both. @throws DeadlineExceeded, or what the socket says
+ * Sends one question to one name server, from a random port with a random id: a spoofed answer would have to guess both.
+ * @throws DeadlineExceeded, or the socket's error
  */
-export async function askByUdp({ address, port }: Resolver, question: Buffer, deadline: Deadline): Promise<Buffer> {
+export async function queryByUdp({ address, port }: Resolver, question: Buffer, deadline: Deadline): Promise<Buffer> {
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
   const sent = withId(question, randomInt(0x10000))
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
@@ -23,7 +22,7 @@ export async function askByUdp({ address, port }: Resolver, question: Buffer, de
   socket.on('message', (message) => {
     if (isAnswerTo(message, sent)) resolve(message)
   })
-  // Connected: the kernel drops what comes from anybody else, and says when nobody is there.
+  // On a connected socket the kernel drops packets from other senders, and reports ICMP errors.
   socket.connect(port, address, () => socket.send(sent, (error) => error && reject(error)))
   try {
     return withId(await deadline.race(promise), question.readUInt16BE(0))
@@ -33,8 +32,8 @@ export async function askByUdp({ address, port }: Resolver, question: Buffer, de
   }
 }
 
-/** The same by TCP, for answers that are long. */
-export async function askByTcp({ address, port }: Resolver, question: Buffer, deadline: Deadline): Promise<Buffer> {
+/** The same over TCP, for long answers. */
+export async function queryByTcp({ address, port }: Resolver, question: Buffer, deadline: Deadline): Promise<Buffer> {
   const socket = createConnection({ host: address, port })
   const sent = withId(question, randomInt(0x10000))
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()

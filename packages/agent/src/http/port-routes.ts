@@ -1,0 +1,85 @@
+import type { Socket } from 'node:net'
+import { type AgentListeners, PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
+import { parsePort } from '@offshoot/contract/port'
+import type { GuestConnection } from '@offshoot/guest-link/guest-connection'
+import { upgradeOf } from '@offshoot/kit/http-upgrades'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../sandbox/agent.ts'
+import { detectedPorts, dialPort } from '../sandbox/ports/guest-ports.ts'
+import { ownSandbox } from './request/require-credential.ts'
+
+const SWITCHING = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PORT_STREAM_PROTOCOL}\r\n\r\n`
+/** Milliseconds without data after which TCP sends a keep-alive probe to the other host. */
+const KEEP_ALIVE_MS = 30_000
+
+/** `GET /v1/sandboxes/{id}/listeners`: asks the guest now. Empty if no guest runs. */
+export function getListeners(server: FastifyInstance, { host }: Agent): void {
+  server.get(
+    '/v1/sandboxes/:id/listeners',
+    { config: { isStatus: true } },
+    async (request): Promise<AgentListeners> => {
+      const sandbox = ownSandbox(host.sandboxes, request)
+      if (sandbox === null) throw new ApiError('sandboxNotFound')
+      return { ports: await detectedPorts(sandbox) }
+    },
+  )
+}
+
+/**
+ * `GET /v1/sandboxes/{id}/ports/{port}/stream`: a TCP connection to that port inside the sandbox. Wakes the sandbox.
+ * Errors before the upgrade: 404, 409 paused, 429 too many connections, 502 no process listens on the port.
+ */
+export function getPortStream(server: FastifyInstance, { host, stopping }: Agent): void {
+  const options = { exposeHeadRoute: false, config: { isForEdge: true } }
+  server.get('/v1/sandboxes/:id/ports/:port/stream', options, async (request, reply) => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    const port = parsePort((request.params as { port: string }).port)
+    if (port === null) throw new ApiError('notFound')
+    const upgrade = upgradeOf(request.raw)
+    if (upgrade === undefined || request.headers.upgrade?.toLowerCase() !== PORT_STREAM_PROTOCOL) {
+      throw new ApiError('upgradeRequired', { detail: `this route speaks ${PORT_STREAM_PROTOCOL}` })
+    }
+    if (stopping.aborted) throw new ApiError('shuttingDown')
+    const connection = await dialPort(sandbox, port)
+    if (request.raw.socket.destroyed) {
+      connection.abort()
+      throw new ApiError('invalidField', { error: 'the caller hung up' })
+    }
+    reply.hijack()
+    const socket = upgrade.take()
+    socket.write(SWITCHING)
+    joinConnection({ socket, head: upgrade.head }, connection, stopping)
+    return reply
+  })
+}
+
+/**
+ * Forwards bytes between an upgraded connection and a connection inside a guest. Each direction has its own half-close and
+ * backpressure. An error on one side aborts the other side. Both end when `stopping` aborts.
+ */
+function joinConnection(
+  { socket, head }: { readonly socket: Socket; readonly head: Buffer },
+  connection: GuestConnection,
+  stopping: AbortSignal,
+): void {
+  const { input, output, closed } = connection
+  const abort = () => connection.abort()
+  const breakOff = () => {
+    abort()
+    socket.destroy()
+  }
+  socket.setKeepAlive(true, KEEP_ALIVE_MS)
+  if (head.length > 0) input.write(head)
+  socket.pipe(input)
+  output.pipe(socket)
+  socket.on('error', breakOff)
+  // A caller that closes without ending its half must not leave the server in the guest waiting for more input.
+  socket.once('close', abort)
+  // A server that closed its input may still send output: discard the caller's bytes and keep the connection.
+  input.on('error', () => socket.resume())
+  void closed.catch(() => socket.resetAndDestroy())
+  stopping.addEventListener('abort', breakOff, { once: true })
+  socket.once('close', () => stopping.removeEventListener('abort', breakOff))
+}

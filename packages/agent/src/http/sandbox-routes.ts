@@ -1,0 +1,41 @@
+import type { AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
+import { parseSandboxId } from '@offshoot/contract/ids'
+import type { FastifyInstance } from 'fastify'
+import type { Agent } from '../sandbox/agent.ts'
+import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
+import { ownSandbox, requireControl } from './request/require-credential.ts'
+
+/** `GET /v1/sandboxes`: every sandbox on this agent, as of the event `last_seq`. */
+export function listSandboxes(server: FastifyInstance, { host }: Agent): void {
+  server.get('/v1/sandboxes', { config: { isForEdge: true } }, async (request): Promise<AgentSandboxList> => {
+    requireControl(request)
+    const { events, sandboxes, ledger } = host
+    const shown = [...sandboxes.values()].map((sandbox) => sandbox.show(events.position(sandbox.id)?.seq ?? 0))
+    return { last_seq: events.lastSeq, sandboxes: shown, unreadable: ledger.unreadable.idsOf('sandbox') }
+  })
+}
+
+/** `GET /v1/sandboxes/{id}` */
+export function getSandbox(server: FastifyInstance, { host }: Agent): void {
+  server.get('/v1/sandboxes/:id', { config: { isForEdge: true } }, async (request): Promise<AgentSandbox> => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox === null) throw new ApiError('sandboxNotFound')
+    return sandbox.show(host.events.position(sandbox.id)?.seq ?? 0)
+  })
+}
+
+/** `DELETE /v1/sandboxes/{id}`: idempotent, 204 if it is already gone; 404 for another workspace's. */
+export function deleteSandboxRoute(server: FastifyInstance, { host }: Agent): void {
+  server.delete('/v1/sandboxes/:id', async (request, reply) => {
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox) await deleteSandbox(host, sandbox)
+    else if (isForeign(host.sandboxes, (request.params as { id: string }).id)) throw new ApiError('sandboxNotFound')
+    return reply.code(204).send()
+  })
+}
+
+function isForeign(sandboxes: ReadonlyMap<string, unknown>, text: string): boolean {
+  const id = parseSandboxId(text)
+  return id === null || sandboxes.has(id)
+}

@@ -163,8 +163,8 @@ class ProbeRun {
     const { qemu, cpu, lastCpu } = this.#probe
     const folder = await this.#ownFolder(place)
     const model = cpu ?? (await findCpuModel({ qemu, folder, place, lastCpu }, this.#deadline()))
-    const kernelParameters = this.#machine.kvm?.kernelParameters ?? []
-    this.#machine = { ...this.#machine, kvm: { cpu: model, kernelParameters } }
+    const { kernelParameters = [], hasVhostNet = false } = this.#machine.kvm ?? {}
+    this.#machine = { ...this.#machine, kvm: { cpu: model, kernelParameters, hasVhostNet } }
   }
 
   async #bakeOnce(place: BakePlace): Promise<void> {

@@ -6,12 +6,14 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, constants, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { delimiter, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
+import { VHOST_NET_DEVICE } from '@offshoot/agent/machine/host/vhost-net'
 import { FailingQemu, wordsAt } from '@offshoot/agent/test/failing-qemu'
 import { cpioArchive } from '@offshoot/up/images/cpio-archive'
 import { makeDevice, withKvmDevice, type DeviceNode } from '../setup/kvm-device.ts'
@@ -29,6 +31,7 @@ const CLOCK_MS = 2000
 const up = resolve(import.meta.dirname, '../../bin/up')
 const folder = resolve(import.meta.dirname, `../../.offshoot/tests/kvm-${process.pid}`)
 const labImages = join(folder, 'images')
+const imagesWithoutJail = join(folder, 'images-without-jail')
 
 const [envKey, ...envValue] = (process.env['OFFSHOOT_KVM_GUEST_ENV'] ?? '').split('=')
 const env = envKey ? { [envKey]: envValue.join('=') } : {}
@@ -49,7 +52,15 @@ const missing =
 /** The usual images, but for the kernel, and an initramfs that it can read: not compressed, and without modules to load. */
 async function makeImages(path: string): Promise<void> {
   await mkdir(labImages, { recursive: true })
-  for (const name of ['.stamps', 'modules', 'guest-memory.so', 'offshoot-guest', 'with-tap', 'templates/minimal']) {
+  for (const name of [
+    '.stamps',
+    'modules',
+    'guest-memory.so',
+    'offshoot-guest',
+    'with-tap',
+    'jail',
+    'templates/minimal',
+  ]) {
     await mkdir(join(labImages, name, '..'), { recursive: true })
     await promisify(execFile)('cp', ['--archive', join(imagesDir, name), join(labImages, name)])
   }
@@ -62,21 +73,32 @@ async function makeImages(path: string): Promise<void> {
   await writeFile(join(labImages, 'initramfs.cpio.gz'), Buffer.concat([initramfs, padding, noModules]))
 }
 
-async function device(name: string, node: Omit<DeviceNode, 'driver'>): Promise<readonly string[]> {
-  const path = join(folder, name)
+/** The same images with a launcher that fails, as on a host that allows no namespaces: VMs run without a jail. */
+async function makeImagesWithoutJail(): Promise<void> {
+  await promisify(execFile)('cp', ['--archive', labImages, imagesWithoutJail])
+  await writeFile(join(imagesWithoutJail, 'jail'), '#!/bin/sh\necho no namespaces for this test >&2\nexit 1\n')
+}
+
+/** The words that start a program with this node as its /dev/kvm. */
+async function device(node: Omit<DeviceNode, 'driver'>): Promise<readonly string[]> {
+  const path = join(await mkdtemp(join(folder, 'device-')), 'kvm')
   await makeDevice(path, { driver: 'kvm', ...node })
   return withKvmDevice(path)
 }
 
-/** Makes a data directory ready under KVM, or says why that cannot be. */
-async function prepare(name: string, under: readonly string[], path = process.env['PATH'] ?? '') {
-  const dataDir = join(folder, name)
-  const line = ['--prepare', '--data-dir', dataDir, '--images-dir', labImages, '--accelerator', 'kvm']
+/**
+ * Makes a data directory ready under KVM, or says why that cannot be. All cases share the directory and its bake: each repeats
+ * the trial alone, which is what they test.
+ */
+async function prepare(images: string, under: readonly string[], path = process.env['PATH'] ?? '') {
+  const dataDir = join(folder, 'prepared')
+  await rm(join(dataDir, 'agent/accelerator.json'), { force: true })
+  const line = ['--prepare', '--data-dir', dataDir, '--images-dir', images, '--accelerator', 'kvm']
   const [program = '', ...args] = [...under, up, ...line]
   const environment = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal', PATH: path }
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
-  await rm(dataDir, { recursive: true, force: true })
+  expect(await findVmProcesses(dataDir)).toEqual([])
   return { code: child.exitCode, output, errors }
 }
 
@@ -88,8 +110,10 @@ describe.skipIf(missing !== null)(
     beforeAll(async () => {
       await mkdir(folder, { recursive: true })
       await makeImages(kernel ?? '')
-      const under = await device('as-on-debian', { gid: GROUP, mode: 0o660 })
-      const options = { under, imagesDir: labImages, args: ['--accelerator', 'kvm'], readyMs: START_MS }
+      await makeImagesWithoutJail()
+      const under = await device({ gid: GROUP, mode: 0o660 })
+      const settings = { under, args: ['--accelerator', 'kvm'], env: { OFFSHOOT_KVM_VHOST_NET: 'on' } }
+      const options = { ...settings, imagesDir: labImages, readyMs: START_MS }
       offshoot = await Offshoot.startFirst('kvm', options)
     }, START_MS)
     afterAll(async () => {
@@ -113,6 +137,16 @@ describe.skipIf(missing !== null)(
     it('run under KVM, as /healthz says', async () => {
       const { body } = await offshoot.request('GET', '/healthz')
       expect(body.agents).toMatchObject([{ accelerator: 'kvm', accelerator_reason: null }])
+    })
+
+    it('have vhost-net where the host has it, and run without it elsewhere', async () => {
+      const hasDevice = await access(VHOST_NET_DEVICE).then(
+        () => true,
+        () => false,
+      )
+      expect(offshoot.output).toContain(
+        hasDevice ? 'guests use vhost-net' : `guests do not use vhost-net: there is no ${VHOST_NET_DEVICE}`,
+      )
     })
 
     it('are paused, resumed, hibernated and woken', { timeout: CASE_MS }, async () => {
@@ -147,30 +181,35 @@ describe.skipIf(missing !== null)(
       await run(id, 'echo remembered > /run/memory')
       const snapshot = await offshoot.request('POST', `/v1/sandboxes/${id}/snapshots`, { body: {} })
       expect(snapshot.status).toBe(201)
-      const made = await offshoot.create({ snapshot_id: snapshot.body.id })
+      const made = await offshoot.create({ template: 'minimal', from_snapshot: snapshot.body.id })
       expect(await run(made.id, 'cat /run/memory')).toBe('remembered')
       await expectClock(made.id)
       for (const each of [made.id, id]) await offshoot.delete(each)
     })
 
+    it('run in the jail with a device that only root may open', { timeout: START_MS }, async () => {
+      const { code, errors } = await prepare(labImages, await device({ gid: 0, mode: 0o600 }))
+      expect({ code, errors }).toEqual({ code: 0, errors: '' })
+    })
+
     it.each([
-      ['root:kvm 0666', { gid: GROUP, mode: 0o666 }],
+      ['root:kvm 0660', { gid: GROUP, mode: 0o660 }],
       ['root:root 0666', { gid: 0, mode: 0o666 }],
-    ])('run with a device that is %s', { timeout: START_MS }, async (name, node) => {
-      const prepared = await prepare('device', await device(name.replaceAll(/\W/g, '-'), node))
-      expect(prepared).toMatchObject({ code: 0, output: expect.stringContaining('baking template minimal (kvm)') })
+    ])('run without a jail with a device that is %s', { timeout: START_MS }, async (_name, node) => {
+      const { code, errors } = await prepare(imagesWithoutJail, await device(node))
+      expect({ code, errors }).toEqual({ code: 0, errors: '' })
     })
 
     it.each([
       ['root:root 0600', { gid: 0, mode: 0o600 }],
       ['root:root 0660', { gid: 0, mode: 0o660 }],
-    ])('do not run with a device that is %s, and the reason is told', { timeout: CASE_MS }, async (name, node) => {
-      const { code, errors } = await prepare('refused', await device(name.replaceAll(/\W/g, '-'), node))
+    ])('do not run without a jail with a device that is %s, and the reason is told', async (_name, node) => {
+      const { code, errors } = await prepare(imagesWithoutJail, await device(node))
       expect(code).toBe(1)
       expect(errors).toContain(`its owner is 0:0 and its mode 0${node.mode.toString(8)}`)
     })
 
-    // Without a CPU model of one's own, the first launch is the question for those that there are.
+    // Without a CPU model of one's own, the first launch is the question for those that there are. A jail holds no other program.
     it.each([
       ['boot', 1, 'start', 1],
       ['bake', 1, 'xen-save-devices-state', 1],
@@ -184,8 +223,7 @@ describe.skipIf(missing !== null)(
       try {
         await qemu.failAt(launch + (process.env['OFFSHOOT_KVM_CPU'] === undefined ? 1 : 0), moment, time)
         const path = [join(qemu.path, '..'), process.env['PATH']].join(delimiter)
-        const name = `failing-${step.replace(' ', '-')}`
-        const { code, errors } = await prepare(name, await device(name, { gid: GROUP, mode: 0o660 }), path)
+        const { code, errors } = await prepare(imagesWithoutJail, await device({ gid: GROUP, mode: 0o660 }), path)
         expect(code).toBe(1)
         expect(errors).toContain(`failed at the step "${step}"`)
         expect(errors).toContain(wordsAt(moment))

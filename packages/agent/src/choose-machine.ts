@@ -3,11 +3,12 @@ import type { AgentConfig } from '@offshoot/contract/process-config'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { chooseAccelerator, type KvmResult } from './machine/host/accelerator.ts'
 import { findKvmDevice } from './machine/host/kvm-device.ts'
+import { vhostNetObstacle } from './machine/host/vhost-net.ts'
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
 import type { Host } from './sandbox/model/host.ts'
 import type { BakePlace } from './machine/bakes/bakes.ts'
 import type { Images } from './store/bakes/images.ts'
-import type { Machine } from './machine/vm/machine.ts'
+import type { KvmGuest, Machine } from './machine/vm/machine.ts'
 import { PROBE_LIMITS, probeMachine } from './machine/probe/probe-kvm.ts'
 import { withVcpus } from './machine/vm/vcpus.ts'
 
@@ -42,7 +43,8 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
   const { dir, qemu, machines } = host
   const device = await findKvmDevice({ isJailed: host.jail !== null })
   const group = device.isUsable ? device.group : null
-  const inputs = [qemu.version, qemu.build, await images.bootHash(), JSON.stringify([device, config.kvm])]
+  const settings = [device, config.kvm, ...(config.kvm.vhost_net ? [await vhostNetObstacle()] : [])]
+  const inputs = [qemu.version, qemu.build, await images.bootHash(), JSON.stringify(settings)]
   const probe = async (lastCpu: string | null): Promise<KvmResult> =>
     device.isUsable ? probeKvm(options, group, lastCpu) : { works: false, reason: device.reason, isTimeout: false }
   const { accelerator, reason, cpu, tscKhz } = await chooseAccelerator({
@@ -55,13 +57,14 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
   if (reason !== null && config.accelerator === 'kvm') {
     throw new KvmUnavailable(`KVM was asked for and does not work on this host: ${reason}`)
   }
+  if (config.kvm.vhost_net) progress(await describeVhostNet(accelerator, host))
   if (reason !== null) progress(`guests run under software emulation (tcg): ${reason}`)
   machines.choose(
     {
       accelerator,
       tscKhz,
       network: networkOf(host),
-      ...(cpu !== null && { kvm: { cpu, kernelParameters: config.kvm.kernel_parameters } }),
+      ...(cpu !== null && { kvm: kvmGuest(cpu, config) }),
     },
     accelerator === 'kvm' ? group : null,
   )
@@ -82,7 +85,7 @@ async function probeKvm(
     vcpus,
     memoryMib,
     network: networkOf(host),
-    kvm: { cpu: kvm.cpu ?? '', kernelParameters: kvm.kernel_parameters },
+    kvm: kvmGuest(kvm.cpu ?? '', { kvm }),
   }
   const slots = [new BakingSlot(host, memoryMib), new BakingSlot(host, memoryMib)] as const
   const open = async (slot: BakingSlot): Promise<BakePlace> => {
@@ -109,6 +112,21 @@ async function probeKvm(
   } finally {
     for (const slot of slots) await slot.release()
   }
+}
+
+/** For the operator who has asked for vhost-net: without it sandboxes run all the same. */
+async function describeVhostNet(accelerator: Accelerator, host: Host): Promise<string> {
+  const obstacle =
+    accelerator !== 'kvm'
+      ? 'guests do not run under KVM'
+      : networkOf(host) !== 'tap'
+        ? 'guests have no network'
+        : await vhostNetObstacle()
+  return obstacle === null ? 'guests use vhost-net' : `guests do not use vhost-net: ${obstacle}`
+}
+
+function kvmGuest(cpu: string, { kvm }: Pick<AgentConfig, 'kvm'>): KvmGuest {
+  return { cpu, kernelParameters: kvm.kernel_parameters, hasVhostNet: kvm.vhost_net }
 }
 
 function networkOf({ network }: Host): Machine['network'] {

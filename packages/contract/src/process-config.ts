@@ -60,6 +60,8 @@ export const kvmSettings = z
     kernel_parameters: z.array(z.string().regex(/^[\x21-\x7e]+$/)).default([]),
     /** Times the usual limits of probe and bakes: for hosts whose KVM is very slow. */
     patience: z.int().min(1).max(100).default(1),
+    /** Guests' packets pass through the host's kernel instead of QEMU, where the host has vhost-net. */
+    vhost_net: z.boolean().default(false),
   })
   .prefault({})
 

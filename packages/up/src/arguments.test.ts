@@ -31,6 +31,7 @@ describe('parseArguments', () => {
       OFFSHOOT_KVM_CPU: 'qemu64,vendor=GenuineIntel',
       OFFSHOOT_KVM_KERNEL_PARAMETERS: 'nokaslr noxsave',
       OFFSHOOT_KVM_PATIENCE: '10',
+      OFFSHOOT_KVM_VHOST_NET: 'on',
     }
     const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_COMMIT_MIB: '4096' }
     const env = {
@@ -61,7 +62,12 @@ describe('parseArguments', () => {
       commitLimitMib: 4096,
       network: { egress_allow: ['10.1.0.0/16:443', '10.2.0.1/32:53'], guest_range: '10.9.0.0/16' },
       accelerator: 'kvm',
-      kvm: { cpu: 'qemu64,vendor=GenuineIntel', kernel_parameters: ['nokaslr', 'noxsave'], patience: 10 },
+      kvm: {
+        cpu: 'qemu64,vendor=GenuineIntel',
+        kernel_parameters: ['nokaslr', 'noxsave'],
+        patience: 10,
+        vhost_net: true,
+      },
       limits: { rate_burst: 100, rate_per_second: 5, default_plan: 'pro' },
     })
   })
@@ -87,6 +93,7 @@ describe('parseArguments', () => {
     { OFFSHOOT_KVM_CPU: 'host;id' },
     { OFFSHOOT_KVM_PATIENCE: 'long' },
     { OFFSHOOT_KVM_PATIENCE: '0' },
+    { OFFSHOOT_KVM_VHOST_NET: 'yes' },
     { OFFSHOOT_GUEST_RANGE: '10.9.0.0/24' },
     { OFFSHOOT_GUEST_RANGE: '10.9.1.0/16' },
     { OFFSHOOT_GUEST_RANGE: '10.999.0.0/16' },

@@ -32,6 +32,7 @@ OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
 OFFSHOOT_POOL_MIB=512             memory for guests that are restored before they are asked for (default 512; 0 for none)
 OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
 OFFSHOOT_KVM_CPU=host            QEMU's CPU model under KVM (default: the newest of a list that this host offers; docs/kvm.md)
+OFFSHOOT_KVM_VHOST_NET=on        under KVM guests' packets pass through the host's kernel, where it has vhost-net (default off)
 OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name under it leads here (default localhost)
 OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   its certificate; addresses then begin with https
 OFFSHOOT_PREVIEW_ACME_HOOK=/hook   or one by ACME: a program that changes DNS, run as HOOK add|remove NAME VALUE; also
@@ -196,10 +197,15 @@ function parseAccelerator(text = 'auto'): AcceleratorChoice {
 /** The last two are for tests on hosts whose KVM is slow or incomplete (docs/kvm.md). */
 function parseKvm(env: Readonly<NodeJS.ProcessEnv>): KvmSettings {
   const { OFFSHOOT_KVM_CPU: cpu, OFFSHOOT_KVM_KERNEL_PARAMETERS: parameters, OFFSHOOT_KVM_PATIENCE: patience } = env
+  const vhostNet = env['OFFSHOOT_KVM_VHOST_NET']
+  if (vhostNet && vhostNet !== 'on' && vhostNet !== 'off') {
+    throw new UsageError(`OFFSHOOT_KVM_VHOST_NET must be on or off, not "${vhostNet}"`)
+  }
   const settings: KvmSettings = {
     ...(cpu && { cpu }),
     ...(parameters && { kernel_parameters: parameters.split(' ').filter(Boolean) }),
     ...(patience && { patience: Number(patience) }),
+    ...(vhostNet === 'on' && { vhost_net: true }),
   }
   const parsed = kvmSettings.safeParse(settings)
   if (parsed.success) return settings

@@ -66,7 +66,7 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
     waitForPostgres(layout, supervisor, stop).then(() =>
       bootstrap(layout, baseUrl(ports), previewAddress({ ports, preview: args.preview }), operatorKey, stop),
     ),
-    prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop),
+    prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop, args.kvm?.patience),
   )
 }
 

@@ -6,14 +6,18 @@ import { SetupFailure } from './setup-failure.ts'
 const PREPARE_WITHIN_MS = 600_000
 const COMPLAINT_MAX_LINES = 20
 
-/** The accelerator probe and the bakes, by the agent's own program; quick when nothing has changed. */
+/**
+ * The accelerator probe and the bakes, by the agent's own program; quick when nothing has changed.
+ * @param patience multiplies the time limit, as the agent's own limits (OFFSHOOT_KVM_PATIENCE)
+ */
 export async function prepareAgent(
   agentConfig: string,
   report: (line: string) => void,
   cancelled: AbortSignal,
+  patience = 1,
 ): Promise<void> {
   const entry = `${repositoryRoot}/packages/agent/src/prepare.ts`
-  const deadline = Deadline.after(PREPARE_WITHIN_MS, 'preparing the templates', cancelled)
+  const deadline = Deadline.after(PREPARE_WITHIN_MS * patience, 'preparing the templates', cancelled)
   const complaints: string[] = []
   const onLine = (line: string, stream: 'stdout' | 'stderr') => {
     if (stream === 'stdout') report(line)

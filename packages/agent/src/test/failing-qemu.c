@@ -72,7 +72,11 @@ int main(int count, char **arguments)
 	int failing, launch, times, pair[2];
 	FILE *file = fopen(CASE, "r");
 
-	(void)count;
+	/* The agent asks for the version before it launches anything. */
+	if (count > 1 && strcmp(arguments[1], "--version") == 0) {
+		execv(REAL, arguments);
+		return 127;
+	}
 	if (file == NULL || fscanf(file, "%d %63s %d", &failing, moment, &times) != 3)
 		return 127;
 	fclose(file);

@@ -15,12 +15,12 @@ const probeResult = z.object({
   accelerator: acceleratorSchema,
   /** Why not KVM; `null` under KVM. */
   reason: z.string().nullable().default(null),
-  /** The probe of KVM ran into its limit of time: it is expensive to find that out again. */
+  /** The probe ran into its time limit. Another one would cost that time again. */
   is_timeout: z.boolean().default(false),
   /** QEMU's model of the CPU; `null` under TCG. */
   cpu: z.string().nullable().default(null),
   tsc_khz: z.number(),
-  /** What was tried, where it matters to the result: another QEMU, kernel or device may do what this one could not. */
+  /** QEMU, kernel, device and settings of the probe. The result holds for these alone. */
   tried: z.string(),
 })
 type Kept = z.infer<typeof probeResult>
@@ -41,19 +41,19 @@ export type KvmResult =
 export interface Choice {
   /** Of the kept result. */
   readonly path: string
-  /** Names what the answer depends on beside the host. */
+  /** Names QEMU, kernel, device and settings: see `probeResult`. */
   readonly tried: string
   readonly wanted: AcceleratorChoice
-  /** Whether a kept failure is tried again. One that took a timeout to find is tried again only for who insists on KVM. */
+  /** Whether to probe again after a failure. After a time limit that also takes `wanted: 'kvm'`. */
   readonly retriesFailure: boolean
-  /** @param lastCpu the model that guests here have had so far */
+  /** @param lastCpu the model of this agent's existing guests */
   readonly probe: (lastCpu: string | null) => Promise<KvmResult>
   readonly measure?: typeof measureTscKhz
 }
 
 /**
- * How this host runs guests. Decided by running some, because /dev/kvm may open and even make a vCPU, and a guest still
- * never boots. The result is kept for this boot of the host.
+ * Chooses between KVM and TCG by running guests: on some hosts /dev/kvm opens and makes vCPUs, and no guest ever boots.
+ * The result is kept until the host is booted again.
  */
 export async function chooseAccelerator({
   path,

@@ -5,24 +5,26 @@ export const KVM_DEVICE = '/dev/kvm'
 const OTHERS_READ_AND_WRITE = 0o006
 const GROUP_READS_AND_WRITES = 0o060
 
-/** How a VM's user, who is in no group of the host, can open KVM's device; `reason`: why it cannot. */
+/** Whether the user of a VM, which is in no group of the host, can open KVM's device. */
 export type KvmDevice =
-  | { readonly isUsable: true; /** The group that VMs need for it. */ readonly group: number | null }
+  | {
+      readonly isUsable: true
+      /** The supplementary group that VMs need; `null`: none. */ readonly group: number | null
+    }
   | { readonly isUsable: false; readonly reason: string }
 
 export interface FindKvmDevice {
   readonly path?: string
-  /** Whether VMs have users of their own; otherwise they run as the agent's user, with its groups. */
+  /** Whether the agent is root, and VMs have users of their own. Otherwise they run as the agent's user, with its groups. */
   readonly isRoot?: boolean
-  /** Whether VMs have a jail, which has a device of its own for their user. */
+  /** Whether VMs have a jail. The jail's device node belongs to the VM's user. */
   readonly isJailed?: boolean
 }
 
 /**
- * Reads owner and mode. The probe then opens the device for real: an access list or a container may still refuse.
+ * Judges by owner and mode. The probe then opens the device: an access list or a container may still refuse that.
  *
- * Group 0 is never given to a VM: files of root that root's group may read are many, and a guest that has broken out into
- * QEMU would reach them.
+ * No VM gets group 0. Root's group may read many files of root, which a guest that has taken over its QEMU would then reach.
  */
 export async function findKvmDevice({
   path = KVM_DEVICE,

@@ -4,12 +4,12 @@ import { runCommand } from '../guest/command.ts'
 import type { Vm } from '../vm/vm.ts'
 
 const MAX_OUTPUT_BYTES = 64 * 1024
-/** Milliseconds by which a guest's clock may differ from ours, beside what the question takes. */
+/** Milliseconds by which a guest's clock may differ from the host's, beyond the duration of the check. */
 const CLOCK_TOLERANCE_MS = 2000
-/** Bytes that are read past the guest's page cache. */
+/** Bytes to read from the disk itself, past the guest's page cache. */
 const BLOCK_BYTES = 4096
 
-/** In shell; anything that fails ends the script. `$1` is the mark, `$2` whether to write it. */
+/** Ends at the first command that fails. `$1`: the mark; `$2`: `write` or `read`. */
 const SCRIPT = `
 set -e
 date +%s
@@ -20,7 +20,7 @@ dd if=/dev/vda of=/dev/null bs=${BLOCK_BYTES} count=1 iflag=direct 2>&1 || { ech
 cat /sys/class/net/eth0/address > /dev/null || { echo there is no network device >&2; exit 1; }
 `
 
-/** What a guest is told to remember, on its disk and in its memory, and what everything restored from it has. */
+/** A text that the probe writes to a guest's disk and memory. Every VM that is restored from that guest must have it. */
 export class Mark {
   readonly text: string
   isWritten = false
@@ -31,8 +31,8 @@ export class Mark {
 }
 
 /**
- * Asks a guest that runs whether its clock is right, its disk can be written and read, its network device is there, and
- * whether it remembers the mark. @throws Error which says what is not so
+ * Checks a running guest: the clock is right, the disk can be written and read, the network device exists, and disk and
+ * memory still have the mark. @throws Error that names what is wrong
  */
 export async function checkGuest(vm: Vm, mark: Mark, deadline: Deadline): Promise<void> {
   const link = await vm.link(deadline)

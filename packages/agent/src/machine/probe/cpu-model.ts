@@ -9,12 +9,12 @@ import { endedWith } from '../restore/restore.ts'
 import { Vm } from '../vm/vm.ts'
 
 /**
- * QEMU's CPU models that guests get under KVM, the best first. Not the host's own CPU: a checkpoint of a guest that has seen
- * that can be restored nowhere else, and not even here after an update of the microcode that takes a feature away. All
- * hosts newer than the first of a list offer it, so that they agree.
+ * The CPU models that guests may get under KVM, the newest first. A checkpoint needs a host that offers its guest's model.
+ * With the host's own CPU it would fit no other host, and not even this one after a microcode update that removes a feature.
+ * The newest model is an old one: hosts that are newer all offer it, and so they agree.
  *
- * Versions are named, because what a name alone means changes with QEMU. None has TSX, which microcode has removed from CPUs
- * before (`-v2` of the first two: the variant `noTSX`).
+ * Each name has a version, because QEMU changes the meaning of a name without one. None has TSX, which microcode updates have
+ * removed (`-v2` of the first two is the variant `noTSX`).
  */
 const INTEL = ['Broadwell-v2', 'Haswell-v2', 'IvyBridge-v1', 'SandyBridge-v1', 'Westmere-v1', 'Nehalem-v1']
 const AMD = ['EPYC-v1', 'Opteron_G3-v1']
@@ -23,14 +23,14 @@ const KILL_MS = 5000
 
 export interface CpuQuery {
   readonly qemu: string
-  /** An empty folder that the VM's user may write. */
+  /** An empty folder, writable for the VM's user. */
   readonly folder: string
   readonly place: BakePlace
-  /** The model that guests here have had: it is kept while the host offers it. */
+  /** The model of this agent's existing guests. It is kept while the host offers it. */
   readonly lastCpu: string | null
 }
 
-/** The model for this host's guests. @throws Error which says what the host lacks */
+/** The model for this host's guests. @throws Error that names the features that the host lacks */
 export async function findCpuModel(query: CpuQuery, deadline: Deadline): Promise<string> {
   const definitions = await askQemu(query, deadline)
   return chooseCpuModel(definitions, (await readVendor()) ?? 'GenuineIntel', query.lastCpu)

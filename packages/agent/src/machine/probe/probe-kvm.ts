@@ -1,10 +1,10 @@
 /**
- * Tries whether an accelerator can do all that sandboxes need, by doing it: with the same modules, user, network and limits.
+ * Runs the whole life of a guest under an accelerator, with the modules, user, network and limits of sandboxes.
  *
  *     cpu ─► boot ─► bake ─► restore ─► second restore ─► fork ─► hibernate ─► wake
  *
- * The first step that fails is told, with its reason. Every VM and every file of a probe is gone when it has ended; the VMs
- * also die with the agent's process, and the next probe removes the files that a killed one has left.
+ * The result names the first step that fails, and why. A probe that ends has ended its VMs and removed its files. When the
+ * agent is killed, the kernel kills the VMs with it, and the next start removes the files.
  */
 import { existsSync } from 'node:fs'
 import { chown, mkdir, rm } from 'node:fs/promises'
@@ -31,7 +31,10 @@ export const PROBE_STEPS = ['cpu', 'boot', 'bake', 'restore', 'second restore', 
 export type ProbeStep = (typeof PROBE_STEPS)[number]
 
 export type ProbeResult =
-  | { readonly works: true; /** As guests are to get it. */ readonly machine: Machine }
+  | {
+      readonly works: true
+      /** The machine for guests, with the CPU model that the probe chose. */ readonly machine: Machine
+    }
   | {
       readonly works: false
       readonly step: ProbeStep
@@ -42,13 +45,13 @@ export type ProbeResult =
     }
 
 export interface ProbeLimits {
-  /** Milliseconds from the start of QEMU to the guest's first answer; some hosts make vCPUs that never come so far. */
+  /** Milliseconds from the start of QEMU to the guest's first answer. On some hosts vCPUs exist and no guest ever boots. */
   readonly bootMs: number
   /** Milliseconds for each of the other steps. */
   readonly stepMs: number
 }
 
-/** A guest under KVM needs a twentieth of it. */
+/** Many times what a guest should need on hardware. That is an estimate: nothing has been measured there. */
 export const PROBE_LIMITS: ProbeLimits = { bootMs: 10_000, stepMs: 20_000 }
 
 export interface Probe {
@@ -56,7 +59,7 @@ export interface Probe {
   /** See `Restore.preload`. */
   readonly preload: string
   readonly machine: Machine
-  /** Under KVM: the CPU model that the machine is to have; `null`: the best that the host offers. */
+  /** Under KVM: the CPU model to use; `null`: the newest that the host offers. */
   readonly cpu: string | null
   /** See `CpuQuery.lastCpu`. */
   readonly lastCpu: string | null
@@ -86,7 +89,7 @@ export async function probeMachine(probe: Probe): Promise<ProbeResult> {
   }
 }
 
-/** Ends what a probe that was killed has left in its folder, and removes that. */
+/** Ends the VMs of a probe that was killed, and removes its folder. */
 export async function endProbe(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   await endVmProcesses(await findVmProcesses(folder))
@@ -108,7 +111,7 @@ class ProbeRun {
     // Overlays name their bake by a relative path: the folders are as deep as the agent's own (`bake.ts`).
     this.#bake = join(probe.folder, 'bakes', probe.image.name, FINGERPRINT)
     const layers = join(probe.folder, 'layers')
-    // Nothing is ever retired here: the folder goes as a whole.
+    // A probe retires no layer: its folder is removed as a whole.
     this.#layers = new Layers({ layers, retiredLayers: layers }, { error: () => undefined })
   }
 
@@ -140,7 +143,7 @@ class ProbeRun {
       const captured = await this.#capture(first, place, 'as-before', deadline)
       return this.#restore(otherPlace, captured, this.#introduce, deadline)
     })
-    // Both have what the parent had, and go on by themselves.
+    // Parent and child both remember the mark, and run independently.
     for (const vm of [child, first]) await this.#inStep(vm, (deadline) => checkGuest(vm, mark, deadline))
     await this.#kill(child)
 
@@ -162,8 +165,8 @@ class ProbeRun {
     const { qemu, cpu, lastCpu } = this.#probe
     const folder = await this.#ownFolder(place)
     const model = cpu ?? (await findCpuModel({ qemu, folder, place, lastCpu }, this.#deadline()))
-    const kernelParameters = this.#machine.kvm?.kernelParameters ?? []
-    this.#machine = { ...this.#machine, kvm: { cpu: model, kernelParameters } }
+    const { kernelParameters = [], hasVhostNet = false } = this.#machine.kvm ?? {}
+    this.#machine = { ...this.#machine, kvm: { cpu: model, kernelParameters, hasVhostNet } }
   }
 
   async #bakeOnce(place: BakePlace): Promise<void> {
@@ -183,7 +186,7 @@ class ProbeRun {
     return start(this.#deadline())
   }
 
-  /** Something of the current step that one VM does; where that VM ends, its QEMU's words are the reason. */
+  /** Runs a part of the current step. Where the VM ends, its QEMU's last words become the reason. */
   async #inStep<T>(vm: Vm, work: (deadline: Deadline) => Promise<T>): Promise<T> {
     try {
       return await work(this.#deadline())
@@ -233,7 +236,7 @@ class ProbeRun {
     return folder
   }
 
-  /** As a create and a fork do it. */
+  /** Gives the guest an identity, as create and fork do. */
   readonly #introduce: Greet = async (vm, deadline) => {
     const link = await vm.link(deadline)
     const network = this.#machine.network === 'tap' ? PLACEHOLDER_NETWORK : null

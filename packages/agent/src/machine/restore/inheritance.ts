@@ -1,9 +1,11 @@
+import type { FileHandle } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { memoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { fileNodeOfLayer, fileOfLayer, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import type { Layers } from '../../store/disks/layers.ts'
 import { JAIL_BAKE } from '../host/jail.ts'
+import { openVhostNet } from '../host/vhost-net.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import type { Confinement } from '../vm/confinement.ts'
 import type { InheritedFile } from '../vm/launch.ts'
@@ -45,11 +47,15 @@ export interface Inheritance {
   readonly confinement: Confinement
 }
 
-/** The files that QEMU inherits, and the command line and variables that name their descriptors. */
+/**
+ * The files that QEMU inherits, and the command line and variables that name their descriptors.
+ * @param vhost see {@link withVhostNet}
+ */
 export function inheritance(
   { machine, folder, confinement, checkpoint, layers, volumes, bake, isDurable: isFlushed }: Inheritance,
   disk: DiskChain,
   state: InheritedFile,
+  vhost: FileHandle | null,
 ) {
   const { memory, disk: bakeDisk } = bakeFiles(bake)
   const laid = checkpoint?.folder == null ? [] : memoryFiles(checkpoint.folder, checkpoint.bases)
@@ -80,7 +86,22 @@ export function inheritance(
   })
   const memoryFile = { path: INHERITED_MEMORY, isShared: false }
   const channels = isJailed ? 'inherited' : 'paths'
-  return { args: [...machineArguments(machine, memoryFile, nodes, devices, channels), ...descriptors], files, env }
+  const vhostFd = vhost === null ? null : FIRST_FILE_FD + files.push({ open: vhost }) - 1
+  const args = machineArguments(machine, memoryFile, nodes, devices, channels, vhostFd)
+  return { args: [...args, ...descriptors], files, env }
+}
+
+/** Launches with a descriptor of vhost-net, where the machine is to have it and the host offers it; `null` elsewhere. */
+export async function withVhostNet<T>(
+  { network, kvm }: Machine,
+  launching: (vhost: FileHandle | null) => Promise<T>,
+): Promise<T> {
+  const vhost = network === 'tap' && kvm?.hasVhostNet === true ? await openVhostNet() : null
+  try {
+    return await launching(vhost)
+  } finally {
+    await vhost?.close()
+  }
 }
 
 function layerNode(id: LayerId, file: Omit<DiskNode, 'name' | 'backing'>, below: readonly DiskNode[]): DiskNode {

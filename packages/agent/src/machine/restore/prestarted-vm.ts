@@ -6,7 +6,7 @@ import { addActiveLayer } from '../disks/active-layer.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { fileNodeOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
-import { inheritance } from './inheritance.ts'
+import { inheritance, withVhostNet } from './inheritance.ts'
 import { launch } from '../vm/launch.ts'
 import { BAKE_NODE, descriptorArguments, descriptorPath, FIRST_FILE_FD, restoreArguments } from '../vm/machine.ts'
 import { giveWayUntil, stopGivingWay } from '../vm/priority.ts'
@@ -56,19 +56,22 @@ export class PrestartedVm {
     const disk: DiskChain = { active: newLayerId(), layers: checkpoint.layers }
     const { overlay: empty } = bakeFiles(options.bake)
     await addActiveLayer(folder, disk.active, { empty, uid: confinement.uid, isDurable: options.isDurable })
-    const { args, files, env } = inheritance({ ...options, volumes: [] }, disk, { socket: true })
-    const fdset = FIRST_FILE_FD + files.push({ open: frozen.file }) - 1
-    const launched = await launch({
-      qemu: options.qemu,
-      args: [...args, ...descriptorArguments(fdset, nodeOfLayer(frozen.id)), ...restoreArguments()],
-      folder,
-      logPath,
-      confinement,
-      tap: options.tap,
-      bake: options.bake,
-      accelerator: options.machine.accelerator,
-      files,
-      preload: { path: options.preload, env: { ...env, ...imaging(options), GUEST_STATE_FD: String(FIRST_FILE_FD) } },
+    const { launched, fdset } = await withVhostNet(options.machine, async (vhost) => {
+      const { args, files, env } = inheritance({ ...options, volumes: [] }, disk, { socket: true }, vhost)
+      const frozenFd = FIRST_FILE_FD + files.push({ open: frozen.file }) - 1
+      const qemu = await launch({
+        qemu: options.qemu,
+        args: [...args, ...descriptorArguments(frozenFd, nodeOfLayer(frozen.id)), ...restoreArguments()],
+        folder,
+        logPath,
+        confinement,
+        tap: options.tap,
+        bake: options.bake,
+        accelerator: options.machine.accelerator,
+        files,
+        preload: { path: options.preload, env: { ...env, ...imaging(options), GUEST_STATE_FD: String(FIRST_FILE_FD) } },
+      })
+      return { launched: qemu, fdset: frozenFd }
     })
     const vm = new Vm(folder, launched, disk)
     giveWayUntil(options.captured, launched.process)

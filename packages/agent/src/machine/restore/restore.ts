@@ -11,7 +11,7 @@ import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { newLayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import type { TapGiver } from '../vm/confinement.ts'
-import { inheritance, type Inheritance } from './inheritance.ts'
+import { inheritance, type Inheritance, withVhostNet } from './inheritance.ts'
 import { describeEnd, lastWords, launch } from '../vm/launch.ts'
 import { bootArguments, CHANNELS, IMAGE_SOCKET, restoreArguments } from '../vm/machine.ts'
 import { Vm } from '../vm/vm.ts'
@@ -63,18 +63,22 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     uid: confinement.uid,
     isDurable: options.isDurable,
   })
-  const { args, files, env } = inheritance(options, disk, await stateFile(options))
-  const launched = await launch({
-    qemu: options.qemu,
-    args: [...args, ...(await beginning(options)), ...(greet === null ? ['-S'] : [])],
-    folder,
-    logPath,
-    confinement,
-    tap: options.tap,
-    bake: options.bake,
-    accelerator: options.machine.accelerator,
-    files,
-    preload: { path: options.preload, env: { ...env, ...imaging(options) } },
+  const state = await stateFile(options)
+  const begin = await beginning(options)
+  const launched = await withVhostNet(options.machine, async (vhost) => {
+    const { args, files, env } = inheritance(options, disk, state, vhost)
+    return launch({
+      qemu: options.qemu,
+      args: [...args, ...begin, ...(greet === null ? ['-S'] : [])],
+      folder,
+      logPath,
+      confinement,
+      tap: options.tap,
+      bake: options.bake,
+      accelerator: options.machine.accelerator,
+      files,
+      preload: { path: options.preload, env: { ...env, ...imaging(options) } },
+    })
   })
   options.onLaunch?.(launched.process)
   const vm = new Vm(folder, launched, disk)

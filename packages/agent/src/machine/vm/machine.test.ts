@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { earlierMachineFingerprint } from './earlier-fingerprint.ts'
-import { fingerprint, isSameCounter, machineFingerprint } from './machine-fingerprint.ts'
-import { BOOT_DISK, bootArguments, isHostCpu, machineArguments, restoreArguments, type Machine } from './machine.ts'
+import { fingerprint, isSameCounter, machineFingerprint, stateOptions } from './machine-fingerprint.ts'
+import {
+  BOOT_DISK,
+  bootArguments,
+  isHostCpu,
+  machineArguments,
+  restoreArguments,
+  TAP_FD,
+  type Machine,
+} from './machine.ts'
 
 const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
 
@@ -36,6 +44,17 @@ describe('the command line', () => {
     ])
   })
 
+  it('names vhost-net where there is a descriptor of it, and the guest has the same devices with and without', () => {
+    const memory = { path: 'memory', isShared: false }
+    const lines = [7, null].map((fd) => machineArguments(machine, memory, BOOT_DISK, [], 'paths', fd))
+    expect(lines).toEqual([
+      expect.arrayContaining([`tap,id=net,fd=${TAP_FD},vhost=on,vhostfd=7`]),
+      expect.arrayContaining([`tap,id=net,fd=${TAP_FD}`]),
+    ])
+    const [withVhost, without] = lines.map(stateOptions)
+    expect(withVhost).toEqual(without)
+  })
+
   it('tells a guest under TCG the speed of the counter, and one under KVM nothing', () => {
     expect(bootArguments(machine, 'k', 'i').at(-1)).toContain('tsc_early_khz=2600000 tsc=reliable')
     expect(bootArguments({ ...machine, accelerator: 'kvm' }, 'k', 'i').at(-1)).not.toContain('tsc')
@@ -43,7 +62,7 @@ describe('the command line', () => {
 })
 
 function under(cpu: string): Machine {
-  return { ...machine, accelerator: 'kvm', kvm: { cpu, kernelParameters: ['noxsave'] } }
+  return { ...machine, accelerator: 'kvm', kvm: { cpu, kernelParameters: ['noxsave'], hasVhostNet: false } }
 }
 
 describe('the CPU under KVM', () => {
@@ -82,10 +101,7 @@ describe('the fingerprint', () => {
     ['memory', { machine: { ...machine, memoryMib: 256 } }],
     ['vCPUs', { machine: { ...machine, vcpus: 2 } }],
     ['the accelerator', { machine: { ...machine, accelerator: 'kvm' as const } }],
-    [
-      'the CPU model',
-      { machine: { ...machine, accelerator: 'kvm' as const, kvm: { cpu: 'EPYC-v1', kernelParameters: [] } } },
-    ],
+    ['the CPU model', { machine: under('EPYC-v1') }],
     ['the kind of its network', { machine: { ...machine, network: 'user' as const } }],
     ['the counter', { machine: { ...machine, tscKhz: 1 } }],
     ['the image', { imageVersion: 'c' }],
@@ -100,6 +116,7 @@ describe('the fingerprint of what a device state depends on', () => {
 
   it.each([
     ['a fix of QEMU', { qemu: { ...inputs.qemu, version: '7.2.23', build: '2' } }],
+    ['vhost-net', { machine: { ...machine, kvm: { cpu: '', kernelParameters: [], hasVhostNet: true } } }],
     ['another measurement of the counter', { machine: { ...machine, tscKhz: machine.tscKhz + 1000 } }],
   ])('stays the same with %s', async (_what, change) => {
     expect(await machineFingerprint({ ...inputs, ...change })).toBe(await machineFingerprint(inputs))

@@ -22,6 +22,8 @@ export interface KvmGuest {
   readonly cpu: string
   /** Added to the guest kernel's command line. */
   readonly kernelParameters: readonly string[]
+  /** Whether restored guests send and receive through the host's kernel (docs/adr/0018-vhost-net-and-huge-pages.md). */
+  readonly hasVhostNet: boolean
 }
 
 /**
@@ -100,13 +102,17 @@ export const BOOT_DISK: readonly DiskNode[] = [{ name: 'root', path: DISK, isRea
 /** The bake's disk, below every layer of a restored guest. */
 export const BAKE_NODE = 'bake'
 
-/** @param disk from the lowest node to the one that the guest sees */
+/**
+ * @param disk from the lowest node to the one that the guest sees
+ * @param vhostFd an inherited descriptor of vhost-net. The guest's device is the same without it, so no fingerprint has it.
+ */
 export function machineArguments(
   machine: Machine,
   memory: MemoryFile,
   disk: readonly DiskNode[],
   volumes: readonly VolumeDevice[] = [],
   channels: ChannelKind = 'paths',
+  vhostFd: number | null = null,
 ): string[] {
   const { accelerator, vcpus, memoryMib, network, kvm } = machine
   const thread = vcpus > 1 ? 'multi' : 'single'
@@ -122,7 +128,7 @@ export function machineArguments(
     ...disk.map((node) => ['-blockdev', blockNode(node)]),
     // A full host disk is an I/O error to the guest; by default QEMU would stop the whole VM.
     ['-device', `virtio-blk-device,drive=${disk.at(-1)?.name},werror=report,rerror=report`],
-    ['-netdev', network === 'tap' ? `tap,id=net,fd=${TAP_FD}` : 'user,id=net,restrict=on,ipv6=off'],
+    ['-netdev', network === 'tap' ? tapBackend(vhostFd) : 'user,id=net,restrict=on,ipv6=off'],
     ['-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
     ['-chardev', listener('guest', CHANNELS.guest, channels)],
     ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
@@ -205,6 +211,10 @@ export function descriptorArguments(fd: number, what = ''): string[] {
 
 export function descriptorPath(fd: number): string {
   return `/dev/fdset/${fd}`
+}
+
+function tapBackend(vhostFd: number | null): string {
+  return `tap,id=net,fd=${TAP_FD}${vhostFd === null ? '' : `,vhost=on,vhostfd=${vhostFd}`}`
 }
 
 function listener(id: string, { name, fd }: { name: string; fd: number }, channels: ChannelKind): string {

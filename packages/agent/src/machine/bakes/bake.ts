@@ -35,15 +35,15 @@ export interface Bake {
   readonly machine: Machine
   readonly image: TemplateImage
   readonly images: BakeImages
-  /** `bakes/NAME/FINGERPRINT`, which is not there yet. */
+  /** `bakes/NAME/FINGERPRINT`. It must not exist yet. */
   readonly folder: string
   readonly fingerprint: string
   readonly confinement: Confinement
-  /** One that leads nowhere: what a template is made of does not depend on the world. */
+  /** A TAP without egress: a template must not depend on other machines. `null`: no TAP. */
   readonly tap: TapGiver | null
   readonly limit?: (pid: number) => Promise<void>
   readonly prepare: PrepareGuest
-  /** Milliseconds for the guest's first answer; without: the bake's deadline alone bounds that. */
+  /** Milliseconds until the guest's first answer. If absent, only the bake's deadline limits it. */
   readonly bootMs?: number
 }
 
@@ -52,32 +52,33 @@ const INITRAMFS = 'initramfs.cpio.gz'
 const KILL_MS = 5000
 
 /**
- * Boots a template once and freezes it: made beside and renamed, so that a folder with this name is always whole.
- * @throws with the cause; nothing is left then
+ * Boots a template once and saves its memory, devices and disk. Works in a temporary folder and renames it at the end, so
+ * that a folder with the final name is always complete.
+ * @throws Error with the cause; leaves nothing behind
  */
 export async function bake(options: Bake, deadline: Deadline): Promise<void> {
-  const beside = join(dirname(options.folder), `.new-${options.fingerprint}`)
-  const logPath = `${beside}.log`
-  await rm(beside, { recursive: true, force: true })
-  await mkdir(beside, { recursive: true, mode: 0o711 })
+  const draft = join(dirname(options.folder), `.new-${options.fingerprint}`)
+  const logPath = `${draft}.log`
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { recursive: true, mode: 0o711 })
   try {
-    const files = bakeFiles(beside)
-    await layOut(options, beside, files, deadline)
-    const guestIp = await bootAndSave(options, beside, logPath, deadline)
+    const files = bakeFiles(draft)
+    await createFiles(options, draft, files, deadline)
+    const guestIp = await bootAndSave(options, draft, logPath, deadline)
     await freeze(options, files, deadline)
     await writeFileDurably(files.manifest, formatBakeManifest(options.image, options.fingerprint, guestIp))
-    await rename(beside, options.folder)
+    await rename(draft, options.folder)
   } catch (error) {
-    const cause = await explainByDisk(error, dirname(beside))
-    await rm(beside, { recursive: true, force: true })
+    const cause = await explainByDisk(error, dirname(draft))
+    await rm(draft, { recursive: true, force: true })
     throw cause
   } finally {
     await rm(logPath, { force: true })
-    await rm(channelFolder(beside), { recursive: true, force: true })
+    await rm(channelFolder(draft), { recursive: true, force: true })
   }
 }
 
-async function layOut(
+async function createFiles(
   { image, images, machine, confinement }: Bake,
   folder: string,
   files: BakeFiles,
@@ -88,7 +89,7 @@ async function layOut(
   await copyFile(images.initramfs, join(folder, INITRAMFS))
   const { size } = await stat(files.rootfs)
   if (images.lower != null) await linkOrCopy(images.lower, files.lower)
-  await createLayer(files.disk, { ...below(images), bytes: size }, deadline)
+  await createLayer(files.disk, { ...backingOf(images), bytes: size }, deadline)
   const memory = await open(files.memory, 'wx', 0o600)
   await memory.truncate(machine.memoryMib * 1024 * 1024)
   await memory.close()
@@ -97,12 +98,12 @@ async function layOut(
   for (const path of [folder, files.disk, files.memory]) await chown(path, confinement.uid, confinement.uid)
 }
 
-/** What the disk of a bake lies over. */
-function below({ lower }: BakeImages): Pick<Backing, 'path' | 'format'> {
+/** The backing file of a bake's disk. */
+function backingOf({ lower }: BakeImages): Pick<Backing, 'path' | 'format'> {
   return lower == null ? { path: ROOTFS, format: 'raw' } : { path: LOWER, format: 'qcow2' }
 }
 
-/** Gives the guest's address, or `null` when it has no network. */
+/** @returns the guest's address; `null` without a network */
 async function bootAndSave(options: Bake, folder: string, logPath: string, deadline: Deadline): Promise<string | null> {
   const { machine, confinement } = options
   const launched = await launch({
@@ -148,30 +149,30 @@ async function save(vm: Vm, options: Bake, deadline: Deadline): Promise<string |
   const guestIp = await prepare(link, image, deadline)
   await link.quiesce(deadline)
   await warmGuest(link, machine.network, deadline)
-  // What the template has started goes on when the sandbox has its identity, not before.
+  // In the saved state the guest's processes are held: none may run in a sandbox before it has its identity.
   await stopHeld(vm, deadline)
   await vm.qmp.execute('xen-save-devices-state', { filename: 'state', live: false }, deadline)
-  // A clean end flushes the disk's layer.
+  // QEMU flushes the disk's layer when it quits.
   await vm.qmp.execute('quit', {}, deadline)
   await deadline.race(vm.ended)
   return guestIp
 }
 
-/** Ours again, read-only for ever, without what only the boot needed. */
+/** Makes the files the agent's own and read-only, and deletes those that only the boot needed. */
 async function freeze(options: Bake, files: BakeFiles, deadline: Deadline): Promise<void> {
   const folder = dirname(files.memory)
-  // QEMU could write here: what it made must be what we think it is, not a link to something else.
+  // QEMU's user could write to this folder: a compromised QEMU may have left a link instead of a file.
   for (const path of [files.disk, files.memory, files.state]) {
     if (!(await lstat(path)).isFile()) throw new Error(`${path} is no file`)
   }
-  await validateLayer(files.disk, below(options.images))
+  await validateLayer(files.disk, backingOf(options.images))
   for (const name of [KERNEL, INITRAMFS, CONSOLE, QMP_SOCKET, GUEST_SOCKET]) {
     await rm(join(folder, name), { force: true })
   }
   const { state, volumes } = cutVolumes(await readFile(files.state))
   await writeFile(files.state, state)
   await writeFile(files.volumesState, volumes, { flag: 'wx', mode: 0o400 })
-  // Pages of zeros become holes: less page cache for every guest that maps the file. Not every file system can.
+  // Turns zero pages into holes, so that guests that map the file need less page cache. Some file systems do not support it.
   await runProgram('fallocate', ['--dig-holes', files.memory], deadline).catch(() => undefined)
   const { size } = await stat(files.rootfs)
   const place = `../../../bakes/${options.image.name}/${options.fingerprint}`

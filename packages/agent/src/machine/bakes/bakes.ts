@@ -24,12 +24,12 @@ export interface BakedTemplate {
   readonly manifest: BakeManifest
 }
 
-/** What VMs are baked in; asked when one is. */
+/** Provides the slot and the confinement of a bake's VM. Called for each bake. */
 export type BakeSlot = () => Promise<BakePlace>
 export interface BakePlace {
   readonly confinement: Confinement
   readonly tap: TapGiver | null
-  /** Puts the process under the limits of its VM. */
+  /** Applies the VM's resource limits to the process. */
   readonly limit?: (pid: number) => Promise<void>
 }
 
@@ -39,11 +39,11 @@ export interface BakesOptions {
   readonly qemu: Qemu
   readonly slot: BakeSlot
   readonly machineOf: (image: TemplateImage) => Machine
-  /** Times the usual time for a bake. */
+  /** Factor for the time limit of a bake; 1 if absent. */
   readonly patience?: number
 }
 
-/** The frozen templates of one agent: `bakes/NAME/FINGERPRINT`. */
+/** The baked templates of one agent: `bakes/NAME/FINGERPRINT`. */
 export class Bakes {
   readonly #options: BakesOptions
 
@@ -51,7 +51,7 @@ export class Bakes {
     this.#options = options
   }
 
-  /** Where the bake of an image lies or would lie, and whether it is there: a stale one is under another name. */
+  /** The folder for an image's bake, and the bake if it exists. A stale bake has another fingerprint, so another folder. */
   async find(image: TemplateImage): Promise<{ folder: string; fingerprint: string; baked: BakedTemplate | null }> {
     const { images, qemu, machineOf } = this.#options
     const machine = machineOf(image)
@@ -61,8 +61,8 @@ export class Bakes {
       imageVersion: image.version,
       bootHash: await images.bootHash(),
     })
-    // Checkpoints lie over the memory of their bake. One whose record is gone or cannot be read is never made anew in its place:
-    // the memory would be another. What nothing was made from is swept.
+    // Never overwrite a folder whose record is missing or unreadable: checkpoints may need its memory, and the memory of a
+    // new bake differs. The sweep deletes bakes that nothing needs.
     for (let attempt = 1; ; attempt++) {
       const tried = attempt === 1 ? name : `${name}-${attempt}`
       const folder = join(this.#options.folder, image.name, tried)
@@ -75,8 +75,8 @@ export class Bakes {
   }
 
   /**
-   * Bakes an image unless that has been done.
-   * @param prepare brings the booted guest into the state that is frozen
+   * Bakes an image, unless its bake exists.
+   * @param prepare brings the booted guest into the state that the bake saves
    */
   async ensure(
     image: TemplateImage,
@@ -96,7 +96,7 @@ export class Bakes {
     return { image, machine, folder, manifest: read.record }
   }
 
-  /** Removes every bake, whole or half made, that is not in `keep` (folders such as `NAME/FINGERPRINT`). */
+  /** Deletes all bakes, complete or not, except those in `keep` (`NAME/FINGERPRINT`). */
   async removeAllBut(keep: ReadonlySet<string>): Promise<void> {
     for (const template of await readdir(this.#options.folder)) {
       const folder = join(this.#options.folder, template)

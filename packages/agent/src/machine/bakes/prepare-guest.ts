@@ -9,15 +9,15 @@ import { GUEST_IP } from '../vm/machine.ts'
 const READY_POLL_MS = 100
 const MAX_OUTPUT_BYTES = 64 * 1024
 
-/** A template's own command failed at its bake. */
+/** The start_cmd or ready_cmd of a template failed during its bake. */
 export class TemplateCommandFailed extends Error {
   override readonly name = 'TemplateCommandFailed'
 }
 
-/** Brings a freshly booted guest into the state that every sandbox of its template starts from. Gives its address. */
+/** Brings a freshly booted guest into the state from which every sandbox of its template starts. @returns its address */
 export type PrepareGuest = (link: GuestLink, image: TemplateImage, deadline: Deadline) => Promise<string | null>
 
-/** As templates need it that this repository has: their `start_cmd` ends. */
+/** For the templates of this repository: their `start_cmd` exits. */
 export const prepareGuest: PrepareGuest = async (link, image, deadline) => {
   await setAddress(link, deadline)
   if (image.start_cmd !== null) {
@@ -28,7 +28,7 @@ export const prepareGuest: PrepareGuest = async (link, image, deadline) => {
   return GUEST_IP
 }
 
-/** By the guest's own program: an image need not have one for that. What sandboxes are told of theirs, they are told anew. */
+/** Sets a placeholder address with the agent's guest program, as an image may have no `ip`. Each sandbox gets its own later. */
 export async function setAddress(link: GuestLink, deadline: Deadline): Promise<void> {
   await link.refresh(guestIdentity(PLACEHOLDER_ID, {}, PLACEHOLDER_NETWORK), deadline).settled
 }

@@ -8,15 +8,15 @@ import type { NetworkKind } from '../vm/machine.ts'
 const MAX_OUTPUT_BYTES = 4096
 
 /**
- * Has a quiesced guest do once what every sandbox does first: take an identity, run a shell. What that reads is then in
- * the frozen memory, which all sandboxes share, instead of being read from disk by each.
+ * Warms the page cache of a quiesced guest: it takes an identity and runs a shell, as every sandbox does first. The pages are
+ * then in the baked memory, which all sandboxes share, and no sandbox has to read them from disk.
  */
 export async function warmGuest(link: GuestLink, network: NetworkKind, deadline: Deadline): Promise<void> {
   await link.refresh(guestIdentity(PLACEHOLDER_ID, {}, network === 'tap' ? PLACEHOLDER_NETWORK : null), deadline)
     .settled
   const options = { stdin: '', maxBytes: MAX_OUTPUT_BYTES, stop: deadline.signal }
   await runCommand(link, { argv: ['/bin/sh', '-c', 'cat; sync'] }, options).catch((error: unknown) => {
-    // An image without a shell.
+    // The image may have no shell.
     if (!(error instanceof GuestRunError)) throw error
   })
   await link.files.sync({ deadline })

@@ -11,9 +11,9 @@ import { admitVolume } from '../../store/volumes/headroom.ts'
 import { readCondition } from './superblock.ts'
 
 const MIB = 1024 * 1024
-/** Nobody's, where we can give a process another user. */
+/** A user id that nothing else uses; `null` if the test is not root. */
 const UID = process.getuid?.() === 0 ? 299_999 : null
-/** Offsets in the file of what the superblock says of the whole. */
+/** Offsets in the file of the superblock's fields for state and incompatible features. */
 const [STATE, INCOMPAT] = [1024 + 58, 1024 + 96]
 let folder: string
 let path: string
@@ -24,7 +24,7 @@ const deadline = () => Deadline.after(50_000, 'test')
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'offshoot-ext4-'))
   path = join(folder, 'data')
-  // As a volume's own is.
+  // Like the folder of a volume.
   await chmod(folder, 0o711)
   if (UID !== null) testJail = await TestJail.open()
   place = (work) => work({ uid: UID, jail: testJail?.jail ?? null })
@@ -49,7 +49,7 @@ async function write(at: number, bytes: readonly number[]): Promise<void> {
 const isWhole = async () => runProgram('e2fsck', ['-fn', path], deadline())
 
 describe('a file system', () => {
-  it('is made sparse, of any size, and is clean', async () => {
+  it('is created sparse and clean, in any size', async () => {
     expect(await readCondition(path)).toBe('clean')
     expect((await stat(path)).blocks * 512).toBeLessThan(8 * MIB)
     await truncate(path, 0)
@@ -58,7 +58,7 @@ describe('a file system', () => {
     expect(await readCondition(path)).toBe('clean')
   })
 
-  it('is mended when it says that it was left in the middle, as nobody, and is ours again', async () => {
+  it('is repaired by an unprivileged user if it is marked unclean, and then belongs to the agent again', async () => {
     await write(STATE, [2, 0])
     expect(await readCondition(path)).toBe('unclean')
     await checkExt4(path, place, deadline())
@@ -71,7 +71,7 @@ describe('a file system', () => {
     expect((await stat(path)).uid).toBe(process.getuid?.())
   })
 
-  it('is mended when a part of it is noise', async () => {
+  it('is repaired if a part of it is noise', async () => {
     await write(STATE, [2, 0])
     await write(2 * 4096, [...randomBytes(4096)])
     await checkExt4(path, place, deadline())
@@ -79,13 +79,13 @@ describe('a file system', () => {
     await isWhole()
   })
 
-  it('is mended by the tools of this host where that has no jail', async () => {
+  it('is repaired by the tools of the host if that has no jail', async () => {
     await write(STATE, [2, 0])
     await checkExt4(path, (work) => work({ uid: UID }), deadline())
     expect(await readCondition(path)).toBe('clean')
   })
 
-  it('grows with its file, and is left alone when it is none of ours', async () => {
+  it('grows with its file; other content stays unchanged', async () => {
     await truncate(path, 256 * MIB)
     await growExt4(path, place, deadline())
     await isWhole()
@@ -100,8 +100,8 @@ describe('a file system', () => {
   })
 })
 
-describe('the room for volumes', () => {
-  it('is refused with 507 before the host has none', async () => {
+describe('space for volumes', () => {
+  it('is refused with 507 before the disk of the host is full', async () => {
     await admitVolume(folder, 0, 1)
     for (const [promised, more] of [
       [Number.MAX_SAFE_INTEGER, 1],

@@ -6,46 +6,46 @@ import { JAIL_VOLUME, joining } from '../host/jail.ts'
 import type { Confinement, ProgramLine } from '../vm/confinement.ts'
 import { readCondition } from './superblock.ts'
 
-/** Runs what reads a guest's file system under a user and limits of its own, which are there as long as the work. */
+/** Runs a tool that reads a guest's file system under a user and limits of its own, which exist only during the work. */
 export type ToolPlace = <T>(work: (confinement: Confinement) => Promise<T>) => Promise<T>
 
 /** MiB and processes of the control group of a tool: of one, beside the pages of the file that it reads. */
 export const TOOL_LIMITS = { memoryMib: 2048 + 256, processes: 16, cpu: { weight: 100, percent: null } }
 
-/** Bytes of memory, and seconds of CPU, for a tool that reads what a guest has written. */
+/** Bytes of memory, and seconds of CPU, for a tool that reads data of a guest. */
 const TOOL_MEMORY_BYTES = 2 * 1024 ** 3
 const TOOL_CPU_SECONDS = 300
-/** e2fsck(8): what it found is mended. */
-const MENDED = new Set([1, 2])
+/** Exit codes of e2fsck(8) after it has corrected all errors. */
+const REPAIRED = new Set([1, 2])
 
-/** A new file system over the whole of a new, empty file: what is a hole there is known to be zero. */
+/** Creates a file system on a new, empty file. Its holes read as zeros, so mke2fs need not write any. */
 export async function makeExt4(path: string, deadline: Deadline): Promise<void> {
   const options = ['-E', 'assume_storage_prezeroed=1,nodiscard', '-m', '0']
   await runProgram('mke2fs', ['-q', '-F', '-t', 'ext4', ...options, path], deadline)
 }
 
 /**
- * Checks a file system that was not left in order, and mends it; what is no ext4 is its user's business.
- * @throws Error with the tool's last words
+ * Checks and repairs an ext4 file system that was not unmounted cleanly. Leaves other content to the guest that wrote it.
+ * @throws Error with the last output of the tool
  */
 export async function checkExt4(path: string, place: ToolPlace, deadline: Deadline): Promise<void> {
   if ((await readCondition(path)) !== 'unclean') return
-  await place((confinement) => asUser(path, confinement, () => mend(path, confinement, deadline)))
+  await place((confinement) => asUser(path, confinement, () => repair(path, confinement, deadline)))
 }
 
-/** Makes a file system as large as its file. What is no ext4 is its user's business. @throws Error */
+/** Grows an ext4 file system to the size of its file. Leaves other content to the guest that wrote it. @throws Error */
 export async function growExt4(path: string, place: ToolPlace, deadline: Deadline): Promise<void> {
   if ((await readCondition(path)) === 'not-ext4') return
   await place((confinement) =>
     asUser(path, confinement, async () => {
-      // resize2fs wants to see a check of what it is given.
-      await mend(path, confinement, deadline)
+      // resize2fs refuses a file system that was not checked just before.
+      await repair(path, confinement, deadline)
       await runTool('resize2fs', [], path, confinement, deadline)
     }),
   )
 }
 
-async function mend(path: string, confinement: Confinement, deadline: Deadline): Promise<void> {
+async function repair(path: string, confinement: Confinement, deadline: Deadline): Promise<void> {
   let cause: unknown
   for (const how of ['-p', '-y']) {
     try {
@@ -53,12 +53,12 @@ async function mend(path: string, confinement: Confinement, deadline: Deadline):
       return
     } catch (error) {
       const { code } = error as { code?: unknown }
-      if (typeof code === 'number' && MENDED.has(code)) return
+      if (typeof code === 'number' && REPAIRED.has(code)) return
       cause = error
     }
     deadline.throwIfOver()
   }
-  throw new Error('the file system could not be mended', { cause })
+  throw new Error('the file system could not be repaired', { cause })
 }
 
 async function asUser(path: string, { uid }: Confinement, work: () => Promise<void>): Promise<void> {
@@ -71,7 +71,7 @@ async function asUser(path: string, { uid }: Confinement, work: () => Promise<vo
   }
 }
 
-/** It ends with us: one that ran on would meet whoever has the volume next. */
+/** The tool ends with the agent: otherwise it could still write to the volume when the next sandbox has it. */
 async function runTool(
   tool: 'e2fsck' | 'resize2fs',
   args: readonly string[],
@@ -84,7 +84,7 @@ async function runTool(
   await runProgram(program, line, deadline, dirname(path))
 }
 
-/** With the volume alone (native/jail.c). `null`: this host has no jail. */
+/** The command line in a jail with only the volume (native/jail.c). `null` if this host has no jail. */
 function jailedTool(
   tool: 'e2fsck' | 'resize2fs',
   args: readonly string[],
@@ -101,7 +101,7 @@ function limitedTool(tool: string, args: readonly string[], path: string, { uid 
   const user = uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--bounding-set=-all']
   const privileges = ['--no-new-privs', '--inh-caps=-all', '--pdeathsig=KILL']
   const limits = [`--as=${TOOL_MEMORY_BYTES}`, `--cpu=${TOOL_CPU_SECONDS}`, '--core=0']
-  // By its name alone: the folders above ours may be closed to others.
+  // A relative path, because the tool's user may have no access to the folders above.
   const line = [...limits, 'setpriv', ...user, ...privileges, tool, ...args, basename(path)]
   return { program: 'prlimit', args: line }
 }

@@ -8,20 +8,20 @@ import { type LayerId, nodeOfLayer } from '../../store/disks/layer-id.ts'
 const JOB = 'flatten'
 const POLL_MS = 20
 const CANCEL_MS = 10_000
-/** Bytes a second: the guest and its neighbours use the same disk. */
+/** Bytes per second. A limit, because the guest and its neighbours use the same disk. */
 const SPEED = 128 * 1024 * 1024
 
-/** A flattening was stopped before its end: what was copied stays, and nothing is lost. */
+/** A flattening was stopped before its end. The copied data stays in the active layer, and nothing is lost. */
 export class FlattenStopped extends Error {
   override readonly name = 'FlattenStopped'
 }
 
 /**
- * Copies what a disk's frozen layers hold into its active one, so that the VM needs none of them any more. The guest runs
- * on meanwhile, and {@link stopFlattening} ends it early.
+ * Copies the data of a disk's frozen layers into its active layer, so that the VM needs none of them any more. The guest
+ * continues meanwhile. {@link stopFlattening} ends it early.
  *
- * @param onProgress hears a share from 0 to 1 now and then
- * @throws FlattenStopped, QmpError, DeadlineExceeded: the chain is as it was
+ * @param onProgress called periodically with the progress, from 0 to 1
+ * @throws FlattenStopped, QmpError, DeadlineExceeded: the chain is then unchanged
  */
 export function flatten(vm: Vm, deadline: Deadline, onProgress?: (share: number) => void): Promise<void> {
   vm.flattening ??= stream(vm, deadline, onProgress).finally(() => {
@@ -30,7 +30,7 @@ export function flatten(vm: Vm, deadline: Deadline, onProgress?: (share: number)
   return vm.flattening
 }
 
-/** Also one that another agent process began. Resolves when no job is left. */
+/** Stops a flattening, even one of an earlier agent process. Resolves when no job is left. */
 export async function stopFlattening(vm: Vm, deadline: Deadline): Promise<void> {
   const job = await findJob(vm, deadline)
   if (job) {
@@ -68,14 +68,14 @@ async function stream(vm: Vm, deadline: Deadline, onProgress?: (share: number) =
   const flat = { active: disk.active, layers: [] }
   await noteFlat(vm, flat, deadline)
   vm.disk = flat
-  // QEMU keeps what was named on its command line; from the top down, each is then used by nobody.
+  // QEMU keeps the nodes of its command line. Top down: it deletes only a node that no other node uses.
   for (const id of disk.layers.toReversed()) {
     await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(id) }, deadline)
   }
   await closeInherited(vm, disk.layers, deadline)
 }
 
-/** The node of an inherited file is gone before the file is: as long as QEMU has it open, its space is not free. */
+/** Closes inherited files after their nodes are deleted: while QEMU has a file open, its disk space is not freed. */
 async function closeInherited({ qmp }: Vm, layers: readonly LayerId[], deadline: Deadline): Promise<void> {
   const names = new Set(layers.map(nodeOfLayer))
   const sets = await qmp.execute('query-fdsets', {}, deadline)
@@ -85,7 +85,7 @@ async function closeInherited({ qmp }: Vm, layers: readonly LayerId[], deadline:
   }
 }
 
-/** A stop of the CPUs is what flushes a disk: until it has, a durable one still needs the layers that were copied. */
+/** Records the flat chain. A durable disk needs the copied layers until it is flushed, which a stop of the CPUs does. */
 async function noteFlat(vm: Vm, flat: DiskChain, deadline: Deadline): Promise<void> {
   if (!vm.isDurable) return vm.noteDisk?.(flat)
   const { running } = await vm.qmp.execute('query-status', {}, deadline)

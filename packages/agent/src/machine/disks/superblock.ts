@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises'
 
 /**
- * What of an ext4 superblock says whether the file system was left in order (kernel, Documentation/filesystems/ext4):
- * at byte 1024, little-endian. A guest wrote it and may lie; it would only deceive its own workspace.
+ * The fields of an ext4 superblock that show whether the file system was unmounted cleanly (kernel,
+ * Documentation/filesystems/ext4). It is at byte 1024, little-endian. A guest can forge it, but harms only its own workspace.
  */
 const AT = 1024
 const BYTES = 104

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** A layer like the good one, but for what is changed in it. */
+/** A copy of the valid layer with changed bytes. */
 async function changed(name: string, change: (bytes: Buffer) => void): Promise<string> {
   const bytes = await readFile(layer)
   change(bytes)
@@ -24,30 +24,30 @@ async function changed(name: string, change: (bytes: Buffer) => void): Promise<s
   return join(folder, name)
 }
 
-it('takes a layer as it was made, and over nothing else', async () => {
+it('accepts a layer as it was created, and only with its own backing file', async () => {
   await validateLayer(layer, below)
   await expect(validateLayer(layer, { path: 'other', format: 'raw' })).rejects.toThrow('lies over')
   await expect(validateLayer(layer, { path: 'rootfs.ext4', format: 'qcow2' })).rejects.toThrow('lies over')
 })
 
 it.each<[string, (bytes: Buffer) => void, string]>([
-  ['another file below', (bytes) => bytes.write('/etc/shadow', bytes.indexOf('rootfs.ext4')), 'lies over'],
+  ['another backing file', (bytes) => bytes.write('/etc/shadow', bytes.indexOf('rootfs.ext4')), 'lies over'],
   [
-    'no format of it, so that its content would tell',
+    'no backing format, so that QEMU would probe it',
     (bytes) => bytes.writeUInt32BE(1, bytes.readUInt32BE(100)),
     'lies over',
   ],
-  ['data in another file', (bytes) => bytes.writeBigUInt64BE(4n, 72), 'features'],
+  ['an external data file', (bytes) => bytes.writeBigUInt64BE(4n, 72), 'features'],
   ['encryption', (bytes) => bytes.writeUInt32BE(1, 32), 'features'],
   ['another version', (bytes) => bytes.writeUInt32BE(2, 4), 'head'],
   ['another magic', (bytes) => bytes.write('RAW!'), 'head'],
-  ['a name beyond its end', (bytes) => bytes.writeBigUInt64BE(2n ** 40n, 8), 'lies over'],
+  ['a name beyond the end of the header', (bytes) => bytes.writeBigUInt64BE(2n ** 40n, 8), 'lies over'],
 ])('refuses %s', async (_what, change, sentence) => {
   const path = await changed('changed', change)
   await expect(validateLayer(path, below)).rejects.toThrow(sentence)
 })
 
-it('refuses what is no file of its own', async () => {
+it('refuses links and truncated files', async () => {
   await symlink(layer, join(folder, 'symbolic'))
   await expect(validateLayer(join(folder, 'symbolic'), below)).rejects.toThrow('cannot be opened')
   await writeFile(join(folder, 'short'), 'QFI')

@@ -2,11 +2,11 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Backing } from './qcow2.ts'
 
-/** docs/interop/qcow2.txt of QEMU: the head of version 3, and the extension that names the format of what lies below. */
+/** QEMU's docs/interop/qcow2.txt: the header of version 3, and the header extension with the backing file's format. */
 const MAGIC = 0x5146_49fb
 const HEAD_BYTES = 104
 const FORMAT_EXTENSION = 0xe279_2aca
-/** Bytes in which head, extensions and the name of what lies below must be. */
+/** Bytes that must contain header, extensions and the name of the backing file. */
 const MAX_HEADER_BYTES = 4096
 
 /** A layer differs from what the agent asked QEMU to make. */
@@ -15,8 +15,8 @@ export class UntrustedLayer extends Error {
 }
 
 /**
- * Validates a layer that a QEMU wrote, which its guest may have taken over. The layer must be a plain file with one name, and its
- * header must name the expected backing file and format and nothing else: whoever opens the layer follows what it names.
+ * Validates a layer that a QEMU wrote, because its guest may have compromised that QEMU. The layer must be a regular file with
+ * one name. Its header must name the expected backing file and format and nothing else: the next QEMU opens what it names.
  * @throws UntrustedLayer
  */
 export async function validateLayer(
@@ -45,7 +45,7 @@ function backingOf(header: Buffer): { readonly path: string; readonly format: st
   if (header.length < HEAD_BYTES || header.readUInt32BE(0) !== MAGIC || header.readUInt32BE(4) !== 3) {
     throw new UntrustedLayer('a layer has another head')
   }
-  // Data in another file, compression or encryption: we ask for none of it.
+  // The agent never asks for an external data file, compression or encryption.
   if (header.readBigUInt64BE(72) !== 0n || header.readUInt32BE(32) !== 0) {
     throw new UntrustedLayer('a layer has features that it was not made with')
   }

@@ -40,9 +40,9 @@ export interface Inheritance {
   readonly layers: Pick<Layers, 'path'>
   /** See `DiskNode.isFlushed`. */
   readonly isDurable: boolean
-  /** Those that the guest gets, and those that it had where the checkpoint was made. Paths are ours. */
+  /** The volumes that the guest gets, and devices for those that it had when the checkpoint was made. Paths are the agent's. */
   readonly volumes: readonly VolumeDevice[]
-  /** QEMU's working directory; it belongs to the VM's user already. */
+  /** QEMU's working directory. The VM's user already owns it. */
   readonly folder: string
   readonly confinement: Confinement
 }

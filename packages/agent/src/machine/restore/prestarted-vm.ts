@@ -15,25 +15,25 @@ import { Vm } from '../vm/vm.ts'
 
 const KILL_MS = 5000
 
-/** As with a restore, but that the newest layer, the pages and the state of the checkpoint are still to come. */
+/** Like a restore, but the capture has not yet written the checkpoint's newest layer, pages and state. */
 export interface PrestartOptions extends Omit<Restore, 'greet' | 'volumes' | 'boot'> {
-  /** Its `pages` and `runs` are there, and empty; `layers` are those below the one that is going to be frozen. */
+  /** Its `pages` and `runs` exist and are empty. `layers` are those below `frozen`. */
   readonly checkpoint: NonNullable<Restore['checkpoint']>
-  /** The layer that is going to be frozen, which another QEMU still writes, and its file, open for reading. */
+  /** The layer that the capture will freeze, to which the parent's QEMU still writes, and its file, open for reading. */
   readonly frozen: { readonly id: LayerId; readonly file: FileHandle }
-  /** Aborts when the captured guest runs on: until then it stands still, and has every CPU that it can use. */
+  /** Aborts when the parent's guest continues. Until then this VM has low CPU priority, to keep that pause short. */
   readonly captured: AbortSignal
 }
 
 /**
- * A QEMU that starts beside the capture of what its guest will be: most of a restore is QEMU's own start, which needs
- * nothing of the checkpoint.
+ * A VM whose QEMU starts during the capture of its checkpoint: most of a restore is the start of QEMU, which needs no data
+ * of the checkpoint.
  *
- *     starting ──► waiting for its state ──load──► runs
+ *     starting ──► waiting for its state ──load──► running
  *
- * It has the checkpoint's files from the first, and the state comes over a socket: that its first byte is there tells the
- * preload object that the pages are whole. Before that nothing of guest or memory is looked at. The frozen layer is put
- * below its own just before. When we die the socket closes, and QEMU ends.
+ * QEMU inherits the checkpoint's files when it starts, and reads the device state from a socket. The first byte of the state
+ * tells the preload object that the pages are complete; nothing reads guest memory before. The agent inserts the frozen layer
+ * below the VM's own layer before it sends the state. If the agent dies, the socket closes and QEMU ends.
  */
 export class PrestartedVm {
   readonly vm: Vm
@@ -50,7 +50,7 @@ export class PrestartedVm {
     this.#fdset = fdset
   }
 
-  /** Resolves when QEMU waits. Whatever fails, no process is left. */
+  /** Resolves when QEMU waits for its state. Leaves no process behind if it fails. */
   static async start(options: PrestartOptions, deadline: Deadline): Promise<PrestartedVm> {
     const { folder, logPath, confinement, checkpoint, frozen } = options
     const disk: DiskChain = { active: newLayerId(), layers: checkpoint.layers }
@@ -76,7 +76,7 @@ export class PrestartedVm {
     const vm = new Vm(folder, launched, disk)
     giveWayUntil(options.captured, launched.process)
     const { socket } = launched
-    // QEMU's end is told by the monitor.
+    // The agent learns of QEMU's end from the monitor.
     socket?.on('error', () => undefined)
     return PrestartedVm.#orEnd(vm, async () => {
       await vm.qmp.ready(deadline)
@@ -86,8 +86,8 @@ export class PrestartedVm {
   }
 
   /**
-   * Lets the guest be what was captured, and answers when it has been greeted. Whatever fails, no process is left.
-   * @param statePath of the checkpoint, whose pages are whole and whose layer is frozen
+   * Loads the captured state, and resolves after {@link Greet}. Leaves no process behind if it fails.
+   * @param statePath of the checkpoint, whose pages are complete and whose layer is frozen
    */
   async load(statePath: string, greet: Greet, deadline: Deadline): Promise<void> {
     const { vm } = this
@@ -101,7 +101,7 @@ export class PrestartedVm {
     this.#state.destroy()
   }
 
-  /** Both at once: QEMU does one after the other. */
+  /** Sends both commands at once: QEMU executes them in order. */
   async #addLayer(deadline: Deadline): Promise<void> {
     const { vm } = this
     const { active, layers } = this.#disk

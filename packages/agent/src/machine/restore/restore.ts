@@ -18,41 +18,41 @@ import { Vm } from '../vm/vm.ts'
 import { addVolumes } from '../vm/volume-devices.ts'
 
 const KILL_MS = 5000
-/** Milliseconds between the loss of a socket and the end of QEMU, where that is the reason. */
+/** Maximum milliseconds between the loss of a socket and the end of the QEMU that caused it. */
 const END_MS = 1000
-/** Milliseconds between questions whether a state has been loaded. */
+/** Milliseconds between two checks whether QEMU has loaded its state. */
 const LOAD_POLL_MS = 2
 
 export interface Restore extends Inheritance {
   readonly qemu: string
   /** native/guest-memory.c, compiled. */
   readonly preload: string
-  /** The guest is booted from its disk, with nothing in memory; `null`: it is restored. */
+  /** For a cold start from the disk; `null`: QEMU restores the guest's memory. */
   readonly boot: BootFiles | null
   readonly logPath: string
   readonly tap: TapGiver | null
-  /** `null`: the guest is loaded and stands still. */
+  /** `null`: QEMU loads the guest but does not run it. */
   readonly greet: Greet | null
-  /** Hears of QEMU's process as soon as there is one. */
+  /** Called as soon as QEMU's process exists. */
   readonly onLaunch?: (process: ProcessIdentity) => void
 }
 
-/** What a guest boots, wherever its disk is. */
+/** The files with which a guest boots; its disk is elsewhere. */
 export interface BootFiles {
   readonly kernel: string
   readonly initramfs: string
 }
 
-/** Their names in the VM's folder: the folders they are in may be closed to its user. */
+/** Names of their copies in the VM's folder: the VM's user may have no access to the originals. */
 const KERNEL = 'vmlinuz'
 const INITRAMFS = 'initramfs.cpio.gz'
 
-/** Says to the guest what must be said before anything else is let through: its new identity, or that it may go on. */
+/** Sends the guest its first message: its new identity, or the release of its processes. Other requests come later. */
 export type Greet = (vm: Vm, deadline: Deadline) => Promise<void>
 
 /**
- * The hot path: from a folder to a guest that answers as itself.
- * Whatever fails, no process is left.
+ * The hot path: starts a VM in a folder, and resolves when its guest answers with its own identity.
+ * Leaves no process behind if it fails.
  */
 export async function restore(options: Restore, deadline: Deadline): Promise<Vm> {
   const { folder, logPath, confinement, greet } = options
@@ -83,20 +83,20 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   options.onLaunch?.(launched.process)
   const vm = new Vm(folder, launched, disk)
   try {
-    // The monitor answers when QEMU has made its sockets, so that nothing polls for them.
+    // When the monitor answers, QEMU has created its sockets: the agent need not poll for them.
     await vm.qmp.ready(deadline)
     if (greet === null) await untilLoaded(vm, deadline)
     else await greet(vm, deadline)
     return vm
   } catch (error) {
     const cause = await endedWith(vm, error)
-    // A deadline of its own: the restore's may be what has passed.
+    // A deadline of its own: the restore's may have expired.
     await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
     throw cause
   }
 }
 
-/** One with much in its memory is copied while it runs on (`machine/capture/memory-image.ts`): those whose disk outlives them are the large ones. */
+/** Lets captures copy memory while the guest runs (`machine/capture/memory-image.ts`). Only for durable VMs, the large ones. */
 export function imaging({
   isDurable,
   qemu,
@@ -108,7 +108,7 @@ export function imaging({
   return { ...socket, GUEST_IMAGE_OF: basename(qemu) }
 }
 
-/** Of a guest: what is in its memory, or what it boots. */
+/** QEMU's arguments to restore a guest's memory, or to boot the guest. */
 async function beginning({ boot, folder, machine }: Restore): Promise<string[]> {
   if (boot === null) return restoreArguments()
   await copyFile(boot.kernel, join(folder, KERNEL))
@@ -117,7 +117,7 @@ async function beginning({ boot, folder, machine }: Restore): Promise<string[]> 
   return bootArguments(machine, KERNEL, INITRAMFS)
 }
 
-/** The device state to load: as it was saved, but for devices that it does not know. */
+/** The device state to load: the saved one, plus volume devices that it lacks. */
 async function stateFile({ checkpoint, volumes, bake, folder }: Restore): Promise<string> {
   const { state, volumesState } = bakeFiles(bake)
   const saved = checkpoint?.folder == null ? state : checkpointFiles(checkpoint.folder).state
@@ -127,7 +127,7 @@ async function stateFile({ checkpoint, volumes, bake, folder }: Restore): Promis
   return path
 }
 
-/** QEMU loads by itself and does not say when it has. */
+/** Polls, because QEMU does not report that it has loaded the state. */
 async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void> {
   const died = ended.then(() => Promise.reject(new QmpConnectionError('QEMU ended')))
   died.catch(() => undefined)
@@ -139,8 +139,8 @@ async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void
 }
 
 /**
- * What to tell of a failure of a VM, with QEMU's own words where it has any. A QEMU that dies takes its sockets with it: why
- * it died is the better cause. One that hangs or refuses may have said why.
+ * The error to report for a failed VM, with QEMU's last log lines if there are any. When QEMU dies, its sockets close: the
+ * reason of its death is a better cause than the lost socket. A QEMU that hangs or refuses may have logged why.
  */
 export async function endedWith(vm: Vm, error: unknown): Promise<unknown> {
   const isLost = [QmpConnectionError, GuestLinkLost, GuestUnavailable].some((kind) => error instanceof kind)

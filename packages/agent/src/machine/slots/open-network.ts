@@ -19,15 +19,15 @@ import { routesInto } from '../network/uplinks.ts'
 const DNS_PORT = 53
 const TUN = '/dev/net/tun'
 const TRIES = 4
-/** Milliseconds before trying again. */
+/** Milliseconds before a retry. */
 const RETRY_MS = 500
 
-/** What a program of the agent is there for. */
+/** Which program opens the host: the agent, its preparation, or `end-all`. */
 export type HostPurpose = 'serve' | 'prepare' | 'end'
 
-/** A guest that an earlier agent process has left here. */
+/** A guest of an earlier agent process. */
 export interface KnownGuest {
-  /** Of one that is hibernated: the slot that it had last, if that is still free. */
+  /** A hibernated guest's last slot, which it keeps if the slot is still free. */
   readonly slot: number
   readonly isHibernated: boolean
   readonly egress: Egress
@@ -41,40 +41,41 @@ export interface OpenNetworkOptions {
   readonly config: AgentConfig
   readonly dir: Pick<DataDir, 'root'>
   readonly images: Pick<Images, 'withTap'>
-  /** They keep the slots they have. */
+  /** These guests keep their slots. */
   readonly guests: readonly KnownGuest[]
   readonly purpose: HostPurpose
   readonly log: Logger
 }
 
 export interface OpenedNetwork {
-  /** `null` where the agent is not root. */
+  /** `null` if the agent is not root. */
   readonly claims: SlotClaims | null
   readonly slots: Slots
-  /** `null`: guests have QEMU's user network, which leads nowhere. */
+  /** `null`: guests have QEMU's user network, without egress. */
   readonly network: GuestNetwork | null
-  /** Answers guests' questions for names. */
+  /** Answers the DNS queries of guests. */
   readonly names: NameServer | null
-  /** Why there is none; `null` where there is one. */
+  /** Why guests have no network; `null` if they have one. */
   readonly reason: string | null
 }
 
 /**
- * The slots of this agent and what they need on the host. Where that gives no network, guests have none; but who has guests that had one
- * must not go on: none of those would wake again, and bakes would be made for another machine. It ends, and is started again.
+ * Opens the agent's slots and the network of its guests. If the host provides no network, guests run without one. But if
+ * existing guests had a network, the agent must not continue: none of them could wake, and bakes would be made for another
+ * machine. It exits, and its supervisor starts it again.
  * @throws NetworkLost
  */
 export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNetwork> {
   const { config, dir, images, guests, purpose, log } = options
   const without = (claims: SlotClaims | null, cause: unknown): OpenedNetwork => {
     if (purpose !== 'end' && guests.some(hadNetwork)) throw new NetworkLost(cause)
-    log.error({ err: cause }, 'guests have no network: nothing they send leaves them')
+    log.error({ err: cause }, 'guests have no network: they have no egress')
     return {
       claims,
       slots: new Slots({ claims, network: null, log }),
       network: null,
       names: null,
-      reason: wordsOf(cause),
+      reason: messageOf(cause),
     }
   }
   if (process.getuid?.() !== 0) return without(null, new NotOnThisHost('the agent is not root'))
@@ -93,7 +94,7 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
     try {
       await network.start(claims.blocks, inUse, names?.port ?? null)
       const slots = new Slots({ claims, network, log })
-      // The proof that this host lets us have one.
+      // Proves that the host allows the agent to create a TAP.
       await network.prepare([trialSlot(claims, inUse)])
       return { claims, slots, network, names, reason: null }
     } catch (error) {
@@ -103,7 +104,7 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
   }
   try {
     await access(images.withTap, constants.X_OK)
-    return await severalTimes(begin, log)
+    return await withRetries(begin, log)
   } catch (error) {
     return without(claims, error)
   }
@@ -121,7 +122,7 @@ function slotsInUse(guests: readonly KnownGuest[]): SlotInUse[] {
   return [...bySlot.values()]
 }
 
-/** Guests here had a network, and there is none to be had now. */
+/** The host can no longer provide the network that existing sandboxes were created with. */
 class NetworkLost extends Error {
   override readonly name = 'NetworkLost'
 
@@ -130,12 +131,12 @@ class NetworkLost extends Error {
   }
 }
 
-/** Whether its address is not QEMU's own network's. */
+/** Whether the guest has an address other than that of QEMU's user network. */
 function hadNetwork({ ip }: KnownGuest): boolean {
   return ip !== null && ip !== GUEST_IP
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
@@ -145,14 +146,14 @@ async function findTun(): Promise<void> {
   })
 }
 
-/** What an agent that was killed had begun may still be under way: it ends within a moment. */
-async function severalTimes(begin: () => Promise<OpenedNetwork>, log: Logger): Promise<OpenedNetwork> {
+/** Retries, because commands of a killed agent may still be running. They end within a moment. */
+async function withRetries(begin: () => Promise<OpenedNetwork>, log: Logger): Promise<OpenedNetwork> {
   for (let tries = 1; ; tries++) {
     try {
       return await begin()
     } catch (error) {
       if (tries === TRIES || isPermanent(error)) throw error
-      log.warn({ err: error }, 'no network for guests: trying again')
+      log.warn({ err: error }, 'network of guests could not be opened: retrying')
       await wait(RETRY_MS)
     }
   }

@@ -4,48 +4,48 @@ import type { Logger } from 'pino'
 import { BLOCK_SLOTS, type SlotClaims } from '../host/slot-claims.ts'
 import type { GuestNetwork } from '../network/guest-network.ts'
 
-/** VMs one agent can have at the same time. */
+/** Maximum concurrent VMs of one agent. */
 export const MAX_SLOTS = 4096
-/** User ids from here on belong to VMs, one a slot. Nobody else may have them. */
+/** The VM of slot n runs as user BASE_UID + n. The host must not use these user ids for anything else. */
 export const BASE_UID = 200_000
-/** Of a sandbox that has no VM, or has lost its slot while no agent ran: it gets another when it is to run. */
+/** The slot of a sandbox without a VM, and of one that lost its slot while no agent ran. It gets one when it starts. */
 export const NO_SLOT = -1
 /**
- * Slots that are kept for sandboxes that hibernate, with TAP and connections, so that a guest that wakes soon finds its
- * connections as they were. Those that fell asleep first lose theirs first.
+ * Maximum parked slots. The agent keeps the slot of a hibernated sandbox, with TAP and connections, so that a guest that wakes
+ * soon finds its connections open. It evicts the longest hibernated sandbox first.
  */
 export const MAX_PARKED = 128
-/** TAPs that wait for their guests, and how many may be left over by those that have gone. */
+/** TAPs to prepare for the next guests, and maximum TAPs of free slots to keep. */
 const READY_TAPS = 16
 const MAX_IDLE_TAPS = 48
-/** Free slots from which on another block is claimed. */
+/** With fewer free slots the agent claims another block. */
 const FEW_FREE = 128
-/** Of fewer free slots, so many parked ones are given up. */
+/** With fewer free slots the agent evicts this many parked ones. */
 const FEW_PARKED = 16
-/** Milliseconds between a VM's start and the work for those that come after it. */
+/** Milliseconds after a VM's start before the agent prepares TAPs for the next VMs. */
 const SUPPLY_MS = 100
 
 export interface SlotsOptions {
-  /** `null` where the agent is not root, and nothing of a slot is the machine's. */
+  /** `null` if the agent is not root: then slots use no resources of the host. */
   readonly claims: SlotClaims | null
   readonly network: GuestNetwork | null
   readonly log: Logger
 }
 
 /**
- * Hands out numbers; what a VM has of its own on the host is derived from them: its user, its TAP, its address.
+ * Allocates slots. A slot is a number that determines a VM's user, TAP and address on the host.
  *
  *     free ──take──► taken ──release──► (cleaned) ──► free
  *                     │ ▲                   ▲
  *                park ▼ │ reclaim           │
- *                    parked ──another takes its place
+ *                    parked ──evict─────────┘
  */
 export class Slots {
   readonly #options: SlotsOptions
   readonly #taken = new Set<number>()
-  /** Whose they are; those that were parked first come first. All of them are taken. */
+  /** The sandbox of each parked slot, oldest first. Parked slots are also in `#taken`. */
   readonly #parked = new Map<number, SandboxId>()
-  /** Released, and still to be cleaned. */
+  /** Released slots that are not clean yet. They are also in `#taken`. */
   #released: number[] = []
   #cleaning = false
   #isClaiming = false
@@ -55,11 +55,11 @@ export class Slots {
     this.#options = options
   }
 
-  /** `null` when every slot is taken. */
+  /** `null` if no slot is free. */
   take(): number | null {
     let free = this.#free()
     if (free.length < FEW_PARKED && this.#parked.size > 0) {
-      // Ahead of need: what was a guest's is another's only once it has been cleaned.
+      // Ahead of need, because a slot must be cleaned before another guest can have it.
       this.#evict(Math.max(0, this.#parked.size - FEW_PARKED))
       free = this.#free()
     }
@@ -71,7 +71,7 @@ export class Slots {
     return chosen
   }
 
-  /** Marks the slot of a sandbox that is already there. `false`: it is another's by now. */
+  /** Takes the slot of an existing sandbox. `false` if it is taken, or not this agent's. */
   reserve(slot: number): boolean {
     const isOurs = this.#options.claims?.has(slot) ?? (slot >= 0 && slot < MAX_SLOTS)
     if (!isOurs || this.#taken.has(slot)) return false
@@ -79,20 +79,20 @@ export class Slots {
     return true
   }
 
-  /** Of a sandbox that hibernates. Nothing runs in it any more. */
+  /** Keeps the slot of a sandbox that hibernates. Its VM has ended. */
   park(slot: number, id: SandboxId): void {
     if (!this.#taken.has(slot)) return
     this.#parked.set(slot, id)
     this.#evict(MAX_PARKED)
   }
 
-  /** The slot that a sandbox had before it hibernated, for it to run in again. `false`: it is another's by now. */
+  /** Takes the slot that a sandbox had before it hibernated. `false` if another sandbox has it by now. */
   reclaim(slot: number, id: SandboxId): boolean {
     if (this.#parked.get(slot) !== id) return this.reserve(slot)
     return this.#parked.delete(slot)
   }
 
-  /** Of a sandbox that will not wake any more. */
+  /** Releases the parked slot of a sandbox that will never wake. */
   releaseParked(slot: number, id: SandboxId): void {
     if (this.#parked.get(slot) !== id) return
     this.#parked.delete(slot)
@@ -103,7 +103,7 @@ export class Slots {
     return this.#taken.has(slot)
   }
 
-  /** For nobody's use until nothing of its guest is left on the host. */
+  /** Releases a slot. It becomes free when nothing of its guest is left on the host. */
   release(slot: number): void {
     if (!this.#taken.has(slot)) return
     if (this.#options.network?.isClean(slot) ?? true) return void this.#taken.delete(slot)
@@ -119,20 +119,20 @@ export class Slots {
     }
   }
 
-  /** Has TAPs, and numbers, ahead of need. */
+  /** Claims slots and prepares TAPs for the next VMs, in the background. */
   supplySoon(): void {
     const { log } = this.#options
     if (!this.#isClaiming) {
       this.#isClaiming = true
       this.#claim()
-        .catch((error: unknown) => log.error({ err: error }, 'no more slots'))
+        .catch((error: unknown) => log.error({ err: error }, 'block of slots not claimed'))
         .finally(() => (this.#isClaiming = false))
     }
     if (this.#isSupplying) return
     this.#isSupplying = true
     wait(SUPPLY_MS, undefined, { ref: false })
       .then(() => this.#makeTaps())
-      .catch((error: unknown) => log.error({ err: error }, 'no TAPs ahead of need'))
+      .catch((error: unknown) => log.error({ err: error }, 'TAPs not prepared'))
       .finally(() => (this.#isSupplying = false))
   }
 
@@ -159,7 +159,7 @@ export class Slots {
         const slots = this.#released
         this.#released = []
         await network.clean(slots).catch((error: unknown) => {
-          // They stay out of use until the next release tries again.
+          // They stay taken. The next release retries.
           this.#released.push(...slots)
           throw error
         })
@@ -193,7 +193,7 @@ export function slotOfUid(uid: number | null): number | null {
   return uid !== null && uid >= BASE_UID ? uid - BASE_UID : null
 }
 
-/** `null` where the agent is not root: it cannot give a process another user. */
+/** `null` if the agent is not root: it cannot run a process as another user. */
 export function uidOfSlot(slot: number): number | null {
   return process.getuid?.() === 0 ? BASE_UID + slot : null
 }

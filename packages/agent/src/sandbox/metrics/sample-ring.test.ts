@@ -11,7 +11,7 @@ const sampleAt = (atMs: number, guestUsedBytes: number | null = null): Sample =>
   networkOutBytes: 2 ** 52,
 })
 
-it('gives back what was put in, values that are not known too', () => {
+it('returns the samples that were added, also their unknown values', () => {
   const ring = new SampleRing(360)
   expect(ring.latestMs).toBeNull()
   expect(ring.points(0, 10_000)).toEqual([])
@@ -21,7 +21,7 @@ it('gives back what was put in, values that are not known too', () => {
   expect(ring.latestMs).toBe(20_000)
 })
 
-it.each([1, 36, 37, 100])('keeps the latest %i samples and no more, in their order', (maxRows) => {
+it.each([1, 36, 37, 100])('keeps only the latest %i samples, in order', (maxRows) => {
   const ring = new SampleRing(maxRows)
   for (let n = 1; n <= 3 * maxRows + 5; n++) {
     ring.push(sampleAt(n * 1000))
@@ -34,7 +34,7 @@ it.each([1, 36, 37, 100])('keeps the latest %i samples and no more, in their ord
   expect(times).toEqual(times.toSorted((a, b) => a - b))
 })
 
-it('gives the last sample of each interval, from the first moment asked for, and none for an interval without', () => {
+it('returns the last sample of each interval since a given time, and none for an interval without samples', () => {
   const ring = new SampleRing(360)
   for (const second of [1, 11, 21, 59, 61, 119, 305]) ring.push(sampleAt(second * 1000))
   const seconds = (sinceMs: number, stepMs: number) => ring.points(sinceMs, stepMs).map(({ atMs }) => atMs / 1000)
@@ -46,7 +46,7 @@ it('gives the last sample of each interval, from the first moment asked for, and
   expect(seconds(306_000, 10_000)).toEqual([])
 })
 
-it('keeps what the guest said for the whole interval in which it was asked', () => {
+it('uses the guest’s answer for the whole interval in which it was asked', () => {
   const ring = new SampleRing(360)
   ring.push(sampleAt(10_000, 5))
   ring.push(sampleAt(20_000))

@@ -1,9 +1,9 @@
-/** Columns of a sample. `NaN` stands for a value that is not known. */
+/** Columns of a sample. `NaN` is an unknown value. */
 const COLUMNS = 7
-/** Rows at first; most sandboxes do not live for an hour. */
+/** Initial rows. Most sandboxes live less than an hour. */
 const FIRST_ROWS = 36
 
-/** What was measured of one sandbox at one moment. */
+/** The measurements of one sandbox at one time. */
 export interface Sample {
   /** Milliseconds of Unix time. */
   readonly atMs: number
@@ -16,8 +16,8 @@ export interface Sample {
 }
 
 /**
- * The latest samples of one sandbox, at most `maxRows`. They lie in one typed array, which grows as samples come, because
- * an agent keeps rings of thousands of sandboxes: 20 KB for an hour at one sample in 10 s.
+ * The latest samples of one sandbox, at most `maxRows`. One typed array that grows on demand, because an agent keeps the rings
+ * of thousands of sandboxes: an hour of one sample per 10 s takes 20 KB.
  */
 export class SampleRing {
   readonly #maxRows: number
@@ -35,7 +35,7 @@ export class SampleRing {
     return this.#rows.length / COLUMNS
   }
 
-  /** Milliseconds of Unix time of the latest sample; `null`: there is none. */
+  /** Milliseconds of Unix time of the latest sample; `null` if there is none. */
   get latestMs(): number | null {
     return this.#count === 0 ? null : this.#at(this.#count - 1).atMs
   }
@@ -51,9 +51,9 @@ export class SampleRing {
   }
 
   /**
-   * The last sample of each interval of `stepMs`, oldest first. Intervals begin at whole multiples of the step since 1970, so
-   * that a caller who asks again gets the same ones.
-   * @param sinceMs samples before it are left out
+   * The last sample of each interval of `stepMs`, oldest first. Intervals begin at multiples of the step since 1970, so that a
+   * caller gets the same intervals again.
+   * @param sinceMs omits earlier samples
    */
   points(sinceMs: number, stepMs: number): Sample[] {
     const points: Sample[] = []
@@ -62,7 +62,7 @@ export class SampleRing {
       const sample = this.#at(index)
       if (sample.atMs < sinceMs) continue
       const itsInterval = Math.floor(sample.atMs / stepMs)
-      // The guest is asked seldom: its word counts for the whole interval.
+      // The agent rarely asks the guest, so an answer counts for the whole interval.
       const before = itsInterval === interval ? points.pop() : undefined
       points.push({ ...sample, guestUsedBytes: sample.guestUsedBytes ?? before?.guestUsedBytes ?? null })
       interval = itsInterval
@@ -85,7 +85,7 @@ export class SampleRing {
     }
   }
 
-  /** Only before the ring turns for the first time, so that the oldest row is the first. */
+  /** Only before the ring wraps for the first time: row 0 is then the oldest. */
   #grow(): void {
     const rows = new Float64Array(Math.min(this.#capacity * 2, this.#maxRows) * COLUMNS)
     rows.set(this.#rows)

@@ -23,7 +23,7 @@ const counted = (meter: SandboxMeter) => {
   return [cpu_seconds, network_in_bytes, network_out_bytes]
 }
 
-it('counts the CPU of a VM from its start, and its traffic from the first reading: the TAP had guests before', () => {
+it('counts a VM’s CPU time from its start, and its traffic from the first reading: earlier guests used the TAP', () => {
   const meter = meterFrom()
   meter.read(reading(FIRST, 0.5, [1000, 2000], 1))
   expect(counted(meter)).toEqual([0.5, 0, 0])
@@ -31,20 +31,20 @@ it('counts the CPU of a VM from its start, and its traffic from the first readin
   expect(counted(meter)).toEqual([0.75, 10, 3])
 })
 
-it('goes on from its totals when another VM takes the place of the first', () => {
+it('adds the usage of a second VM to the totals', () => {
   const meter = meterFrom()
   meter.read(reading(FIRST, 1, [0, 0], 1))
   meter.read(reading(FIRST, 2, [5, 6], 2))
   meter.setDisk(20)
   meter.end()
   expect(meter.now(0)).toMatchObject({ cpu_seconds: 2, memory_host_private_bytes: 0, disk_bytes: 20 })
-  // The same pid, even: it is the start time that tells processes apart.
+  // Even with the same pid: the start time distinguishes the processes.
   meter.read(reading(SECOND, 0.25, [500, 600], 3))
   meter.read(reading(SECOND, 0.5, [501, 602], 4))
   expect(counted(meter)).toEqual([2.5, 6, 8])
 })
 
-it('has after a restart of the agent what a VM used meanwhile, to the byte', () => {
+it('counts what a VM used while no agent ran, to the byte', () => {
   const before = meterFrom()
   before.read(reading(FIRST, 1, [100, 200], 1))
   before.read(reading(FIRST, 2, [110, 220], 2))
@@ -54,7 +54,7 @@ it('has after a restart of the agent what a VM used meanwhile, to the byte', () 
   expect(counted(after)).toEqual([7, 50, 90])
 })
 
-it('never goes backwards: not for a reading that comes late, nor for a TAP that was made anew', () => {
+it('never decreases, neither after a late reading nor after its TAP was created again', () => {
   const meter = meterFrom()
   meter.read(reading(FIRST, 1, [100, 100], 1))
   meter.read(reading(FIRST, 2, [300, 300], 3))
@@ -66,13 +66,13 @@ it('never goes backwards: not for a reading that comes late, nor for a TAP that 
   expect(counted(meter)).toEqual([2, 204, 206])
 })
 
-it('says that it does not know the traffic of a guest whose host counts none', () => {
+it('reports unknown traffic if the host counts none', () => {
   const meter = new SandboxMeter({ maxSamples: 360, hasNetwork: false, record: null })
   meter.read({ ...reading(FIRST, 1, [1, 1], 1), traffic: null })
   expect(counted(meter)).toEqual([1, null, null])
 })
 
-it('keeps what the guest said of its memory with its time, and in one sample', () => {
+it('keeps the guest’s answer about its memory with its time, and in one sample only', () => {
   const meter = meterFrom()
   meter.setGuestUsed(77, 5_000)
   meter.keep(10_000)

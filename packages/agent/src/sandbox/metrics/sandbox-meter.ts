@@ -4,13 +4,13 @@ import type { TapTraffic } from '../../machine/network/taps.ts'
 import { type Sample, SampleRing } from './sample-ring.ts'
 import type { UsageRecord } from '../../store/sandboxes/usage-file.ts'
 
-/** What the host's own counters say of a VM at one moment. */
+/** The host's counters of a VM at one time. */
 export interface Reading {
   readonly process: ProcessIdentity
   /** Since the process started. */
   readonly cpuSeconds: number
   readonly hostPrivateBytes: number
-  /** Since the TAP was made, and when it was read, by a clock that only goes forward; `null`: no TAP. */
+  /** Bytes since the TAP was created, and the time of the reading on the monotonic clock; `null` without a TAP. */
   readonly traffic: (TapTraffic & { readonly readAtMs: number }) | null
 }
 
@@ -21,9 +21,9 @@ interface Counting {
 }
 
 /**
- * The counters of one sandbox, over all the VMs that it has one after the other. Each VM's own counters begin anew, so what
- * is added up is how much they have grown since they were last read. The values read last are part of the record on disk:
- * a VM that ran on while its agent did not loses nothing.
+ * The counters of one sandbox, over all VMs that it has one after the other. The counters of each VM start at zero, so the meter
+ * adds up their growth between readings. The record on disk contains the last reading, so that the next agent counts what a VM
+ * used while no agent ran.
  */
 export class SandboxMeter {
   #cpuSeconds = 0
@@ -33,7 +33,7 @@ export class SandboxMeter {
   #hostPrivateBytes = 0
   #guestUsed: { readonly bytes: number; readonly atMs: number } | null = null
   #counting: Counting | null = null
-  /** When the guest's word was last put into the ring. */
+  /** The time of the guest's last answer in the ring. */
   #keptGuestAtMs = 0
   readonly #ring: SampleRing
   readonly #hasNetwork: boolean
@@ -62,19 +62,19 @@ export class SandboxMeter {
     }
   }
 
-  /** Milliseconds of Unix time of the latest sample kept; `null`: none is. */
+  /** Milliseconds of Unix time of the latest sample; `null` if there is none. */
   get latestMs(): number | null {
     return this.#ring.latestMs
   }
 
-  /** Takes over a reading. That of a process which has not been seen before is where its traffic begins to count. */
+  /** Adds a reading. The traffic of a new process counts from its first reading on. */
   read({ process, cpuSeconds, traffic, hostPrivateBytes }: Reading): void {
     this.#hostPrivateBytes = hostPrivateBytes
     const isSame =
       this.#counting?.process.pid === process.pid && this.#counting.process.startTicks === process.startTicks
     const before = isSame ? this.#counting : null
     this.#cpuSeconds += Math.max(0, cpuSeconds - (before?.cpuSeconds ?? 0))
-    // Readings of all TAPs are shared, so one that is older than the last may come after it.
+    // Sandboxes share the readings of all TAPs, so that an older one may arrive after a newer one.
     const isNewer = traffic !== null && traffic.readAtMs > (before?.traffic?.readAtMs ?? -1)
     if (isNewer && before !== null && before.traffic !== null) {
       this.#inBytes += growth(before.traffic.inBytes, traffic.inBytes)
@@ -83,7 +83,7 @@ export class SandboxMeter {
     this.#counting = { process, cpuSeconds, traffic: isNewer ? traffic : (before?.traffic ?? null) }
   }
 
-  /** The VM that was counted has gone; the totals stay. */
+  /** The VM has ended. The totals stay. */
   end(): void {
     this.#counting = null
     this.#hostPrivateBytes = 0
@@ -97,7 +97,7 @@ export class SandboxMeter {
     this.#guestUsed = { bytes, atMs }
   }
 
-  /** Puts the values of now among the samples of the last hour. */
+  /** Adds the current values to the samples of the last hour. */
   keep(atMs: number): void {
     const guest = this.#guestUsed !== null && this.#guestUsed.atMs > this.#keptGuestAtMs ? this.#guestUsed : null
     if (guest !== null) this.#keptGuestAtMs = guest.atMs
@@ -144,7 +144,7 @@ export class SandboxMeter {
   }
 }
 
-/** A counter that is smaller than before belongs to a TAP that was made anew, and began at zero. */
+/** A counter that is smaller than before belongs to a new TAP, which started at zero. */
 function growth(before: number, now: number): number {
   return now >= before ? now - before : now
 }
@@ -152,7 +152,7 @@ function growth(before: number, now: number): number {
 function present(sample: Sample): MetricsPoint {
   return {
     ts: new Date(sample.atMs).toISOString(),
-    // The host counts hundredths of a second; sums of them in binary have longer tails.
+    // The host counts hundredths of a second. Removes the rounding errors of their binary sums.
     cpu_seconds: Math.round(sample.cpuSeconds * 100) / 100,
     memory_guest_used_bytes: sample.guestUsedBytes,
     memory_host_private_bytes: sample.hostPrivateBytes,

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { Activity } from './activity.ts'
 
 describe('Activity', () => {
-  it('begins with the idleness it is given', () => {
+  it('starts with the given idle time', () => {
     expect(new Activity(5000).idleMs).toBeGreaterThanOrEqual(5000)
   })
 
-  it('is not idle while anything is under way, whatever else has ended', () => {
+  it('is not idle while any operation runs, even if others have ended', () => {
     const activity = new Activity(5000)
     const first = activity.begin()
     const second = activity.begin()
@@ -19,7 +19,7 @@ describe('Activity', () => {
     expect(activity.idleMs).toBe(0)
   })
 
-  it('counts from what happened last', () => {
+  it('measures the time since the last activity', () => {
     const activity = new Activity(5000)
     activity.touch()
     expect(activity.idleMs).toBeLessThan(5000)

@@ -1,36 +1,36 @@
 /**
- * Whether anything is under way in a sandbox, and for how long nothing has been.
+ * Whether any operation runs in a sandbox, and if not, for how long it has been idle.
  *
- * Measured on the monotonic clock, so that a step of the wall clock hibernates nobody.
+ * Uses the monotonic clock, so that a step of the wall clock hibernates no sandbox.
  */
 export class Activity {
-  #underWay = 0
+  #operations = 0
   #lastAt: number
 
-  /** @param idleMs for how long nothing had been under way when this begins */
+  /** @param idleMs initial idle time */
   constructor(idleMs = 0) {
     this.#lastAt = performance.now() - idleMs
   }
 
-  /** Something begins; the result ends it, once. */
+  /** An operation begins. @returns a function that ends it; idempotent */
   begin(): () => void {
-    this.#underWay++
+    this.#operations++
     let hasEnded = false
     return () => {
       if (hasEnded) return
       hasEnded = true
-      this.#underWay--
+      this.#operations--
       this.touch()
     }
   }
 
-  /** Something happened. */
+  /** Resets the idle time. */
   touch(): void {
     this.#lastAt = performance.now()
   }
 
-  /** 0 while something is under way. */
+  /** 0 while an operation runs. */
   get idleMs(): number {
-    return this.#underWay > 0 ? 0 : performance.now() - this.#lastAt
+    return this.#operations > 0 ? 0 : performance.now() - this.#lastAt
   }
 }

@@ -7,7 +7,7 @@ const GUEST_MIB = 128
 const roomFor = (count: number) => ({ commitLimitMib: count * vmLimitMib(GUEST_MIB) })
 const none = { guestsMib: () => [], relieve: async () => false }
 
-it('lets in what the limit has room for, also when all come at once, and says 507 to the others', async () => {
+it('admits as many concurrent guests as the limit has room for, and refuses the others with 507', async () => {
   const admission = new Admission({ ...roomFor(3), ...none })
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, async () => admission.admit(GUEST_MIB)))
   const releases = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
@@ -35,7 +35,7 @@ it('counts the guests that have a VM', async () => {
   expect(await admission.admitSpare(GUEST_MIB)).toBeNull()
 })
 
-it('takes back what nobody has asked for, one after the other, until it is enough', async () => {
+it('evicts spares, one after the other, until there is enough memory', async () => {
   const guests = [GUEST_MIB, GUEST_MIB, GUEST_MIB]
   const relieve = async () => guests.pop() !== undefined
   const admission = new Admission({ ...roomFor(2), guestsMib: () => guests, relieve })
@@ -48,7 +48,7 @@ it('takes back what nobody has asked for, one after the other, until it is enoug
   expect(guests).toHaveLength(0)
 })
 
-it('refuses a guest that is larger than the host, and keeps nothing of it', async () => {
+it('refuses a guest that is larger than the host, and reserves nothing for it', async () => {
   const admission = new Admission({ commitLimitMib: Number.MAX_SAFE_INTEGER, ...none })
   await expect(admission.admit(2 ** 40)).rejects.toThrow(ApiError)
   expect((await admission.usage()).committedMib).toBe(0)

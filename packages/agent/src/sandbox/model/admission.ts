@@ -3,46 +3,47 @@ import { readHostMemory } from '../../machine/host/host-memory.ts'
 import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
 
-/** What stays free for the host itself: a part of its memory, and so many MiB at least. */
+/** Memory reserved for the host: a share of its memory, and a minimum in MiB. */
 const RESERVED_SHARE = 1 / 20
 const RESERVED_MIN_MIB = 512
-/** Part of what VMs may have that they are expected to take sooner or later, all together: most are idle. */
+/** Share of the committed memory that all VMs together are expected to need later. It is small, because most are idle. */
 const GROWTH_SHARE = 1 / 16
-/** MiB a restored VM costs at once, however small its template: QEMU itself and the first pages it writes. */
+/** MiB that every restored VM needs at once: QEMU itself, and its first dirty pages. */
 const BASE_MIB = 64
-/** Part of its memory that a guest is expected to write soon. */
+/** Share of its memory that a guest is expected to dirty soon. */
 const EARLY_SHARE = 0.25
-/** What VMs may have all together, as a multiple of the host's memory, unless configured: 200 idle ones of 512 MiB on 24 GiB. */
+/** Default limit of the committed memory, as a multiple of the host's: 200 idle VMs of 512 MiB on 24 GiB. */
 const DEFAULT_OVERCOMMIT = 8
-/** MiB that must be free beyond all that before memory is spent on what nobody has asked for. */
+/** MiB that must be free in addition before the agent makes a spare for the warm pool. */
 const SPARE_MIB = 256
-/** A look at the host's memory takes a tenth of a millisecond. */
+/** Maximum waiting requests. Each reads the host's memory, which takes a tenth of a millisecond. */
 const MAX_WAITING = 4096
 
 export interface AdmissionOptions {
-  /** What VMs may have all together, each counted with all that its control group allows it; `null`: 8 times the host's. */
+  /** Limit of the committed memory: the sum of the VMs' control group limits; `null`: 8 times the host's memory. */
   readonly commitLimitMib: number | null
   /** Sizes of the guests that have a VM now, MiB. */
   readonly guestsMib: () => readonly number[]
-  /** Gives back memory that nobody has asked for; false when there is none. */
+  /** Evicts a spare to free memory; `false` if there is none. */
   readonly relieve: () => Promise<boolean>
 }
 
 interface Usage {
   readonly committedMib: number
   readonly commitLimitMib: number
-  /** What could be given to a VM now; may be below 0. */
+  /** Memory available for another VM now; may be negative. */
   readonly freeMib: number
 }
 
 /**
- * Refuses VMs that the host's memory would not hold. Two accounts: what all VMs may come to have, which may be more than
- * there is by a factor, and what is free now, less what is kept back for the growth of those that run.
+ * Refuses VMs for which the host lacks memory. It limits two figures:
+ *  - committed memory, the maximum that all VMs can use: may exceed the host's memory by a factor (overcommit);
+ *  - free memory now, minus a reserve for the growth of running VMs.
  */
 export class Admission {
   readonly #options: AdmissionOptions
   readonly #semaphore = new Semaphore(1, MAX_WAITING)
-  /** Sizes of the guests that have been let in and have no VM yet. */
+  /** Sizes of the guests that are admitted but have no VM yet. */
   readonly #inFlightMib = new Map<symbol, number>()
 
   constructor(options: AdmissionOptions) {
@@ -50,7 +51,8 @@ export class Admission {
   }
 
   /**
-   * Gives back what it took when the VM runs, or will not. What nobody has asked for gives way.
+   * Reserves memory for a guest. Evicts spares if necessary.
+   * @returns a function that ends the reservation, to call when the VM runs or has failed
    * @throws ApiError 507
    */
   async admit(guestMib: number): Promise<() => void> {
@@ -61,12 +63,12 @@ export class Admission {
     }
   }
 
-  /** The same for what nobody has asked for: `null` where the host is short of memory, or would be. */
+  /** Reserves memory for a spare; `null` if the host is short of memory, or would be. */
   async admitSpare(guestMib: number): Promise<(() => void) | null> {
     return this.#take(guestMib, SPARE_MIB)
   }
 
-  /** Whether memory is better given back than kept for what may be asked for. */
+  /** Whether the host is short of memory, so that spares should be evicted. */
   async isShort(): Promise<boolean> {
     const { committedMib, commitLimitMib, freeMib } = await this.usage()
     return committedMib > commitLimitMib || freeMib < SPARE_MIB
@@ -85,7 +87,7 @@ export class Admission {
     }
   }
 
-  /** One after the other: of several who ask at once as many are let in as there is room for. */
+  /** Serialized, so that concurrent requests do not get the same free memory. */
   async #take(guestMib: number, moreMib: number): Promise<(() => void) | null> {
     return this.#semaphore.run(async () => {
       const key = Symbol('guest')

@@ -7,7 +7,7 @@ import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
 
-/** What a capture must know of a sandbox. */
+/** The options for a capture of a sandbox. */
 export function captureOptions(
   { dir, layers, captureThreads }: Host,
   { manifest }: Sandbox,
@@ -25,7 +25,7 @@ export function captureOptions(
 }
 
 export interface CapturedSandbox extends Captured {
-  /** Of the QEMU that the device state was saved by. */
+  /** Version of the QEMU that saved the device state. */
   readonly qemuVersion: string
 }
 
@@ -40,7 +40,7 @@ export async function captureSandbox(
   return { ...captured, qemuVersion: sandbox.manifest.qemu_version ?? host.qemus.current.version }
 }
 
-/** What a checkpoint says of where it is from. */
+/** The origin that a checkpoint records. */
 export function checkpointOrigin({ manifest }: Sandbox): CheckpointOrigin {
   const { bake, template, cpu, memory_mb, guest_ip } = manifest
   return { bake, template, cpu, memory_mb, guest_ip, created_at: new Date().toISOString() }

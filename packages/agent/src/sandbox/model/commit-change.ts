@@ -5,19 +5,19 @@ import type { Sandbox } from './sandbox.ts'
 type Draft = Parameters<typeof announce>[2]
 
 /**
- * Makes a change that has happened to a VM that of its sandbox: the manifest first, then the log's record. An agent that
- * is killed in between says at its next start what the manifest says (`recover.ts`). When either fails, neither is.
+ * Commits a change of state that a VM has already made: writes the manifest, then logs the event. If the agent is killed in
+ * between, the next agent logs the event from the manifest (`recover.ts`). If one of them fails, neither takes effect.
  */
 export async function commitChange(host: Host, sandbox: Sandbox, manifest: Manifest, draft: Draft): Promise<void> {
   await writeManifest(host.dir.sandbox(sandbox.id), manifest)
-  await announceOrTakeBack(host, sandbox, draft, writeManifest)
+  await announceOrRollBack(host, sandbox, draft, writeManifest)
   sandbox.manifest = manifest
 }
 
 /**
- * The same with the manifest written beside the change, for one that a host's loss of power undoes with the VM. An agent that is
- * killed in between has answered nobody, and its successor makes the VM do what the manifest says (`settle-vm.ts`).
- * When it fails, the VM may have changed: that is its caller's to take back.
+ * Like {@link commitChange}, but writes the manifest while the VM changes. Only for changes that a power cut undoes together with
+ * the VM. If the agent is killed meanwhile, no caller has an answer, and the next agent brings the VM into the state of the
+ * manifest (`settle-vm.ts`). If this fails, the VM may have changed, and the caller must roll that back.
  */
 export async function commitBeside(
   host: Host,
@@ -30,24 +30,24 @@ export async function commitBeside(
   const outcomes = await Promise.allSettled([change(), written])
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failed !== undefined) {
-    await takeBack(host, sandbox, writeRunningManifest)
+    await rollBack(host, sandbox, writeRunningManifest)
     throw failed.reason
   }
-  await announceOrTakeBack(host, sandbox, draft, writeRunningManifest)
+  await announceOrRollBack(host, sandbox, draft, writeRunningManifest)
   sandbox.manifest = manifest
 }
 
-async function announceOrTakeBack(host: Host, sandbox: Sandbox, draft: Draft, write: typeof writeManifest) {
+async function announceOrRollBack(host: Host, sandbox: Sandbox, draft: Draft, write: typeof writeManifest) {
   try {
     await announce(host, sandbox, draft)
   } catch (error) {
-    await takeBack(host, sandbox, write)
+    await rollBack(host, sandbox, write)
     throw error
   }
 }
 
-async function takeBack(host: Host, sandbox: Sandbox, write: typeof writeManifest): Promise<void> {
+async function rollBack(host: Host, sandbox: Sandbox, write: typeof writeManifest): Promise<void> {
   await write(host.dir.sandbox(sandbox.id), sandbox.manifest).catch((error: unknown) =>
-    host.log.error({ err: error, sandbox_id: sandbox.id }, 'manifest not taken back'),
+    host.log.error({ err: error, sandbox_id: sandbox.id }, 'manifest not rolled back'),
   )
 }

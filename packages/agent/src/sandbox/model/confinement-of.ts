@@ -2,7 +2,7 @@ import type { Confinement } from '../../machine/vm/confinement.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
 import type { Host } from './host.ts'
 
-/** What processes of a slot may be; its control group must be there when the first is started. */
+/** The confinement of a slot's processes. The slot's control group must exist before the first process starts. */
 export function confinementOf(
   { jail, cgroups, machines }: Pick<Host, 'jail' | 'cgroups' | 'machines'>,
   slot: number,

@@ -13,27 +13,27 @@ import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** Milliseconds in which a guest must answer a new connection, and a question that runs nothing. */
+/** Milliseconds for a guest to answer a new connection, and a request that runs no command. */
 const LINK_MS = 30_000
-/** How often a sandbox may be put to rest again just before what it was woken for, until that is given up. */
+/** Attempts, because the sandbox may be paused or hibernated again between its wake and the request. */
 const MAX_TRIES = 5
-/** Milliseconds between the loss of a channel and the end of its QEMU, where that is the reason. */
+/** Maximum milliseconds between the loss of a channel and the end of the QEMU that caused it. */
 const END_MS = 500
 
 /**
- * The VM of a sandbox that runs: the one place where a hibernated one is woken, once for all who come.
+ * The VM of a running sandbox. Wakes a hibernated one, once for all concurrent callers.
  * @throws ApiError 404 not running, 409 paused, 507 no room to wake it
  */
 export async function runningVm(sandbox: Sandbox): Promise<Vm> {
   for (;;) {
-    // What comes while it is being stopped waits for what becomes of that.
+    // Wait for the end of a pause or hibernation before reading the state.
     await sandbox.stopping
     if (sandbox.manifest.status !== 'hibernated') return awakeVm(sandbox)
     await sandbox.wake()
   }
 }
 
-/** The same for what is no reason to wake a sandbox. @throws ApiError 404, 409 paused or hibernated */
+/** Like {@link runningVm}, but does not wake a sandbox. @throws ApiError 404, 409 paused or hibernated */
 function awakeVm({ manifest: { status }, vm }: Sandbox): Vm {
   if (status === 'paused' || status === 'hibernated') throw new ApiError('sandboxStopped')
   if (vm === null || vm.hasEnded || status !== 'running') throw new ApiError('sandboxNotRunning')
@@ -44,17 +44,17 @@ export function guestDeadline(what: string): Deadline {
   return Deadline.after(LINK_MS, what)
 }
 
-/** Asks the guest of a sandbox, which is woken for it. @throws ApiError for whatever goes wrong */
+/** Sends a request to the guest of a sandbox, which it wakes if necessary. @throws ApiError for every failure of the guest */
 export function withGuest<T>(sandbox: Sandbox, ask: (link: GuestLink) => Promise<T>): Promise<T> {
   return askGuest(sandbox, runningVm, ask)
 }
 
-/** Asks the guest of a sandbox that is awake. @throws ApiError as {@link withGuest}, 409 also when it is hibernated */
+/** Sends a request to a guest without waking it. @throws ApiError as {@link withGuest}, 409 also if it is hibernated */
 export function withAwakeGuest<T>(sandbox: Sandbox, ask: (link: GuestLink) => Promise<T>): Promise<T> {
   return askGuest(sandbox, awakeVm, ask)
 }
 
-/** What a pause or a hibernation turned away before anything of it was sent is asked again, of what became of the sandbox. */
+/** Retries a request that a pause or hibernation refused before any of it was sent. */
 async function askGuest<T>(
   sandbox: Sandbox,
   vmOf: (sandbox: Sandbox) => Promise<Vm> | Vm,
@@ -77,7 +77,7 @@ export function shellCommand(sandbox: Pick<Sandbox, 'manifest'>, body: ExecBody)
 
 type Account = Pick<ExecBody, 'cwd' | 'user'> & Partial<Pick<ExecBody, 'env'>>
 
-/** As its template has it, where it says nothing itself. Who asks for another user does not mean the template's folder. */
+/** Fills in the template's user and folder. A request with another user does not get the folder of the template's user. */
 export function asTemplateHas<T extends Account>({ manifest: { run_as } }: Pick<Sandbox, 'manifest'>, asked: T): T {
   return {
     ...asked,
@@ -86,7 +86,7 @@ export function asTemplateHas<T extends Account>({ manifest: { run_as } }: Pick<
   }
 }
 
-/** What a command may be given beside its program. */
+/** The optional settings of a guest command. */
 export function accountOf({ cwd, env, user }: Account) {
   return {
     ...(cwd === undefined ? {} : { cwd }),
@@ -95,7 +95,7 @@ export function accountOf({ cwd, env, user }: Account) {
   }
 }
 
-/** What went wrong with a guest, as callers are told. */
+/** Translates a failure of a guest into the error for the caller of the API. */
 async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Promise<unknown> {
   if (error instanceof GuestRunError) {
     const { EAGAIN, ENOMEM } = constants.errno
@@ -116,12 +116,12 @@ async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Prom
   return error
 }
 
-/** Why the channel to a guest was lost, for those whose command or stream ended with it. */
+/** Why the channel to a guest was lost, for callers whose command or stream ended with it. */
 export function whyGone({ manifest }: Sandbox): string {
   return manifest.status === 'hibernated' ? 'the sandbox was hibernated' : 'the guest is gone'
 }
 
-/** A QEMU that dies takes the guest's channel with it a moment before its own end is known. */
+/** Whether the VM ends within a moment. When QEMU dies, its channel closes before the agent learns of its end. */
 export async function endsSoon(vm: Vm): Promise<boolean> {
   return Deadline.after(END_MS, 'end of the VM')
     .race(vm.ended)

@@ -1,6 +1,6 @@
 import type { Host } from './host.ts'
 
-/** Sizes of the guests that have a VM now, MiB: of sandboxes, and of those that wait for one. */
+/** Memory sizes in MiB of the guests that have a VM now: of sandboxes and of spares. */
 export function guestsWithVms({ sandboxes, pool }: Host): number[] {
   const running = [...sandboxes.values()].filter(({ vm }) => vm !== null)
   return [

@@ -27,16 +27,16 @@ import type { Sandbox, Wake } from './sandbox.ts'
 import type { Slots } from '../../machine/slots/slots.ts'
 import type { Semaphore } from '@offshoot/kit/semaphore'
 
-/** What every operation on a sandbox works with. */
+/** The services that operations on sandboxes use. */
 export interface Host {
   readonly dir: DataDir
   readonly ledger: Ledger
   readonly qemu: Qemu
-  /** What QEMU and other readers of guests' data run in; `null` where the host does not let us make it. */
+  /** The jail of QEMU and of other readers of guests' data; `null` if the host does not allow one. */
   readonly jail: Jail | null
-  /** The same QEMU, and those that the host had before and that checkpoints may need. */
+  /** `qemu`, and earlier versions of it that checkpoints may need. */
   readonly qemus: QemuVersions
-  /** `null` where the host gives none. */
+  /** `null` if the host provides none. */
   readonly cgroups: Cgroups | null
   readonly machines: Machines
   readonly layers: Layers
@@ -45,17 +45,17 @@ export interface Host {
   readonly snapshots: Snapshots
   readonly archives: Archives
   readonly volumes: Volumes
-  /** Built here, by workspaces. */
+  /** Templates that workspaces have built on this host. */
   readonly templates: BuiltTemplates<BakedTemplate>
-  /** Workspaces that may start nothing. */
+  /** The workspaces that may start nothing because their credit is spent. */
   readonly credit: SpentCredit
   readonly events: EventLog
   readonly slots: Slots
   readonly pool: Pool
-  /** `null` where the host gives guests no way out, for this reason. */
+  /** `null` if the host provides no network for guests. `networkReason` says why. */
   readonly network: GuestNetwork | null
   readonly networkReason: string | null
-  /** What is booted where a guest has no memory to be restored. */
+  /** Kernel and initramfs for a cold start. */
   readonly boot: BootFiles
   /** The program that lets QEMU inherit a TAP. */
   readonly withTap: string
@@ -67,18 +67,18 @@ export interface Host {
   readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
 
-/** What bounds the work that is done at the same time. */
+/** Limits of concurrent work. */
 export interface Gates {
   readonly admission: Admission
-  /** VMs being restored. */
+  /** Concurrent restores of VMs. */
   readonly restores: Semaphore
-  /** Checkpoints being written of guests that go on. */
+  /** Concurrent captures of guests that continue afterwards. */
   readonly captures: Semaphore
-  /** And of guests that are to end, so that no fork waits for one of them. */
+  /** Concurrent captures of guests that end afterwards. Separate, so that no fork waits for a hibernation. */
   readonly hibernations: Semaphore
 }
 
-/** Writes an event about a sandbox to the agent's log, durably; then those who read the sandbox's own hear of it. */
+/** Appends an event to the agent's log, durably, then sends it to the readers of the sandbox's events. */
 export async function announce(
   host: Host,
   { id, workspaceId, events }: Pick<Sandbox, 'id' | 'workspaceId' | 'events'>,

@@ -9,8 +9,8 @@ import type { Sandbox } from './sandbox.ts'
 import { TooManyWaiting } from '@offshoot/kit/semaphore'
 
 /**
- * Why something could not be done with a sandbox, as callers are told; what is not theirs to know goes to the log.
- * @param what the sentence of a 500: `sandbox could not be started`
+ * Translates a failed operation on a sandbox into the error for the caller of the API. Internal details go to the log only.
+ * @param what the error text of a 500, such as `sandbox could not be started`
  */
 export async function refusal(host: Host, { id, vm }: Sandbox, what: string, error: unknown): Promise<ApiError> {
   if (error instanceof ApiError) return error
@@ -26,7 +26,7 @@ export async function refusal(host: Host, { id, vm }: Sandbox, what: string, err
   return new ApiError('internal', { error: what }, { cause: error })
 }
 
-/** Its words are for the caller: they say what differs. Any other error as it is. */
+/** Translates errors of checkpoints, whose messages the caller may see. Returns other errors unchanged. */
 export function refusalOfCheckpoint(what: string, error: unknown): unknown {
   if (error instanceof CheckpointIncompatible) {
     return new ApiError('conflict', { error: what, detail: error.message }, { cause: error })

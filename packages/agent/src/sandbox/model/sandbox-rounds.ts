@@ -3,13 +3,13 @@ import type { Sandbox } from './sandbox.ts'
 
 export interface SandboxRound {
   readonly tickMs: number
-  /** Asked at every tick at which a sandbox is due; one that is not wanted then is asked about again at the next. */
+  /** Called at every tick at which a sandbox is due. If it returns `false`, the sandbox is still due at the next tick. */
   isWanted(sandbox: Sandbox): boolean
-  /** Does not fail. @returns ticks until the sandbox is due again */
+  /** Must not reject. @returns ticks until the sandbox is due again */
   look(sandbox: Sandbox): Promise<number>
 }
 
-/** Looks at each sandbox of a host when it is due, and never twice at once. */
+/** Runs periodic work for each sandbox of a host, at most once at a time per sandbox. */
 export class SandboxRounds {
   readonly #host: Host
   readonly #round: SandboxRound

@@ -15,7 +15,7 @@ import { Activity } from './activity.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { TooManyWaiting, Semaphore } from '@offshoot/kit/semaphore'
 
-/** Transitions that wait behind one another for one sandbox. */
+/** Maximum transitions of one sandbox that wait. */
 const MAX_WAITING = 64
 
 const shown: Record<Manifest['status'], SandboxStatus> = {
@@ -24,53 +24,53 @@ const shown: Record<Manifest['status'], SandboxStatus> = {
   paused: 'paused',
   hibernated: 'hibernated',
   failed: 'failed',
-  // Who deletes it waits for the end; to everybody else it is what cannot be used any more.
+  // The caller who deletes it waits for the end. Nobody else can use it any more.
   deleting: 'failed',
 }
 
-/** How a wake went. */
+/** The result of a wake. */
 export interface Wake {
-  /** The sandbox was booted from its disk: what was in its memory is lost. */
+  /** Whether it was a cold start from the disk: the content of the memory is lost. */
   readonly isCold: boolean
 }
 
-/** What a sandbox needs of its agent. */
+/** The services of the agent that a sandbox uses. */
 interface Place {
   readonly dir: DataDir
   readonly log: Logger
   readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
 
-/** One sandbox of this agent: what its folder says, and its VM while it has one. */
+/** One sandbox of this agent: its manifest, and its VM while it has one. */
 export class Sandbox {
   readonly id: SandboxId
   readonly workspaceId: WorkspaceId
-  /** One change of state at a time; reads do not wait here. */
+  /** Serializes changes of state. Reads do not wait. */
   readonly transitions = new Semaphore(1, MAX_WAITING)
   readonly events: SandboxEvents
-  /** Its console and what its commands write. */
+  /** The console, and the output of commands. */
   readonly log: SandboxLog
-  /** Its background commands that are watched, and the timers of those that have a limit (`background-watch.ts`). */
+  /** Background commands that the agent watches, and timers of those with a time limit (`background-watch.ts`). */
   readonly background = { watched: new Set<string>(), limits: new Map<string, NodeJS.Timeout>() }
-  /** Aborts when it is to be deleted: every other change is given up, with `404 sandbox not found`. */
+  /** Aborts when a delete begins: all other changes are cancelled, with `404 sandbox not found`. */
   readonly leaving = new AbortController()
   activity = new Activity()
   manifest: Manifest
   vm: Vm | null = null
   /**
-   * A VM that has ended, until that is recorded. `layers` are those of its disk: neither the VM nor the manifest names them
-   * meanwhile, and a sweep must leave them.
+   * A VM whose end is not recorded yet. `layers` are those of its disk: neither the VM nor the manifest names them meanwhile,
+   * and a sweep must keep them.
    */
   lost: { readonly end: VmEnd; readonly layers: readonly LayerId[] } | null = null
   /** Of a sandbox that is being made: settles when its first manifest is on the disk. */
   firstManifest: { readonly onDisk: Promise<void> } = { onDisk: Promise.resolve() }
   /** Why nothing of it could be archived at the last try; `null`: it could. */
   archiveError: string | null = null
-  /** A pause or hibernation under way; settles, and never rejects, when it is over. */
+  /** The pause or hibernation in progress. Resolves when it is over. Never rejects. */
   stopping: Promise<void> | undefined
-  /** The wake under way, shared by all who wait for it. */
+  /** The wake in progress, which concurrent callers share. */
   waking: Promise<Wake> | undefined
-  /** The removal under way, shared by all who ask for one. */
+  /** The removal in progress, which concurrent callers share. */
   removal: Promise<void> | undefined
   readonly #wake: (sandbox: Sandbox) => Promise<Wake>
 
@@ -85,8 +85,8 @@ export class Sandbox {
   }
 
   /**
-   * One change of state, in turn with the others; given up, with its reason, when `cancelled` aborts.
-   * @throws ApiError 404 when it is deleted meanwhile, 409 when too many wait
+   * Runs one change of state after the earlier ones. When `cancelled` aborts, `change` must stop with its reason.
+   * @throws ApiError 404 if the sandbox is deleted meanwhile, 409 if too many changes wait
    */
   async change<T>(change: (cancelled: AbortSignal) => Promise<T>): Promise<T> {
     const { signal } = this.leaving
@@ -99,7 +99,7 @@ export class Sandbox {
     }
   }
 
-  /** Brings it back from hibernation; callers at the same time share one wake. Nothing happens to one that runs. */
+  /** Wakes a hibernated sandbox. Concurrent callers share one wake. No effect on a running sandbox. */
   wake(): Promise<Wake> {
     return this.#wake(this)
   }

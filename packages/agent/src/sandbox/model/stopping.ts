@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** Guest operations that come meanwhile wait for what becomes of it (`guest-access.ts`). */
+/** Runs a pause or hibernation. Requests to the guest wait until it is over (`guest-access.ts`). */
 export async function whileStopping<T>(sandbox: Sandbox, stop: () => Promise<T>): Promise<T> {
   const over = Promise.withResolvers<void>()
   sandbox.stopping = over.promise
@@ -16,7 +16,7 @@ export async function whileStopping<T>(sandbox: Sandbox, stop: () => Promise<T>)
 
 /**
  * The VM of a sandbox that is in one of these states.
- * @throws ApiError 409 when it is paused or hibernated instead, 404 when it has no VM any more
+ * @throws ApiError 409 if it is paused or hibernated instead, 404 if its VM has ended
  */
 export function vmIn({ manifest: { status }, vm }: Sandbox, ...states: ('running' | 'paused')[]): Vm {
   const isHere = states.some((state) => state === status)

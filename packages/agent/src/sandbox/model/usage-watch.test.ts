@@ -44,7 +44,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true })
 })
 
-/** A process that has used CPU, under a name that looks like the end of a field. */
+/** A process that has used CPU time. Its name looks like the following fields of /proc/PID/stat. */
 async function startBusy(): Promise<ProcessIdentity> {
   const code = `process.title = ') R 1 2 3 ('; while (process.cpuUsage().user < 200_000); console.log('done'); setInterval(() => {}, 1000)`
   child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -55,7 +55,7 @@ async function startBusy(): Promise<ProcessIdentity> {
   return identity
 }
 
-/** What of a sandbox its figures need; its guest answers as the test wants. */
+/** A `UsageWatch` with one sandbox, whose guest answers with `memory`. */
 function worldOf(vm: Pick<Vm, 'process'> | null, memory: () => Promise<GuestMemory>) {
   const asked = { count: 0 }
   const link = { memory: () => ((asked.count += 1), memory()) }
@@ -87,7 +87,7 @@ async function ownProcess(): Promise<ProcessIdentity> {
 const silent = () => new Promise<never>(() => undefined)
 
 describe('the usage of a process', () => {
-  it('is its CPU time and its own memory, whatever it calls itself', async () => {
+  it('is its CPU time and its private memory, whatever its name', async () => {
     const identity = await startBusy()
     const usage = readProcessUsage(identity)
     expect(usage?.cpuSeconds).toBeGreaterThan(0.1)
@@ -95,7 +95,7 @@ describe('the usage of a process', () => {
     expect(usage?.privateBytes).toBeGreaterThan(MIB)
   })
 
-  it('is nothing where another process has the pid, or none', async () => {
+  it('is null if another process has the pid, or none', async () => {
     const identity = await startBusy()
     expect(readProcessUsage({ ...identity, startTicks: identity.startTicks + 1 })).toBeNull()
     const ended = once(child as ChildProcess, 'exit')
@@ -105,7 +105,7 @@ describe('the usage of a process', () => {
   })
 })
 
-/** What two answers in a row say of a guest's memory, and how often it was asked for them. */
+/** A guest's memory in two consecutive answers of the agent, and how often the agent asked the guest. */
 async function used(memory: () => Promise<GuestMemory>) {
   const { watch, sandbox, asked } = worldOf({ process: await ownProcess() }, memory)
   const answers = [await watch.show(sandbox, QUERY), await watch.show(sandbox, QUERY)]
@@ -113,24 +113,24 @@ async function used(memory: () => Promise<GuestMemory>) {
 }
 
 describe('the memory of a guest', () => {
-  it('is what the guest says, asked once for all who come soon after', async () => {
+  it('is the guest’s answer, which the agent reuses for a while', async () => {
     const memory = async () => ({ totalBytes: 100 * MIB, availableBytes: 60 * MIB })
     expect(await used(memory)).toEqual({ used: [40 * MIB, 40 * MIB], asked: 1 })
   })
 
   it.each([
     ['more than the machine has', { totalBytes: 129 * MIB, availableBytes: 1 }],
-    ['more available than there is', { totalBytes: 10, availableBytes: 11 }],
-    ['numbers beyond all bounds', { totalBytes: 2 ** 64, availableBytes: 0 }],
-  ])('is not known from a guest that says %s', async (_what, memory) => {
+    ['more available than in total', { totalBytes: 10, availableBytes: 11 }],
+    ['huge numbers', { totalBytes: 2 ** 64, availableBytes: 0 }],
+  ])('is unknown if the guest reports %s', async (_what, memory) => {
     expect(await used(async () => memory)).toEqual({ used: [null, null], asked: 1 })
   })
 
-  it('is not known from a guest that never answers, which holds up nobody and is not asked again at once', async () => {
+  it('is unknown if the guest never answers; callers do not wait for it, and the agent does not ask again at once', async () => {
     expect(await used(silent)).toEqual({ used: [null, null], asked: 1 })
   })
 
-  it('is not asked of a guest that stands still, is being stopped or is leaving', async () => {
+  it('is not asked of a guest that is paused, being stopped or being deleted', async () => {
     const { watch, sandbox, asked } = worldOf({ process: await ownProcess() }, silent)
     sandbox.manifest = { ...sandbox.manifest, status: 'paused' }
     await watch.show(sandbox, QUERY)
@@ -153,7 +153,7 @@ describe('the record on disk', () => {
     expect(points).toEqual([])
   })
 
-  it('is written whole or not at all, and leaves nothing beside itself', async () => {
+  it('is written atomically, and leaves no temporary file behind', async () => {
     for (const isDurable of [true, false]) {
       await writeUsage(folder, RECORD, isDurable)
       expect(await readUsage(folder)).toEqual(RECORD)
@@ -161,16 +161,16 @@ describe('the record on disk', () => {
     }
   })
 
-  it('is none where none was written', async () => {
+  it('is null if none was written', async () => {
     expect(await readUsage(folder)).toBeNull()
   })
 
   it.each([
     ['empty', ''],
-    ['cut', JSON.stringify(RECORD).slice(0, 40)],
+    ['truncated', JSON.stringify(RECORD).slice(0, 40)],
     ['of a newer version', JSON.stringify({ ...RECORD, version: 2 })],
     ['of another shape', JSON.stringify({ ...RECORD, cpu_seconds: -1 })],
-  ])('is put aside when it is %s; the counters begin at zero and the operator is told', async (_what, content) => {
+  ])('is set aside if it is %s; the counters start at zero, and the log says so', async (_what, content) => {
     await writeFile(join(folder, 'usage.json'), content)
     const { watch, sandbox, lines } = worldOf(null, silent)
     expect((await watch.show(sandbox, QUERY)).now.cpu_seconds).toBe(0)
@@ -181,8 +181,8 @@ describe('the record on disk', () => {
     await expect(readUsage(folder)).rejects.toThrow(UsageDamaged)
   })
 
-  it('is left alone when it cannot be read, and nothing is written in its place', async () => {
-    // A folder in the place of the file: reading fails, for root too.
+  it('is not overwritten if it cannot be read', async () => {
+    // A folder instead of the file: reading fails, even for root.
     await mkdir(join(folder, 'usage.json'))
     const { watch, sandbox, lines } = worldOf(null, silent)
     await expect(watch.show(sandbox, QUERY)).rejects.toThrow('cannot be read')

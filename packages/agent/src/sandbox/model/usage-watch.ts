@@ -1,11 +1,11 @@
 /**
- * What each sandbox uses of this host, now and over the last hour.
+ * The usage of each sandbox on this host, now and over the last hour.
  *
- * A round every 10 s reads the host's own counters of every VM. A sandbox without a VM costs nothing: its totals lie in its
- * folder, and no memory is kept for it once its last sample is an hour old. Nothing here is asked of a guest, but for its
- * memory, when somebody wants to know it.
+ * Every 10 s a round reads the host's counters of every VM. A sandbox without a VM costs nothing: its totals are in its folder,
+ * and the agent forgets its samples an hour after the last one. The agent asks the guest for one figure only, its used memory,
+ * and only when a caller requests it.
  *
- *     (on disk) ──VM starts, or somebody asks──► metered ──no VM, last sample an hour old──► (on disk)
+ *     (on disk) ──VM starts, or a caller asks──► metered ──no VM, last sample an hour old──► (on disk)
  */
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
@@ -33,31 +33,31 @@ import { SandboxMeter } from '../metrics/sandbox-meter.ts'
 import { readUsage, UsageDamaged, writeUsage } from '../../store/sandboxes/usage-file.ts'
 
 const HISTORY_MS = METRICS_HISTORY_SECONDS * 1000
-/** Milliseconds between two writes of the totals of a sandbox with a VM: what is lost where agent and VM die together. */
+/** Milliseconds between two writes of a sandbox's totals: the usage that is lost if agent and VM die together. */
 const WRITE_MS = 60_000
-/** Milliseconds between two looks at the disk in rounds: they cost more than the rest, and disks change slowly. */
+/** Milliseconds between two measurements of a disk in rounds: these cost more than the rest, and disks change slowly. */
 const DISK_MS = 30_000
-/** Milliseconds for which a reading answers requests and the rest of a round. */
+/** Milliseconds for which requests and the rest of a round reuse a reading. */
 const FRESH_MS = 1000
 
-/** What of its host this needs: a host has one of these, so that it cannot ask for the whole of it. */
+/** The part of `Host` that this uses. Not all of it, because a `Host` contains a `UsageWatch`. */
 interface Place {
   readonly dir: DataDir
   readonly layers: Layers
-  /** `null` where guests have no TAPs. */
+  /** `null` if guests have no TAPs. */
   readonly network: Pick<GuestNetwork, 'traffic' | 'refused'> | null
   readonly sandboxes: ReadonlyMap<SandboxId, Sandbox>
   readonly log: Logger
 }
 
 interface Metered {
-  /** What is done with its counters, one after the other. Never rejects. */
+  /** The end of the queue of operations on the counters. Never rejects. */
   turn: Promise<unknown>
   pending: number
   /** `null` until the record on disk has been read. */
   meter: SandboxMeter | null
   diskAtMs: number
-  /** The last reading, by the clock that only goes forward, and by that of the wall. */
+  /** The time of the last reading, on the monotonic clock and on the wall clock. */
   readAtMs: number
   readAt: number
   writtenAtMs: number
@@ -83,7 +83,7 @@ export class UsageWatch {
     clearInterval(this.#timer)
   }
 
-  /** A VM begins to be a sandbox's, or is taken over from an earlier agent: its traffic counts from here on. */
+  /** A sandbox gets a VM, or the agent adopts it: its traffic counts from here on. */
   attach(sandbox: Sandbox, vm: Vm): void {
     void this.#inTurn(sandbox, (metered) => {
       metered.writtenAtMs = Number.NEGATIVE_INFINITY
@@ -92,18 +92,18 @@ export class UsageWatch {
     void this.#awaitEnd(sandbox, vm)
   }
 
-  /** Before the VM of a sandbox that stays is ended: counts what it has used up to now. */
+  /** Counts the usage up to now, before the agent ends the VM of a sandbox that it keeps. */
   async settle(sandbox: Sandbox): Promise<void> {
     await this.#inTurn(sandbox, (metered) => this.#read(sandbox, metered, 0))
   }
 
-  /** Resolves when nothing is written into the folder of a deleted sandbox any more. */
+  /** Forgets a deleted sandbox. Resolves when no write into its folder is in progress. */
   async forget(sandbox: Sandbox): Promise<void> {
     await this.#metered.get(sandbox)?.turn
     this.#metered.delete(sandbox)
   }
 
-  /** Wakes nothing, and waits for a guest a second at most. */
+  /** Does not wake the sandbox, and waits for its guest at most a second. */
   async show(sandbox: Sandbox, { since, step }: MetricsQuery): Promise<SandboxMetrics> {
     const guestUsed = await this.#meteredOf(sandbox).guest.ask(sandbox)
     const shown = await this.#inTurn(sandbox, async (metered, meter) => {
@@ -122,7 +122,7 @@ export class UsageWatch {
     throw new Error('the counters of a sandbox cannot be read')
   }
 
-  /** Every sandbox with a VM as of its last sample: reads nothing. */
+  /** The last sample of every sandbox with a VM. Takes no new sample. */
   async list(): Promise<AgentUsage> {
     const refused = await this.#host.network?.refused()
     const nowMs = Date.now()
@@ -135,7 +135,7 @@ export class UsageWatch {
     return { sandboxes: all.slice(0, MAX_LISTED_USAGE), omitted: Math.max(0, all.length - MAX_LISTED_USAGE) }
   }
 
-  /** VM by VM, so that a thousand of them hold up nothing else for longer than one of them takes. */
+  /** One VM after the other, so that a thousand VMs block the agent no longer than one does. */
   async #round(): Promise<void> {
     if (this.#isSampling) return
     this.#isSampling = true
@@ -160,13 +160,13 @@ export class UsageWatch {
   }
 
   async #end(sandbox: Sandbox, metered: Metered): Promise<void> {
-    // Another VM may have come in its place meanwhile.
+    // The sandbox may have another VM by now.
     if (sandbox.vm !== null && !sandbox.vm.hasEnded) return
     metered.meter?.end()
     await this.#write(sandbox, metered, true)
   }
 
-  /** One after the other for each sandbox. What fails is logged: no operation on a sandbox fails for its figures. @returns `null` then */
+  /** Serializes `act` per sandbox. Logs a failure and returns `null`: no operation on a sandbox fails because of its usage. */
   #inTurn<T>(sandbox: Sandbox, act: (metered: Metered, meter: SandboxMeter) => Promise<T>): Promise<T | null> {
     const metered = this.#meteredOf(sandbox)
     metered.pending += 1
@@ -209,7 +209,7 @@ export class UsageWatch {
       if (!(error instanceof UsageDamaged)) throw error
       log.error(
         { err: error, sandbox_id: id },
-        'counters of a sandbox begin at zero: the file with them is damaged, and was put aside',
+        'counters of a sandbox start at zero: their file is damaged, and was set aside',
       )
       return null
     })
@@ -220,7 +220,7 @@ export class UsageWatch {
     })
   }
 
-  /** Reads the host's counters of the VM, and its disk where that was last looked at before `diskMs`. @returns false where there is no VM */
+  /** Reads the VM's counters, and its disk if the last measurement is older than `diskMs`. @returns `false` without a VM */
   async #read(sandbox: Sandbox, metered: Metered, freshMs: number, diskMs = freshMs): Promise<boolean> {
     const { vm, manifest } = sandbox
     if (vm === null || metered.meter === null) return false
@@ -231,7 +231,7 @@ export class UsageWatch {
       metered.meter.setDisk(await this.#diskBytes(sandbox))
     }
     const used = readProcessUsage(vm.process)
-    // It may have ended, or have a successor in another slot.
+    // The VM may have ended, and the sandbox may have another one in another slot.
     if (used === null || sandbox.vm !== vm) return false
     const { cpuSeconds, privateBytes } = used
     metered.meter.read({ process: vm.process, cpuSeconds, hostPrivateBytes: privateBytes, traffic })
@@ -240,7 +240,7 @@ export class UsageWatch {
     return true
   }
 
-  /** @param freshMs how old it may be at most; 0: read from here on */
+  /** @param freshMs maximum age of the reading; 0: a new one */
   async #trafficOf(slot: number, freshMs: number) {
     const { network } = this.#host
     if (network === null) return null
@@ -256,7 +256,7 @@ export class UsageWatch {
     if (sandbox.manifest.status === 'hibernated') meter.setDisk(await this.#diskBytes(sandbox))
   }
 
-  /** The layers above the bake; one that a snapshot or a fork has too counts for each. */
+  /** Bytes of the layers above the bake. A layer that a snapshot or a fork shares counts for each. */
   async #diskBytes({ id, vm, manifest }: Sandbox): Promise<number> {
     const { dir, layers } = this.#host
     const isFrozen = manifest.status === 'hibernated' || vm === null || vm.disk === null
@@ -266,8 +266,8 @@ export class UsageWatch {
   }
 
   /**
-   * Before anybody is told figures of a VM: an agent that comes after a crash must go on from them, or counters would go
-   * backwards. Without a reader the first sample writes, so that creates do not pay for it.
+   * Writes the record before the first answer to a caller: after a crash the next agent must continue from it, or counters would
+   * decrease. If no caller asks, the first sample writes it, so that a create does not have to.
    */
   async #writeFirst(sandbox: Sandbox, metered: Metered): Promise<void> {
     if (metered.writtenAtMs === Number.NEGATIVE_INFINITY) await this.#write(sandbox, metered, false)

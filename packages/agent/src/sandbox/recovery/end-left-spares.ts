@@ -5,7 +5,7 @@ import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
 import type { Host } from '../model/host.ts'
 
 /**
- * Ends the spare guests of an agent that is no more, also one that was being made or given away, and QEMUs that wait for a
+ * Ends the spares of an earlier agent process, even one that was being made or taken, and prestarted QEMUs that wait for a
  * capture.
  * @returns the other processes
  */

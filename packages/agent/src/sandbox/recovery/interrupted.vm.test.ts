@@ -15,7 +15,7 @@ beforeAll(async () => {
   agent = await AgentProcess.create()
   await agent.start()
 })
-// Each leaves a running agent with nothing; one that fails does not pull down the next.
+// Every test leaves a running agent without sandboxes. After a failed one, the next test gets a new agent.
 afterEach(async () => {
   const list = await agent.list().catch(() => null)
   if (list?.sandboxes.length === 0) return
@@ -38,7 +38,7 @@ async function statusOf(id: string): Promise<string> {
   return (await agent.call<AgentSandbox>('GET', `/v1/sandboxes/${id}`)).body.status
 }
 
-/** Folders, list, processes, events and what every guest remembers tell one story. */
+/** Folders, list, processes and events are consistent. */
 async function expectAgreement() {
   const { sandboxes } = await agent.list()
   expect(new Set(await agent.folders())).toEqual(new Set(sandboxes.map(({ id }) => id)))
@@ -54,7 +54,7 @@ async function expectAgreement() {
   expect(records.map(({ seq }) => seq)).toEqual(records.map((_record, index) => index + 1))
 }
 
-/** Everything that is left runs, knows who it is and what it was given, and can be removed without a trace. */
+/** Every sandbox runs, has its identity and its data, and can be deleted without leftovers. */
 async function expectWhole() {
   await expectAgreement()
   for (const { id, status } of (await agent.list()).sandboxes) {
@@ -104,7 +104,7 @@ describe('an agent that is killed in the middle of', () => {
     ...some([5, 60, 85, 105]).map((ms): [keyof typeof cases, number] => ['wake', ms]),
     ...some([10, 40, 90, 130, 180]).map((ms): [keyof typeof cases, number] => ['fork', ms]),
   ]
-  it.each(moments)('%s, after %i ms, leaves what was before or what was to be', async (what, ms) => {
+  it.each(moments)('%s, after %i ms, leaves the state before the operation or after it', async (what, ms) => {
     const id = await remembering()
     if (what === 'resume') await agent.act(id, 'pause')
     if (what === 'wake' || what === 'hibernate again') await agent.act(id, 'hibernate')
@@ -135,7 +135,7 @@ describe('an agent that is killed in the middle of', () => {
 })
 
 describe('at its start an agent', () => {
-  it('keeps who is paused paused and who is hibernated hibernated, and fails whose VM is gone', async () => {
+  it('keeps paused and hibernated sandboxes as they are, and fails one whose VM is gone', async () => {
     const ids = [await remembering(), await remembering(), await remembering()] as const
     const [paused, hibernated, gone] = ids
     for (const id of [paused, gone]) await agent.act(id, 'pause')
@@ -174,7 +174,7 @@ describe('at its start an agent', () => {
     const id = await remembering()
     await agent.act(id, 'pause')
     await agent.stop('SIGKILL')
-    // As if it had been killed between the manifest and the log.
+    // As if the agent had been killed between the manifest and the log.
     const path = join(agent.dataDir, 'sandboxes', id, 'manifest.json')
     await writeFile(path, (await readFile(path, 'utf8')).replace('"paused"', '"running"'))
     await agent.start()
@@ -183,7 +183,7 @@ describe('at its start an agent', () => {
     await expectWhole()
   })
 
-  it('removes folders of snapshots that were begun and never finished, and layers that nothing names', async () => {
+  it('removes folders of unfinished snapshots, and layers that nothing needs', async () => {
     await agent.stop()
     const snapshot = join(agent.dataDir, 'snapshots', randomUUID())
     await mkdir(snapshot)
@@ -194,7 +194,7 @@ describe('at its start an agent', () => {
     expect(await agent.layers()).toEqual([])
   })
 
-  it('ends everything when it is asked to, and leaves hibernated what is', async () => {
+  it('ends every VM if it is asked to, and keeps hibernated sandboxes hibernated', async () => {
     const awake = await remembering()
     const asleep = await remembering()
     await agent.act(asleep, 'hibernate')

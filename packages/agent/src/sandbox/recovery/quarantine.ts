@@ -21,15 +21,15 @@ const READERS: Readonly<Record<RecordKind, (folder: string) => RecordRead<unknow
   build: readBuildRecord,
 }
 
-/** Everything on this agent's disk that it neither uses nor deletes, the oldest first. */
+/** Everything on this agent's disk that it neither uses nor deletes, oldest first. */
 export function listQuarantine({ ledger, dir }: Host): QuarantineEntry[] {
   const unreadable = ledger.unreadable.all.map((record) => showUnreadable(record, dir.root))
   return [...ledger.quarantined, ...unreadable].toSorted((a, b) => (a.since < b.since ? -1 : 1))
 }
 
 /**
- * Brings an object back: one in quarantine to its place, one with an unreadable record into use.
- * @throws ApiError 404; 409 its record is still missing or cannot be read, or something else is in its place
+ * Restores an object: moves it from quarantine to its place, or uses one whose unreadable record was repaired.
+ * @throws ApiError 404; 409 its record is still missing or unreadable, or something else is in its place
  */
 export async function restoreEntry(host: Host, name: string): Promise<void> {
   const unreadable = findUnreadable(host, name)
@@ -44,7 +44,7 @@ export async function restoreEntry(host: Host, name: string): Promise<void> {
   if (isObject) await use(host, entry.kind as RecordKind, entry.id)
 }
 
-/** Removes an object for good, at an operator's word. @throws ApiError 404 */
+/** Deletes an object permanently, at an operator's request. @throws ApiError 404 */
 export async function purgeEntry(host: Host, name: string): Promise<void> {
   const unreadable = findUnreadable(host, name)
   if (unreadable !== null) return purgeUnreadable(host, unreadable)
@@ -68,7 +68,7 @@ async function purgeUnreadable(host: Host, { kind, id }: UnreadableRecord): Prom
   await ledger.discard(kind, `${folders[kind]}/${id}`, 'an operator purged it')
 }
 
-/** Has the agent use an object that lies in its place. @throws ApiError 409 its record cannot be read */
+/** Lets the agent use an object that is in its place. @throws ApiError 409 its record cannot be read */
 async function use(host: Host, kind: RecordKind, id: string): Promise<void> {
   const { snapshots, volumes, templates, ledger } = host
   const [sandbox, snapshot, volume, template] = [
@@ -80,7 +80,7 @@ async function use(host: Host, kind: RecordKind, id: string): Promise<void> {
   if (kind === 'sandbox' && sandbox !== null) await readoptSandbox(host, sandbox)
   else if (kind === 'snapshot' && snapshot !== null) await snapshots.load(snapshot)
   else if (kind === 'volume' && volume !== null) await volumes.load(volume)
-  // Builds, and the bakes of templates, are taken up by the next start.
+  // The agent loads builds, and the bakes of templates, at its next start.
   else if (kind === 'template' && template !== null) await templates.load(template)
   const still = ledger.unreadable.all.find((record) => record.kind === kind && record.id === id)
   if (still !== undefined) throw new ApiError('conflict', { detail: `the record cannot be read: ${still.reason}` })

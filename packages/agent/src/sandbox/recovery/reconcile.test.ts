@@ -35,7 +35,7 @@ beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'reconcile-')))
   const dir = await DataDir.open(join(folder, 'agent'))
   const ledger = await Ledger.open(dir, silent, namedLayers)
-  // Only what is looked at.
+  // Only the parts that the tests use.
   host = {
     dir,
     ledger,
@@ -59,7 +59,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A sandbox with a folder, as a manifest would make it. */
+/** A sandbox with this manifest and a folder. */
 async function sandbox(manifest: { status: string; layers?: string[] }): Promise<Sandbox> {
   const id = randomUUID()
   const place = { dir: host.dir, log: silent, wake: async () => ({ isCold: false }) }
@@ -69,7 +69,7 @@ async function sandbox(manifest: { status: string; layers?: string[] }): Promise
   return made
 }
 
-/** A program that passes for a QEMU in a sandbox's folder. */
+/** A process that looks like a QEMU in a sandbox's folder. */
 async function startVm(id: string) {
   const program = join(folder, 'qemu-system-test')
   await copyFile('/bin/sleep', program)
@@ -80,7 +80,7 @@ async function startVm(id: string) {
   return { child, ended: once(child, 'exit') }
 }
 
-it('ends processes that nobody owns, sets their folders aside, and removes unfinished snapshots and unneeded layers', async () => {
+it('ends orphaned processes, moves their folders to quarantine, and removes unfinished snapshots and unneeded layers', async () => {
   const hibernated = await sandbox({ status: 'hibernated', layers: LAYERS.slice(0, 1) })
   const paused = await sandbox({ status: 'paused' })
   paused.vm = { disk: { active: 'd'.repeat(24), layers: LAYERS.slice(1, 2) } } as unknown as Sandbox['vm']
@@ -97,7 +97,7 @@ it('ends processes that nobody owns, sets their folders aside, and removes unfin
   expect(await readdir(host.dir.snapshots)).toEqual([])
   const [entry] = host.ledger.quarantined
   expect(host.ledger.quarantined).toMatchObject([{ kind: 'sandbox', id: stray, path: `sandboxes/${stray}` }])
-  // What was set aside may refer to any layer.
+  // The object in quarantine may need any layer.
   expect(await readdir(host.dir.layers)).toHaveLength(LAYERS.length)
   await purgeEntry(host, entry?.entry ?? '')
   await reconcile(host)
@@ -105,7 +105,7 @@ it('ends processes that nobody owns, sets their folders aside, and removes unfin
   expect(await readdir(host.dir.retiredLayers)).toEqual([`${LAYERS[2]}.qcow2`])
 })
 
-it('leaves alone what is changing', async () => {
+it('ignores a sandbox that is changing', async () => {
   const changing = await sandbox({ status: 'running' })
   const change = Promise.withResolvers<void>()
   const changed = changing.change(() => change.promise)
@@ -115,7 +115,7 @@ it('leaves alone what is changing', async () => {
   expect(await readdir(host.dir.sandbox(changing.id))).toContain('hibernation')
   change.resolve()
   await changed
-  // A second process of a sandbox that has one, or none, is a leftover.
+  // A process that is not the VM of its sandbox is an orphan.
   await reconcile(host)
   expect((await ended)[1]).toBe('SIGKILL')
   expect(await readdir(host.dir.sandbox(changing.id))).toEqual(['vm'])
@@ -139,7 +139,7 @@ async function durableSandbox() {
 
 const diskFull = Object.assign(new Error('no room'), { code: 'ENOSPC' })
 
-it('keeps the layers of a durable disk while the loss of its VM is being recorded, and when that fails', async () => {
+it('keeps the layers of a durable disk while the agent records the end of its VM, and if that fails', async () => {
   const { made, end } = await durableSandbox()
   const swept: string[][] = []
   const append = vi.spyOn(host.events, 'append').mockImplementation(async () => {
@@ -161,7 +161,7 @@ it('keeps the layers of a durable disk while the loss of its VM is being recorde
   expect(made).toMatchObject({ manifest: { status: 'hibernated', cold: true, layers: LAYERS }, lost: null })
 })
 
-it('keeps the layers of a durable disk whose note cannot be read', async () => {
+it('keeps the layers of a durable disk whose recorded chain is unreadable', async () => {
   const { made, end } = await durableSandbox()
   await writeFile(join(host.dir.sandbox(made.id), 'chain.json'), '')
   end()

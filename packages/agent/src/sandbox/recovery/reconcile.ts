@@ -17,17 +17,16 @@ import { continueUnanswered } from '../lifecycle/wake.ts'
 import { removeMemoryBase } from '../lifecycle/memory-base.ts'
 
 const LOOK_MS = 30_000
-/** Seconds after a start for which nothing leaves quarantine. */
+/** Seconds after a start before objects in quarantine can expire. */
 const QUARANTINE_GRACE_S = 24 * 3600
-/** Frozen layers below a disk from which on it is flattened. */
+/** Number of frozen layers from which on the agent flattens a disk. */
 const FLATTEN_FROM = 8
-/** Milliseconds for one flattening: gigabytes at a tame speed. */
+/** Milliseconds for one flattening: gigabytes at a limited speed. */
 const FLATTEN_MS = 600_000
 
 /**
- * Looks every 30 s for what nobody owns: ends QEMUs, removes layers that nothing refers to, has the ledger decide about
- * folders, and keeps chains of layers short. What
- * is changing just now is left for the next look.
+ * Cleans up every 30 s: ends orphaned QEMUs, deletes unneeded layers, lets the ledger decide about orphaned folders, and keeps
+ * chains of layers short. Ignores sandboxes that are changing until the next run.
  */
 export class Reconciliation {
   readonly #host: Host
@@ -56,7 +55,7 @@ export class Reconciliation {
   }
 }
 
-/** One look. */
+/** One run of the reconciliation. */
 export async function reconcile(host: Host): Promise<void> {
   await endStrayProcesses(host)
   await recordLostVms(host)
@@ -76,7 +75,7 @@ async function endStrayProcesses(host: Host): Promise<void> {
     const { process, folder, launcher } = found
     const id = sandboxOf(host, folder)
     if (id === null) {
-      // Of a bake or a build, whose agent died while it was being started: nobody knows of it.
+      // The QEMU of a bake or build, whose agent died while it started it.
       const parentPid = await parentOf(launcher ?? process)
       if (parentPid !== null && parentPid !== ownPid) await endUnmanaged(host, null, found)
       continue
@@ -93,7 +92,7 @@ async function endStrayProcesses(host: Host): Promise<void> {
   }
 }
 
-/** Those whose loss could not be recorded when it happened. */
+/** Records the ends of VMs that could not be recorded when they happened. */
 async function recordLostVms(host: Host): Promise<void> {
   for (const sandbox of host.sandboxes.values()) {
     const { lost, leaving, transitions } = sandbox
@@ -110,7 +109,7 @@ async function settleStrayFolders(host: Host): Promise<void> {
     if (id === null) continue
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
-      // Its record may have been repaired since the last look.
+      // An operator may have repaired its record since the last run.
       if (await readoptSandbox(host, id)) host.log.warn({ sandbox_id: id }, 'sandbox of a stray folder taken over')
       continue
     }
@@ -132,7 +131,7 @@ async function flattenLongChains(host: Host): Promise<void> {
     const { vm, manifest } = sandbox
     if (manifest.status !== 'running' || isChanging(sandbox) || (vm?.disk?.layers.length ?? 0) < FLATTEN_FROM) continue
     const deadline = Deadline.after(FLATTEN_MS, `flattening of the disk of ${sandbox.id}`)
-    // A checkpoint or the end of the VM may be the reason: the next look tries again.
+    // A checkpoint or the end of the VM may have stopped it. The next run retries.
     if (vm !== null) {
       await flatten(vm, deadline).catch((error: unknown) =>
         host.log.info({ err: error, sandbox_id: sandbox.id }, 'disk not flattened'),
@@ -141,7 +140,7 @@ async function flattenLongChains(host: Host): Promise<void> {
   }
 }
 
-/** Not soon after a start: an operator who brings a host back after weeks shall find what was set aside. */
+/** Not soon after a start: an operator who starts a host after weeks must still find the objects in quarantine. */
 async function expireQuarantine({ ledger }: Host): Promise<void> {
   if (process.uptime() > QUARANTINE_GRACE_S) await ledger.expire()
 }

@@ -27,18 +27,18 @@ import { keepVolumes, releaseVolumes } from '../volumes/sandbox-volumes.ts'
 import { settleVm } from './settle-vm.ts'
 import { announceDeath, watchVm } from '../lifecycle/watch-vm.ts'
 
-/** `adopt`: running VMs are taken over. `end`: every VM is ended, for an agent that is to leave nothing running. */
+/** `adopt`: the agent takes over running VMs. `end`: it ends every VM, and leaves nothing running. */
 export type RecoverMode = 'adopt' | 'end'
 
-/** Milliseconds for a monitor to answer; generous, because a VM that does not is ended. */
+/** Milliseconds for a monitor to answer. Generous, because the agent ends a VM that does not answer. */
 const ADOPT_MS = 60_000
 
-/** What there is of a sandbox at its agent's start. */
+/** The remains of a sandbox that the agent finds at its start. */
 export interface Found {
   readonly manifest: Manifest
   /** Records of the agent's log that the sandbox's own file lacks. */
   readonly records: readonly AgentRecord[]
-  /** Its last event, where it hibernates and no event of its is missing; `null`: they are all to be read. */
+  /** The last event of a hibernated sandbox whose own file lacks none; `null`: the agent must read all its events. */
   readonly last: LastRecord | null
   readonly processes: readonly VmProcess[]
   /** Why `manifest` is the first one of the sandbox: a later one was written, and is empty. */
@@ -62,7 +62,7 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
     await endVmProcesses(processes)
     return finishRemoval(host, sandbox)
   }
-  // A log that has announced a sandbox outweighs a folder that a power cut left behind it.
+  // If the log has announced the sandbox, believe the log: a power cut may have left an older manifest.
   if (manifest.status === 'creating' && logged === undefined) {
     await endVmProcesses(processes)
     return removeTraces(host, sandbox)
@@ -76,7 +76,7 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   await endVmProcesses(processes.filter((other) => other !== own))
   if (manifest.status === 'failed') return endVmProcesses(processes)
   if (own && mode === 'adopt' && hasSlot && (await adopt(host, sandbox, own))) {
-    // Of a hibernation that was begun and of one that is over. The reconciliation tries again.
+    // Remains of an interrupted or a finished hibernation. The reconciliation retries.
     return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true }).catch((error: unknown) =>
       host.log.error({ err: error, sandbox_id: sandbox.id }, 'old checkpoint not removed'),
     )
@@ -122,7 +122,7 @@ function placeOf(host: Host, manifest: Manifest): { manifest: Manifest; hasSlot:
   return { manifest: { ...manifest, slot: NO_SLOT }, hasSlot: false }
 }
 
-/** A QEMU that is still there was to end, or belongs to a wake that nobody was answered for. */
+/** Ends a QEMU that still runs: its hibernation was about to end it, or it belongs to a wake without an answer. */
 async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly VmProcess[]): Promise<void> {
   if (processes.length > 0) {
     await removeMemoryBase(host, sandbox)
@@ -153,7 +153,7 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
   }
 }
 
-/** @throws Error when QEMU says that it has layers which were not noted */
+/** @throws Error if QEMU reports layers that were not recorded */
 async function knownChain(host: Host, { id }: Sandbox, told: DiskChain | null): Promise<DiskChain | null> {
   const noted = await readChain(host.dir.sandbox(id))
   if (noted.state === 'unreadable') throw new Error('the note of its disk cannot be read', { cause: noted.error })

@@ -2,8 +2,8 @@ import type { Host } from '../model/host.ts'
 import { sweepLayers } from '../cleanup/sweep-layers.ts'
 
 /**
- * At the start of an agent, when its sandboxes are known: removes snapshots that were never finished, those of forks that no
- * child names, and those of templates that are gone. Sandboxes and templates whose records cannot be read may name any of them.
+ * At the agent's start, after the sandboxes are recovered: deletes unfinished snapshots, snapshots of forks that no child names,
+ * and those of deleted templates. A sandbox or template with an unreadable record may name any snapshot.
  */
 export async function recoverSnapshots(host: Host): Promise<void> {
   const used = new Set([...host.sandboxes.values()].map(({ manifest }) => manifest.from_snapshot))

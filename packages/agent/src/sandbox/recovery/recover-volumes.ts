@@ -1,12 +1,12 @@
 import { chown } from 'node:fs/promises'
 import type { Host } from '../model/host.ts'
 
-/** At the start of an agent, when its sandboxes are known: what was never finished goes, and files are ours again. */
+/** At the agent's start, after the sandboxes are recovered: deletes unfinished volumes, and owns all files again. */
 export async function recoverVolumes({ volumes, log }: Host): Promise<void> {
   await volumes.settleUnrecorded()
   if (process.getuid?.() !== 0) return
   for (const { id } of volumes.all) {
-    // A tool that was killed with its agent had it.
+    // A tool that was killed with its agent may still own the file.
     await chown(volumes.path(id), 0, 0).catch((error: unknown) =>
       log.error({ err: error, volume_id: id }, 'the file of a volume is missing'),
     )

@@ -11,10 +11,10 @@ import { recoverSandbox, type Found, type RecoverMode } from './recover-sandbox.
 import { NO_SLOT, slotOfUid } from '../../machine/slots/slots.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
 
-/** Sandboxes that are looked at at the same time. */
+/** Sandboxes that are recovered at the same time. */
 const AT_ONCE = 16
 
-/** Those that have been read already; nobody has changed them since. */
+/** Manifests that were read already, and have not changed since. */
 type Manifests = ReadonlyMap<SandboxId, Manifest>
 
 interface Taken {
@@ -24,7 +24,7 @@ interface Taken {
 }
 
 /**
- * Brings folders, log and live QEMU processes into agreement, at the start of an agent; nobody else may work on them.
+ * Makes folders, log and running QEMU processes consistent, at the agent's start. Nothing else may use them meanwhile.
  *
  * | folder      | QEMU | becomes                                                            |
  * |-------------|------|--------------------------------------------------------------------|
@@ -40,7 +40,7 @@ interface Taken {
  * | no manifest | no   | never finished: removed; else: to quarantine                       |
  * | manifest that cannot be read | any | left alone: data, QEMU and slot                  |
  *
- * Guests that waited for a sandbox are ended: the demand they were made for is forgotten.
+ * Spares of the warm pool are ended: this agent does not know the demand for which they were made.
  */
 export async function recover(host: Host, mode: RecoverMode, manifests: Manifests): Promise<void> {
   const processes = await endLeftSpares(host, await findVmProcesses(host.dir.root))
@@ -56,7 +56,7 @@ export async function recover(host: Host, mode: RecoverMode, manifests: Manifest
     if (id === null || !known.has(id)) await endUnmanaged(host, id, found)
   }
   const missing = await missingRecords(host.events, lastNumbers)
-  // Last those that need no slot: whoever runs has a slot that one of them may have had before.
+  // Hibernated sandboxes come last: they need no slot, and a running sandbox may have the one that they had.
   const inOrder = [...known].toSorted(([, a], [, b]) => Number(isHibernated(a)) - Number(isHibernated(b)))
   const processesOf = Map.groupBy(processes, ({ folder }) => sandboxOf(host, folder))
   await beside(inOrder, async ([id, manifest]) => {
@@ -74,7 +74,7 @@ function isHibernated(manifest: Manifest | null): boolean {
   return manifest?.status === 'hibernated'
 }
 
-/** Thousands of hibernated sandboxes must not hold up a start: no one of them depends on another. */
+/** Concurrent, so that thousands of hibernated sandboxes do not delay the start. They do not depend on each other. */
 async function beside<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const semaphore = new Semaphore(AT_ONCE, items.length)
   await Promise.all(items.map((item) => semaphore.run(() => work(item))))
@@ -142,7 +142,7 @@ async function loadPosition(host: Host, id: SandboxId, known: LastRecord | null 
   return number
 }
 
-/** Its manifest, which names the slot, cannot be read; the QEMU's user stands for the same slot. */
+/** Its manifest, which names the slot, is unreadable. The QEMU's user id determines the same slot. */
 async function reserveSlotOf(host: Host, id: SandboxId, process: VmProcess['process']): Promise<void> {
   const slot = slotOfUid(await userOf(process))
   if (slot !== null) host.slots.reserve(slot)
@@ -159,7 +159,7 @@ async function settleUnrecorded(host: Host, id: SandboxId, processes: readonly V
 
 /**
  * Takes over the sandbox of a folder that this agent does not have in memory: its record was repaired, or it came back from
- * quarantine. A folder without a record is the ledger's to decide about.
+ * quarantine. The ledger decides about a folder without a record.
  * @returns whether the agent has the sandbox now
  */
 export async function readoptSandbox(host: Host, id: SandboxId): Promise<boolean> {
@@ -174,7 +174,7 @@ export async function readoptSandbox(host: Host, id: SandboxId): Promise<boolean
   const lastNumber = await loadPosition(host, id)
   const missing = await missingRecords(host.events, new Map([[id, lastNumber]]))
   const processes = (await findVmProcesses(host.dir.root)).filter((each) => sandboxOf(host, each.folder) === id)
-  // It may have the slot of a QEMU that was left running.
+  // The slot may be reserved for the QEMU, which was left running.
   if (processes.length > 0) host.slots.release(manifest.slot)
   await recoverSandbox(host, 'adopt', { manifest, records: missing.get(id) ?? [], last: null, processes, damage: null })
   return true

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../machine/host/run-program.ts'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
 
-/** Milliseconds between the moments of the kills; OFFSHOOT_KILL_MOMENTS=all: a quarter of that. */
+/** Milliseconds between the tested moments of a kill; a quarter of that with OFFSHOOT_KILL_MOMENTS=all. */
 const STEP_MS = process.env['OFFSHOOT_KILL_MOMENTS'] === 'all' ? 14 : 60
 
 let agent: AgentProcess
@@ -16,7 +16,7 @@ beforeAll(async () => {
   expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
   await agent.start()
 })
-// Each leaves a running agent with nothing, or gets the next a new one.
+// Every test leaves a running agent without sandboxes. Otherwise the next test gets a new agent.
 afterEach(async () => {
   const list = await agent.list().catch(() => null)
   const quarantined = await readdir(join(agent.dataDir, 'quarantine'))
@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 afterAll(() => agent.destroy())
 
-/** Folders, list and processes tell one story, and the log's numbers have no gap. */
+/** Folders, list and processes are consistent, and the log's numbers have no gap. */
 async function expectAgreement() {
   const { sandboxes } = await agent.list()
   const running = sandboxes.filter(({ status }) => status === 'running').map(({ id }) => id)
@@ -44,7 +44,7 @@ async function expectAgreement() {
 }
 
 describe('an agent that was killed', () => {
-  it('finds its VMs running as if nothing had been', async () => {
+  it('adopts its VMs, which never stopped running', async () => {
     const { id } = await agent.created({ KEPT: 'yes' })
     const counting = 'i=0; while :; do i=$((i+1)); echo $i > /tmp/count; sleep 0.05; done'
     await agent.exec(id, { cmd: `(${counting}) > /dev/null 2>&1 &` })
@@ -58,7 +58,7 @@ describe('an agent that was killed', () => {
       const now = await count()
       return now > before && now
     })
-    // Had the loop been started anew, it would stand near the beginning.
+    // A new loop would count from the beginning.
     expect(after).toBeGreaterThan(before)
     expect((await agent.exec(id, { cmd: 'echo $KEPT' })).body.stdout).toBe('yes\n')
     await expectAgreement()
@@ -66,7 +66,7 @@ describe('an agent that was killed', () => {
     await expectAgreement()
   })
 
-  it('finds them as well when it was asked to end', async () => {
+  it('adopts them after a graceful shutdown, too', async () => {
     const { id } = await agent.created()
     await agent.stop('SIGTERM')
     expect(await agent.vms()).toHaveLength(1)
@@ -75,7 +75,7 @@ describe('an agent that was killed', () => {
     expect(await agent.events(id)).toEqual(['sandbox.running'])
   })
 
-  it('kills what its predecessor left in the guest of a command whose caller is gone', async () => {
+  it('kills a command in the guest whose caller was disconnected by the death of its predecessor', async () => {
     const { id } = await agent.created()
     const answer = agent.exec(id, { cmd: 'echo $$ > /tmp/pid; sleep 600' }).catch(() => 'cut off')
     const pid = await eventually(
@@ -92,7 +92,7 @@ describe('an agent that was killed', () => {
   })
 
   it.each(Array.from({ length: 182 / STEP_MS + 1 }, (_unused, index) => index * STEP_MS))(
-    'agrees with itself after it was killed %i ms into two creates and a delete',
+    'is consistent after a kill %i ms into two creates and a delete',
     async (ms) => {
       const { id } = await agent.created()
       const calls = [agent.create(), agent.create(), agent.delete(id)].map((call) => call.catch(() => 'cut off'))
@@ -108,7 +108,7 @@ describe('an agent that was killed', () => {
   )
 })
 
-describe('what an agent finds at its start', () => {
+describe('an agent at its start', () => {
   it('fails a sandbox whose VM is gone', async () => {
     const { id } = await agent.created()
     await agent.stop('SIGKILL')
@@ -123,7 +123,7 @@ describe('what an agent finds at its start', () => {
     await expectAgreement()
   })
 
-  it('ends a VM of which it has no manifest', async () => {
+  it('ends a VM without a manifest', async () => {
     const { id } = await agent.created()
     await agent.stop('SIGKILL')
     await rm(join(agent.dataDir, 'sandboxes', id, 'manifest.json'))
@@ -142,7 +142,7 @@ describe('what an agent finds at its start', () => {
     await expectAgreement()
   })
 
-  it('removes folders that were never finished, keeps one whose manifest is damaged, and leaves other folders alone', async () => {
+  it('removes unfinished folders, keeps one with a damaged manifest, and ignores other folders', async () => {
     await agent.stop('SIGKILL')
     const sandboxes = join(agent.dataDir, 'sandboxes')
     await mkdir(join(sandboxes, randomUUID()))
@@ -161,7 +161,7 @@ describe('what an agent finds at its start', () => {
   it.each([
     ['gone', (path: string) => rm(path)],
     ['damaged', (path: string) => writeFile(path, '')],
-  ])('makes a bake anew whose record is %s, beside the memory that sandboxes need', async (_what, damage) => {
+  ])('bakes again if the record of a bake is %s, and keeps the memory that sandboxes need', async (_what, damage) => {
     const bakes = join(agent.dataDir, 'bakes', 'minimal')
     const { id: hibernated } = await agent.created()
     await agent.sh(hibernated, 'echo precious > /dev/shm/kept || echo precious > /run/kept')
@@ -181,7 +181,7 @@ describe('what an agent finds at its start', () => {
     expect(await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')).toBe(sums)
     expect(sums).toBe('precious')
     expect((await agent.delete(hibernated)).status).toBe(204)
-    // Nothing was made from it any more.
+    // No sandbox needs the first bake any more.
     await agent.stop()
     await agent.start()
     expect(await readdir(bakes)).toHaveLength(1)
@@ -189,7 +189,7 @@ describe('what an agent finds at its start', () => {
 })
 
 describe('two agents on one data directory', () => {
-  it('exclude one another', async () => {
+  it('exclude each other', async () => {
     const second = await AgentProcess.create(agent.folder)
     const { exitCode, output } = await second.run('main.ts')
     expect(exitCode).toBe(1)
@@ -199,7 +199,7 @@ describe('two agents on one data directory', () => {
 })
 
 describe('end-all', () => {
-  it('ends every VM, says so, and can be repeated', async () => {
+  it('ends every VM, logs it, and is idempotent', async () => {
     const first = await agent.created()
     const second = await agent.created()
     await agent.stop()
@@ -214,7 +214,7 @@ describe('end-all', () => {
   })
 })
 
-/** What a create that is refused leaves behind. */
+/** A refused create leaves nothing behind. */
 async function expectNothing(refused: () => Promise<void>) {
   const records = await agent.records()
   await refused()
@@ -224,7 +224,7 @@ async function expectNothing(refused: () => Promise<void>) {
 }
 
 describe('a create that cannot succeed', () => {
-  it('leaves nothing and says why in the log', async () => {
+  it('leaves nothing behind, and logs the reason', async () => {
     const bakes = join(agent.dataDir, 'bakes', 'minimal')
     const [fingerprint = ''] = await readdir(bakes)
     const state = join(bakes, fingerprint, 'state')
@@ -246,7 +246,7 @@ describe('a create that cannot succeed', () => {
 
   it.skipIf(process.getuid?.() !== 0)('answers 507 on a full disk', async () => {
     const sandboxes = join(agent.dataDir, 'sandboxes')
-    // Room for the folders and not for a disk layer.
+    // Room for the folders, but not for a disk layer.
     await runProgram(
       'mount',
       ['-t', 'tmpfs', '-o', 'size=64k', 'offshoot-test', sandboxes],

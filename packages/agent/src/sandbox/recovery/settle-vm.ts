@@ -5,8 +5,8 @@ import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 /**
- * Makes an adopted VM do what its manifest says. The agent before us may have been killed while it stood still for a
- * checkpoint, or between a change and the manifest: nobody was answered for that.
+ * Brings an adopted VM into the state of its manifest. The earlier agent may have been killed while the VM was stopped for a
+ * checkpoint, or between a change of state and its manifest. No caller got an answer for that change.
  */
 export async function settleVm(host: Host, sandbox: Sandbox, vm: Vm, deadline: Deadline): Promise<void> {
   if (vm.disk !== null) await host.layers.adopt(vm.folder, vm.disk)
@@ -16,7 +16,7 @@ export async function settleVm(host: Host, sandbox: Sandbox, vm: Vm, deadline: D
     return
   }
   if (!running) await vm.qmp.execute('cont', {}, deadline)
-  // Held or not, nobody can tell but the guest; a busy one need not be waited for.
+  // Only the guest knows whether it holds its processes. A busy guest may answer late, so do not wait.
   continueReleased(vm, deadline).catch((error: unknown) =>
     host.log.warn({ err: error, sandbox_id: sandbox.id }, 'guest not released'),
   )

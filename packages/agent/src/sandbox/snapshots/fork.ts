@@ -12,11 +12,11 @@ import { seedOfSnapshot } from '../pool/seed.ts'
 import { stageSnapshot } from './stage-snapshot.ts'
 import { ownerOf, sealSnapshot, snapshotOf } from './take-snapshot.ts'
 
-/** Bytes of a parent's own memory that take a while to be hashed and written. */
+/** A parent with more bytes of private memory takes a while to hash and to write. */
 const LARGE_BYTES = 64 * 1024 * 1024
 /**
- * Milliseconds that the children of such a parent have for themselves: a database takes its identity in them, and what it commits would wait
- * for the same disk; an app gives its first answer.
+ * Milliseconds before the agent writes the checkpoint of such a parent. Meanwhile its children have the disk to themselves: a
+ * database commits its new identity, and an app gives its first answer.
  */
 const SEAL_AFTER_MS = 3_000
 
@@ -25,18 +25,18 @@ type ChildError = AgentFork['errors'][number]
 
 interface Staged {
   readonly captured: CapturedSandbox
-  /** For the first child; taken by it, or ended. */
+  /** For the first child. Ended if that does not take it. */
   readonly prestarted: PrestartedChild | null
   readonly record: SnapshotRecord
 }
 
 /**
- * Makes children of a sandbox, which goes on as what it is: running, paused or hibernated. They share its memory and disk
- * until they write, are started beside one another, and one that fails is no matter of the others.
+ * Forks a sandbox, which stays running, paused or hibernated. The children share its memory and disk until they write. They
+ * start concurrently, and a child that fails does not affect the others.
  *
- * The first child's QEMU starts beside the capture; the others' would slow it down for a parent that stands still.
- * The checkpoint is made durable after the children run: a host that loses power loses them too.
- * @throws ApiError 402 credit spent, 404, 409 id taken, 507 no room on the disk: there is neither snapshot nor child then
+ * The first child's QEMU starts during the capture. More of them would slow down the capture, for which the parent is stopped.
+ * The agent makes the checkpoint durable after the children run: a power cut ends these anyway.
+ * @throws ApiError 402 credit spent, 404, 409 id taken, 507 no room on the disk; then there is neither snapshot nor child
  */
 export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgentBody): Promise<AgentFork> {
   host.credit.refuseIfSpent(parent.workspaceId)
@@ -62,7 +62,7 @@ export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgent
   }
 }
 
-/** What children can be restored from, and what makes it a whole snapshot, which is not waited for. */
+/** Captures the parent for its children. @returns also `seal`, which lets the agent complete the snapshot in the background */
 async function stageFork(
   host: Host,
   parent: Sandbox,
@@ -138,7 +138,7 @@ async function forkChild(
   }
 }
 
-/** An event of the parent, unless it is being deleted: nothing follows its end. What cannot be said undoes no fork. */
+/** Logs an event of the parent, unless that is being deleted: its end is its last event. A failure does not undo a fork. */
 async function tell(host: Host, parent: Sandbox, draft: Parameters<typeof announce>[2]): Promise<void> {
   if (parent.leaving.signal.aborted || host.sandboxes.get(parent.id) !== parent) return
   await announce(host, parent, draft).catch((error: unknown) =>

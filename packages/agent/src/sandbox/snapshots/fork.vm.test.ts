@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually, OTHER_WORKSPACE } from '../../test/agent-process.ts'
 import { clockError } from '../../test/clock-error.ts'
 
-/** Forks in a row: 66 have been tried; a disk of 64 layers is flattened before the next. */
+/** Generations of forks. Tried with 66; the agent flattens a disk of 64 layers before the next fork. */
 const GENERATIONS = Number(process.env['OFFSHOOT_FORK_CHAIN'] ?? 20)
 
 let agent: AgentProcess
@@ -43,7 +43,7 @@ async function expectNothingKept() {
 }
 
 describe('children', () => {
-  it('that cannot become somebody else end before anything runs in them', async () => {
+  it('that cannot take their identity end before any process runs in them', async () => {
     const { id } = await agent.created()
     await agent.sh(id, 'rm /etc/machine-id; mkdir /etc/machine-id')
     const { snapshot, children } = await agent.forked(id, 1)
@@ -56,7 +56,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('are the parent of that instant, and somebody else', async () => {
+  it('have the parent’s state of one instant, and an identity of their own', async () => {
     const { id } = await agent.created({ COLOUR: 'blue' })
     await agent.sh(id, 'echo written > /root/file; mkdir -p /run/shm; echo remembered > /run/memory')
     const pid = await agent.sh(id, '(while :; do sleep 0.05; echo x >> /run/count; done) >/dev/null 2>&1 & echo $!')
@@ -102,7 +102,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('come of children, and go on when parent and snapshot are gone', async () => {
+  it('can be forked again, and continue after parent and snapshot are deleted', async () => {
     const { id } = await agent.created()
     await agent.sh(id, 'echo 1 > /root/file')
     const first = await agent.forked(id)
@@ -120,7 +120,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('come of children in a long row, each with all that was written before it', async () => {
+  it('of many generations have all data that their ancestors wrote', async () => {
     const { id } = await agent.created()
     await agent.sh(id, 'echo 0 > /root/file; cp /root/file /run/memory')
     let last = id
@@ -143,7 +143,7 @@ describe('children', () => {
   it.each([
     ['paused', 'pause', 'resume'],
     ['hibernated', 'hibernate', 'wake'],
-  ])('run also of a parent that is %s, which stays so', async (state, stop, start) => {
+  ])('can be forked from a parent that is %s, which stays so', async (state, stop, start) => {
     const { id } = await agent.created()
     await agent.sh(id, 'echo kept > /run/memory')
     await agent.act(id, stop)
@@ -157,7 +157,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('begin beside the capture, the first of them, with nothing left of that where it comes to nothing', async () => {
+  it('start during the capture (the first child), and leave nothing behind if the fork fails', async () => {
     const { id } = await agent.created()
     await agent.sh(id, 'echo before > /root/file; echo remembered > /run/memory')
     const { children, snapshot } = await agent.forked(id, 2)
@@ -170,12 +170,12 @@ describe('children', () => {
       }),
     )
     expect(beganAhead).toEqual([process.getuid?.() === 0, false])
-    // A child of that child: its layer was frozen under a QEMU that had begun before.
+    // A child of the first child, whose QEMU started before its layer was frozen.
     const [first] = children
     await agent.sh(first?.id ?? '', 'echo after >> /root/file')
     const below = await agent.forked(first?.id ?? '', 1)
     expect(await agent.sh(below.children[0]?.id ?? '', 'cat /root/file')).toBe('before\nafter')
-    // Refused before anything is captured, and by its own id after that.
+    // Refused before the capture (the snapshot's id is taken), and after it (the child's id is taken).
     expect(
       (await agent.act(id, 'fork', { snapshot_id: snapshot.id, children: [{ id: randomUUID(), index: 0 }] })).status,
     ).toBe(409)
@@ -187,7 +187,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('fail each by itself', async () => {
+  it('fail independently of each other', async () => {
     const { id } = await agent.created()
     const fresh = randomUUID()
     const children = [id, fresh].map((child, index) => ({ id: child, index }))
@@ -205,7 +205,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('are no matter of a delete of their parent', async () => {
+  it('are not affected when their parent is deleted meanwhile', async () => {
     const { id } = await agent.created()
     const forking = agent.forked(id, 3).catch(() => null)
     await eventually('a child', async () => (await agent.folders()).length > 1)
@@ -219,7 +219,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('are promoted once', async () => {
+  it('can be promoted once', async () => {
     const { id } = await agent.created()
     const treeId = randomUUID()
     const { children, snapshot } = await agent.forked(id, 1, treeId)
@@ -238,7 +238,7 @@ describe('children', () => {
 })
 
 describe('a snapshot', () => {
-  it('outlives its sandbox and its agent, and makes others', async () => {
+  it('outlives its sandbox and its agent, and can be restored as new sandboxes', async () => {
     const { id } = await agent.created({ COLOUR: 'blue' })
     await agent.sh(id, 'echo kept > /run/memory; echo written > /root/file')
     const snapshot = await snapshotOf(id)
@@ -266,7 +266,7 @@ describe('a snapshot', () => {
     await expectNothingKept()
   })
 
-  it('is its workspace’s alone, and gone when it is deleted, twice too', async () => {
+  it('is visible to its workspace only; deleting it is idempotent', async () => {
     const { id } = await agent.created()
     const { id: snapshotId } = await snapshotOf(id)
     expect((await agent.act(id, 'snapshots', { id: snapshotId })).status).toBe(409)
@@ -279,7 +279,7 @@ describe('a snapshot', () => {
     await expectNothingKept()
   })
 
-  it.each(['pages', 'state', 'checkpoint.json'])('is refused when its %s was changed on disk', async (name) => {
+  it.each(['pages', 'state', 'checkpoint.json'])('is refused if its %s was changed on disk', async (name) => {
     const { id } = await agent.created()
     const snapshot = await snapshotOf(id)
     const path = join(agent.dataDir, 'snapshots', snapshot.id, name)

@@ -10,15 +10,15 @@ import { vmIn } from '../model/stopping.ts'
 const CAPTURE_MS = 300_000
 
 export interface Stage {
-  /** Called in the sandbox's turn, before a VM that it has is captured: what is to go on beside that. */
+  /** Called during the sandbox's change of state, before its VM is captured: starts work that runs during the capture. */
   readonly onBegin?: (vm: Vm) => void
-  /** Called in the same turn, before anything else happens to the sandbox. */
+  /** Called during the same change of state, so before the next one. */
   readonly onStaged: (captured: CapturedSandbox) => void
 }
 
 /**
- * Puts memory, devices and disk of one instant of a sandbox into a folder, which it makes. The sandbox stays what it is:
- * running, paused or hibernated.
+ * Captures memory, devices and disk of a sandbox at one instant into a new folder. The sandbox stays running, paused or
+ * hibernated.
  * @throws ApiError 404, 507 no room on the disk
  */
 export async function stageSnapshot(
@@ -27,7 +27,7 @@ export async function stageSnapshot(
   folder: string,
   { onBegin, onStaged }: Stage,
 ): Promise<CapturedSandbox> {
-  // What it had in memory is gone: it is to have some again first.
+  // It has lost its memory: a cold start gives it one to capture.
   if (sandbox.manifest.cold) await sandbox.wake()
   return sandbox.change(async (cancelled) => {
     const deadline = Deadline.after(CAPTURE_MS, `checkpoint of ${sandbox.id}`, cancelled)

@@ -11,9 +11,9 @@ import { stageSnapshot } from './stage-snapshot.ts'
 const SEAL_MS = 300_000
 
 /**
- * Keeps memory, devices and disk of one instant, on disk when it returns. The sandbox stays what it is: running, paused or
+ * Takes a durable snapshot of memory, devices and disk of a sandbox at one instant. The sandbox stays running, paused or
  * hibernated.
- * @throws ApiError 404, 409 id taken, 507 no room on the disk: then nothing is left of it
+ * @throws ApiError 404, 409 id taken, 507 no room on the disk; leaves nothing behind
  */
 export async function takeSnapshot(
   host: Host,
@@ -31,12 +31,12 @@ export async function takeSnapshot(
   })
 }
 
-/** Whose a snapshot of a sandbox is. */
+/** The owner of a sandbox's snapshot. */
 export function ownerOf({ manifest }: Sandbox): Pick<SnapshotRecord, 'workspace_id' | 'sandbox_id'> {
   return { workspace_id: manifest.workspace_id, sandbox_id: manifest.id }
 }
 
-/** `size_bytes` is what is known before it is sealed: its memory's. */
+/** The record of a snapshot that is not yet sealed: `size_bytes` counts its memory only. */
 export function snapshotOf(
   { manifest }: Sandbox,
   { layers, memoryBytes }: CapturedSandbox,
@@ -63,7 +63,7 @@ export function snapshotOf(
   }
 }
 
-/** Makes a checkpoint last, and fit to be trusted again. @throws ApiError 507 */
+/** Makes a checkpoint durable and signs it, so that it can be verified before a restore. @throws ApiError 507 */
 export async function sealSnapshot(
   host: Host,
   sandbox: Sandbox,

@@ -9,7 +9,7 @@ import { refusalOfCheckpoint } from '../model/refusal.ts'
 const OPEN_MS = 120_000
 
 /**
- * A snapshot to make a sandbox from, whose files stay while that is done.
+ * Verifies a snapshot and creates a sandbox from it. Keeps the snapshot's files meanwhile.
  * @throws ApiError 404; 409 made for another machine; 500 changed on disk
  */
 export async function withSnapshot<T>(

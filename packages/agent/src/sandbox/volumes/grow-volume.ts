@@ -11,13 +11,13 @@ import type { Holder } from '../../store/volumes/holders.ts'
 import type { VolumeRecord } from '../../store/volumes/volume-record.ts'
 
 const MIB = 1024 * 1024
-/** Milliseconds for a file system to become 64 GiB. */
+/** Milliseconds to grow a file system to 64 GiB. */
 const GROW_MS = 120_000
 
 /**
- * Makes a volume larger, the file system with it, also under the sandbox that writes it. The record goes first: a
- * growth that is interrupted is finished before the next sandbox gets it.
- * @throws ApiError 400 smaller than it is; 409 sandboxes read it, or the one that has it is paused or hibernated; 507
+ * Grows a volume and its file system, even while a sandbox writes to it. Writes the record first: the agent finishes an
+ * interrupted growth before the next sandbox gets the volume.
+ * @throws ApiError 400 smaller than before; 409 sandboxes read it, or its writer is paused or hibernated; 507
  */
 export async function growVolume(host: Host, record: VolumeRecord, sizeMb: number): Promise<VolumeRecord> {
   if (sizeMb < record.size_mb) {
@@ -37,7 +37,7 @@ async function growAlone(host: Host, record: VolumeRecord, sizeMb: number, deadl
   const { volumes, slots } = host
   const holder: Holder = { work: 'changed' }
   volumes.holders.claim([{ volume: record, isReadOnly: false }], holder)
-  // The tools read what a guest has written: they are nobody else's user meanwhile.
+  // The tools read a guest's data, so they run as the user of a slot that no VM has meanwhile.
   const slot = slots.take()
   try {
     if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
@@ -51,7 +51,7 @@ async function growAlone(host: Host, record: VolumeRecord, sizeMb: number, deadl
   }
 }
 
-/** The guest's kernel grows the file system where it is mounted; where it is not, that is done before the next sandbox. */
+/** The guest's kernel grows a mounted file system. The agent grows any other one before the next sandbox gets it. */
 async function growUnder(
   host: Host,
   sandbox: Sandbox,

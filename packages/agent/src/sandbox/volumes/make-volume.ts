@@ -9,20 +9,20 @@ import { admitVolume } from '../../store/volumes/headroom.ts'
 import type { Holder } from '../../store/volumes/holders.ts'
 import type { VolumeRecord } from '../../store/volumes/volume-record.ts'
 
-/** Milliseconds for an empty file system of the greatest size. */
+/** Milliseconds to create a file system of the maximum size. */
 const MAKE_MS = 60_000
-/** Milliseconds to copy one: gigabytes on a slow disk. */
+/** Milliseconds to copy a volume: gigabytes on a slow disk. */
 const COPY_MS = 300_000
 
-/** An empty volume, on the disk when it returns. @throws ApiError 409 id taken, 507 */
+/** Creates an empty volume, durably. @throws ApiError 409 id taken, 507 */
 export async function makeVolume(host: Host, record: VolumeRecord): Promise<VolumeRecord> {
   const deadline = Deadline.after(MAKE_MS, `volume ${record.id}`)
   return admitted(host, record, (path) => makeExt4(path, deadline))
 }
 
 /**
- * A copy of another volume as it is at one instant. Of one that a sandbox writes to that includes what the guest has
- * synced, and for a running one what it had in memory: it stands still meanwhile.
+ * Copies another volume as it is at one instant. If a sandbox writes to it, the copy contains what its guest has synced. The
+ * agent makes a running guest sync first, and stops it during the copy.
  * @throws ApiError 409 id taken or the volume is being changed, 507
  */
 export async function copyVolume(host: Host, source: VolumeRecord, record: VolumeRecord): Promise<VolumeRecord> {
@@ -57,7 +57,7 @@ async function admitted(
   }
 }
 
-/** Sparse as it was, and shared where the host's file system can; larger than its source it stays. */
+/** Copies sparsely, and shares blocks if the host's file system can. The agent grows the copy before its first use. */
 async function runCopy(from: string, to: string, deadline: Deadline): Promise<void> {
   await runProgram('cp', ['--reflink=auto', '--sparse=always', '--no-preserve=all', from, to], deadline)
 }

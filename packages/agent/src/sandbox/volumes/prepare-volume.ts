@@ -8,21 +8,21 @@ import type { Volumes } from '../../store/volumes/volumes.ts'
 /** Milliseconds to check the file system of a large volume. */
 const CHECK_MS = 60_000
 
-/** Who comes while a volume is being made fit waits for that: one that is read by several is checked once. */
-const underWay = new Map<VolumeId, Promise<void>>()
+/** Preparations in progress. Concurrent readers of a volume share one, so that the volume is checked once. */
+const inProgress = new Map<VolumeId, Promise<void>>()
 
 /**
- * Makes a volume fit for a guest that has claimed it: as large as it should be, its file system in order.
+ * Prepares a volume for a guest that has claimed it: grows the file to its recorded size, and checks and repairs the file system.
  * @param place in the slot of the guest's own VM
- * @throws ApiError 500 it could not be mended
+ * @throws ApiError 500 it could not be repaired
  */
 export async function prepareVolume(volumes: Volumes, record: VolumeRecord, place: ToolPlace): Promise<void> {
   const { id } = record
-  const other = underWay.get(id)
+  const other = inProgress.get(id)
   if (other !== undefined) return other
   const isFirst = volumes.holders.of(id).length === 1
-  const preparing = prepare(volumes, record, place, isFirst).finally(() => underWay.delete(id))
-  underWay.set(id, preparing)
+  const preparing = prepare(volumes, record, place, isFirst).finally(() => inProgress.delete(id))
+  inProgress.set(id, preparing)
   return preparing
 }
 

@@ -8,7 +8,7 @@ import { whileStopping } from '../model/stopping.ts'
 
 const STOP_MS = 10_000
 
-/** Runs `work` while a sandbox writes nothing, whatever its state. A running guest has synced its volumes before. @throws ApiError 404 */
+/** Runs `work` while a sandbox, in any state, writes nothing. A running guest syncs its volumes first. @throws ApiError 404 */
 export async function quiesced<T>(host: Host, sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
   return sandbox.change(async (cancelled) => {
     const { vm } = sandbox

@@ -9,10 +9,10 @@ import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { toolPlace } from './tool-place.ts'
 
-/** Milliseconds for a guest that is to end to put on its volumes what it has in memory. */
+/** Milliseconds for a guest to sync its volumes before its VM stops or ends. */
 const SYNC_MS = 5000
 
-/** @throws ApiError 409 naming who has one of them, 404 one is gone: then it has none */
+/** Claims all volumes of a sandbox, or none. @throws ApiError 409 naming the holder of one, 404 one does not exist */
 export function claimVolumes(
   { volumes }: Host,
   { id, devices }: Pick<Manifest, 'devices'> & Pick<Sandbox, 'id'>,
@@ -20,19 +20,19 @@ export function claimVolumes(
   volumes.holders.claim(wantedOf(volumes, devices), { sandboxId: id })
 }
 
-/** Those of a sandbox that was there before us. */
+/** Restores the claims of a sandbox of an earlier agent process. */
 export function keepVolumes({ volumes }: Host, { id, manifest }: Sandbox): void {
   for (const { volume, read_only: isReadOnly } of manifest.devices) {
     if (volume !== null) volumes.holders.keep(volume.id, { holder: { sandboxId: id }, isReadOnly })
   }
 }
 
-/** Only once its QEMU is gone. */
+/** Only after the sandbox's QEMU has ended. */
 export function releaseVolumes({ volumes }: Host, { id }: Pick<Sandbox, 'id'>): void {
   volumes.holders.release({ sandboxId: id })
 }
 
-/** Checks what it has claimed, before its VM gets it. @throws ApiError 500 */
+/** Prepares the volumes that a sandbox has claimed, before its VM gets them. @throws ApiError 500 */
 export async function prepareVolumes(host: Host, { manifest }: Sandbox): Promise<void> {
   const { volumes } = host
   for (const { volume } of wantedOf(volumes, manifest.devices)) {
@@ -40,12 +40,12 @@ export async function prepareVolumes(host: Host, { manifest }: Sandbox): Promise
   }
 }
 
-/** Whether its guest writes where another checkpoint than the newest must never be restored over. */
+/** Whether the guest writes to a volume. If so, only its newest checkpoint may be restored: an older one does not match it. */
 export function writesVolumes({ devices }: Manifest): boolean {
   return devices.some(({ volume, read_only }) => volume !== null && !read_only)
 }
 
-/** What a guest wrote and did not sync would be lost with its VM. A guest that does not answer is not waited for. */
+/** Makes a guest sync its volumes, because unsynced data is lost with its VM. Gives up on a guest that does not answer. */
 export async function syncVolumes(host: Host, { id, manifest }: Sandbox, vm: Vm): Promise<void> {
   if (!writesVolumes(manifest) || manifest.status !== 'running' || vm.hasEnded) return
   const deadline = Deadline.after(SYNC_MS, `sync of ${id}`)

@@ -10,11 +10,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually, WORKSPACE } from '../../test/agent-process.ts'
 
 const run = promisify(execFile)
-/** Kills in the middle of each operation. */
+/** Number of kills during each operation. */
 const KILL_ROUNDS = Number(process.env['OFFSHOOT_VOLUME_KILLS'] ?? 1)
-/** Kills under a program that writes and syncs. */
+/** Number of kills while a program writes and syncs. */
 const WRITER_ROUNDS = Number(process.env['OFFSHOOT_VOLUME_WRITER_KILLS'] ?? 10)
-/** Milliseconds into an operation at which the latest kill comes. */
+/** Maximum milliseconds between the begin of an operation and the kill. */
 const LATEST_KILL_MS = 60
 const CONTENT = 'what nothing may change'
 
@@ -46,7 +46,7 @@ async function sh(id: string, cmd: string): Promise<string> {
   return body.stdout.trim()
 }
 
-/** What of a volume that nobody has must hold, and what is in it. */
+/** The content of a volume that no sandbox has. Fails if its file system is damaged. */
 async function contentOf(id: string): Promise<string> {
   await run('e2fsck', ['-fn', dataOf(id)])
   return (await run('debugfs', ['-R', 'cat /file', dataOf(id)])).stdout.trim()
@@ -79,7 +79,7 @@ describe('an agent that is killed', { retry: 0 }, () => {
       })
       if (name !== 'deletes one') expect(kept.map(({ id }) => id)).toContain(source.id)
       for (const { id } of kept) {
-        // The first to have it finishes what was interrupted.
+        // The agent finishes an interrupted growth for the next sandbox.
         const reader = await sandboxWith(id)
         const seen = await sh(
           reader,
@@ -94,11 +94,11 @@ describe('an agent that is killed', { retry: 0 }, () => {
   })
 })
 
-/** Appends numbered, checked records, each on its disk before it is told of. */
+/** Appends numbered records with checksums. Prints the number of a record after it has synced it. */
 const WRITER = `
 i=$(wc -l < /v/log); while :; do i=$((i+1)); echo "$i $(echo record $i | sha256sum | cut -c1-64)" >> /v/log && sync /v/log && echo $i; done`
 
-/** Runs the writer until its VM dies. @returns asks for the last record that it told of */
+/** Runs the writer until its VM dies. @returns a function that returns the last number that it has printed */
 async function startWriter(id: string): Promise<() => number> {
   let last = 0
   const response = await fetch(`${agent.url}/v1/sandboxes/${id}/exec/stream`, {
@@ -122,7 +122,7 @@ async function startWriter(id: string): Promise<() => number> {
 }
 
 function verify(log: string): number {
-  // The last line may be one that was not synced.
+  // The last record may not have been synced.
   const lines = log.split('\n').filter((line) => line !== '')
   let whole = 0
   for (const [index, line] of lines.entries()) {
@@ -136,7 +136,7 @@ function verify(log: string): number {
 }
 
 describe('a program that syncs what it writes', { retry: 0 }, () => {
-  it(`finds all that it told of, whenever its VM or the agent too is killed (${WRITER_ROUNDS} times)`, async () => {
+  it(`finds all records that it reported, whenever its VM, or the agent too, is killed (${WRITER_ROUNDS} times)`, async () => {
     const { body: volume } = await post({ id: randomUUID() })
     let told = 0
     for (let round = 0; round < WRITER_ROUNDS; round++) {

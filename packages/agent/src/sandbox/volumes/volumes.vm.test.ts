@@ -10,7 +10,7 @@ import { AgentProcess, eventually, OTHER_WORKSPACE, type Answer } from '../../te
 
 const run = promisify(execFile)
 const MIB = 1024 * 1024
-/** Two sandboxes that want the same volume at the same time, so many times. */
+/** Number of races between two sandboxes for the same volume. */
 const RACES = Number(process.env['OFFSHOOT_VOLUME_RACES'] ?? 12)
 
 type Attachment = { readonly id: string; readonly read_only: boolean }
@@ -78,7 +78,7 @@ const killVm = async (id: string) => {
 }
 
 describe('a volume', () => {
-  it('is an empty, sparse ext4 of its size, known to its workspace alone, until it is deleted', async () => {
+  it('is an empty, sparse ext4 file system of its size, visible to its workspace only, until it is deleted', async () => {
     const { status, body } = await make({ size_mb: 1000 })
     expect({ status, body }).toMatchObject({
       status: 201,
@@ -94,7 +94,7 @@ describe('a volume', () => {
     expect(await readdir(join(agent.dataDir, 'volumes'))).toEqual([])
   })
 
-  it('is refused in words when it cannot be', async () => {
+  it('is refused with the status that fits the error', async () => {
     const id = await made()
     expect(await make({ id })).toMatchObject({ status: 409 })
     expect(await make({ size_mb: 65_537 })).toMatchObject({ status: 400 })
@@ -110,7 +110,7 @@ describe('a volume', () => {
     expect(await readdir(join(agent.dataDir, 'volumes'))).toEqual([id])
   })
 
-  it('outlives its sandboxes, with what they wrote and did not sync', async () => {
+  it('outlives its sandboxes, with the data that they wrote and did not sync', async () => {
     const [first, second] = [await made({ size_mb: 16 }), await made({ size_mb: 48 })]
     const writer = await created([writing(first), writing(second)])
     expect(await sh(writer, 'cat /sys/block/vdb/size /sys/block/vdc/size')).toBe('32768\n98304')
@@ -125,8 +125,8 @@ describe('a volume', () => {
   })
 })
 
-describe('who has a volume', () => {
-  it('is one that writes or several that read, and the refusal names them', async () => {
+describe('the holder of a volume', () => {
+  it('is one writer or several readers, and the refusal names it', async () => {
     const id = await made()
     const holder = await created([writing(id)])
     for (const second of [writing(id), reading(id)]) {
@@ -145,7 +145,7 @@ describe('who has a volume', () => {
     expect(await grow(id, 64)).toMatchObject({ status: 409 })
   })
 
-  it(`is never two that write, of two that come at the same time (${RACES} times)`, async () => {
+  it(`is one of two concurrent writers, never both (${RACES} times)`, async () => {
     const id = await made()
     for (let round = 0; round < RACES; round++) {
       const answers = await Promise.all([create([writing(id)]), create([writing(id)])])
@@ -158,7 +158,7 @@ describe('who has a volume', () => {
     }
   })
 
-  it('stays so while it is paused or hibernated, and under another agent process', async () => {
+  it('keeps it while it is paused or hibernated, and after a restart of the agent', async () => {
     const id = await made()
     const holder = await created([writing(id)])
     await sh(holder, 'mkdir /v && mount /dev/vdb /v && echo one > /v/file')
@@ -179,7 +179,7 @@ describe('who has a volume', () => {
     expect(await sh(next, 'mkdir /v && mount /dev/vdb /v && cat /v/file')).toBe('two')
   })
 
-  it('is nobody when its VM died, and what was synced is there, checked', async () => {
+  it('loses it when its VM dies; the synced data is there, and the file system is repaired', async () => {
     const id = await made()
     const dying = await created([writing(id)])
     await sh(dying, 'mkdir /v && mount /dev/vdb /v && echo synced > /v/file && sync && echo lost > /v/other')
@@ -191,7 +191,7 @@ describe('who has a volume', () => {
 })
 
 describe('copies of a sandbox', () => {
-  it('share what it reads and never what it writes', async () => {
+  it('share the volumes that it reads, and never those that it writes', async () => {
     const [own, shared] = [await made(), await made()]
     const parent = await created([writing(own), reading(shared)])
     await sh(parent, 'mkdir /v && mount /dev/vdb /v && echo parent > /v/file && sync')
@@ -214,7 +214,7 @@ describe('copies of a sandbox', () => {
 })
 
 describe('a volume that grows', () => {
-  it('has a larger file system, whether a sandbox has it or not', async () => {
+  it('has a larger file system, whether a sandbox has the volume or not', async () => {
     const id = await made({ size_mb: 32 })
     const freeMib = (sandbox: string) => sh(sandbox, 'df -m /v | tail -1 | awk "{print \\$2}"').then(Number)
     const first = await created([writing(id)])
@@ -226,7 +226,7 @@ describe('a volume that grows', () => {
     await agent.delete(first)
     expect(await grow(id, 128)).toMatchObject({ status: 200, body: { size_mb: 128 } })
     await run('e2fsck', ['-fn', dataOf(id)])
-    // Not mounted: grown before the next sandbox has it.
+    // Not mounted: the agent grows the file system before the next sandbox gets it.
     const second = await created([writing(id)])
     expect(await grow(id, 200)).toMatchObject({ status: 200, body: { size_mb: 200 } })
     expect(await sh(second, 'cat /sys/block/vdb/size')).toBe(String(200 * 2048))
@@ -238,7 +238,7 @@ describe('a volume that grows', () => {
 })
 
 describe('a copy of a volume', () => {
-  it('is what it was at one instant, also of one that is written', async () => {
+  it('has the content of one instant, even if a sandbox writes to the source', async () => {
     const id = await made()
     const writer = await created([writing(id)])
     await sh(writer, 'mkdir /v && mount /dev/vdb /v && echo first > /v/file')

@@ -1,24 +1,24 @@
 import { join } from 'node:path'
 
-/** Layers name what lies below them in the same folder. */
+/** Backing files. A layer names its backing file relative to its folder. */
 export const ROOTFS = 'rootfs.ext4'
 export const LOWER = 'lower.qcow2'
 
-/** The files of one snapshot (ARCHITECTURE.md, `bakes/NAME/FINGERPRINT`); none is ever written again. */
+/** The files of one bake (ARCHITECTURE.md, `bakes/NAME/FINGERPRINT`). They never change. */
 export interface BakeFiles {
   readonly memory: string
   readonly state: string
-  /** What was cut out of `state` (`volume-devices.ts`). */
+  /** The states of the volume devices, cut out of `state` (`volume-devices.ts`). */
   readonly volumesState: string
   /** A hard link (or copy) of the template's image, so that a rebuilt image cannot change under a running guest. */
   readonly rootfs: string
-  /** Of a template that was made from a sandbox's disk: what that wrote, over `rootfs`. */
+  /** For a template made from a sandbox's disk: a layer above `rootfs` with the data that the sandbox wrote. */
   readonly lower: string
-  /** What the guest wrote on its root disk before it was frozen. */
+  /** The data that the guest wrote to its root disk during the bake. */
   readonly disk: string
   /** An empty layer on top of `disk`, copied for each VM. */
   readonly overlay: string
-  /** Written last: without it the folder is no snapshot. */
+  /** Written last: a folder without this file is an unfinished bake. */
   readonly manifest: string
 }
 

@@ -15,7 +15,7 @@ export function formatBakeManifest(image: TemplateImage, fingerprint: string, gu
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-/** `absent`: there is no whole bake. */
+/** `absent`: there is no complete bake. */
 export async function readBakeManifest(path: string): Promise<RecordRead<BakeManifest>> {
   return readRecord(path, (content) => bakeManifest.parse(content))
 }

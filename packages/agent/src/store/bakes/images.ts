@@ -4,13 +4,13 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
 
-/** What a bake needs of the images of this host, or of others in their place. */
+/** The image files that a bake needs: those of this host, or of a built template. */
 export interface BakeImages extends Pick<Images, 'kernel' | 'initramfs' | 'rootfs' | 'bootHash'> {
-  /** A layer over the root file system, which names that as `rootfs.ext4`; `null`: there is none. */
+  /** A layer with the backing file `rootfs.ext4`, the root file system; `null` if there is none. */
   readonly lower?: string | null
 }
 
-/** The built images of this host (`packages/up` builds them); read only to us. */
+/** The built images of this host (`packages/up` builds them). The agent only reads them. */
 export class Images {
   readonly kernel: string
   readonly initramfs: string
@@ -33,12 +33,12 @@ export class Images {
     return join(this.#folder, 'templates', template, 'rootfs.ext4')
   }
 
-  /** Bytes the template's image really occupies. */
+  /** Bytes that the template's image occupies on disk. */
   async occupiedBytes(template: string): Promise<number> {
     return (await stat(this.rootfs(template))).blocks * 512
   }
 
-  /** @param names only these, or every one there is. `broken` says of each that cannot be used why. */
+  /** @param names `null` for all templates. @returns the usable templates, and the error of each `broken` one */
   async templates(names: readonly string[] | null): Promise<{ usable: TemplateImage[]; broken: Map<string, unknown> }> {
     const usable: TemplateImage[] = []
     const broken = new Map<string, unknown>()
@@ -52,7 +52,7 @@ export class Images {
     return { usable, broken }
   }
 
-  /** Hash of what every guest boots from. */
+  /** Hash of the kernel and initramfs with which every guest boots. */
   async bootHash(): Promise<string> {
     this.#bootHash ??= this.#hashBootFiles()
     return this.#bootHash

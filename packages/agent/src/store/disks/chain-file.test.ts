@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(async () => rm(folder, { recursive: true }))
 
-it('gives the chain that was noted last', async () => {
+it('returns the chain that was recorded last', async () => {
   for (const layers of [[], [newLayerId(), newLayerId()]]) {
     const chain = { active: newLayerId(), layers }
     await writeChain(folder, chain, chain.layers.length > 0)
@@ -19,7 +19,7 @@ it('gives the chain that was noted last', async () => {
   }
 })
 
-it('tells a chain that was never noted from a note that cannot be read', async () => {
+it('distinguishes an absent record from an unreadable one', async () => {
   expect(await readChain(folder)).toEqual({ state: 'absent' })
   for (const content of ['', '{"active":"../../x","layers":[]}', `{"active":"${newLayerId()}"}`]) {
     await writeFile(join(folder, 'chain.json'), content)

@@ -12,10 +12,10 @@ const CHAIN = 'chain.json'
 const diskChain = z.object({ active: layerId, layers: z.array(layerId) })
 
 /**
- * Notes what the disk of a sandbox consists of: for the day on which its QEMU is gone and cannot be asked, and for the agent that
- * adopts its VM and must not believe what QEMU says. Written before the chain changes: a new layer that nothing was written to yet
- * may be named too early, none too late.
- * @param isDurable the disk outlives its VM, so that the note must survive a power cut
+ * Records the layers of a sandbox's disk: for the case that its QEMU has ended and cannot report them, and for an agent that
+ * adopts its VM and must not trust QEMU. Written before the chain changes: it may name a new, empty layer too early, but no
+ * layer too late.
+ * @param isDurable the disk outlives its VM, so the record must survive a power cut
  */
 export async function writeChain(folder: string, chain: DiskChain, isDurable: boolean): Promise<void> {
   const content = `${JSON.stringify(chain)}\n`
@@ -25,7 +25,7 @@ export async function writeChain(folder: string, chain: DiskChain, isDurable: bo
   await rename(beside, chainPath(folder))
 }
 
-/** `absent`: it was never noted. */
+/** `absent`: no chain was ever recorded. */
 export async function readChain(folder: string): Promise<RecordRead<DiskChain>> {
   return readRecord(chainPath(folder), (content) => diskChain.parse(content))
 }

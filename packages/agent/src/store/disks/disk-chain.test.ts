@@ -4,13 +4,13 @@ import { newLayerId } from './layer-id.ts'
 
 const [low, middle, top, active, foreign] = Array.from({ length: 5 }, newLayerId) as [never, never, never, never, never]
 
-describe('the chain of a VM that another agent process left behind', () => {
+describe('the chain of a VM of an earlier agent process', () => {
   const noted = { active, layers: [low, middle, top] }
 
   it.each([
-    ['the noted one', noted, noted],
+    ['the recorded one', noted, noted],
     [
-      'the one before, because the new layer was not attached',
+      'the one before, if QEMU had not attached the new layer',
       { active: top, layers: [low, middle] },
       { active: top, layers: [low, middle] },
     ],
@@ -21,9 +21,9 @@ describe('the chain of a VM that another agent process left behind', () => {
   })
 
   it.each([
-    ['a layer that was not noted', { active, layers: [low, foreign, top] }],
+    ['a layer that was not recorded', { active, layers: [low, foreign, top] }],
     ['another active layer', { active: foreign, layers: [low, middle, top] }],
-    ['an active layer of long ago', { active: low, layers: [] }],
+    ['an older active layer', { active: low, layers: [] }],
     ['its layers in another order', { active, layers: [middle, low, top] }],
     ['a layer twice', { active, layers: [low, low] }],
   ])('never has %s', (_what, told) => {

@@ -1,18 +1,18 @@
 import type { LayerId } from './layer-id.ts'
 
-/** What one VM's disk consists of, above its bake's. */
+/** The layers of one VM's disk, above the disk of its bake. */
 export interface DiskChain {
   /** The layer that QEMU writes, a file in the VM's folder. */
   readonly active: LayerId
-  /** The frozen layers below it, the lowest first. */
+  /** The frozen layers below it, lowest first. */
   readonly layers: readonly LayerId[]
 }
 
 /**
- * The chain of a VM that another agent process left behind. That agent noted each chain before it became what the disk is, so
- * QEMU has the noted chain, or the one before it: with the noted active layer not attached yet, or with lower layers that have
- * been flattened away since. It never has a layer that was not noted: that would be another VM's.
- * @returns `null` when QEMU says anything else
+ * The chain of a VM of an earlier agent process, if QEMU's report is possible. That agent recorded each chain before it changed
+ * the disk. So QEMU has the recorded chain, or the one before: without the recorded active layer, or with lower layers that it
+ * has flattened since. A layer that was never recorded would be another VM's.
+ * @returns `null` if QEMU reports any other chain
  */
 export function trustedChain(noted: DiskChain, told: DiskChain): DiskChain | null {
   const possible = [noted, { active: noted.layers.at(-1), layers: noted.layers.slice(0, -1) }]

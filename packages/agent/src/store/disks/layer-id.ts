@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 
 declare const brand: unique symbol
-/** 24 hex digits: names one layer of a disk for ever, from before QEMU writes it until nothing needs it any more. */
+/** 24 hex digits. Identifies one layer of a disk, from before QEMU writes to it until it is deleted. */
 export type LayerId = string & { readonly [brand]: 'LayerId' }
 
 const LAYER_ID = /^[0-9a-f]{24}$/
@@ -16,7 +16,7 @@ export function parseLayerId(text: string): LayerId | null {
   return LAYER_ID.test(text) ? (text as LayerId) : null
 }
 
-/** The same in a record. */
+/** The schema of a layer id in a record. */
 export const layerId = z.string().transform((text, context): LayerId => {
   const id = parseLayerId(text)
   if (id !== null) return id
@@ -24,12 +24,12 @@ export const layerId = z.string().transform((text, context): LayerId => {
   return z.NEVER
 })
 
-/** QEMU's name of the layer's block node (at most 31 characters): whoever asks QEMU learns the layers from it. */
+/** The layer's node name in QEMU (at most 31 characters). The agent reads it back from QEMU to identify the layer. */
 export function nodeOfLayer(id: LayerId): string {
   return `layer-${id}`
 }
 
-/** QEMU's name of the node of its file, where it has one. */
+/** The node name of the layer's file in QEMU, if that has a node. */
 export function fileNodeOfLayer(id: LayerId): string {
   return `file-${id}`
 }
@@ -39,7 +39,7 @@ export function layerOfNode(node: string): LayerId | null {
   return id === undefined ? null : (id as LayerId)
 }
 
-/** Name of the file, in the VM's folder while it is written, in `layers/` once it is frozen. */
+/** Name of the layer's file: in the VM's folder while QEMU writes to it, in `layers/` once it is frozen. */
 export function fileOfLayer(id: LayerId): string {
   return `${id}.qcow2`
 }

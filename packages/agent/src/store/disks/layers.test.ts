@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 describe('adoption', () => {
-  it('takes the frozen layers of a chain out of the folder, and no other file, however often', async () => {
+  it('moves only the frozen layers of a chain out of the folder, and is idempotent', async () => {
     for (const id of [active, upper, lower]) await writeFile(join(vm, fileOfLayer(id)), id)
     for (let i = 0; i < 2; i++) await layers.adopt(vm, { active, layers: [lower, upper] })
     expect(await readdir(vm)).toEqual([fileOfLayer(active)])
@@ -36,11 +36,11 @@ describe('adoption', () => {
   })
 
   it.each([
-    ['a link', (path: string) => symlink('/etc/hostname', path)],
-    ['a second name of another file', (path: string) => link(join(root, 'secret'), path)],
+    ['a symbolic link', (path: string) => symlink('/etc/hostname', path)],
+    ['a hard link', (path: string) => link(join(root, 'secret'), path)],
     ['a folder', (path: string) => mkdir(path)],
     ['nothing', () => Promise.resolve()],
-  ])('refuses %s in the place of a layer', async (_what, put) => {
+  ])('refuses %s instead of a layer', async (_what, put) => {
     await writeFile(join(root, 'secret'), 'secret', { mode: 0o644 })
     await put(join(vm, fileOfLayer(lower)))
     await expect(layers.adopt(vm, { active, layers: [lower] })).rejects.toThrow(LayerMissing)
@@ -50,7 +50,7 @@ describe('adoption', () => {
 })
 
 const retired = () => readdir(join(root, 'retired'))
-/** Both looks, with the time between them that a layer is kept. */
+/** Sweeps twice. Between the sweeps passes the time for which a retired layer is kept. */
 const sweepTwice = async (needed: () => LayerId[]) => {
   vi.useFakeTimers({ toFake: ['Date'] })
   await layers.sweep(needed)
@@ -60,7 +60,7 @@ const sweepTwice = async (needed: () => LayerId[]) => {
 }
 
 describe('the sweep', () => {
-  it('leaves what is needed and what comes while it asks, and retires the rest', async () => {
+  it('keeps needed layers and those that are adopted meanwhile, and retires the rest', async () => {
     for (const id of [upper, lower]) await writeFile(layers.path(id), id)
     const late = newLayerId()
     await writeFile(join(vm, fileOfLayer(late)), late)
@@ -70,20 +70,20 @@ describe('the sweep', () => {
     expect(await retired()).toEqual([fileOfLayer(lower)])
   })
 
-  it('removes a layer that is still not needed at a later look', async () => {
+  it('deletes a layer that is still not needed at a later sweep', async () => {
     for (const id of [upper, lower]) await writeFile(layers.path(id), id)
     await sweepTwice(() => [upper])
     expect(await retired()).toEqual([])
     expect(await readdir(join(root, 'layers'))).toEqual([fileOfLayer(upper)])
   })
 
-  it('keeps what an earlier agent has retired until it has looked itself', async () => {
+  it('does not delete a layer that an earlier agent retired at the first sweep', async () => {
     await writeFile(join(root, 'retired', fileOfLayer(lower)), lower)
     await layers.sweep(() => [])
     expect(await retired()).toEqual([fileOfLayer(lower)])
   })
 
-  it('brings back a retired layer that something needs, at the next look or when it is adopted, and says so', async () => {
+  it('restores a retired layer that is needed again, at the next sweep or at an adoption, and logs it', async () => {
     for (const id of [upper, lower]) await writeFile(layers.path(id), id)
     await layers.sweep(() => [])
     expect(await readdir(join(root, 'layers'))).toEqual([])
@@ -93,7 +93,7 @@ describe('the sweep', () => {
     expect(errors).toEqual([{ layer: lower }, { layer: upper }])
   })
 
-  it('names what is no layer, whatever it is, and goes on', async () => {
+  it('returns the names of files that are no layers, and continues', async () => {
     await mkdir(join(root, 'layers', 'debris'))
     await mkdir(layers.path(lower))
     await writeFile(layers.path(upper), upper)

@@ -8,31 +8,31 @@ import type { DiskChain } from './disk-chain.ts'
 import { fileOfLayer, layerOfFile, type LayerId } from './layer-id.ts'
 import { isPresent } from '../ledger/is-present.ts'
 
-/** A VM's folder has no such layer, or something that is no layer in its place. */
+/** A VM's folder does not contain the layer, or contains something else under its name. */
 export class LayerMissing extends Error {
   override readonly name = 'LayerMissing'
 }
 
-/** Milliseconds for which a layer that nothing refers to is kept all the same. */
+/** Minimum milliseconds between the retirement of a layer and its deletion. */
 const RETIRED_MS = 20_000
-/** Bytes of free disk below which it is not. */
+/** With fewer free bytes on the disk, a sweep deletes unneeded layers at once. */
 const LOW_DISK_BYTES = 2 * 1024 ** 3
 
 /**
- * The frozen layers of all disks: root's files, read-only, never written again. QEMU gets descriptors of them.
+ * The frozen layers of all disks: read-only files of root that never change. QEMU gets descriptors of them.
  *
- *     in a VM's folder ──adopt──► here ──nothing refers to it──► retired ──still nothing, later──► gone
- *                                   ▲                               │
- *                                   └───────something does──────────┘
+ *     in a VM's folder ──adopt──► here ──not needed──► retired ──still not needed, later──► deleted
+ *                                   ▲                     │
+ *                                   └───────needed────────┘
  *
- * A layer is needed as long as a VM's chain or a checkpoint names it. Nobody counts: {@link sweep} asks, twice, with time in
- * between, so that a reference which was overlooked once loses nothing.
+ * A layer is needed as long as a VM's chain or a checkpoint names it. There is no reference count: {@link sweep} collects all
+ * references twice, with time in between, so that one overlooked reference does not lose a layer.
  */
 export class Layers {
   readonly #folder: string
   readonly #retired: string
   readonly #log: Pick<Logger, 'error'>
-  /** When each was retired; those of an earlier agent count from our first look. */
+  /** When each layer was retired. For those of an earlier agent process: when this one first found them. */
   readonly #retiredAtMs = new Map<LayerId, number>()
 
   constructor({ layers, retiredLayers }: Pick<DataDir, 'layers' | 'retiredLayers'>, log: Pick<Logger, 'error'>) {
@@ -46,22 +46,22 @@ export class Layers {
   }
 
   /**
-   * Takes every frozen layer of a VM's chain that still lies in its folder. Done after each freeze, and when a VM is
-   * adopted: the agent before us may have been killed between the freeze and this.
+   * Moves the frozen layers of a VM's chain that are still in its folder. Called after each freeze, and when the agent adopts a
+   * VM: the earlier agent may have been killed between the freeze and this.
    *
    * @throws LayerMissing
    */
   async adopt(vmFolder: string, { layers }: DiskChain): Promise<void> {
     for (const id of layers) {
-      if ((await isPresent(this.path(id))) || (await this.#bringBack(id))) continue
+      if ((await isPresent(this.path(id))) || (await this.#restore(id))) continue
       await this.#take(join(vmFolder, fileOfLayer(id)), id)
     }
   }
 
   /**
-   * Retires every layer that is not among `needed()`, and removes those that were retired a while ago and are still not needed. A
-   * retired layer that is needed comes back. `needed` is called after the folders have been listed: a layer that is adopted
-   * meanwhile is not in the list. Who ends a VM must name its layers by a checkpoint before it lets go of it.
+   * Retires every layer that `needed()` does not name, deletes those that were retired a while ago and are still not needed, and
+   * restores those that are needed again. Calls `needed` after it has listed the folders: the list does not contain layers that
+   * are adopted meanwhile. Code that ends a VM must name its layers in a checkpoint before it forgets the VM.
    *
    * @returns names of files that are no layers
    */
@@ -82,19 +82,19 @@ export class Layers {
       if (id === null) continue
       const sinceMs = this.#retiredAtMs.get(id)
       if (sinceMs === undefined) this.#retiredAtMs.set(id, Date.now())
-      if (stillNeeded.has(id)) await this.#bringBack(id)
+      if (stillNeeded.has(id)) await this.#restore(id)
       else if (isLow || (sinceMs !== undefined && Date.now() - sinceMs > RETIRED_MS)) await this.#remove(id)
     }
     return names.filter((name) => layerOfFile(name) === null)
   }
 
-  /** What was adopted so far stays where it is, even when the host loses power. */
+  /** Makes all adoptions so far durable. */
   async sync(): Promise<void> {
     await syncFolder(this.#folder)
   }
 
   /** @returns false when the layer was not retired */
-  async #bringBack(id: LayerId): Promise<boolean> {
+  async #restore(id: LayerId): Promise<boolean> {
     const isRetired = await rename(join(this.#retired, fileOfLayer(id)), this.path(id)).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
@@ -103,7 +103,7 @@ export class Layers {
       },
     )
     this.#retiredAtMs.delete(id)
-    if (isRetired) this.#log.error({ layer: id }, 'a layer that was retired is needed: brought back')
+    if (isRetired) this.#log.error({ layer: id }, 'a retired layer is needed again: restored')
     return isRetired
   }
 
@@ -118,8 +118,8 @@ export class Layers {
   }
 
   /**
-   * The VM's user owns the folder it comes from, so the file is judged by a descriptor: what is renamed in the end must
-   * be the very file that was judged and given to root.
+   * The VM's user owns the source folder and can exchange the file at any time. So the agent checks the file through a
+   * descriptor, and checks after the rename that it has moved this file.
    */
   async #take(from: string, id: LayerId): Promise<void> {
     const file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
@@ -128,8 +128,8 @@ export class Layers {
       },
     )
     try {
-      const judged = await file.stat({ bigint: true })
-      if (!judged.isFile() || judged.nlink !== 1n) throw new LayerMissing(`layer ${id} is no file of its own`)
+      const checked = await file.stat({ bigint: true })
+      if (!checked.isFile() || checked.nlink !== 1n) throw new LayerMissing(`layer ${id} is no file of its own`)
       await file.chmod(0o400)
       if (process.getuid?.() === 0) await file.chown(0, 0)
       await rename(from, this.path(id))
@@ -138,8 +138,8 @@ export class Layers {
         dev: stats.dev,
         isFile: stats.isFile(),
       }))
-      if (isFile && ino === judged.ino && dev === judged.dev) return
-      // The VM's user has put it there: it may be a folder.
+      if (isFile && ino === checked.ino && dev === checked.dev) return
+      // The VM's user has exchanged it, possibly for a folder.
       await rm(this.path(id), { recursive: true, force: true })
       throw new LayerMissing(`layer ${id} was exchanged`)
     } finally {

@@ -1,6 +1,6 @@
 import { constants, copyFile, link } from 'node:fs/promises'
 
-/** The same content under a second name: for free where both lie on one file system, a copy where they do not. */
+/** Hard-links a file, or copies it if a link is not possible, as between two file systems. */
 export async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to)

@@ -8,7 +8,7 @@ import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record
 import { runAs } from '../templates/template-record.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
-/** Beside the checkpoint's own files, written last: without it the folder is no snapshot. */
+/** Beside the checkpoint's files, written last: a folder without this file is an unfinished snapshot. */
 const RECORD = 'snapshot.json'
 
 const snapshotRecord = agentSnapshot.extend({
@@ -19,12 +19,12 @@ const snapshotRecord = agentSnapshot.extend({
     context.addIssue({ code: 'custom', message: 'no id of a snapshot' })
     return z.NEVER
   }),
-  /** `NAME/FINGERPRINT`: its memory lies under the checkpoint's. */
+  /** `NAME/FINGERPRINT`. The checkpoint has only the pages that differ from the memory of this bake. */
   bake: z.string(),
   guest_ip: z.string().nullable(),
   /** Frozen layers of the disk, the lowest first. */
   layers: z.array(layerId),
-  /** Block devices that its guest had for volumes. */
+  /** The guest's block devices for volumes. */
   devices: z.array(machineDevice).default([]),
   run_as: runAs,
   durable: z.boolean().default(false),

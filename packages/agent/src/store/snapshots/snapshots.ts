@@ -3,9 +3,8 @@
  *
  *     begun ──record──► kept ──delete──► (record struck) ──no user──► (folder gone)
  *
- * Invariants: one that is kept is whole; what becomes of a folder without a record, or with one
- * that cannot be read, is the ledger's to decide. VMs that were
- * restored from a snapshot have its files mapped: a file that is removed goes when the last of them ends.
+ * Invariants: a kept snapshot is complete. The ledger decides about a folder whose record is absent or unreadable. VMs map the
+ * files of the snapshot that they were restored from: the kernel frees a deleted file when the last of these VMs ends.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,12 +15,12 @@ import type { LayerId } from '../disks/layer-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { readSnapshotRecord, snapshotRecordPath, writeSnapshotRecord, type SnapshotRecord } from './snapshot-record.ts'
 
-/** One that is being made. */
+/** A snapshot that is being made. */
 class Draft {
-  /** What it has captured, and what is already shown of it. */
+  /** The captured layers, which a sweep must keep. `shown` is the record, if callers can already see the snapshot. */
   layers: readonly LayerId[] = []
   shown: SnapshotRecord | undefined
-  /** Settles, and never rejects, when it is whole or gone. */
+  /** Resolves when the snapshot is complete or discarded. Never rejects. */
   readonly over = Promise.withResolvers<void>()
 }
 
@@ -30,7 +29,7 @@ export class Snapshots {
   readonly #ledger: Ledger
   readonly #kept = new Map<SnapshotId, SnapshotRecord>()
   readonly #begun = new Map<SnapshotId, Draft>()
-  /** How many restores read each. */
+  /** The snapshots that restores are reading, and by how many restores. */
   readonly #users = new Map<SnapshotId, { count: number; readonly layers: readonly LayerId[] }>()
 
   private constructor(folder: string, ledger: Ledger) {
@@ -38,7 +37,7 @@ export class Snapshots {
     this.#ledger = ledger
   }
 
-  /** Learns what there is; removes nothing. */
+  /** Loads all records. Deletes nothing. */
   static async open(folder: string, ledger: Ledger): Promise<Snapshots> {
     const snapshots = new Snapshots(folder, ledger)
     for (const name of await readdir(folder)) {
@@ -48,7 +47,7 @@ export class Snapshots {
     return snapshots
   }
 
-  /** Reads the record of one that is there. */
+  /** Loads the record of one snapshot. */
   async load(id: SnapshotId): Promise<void> {
     const record = this.#ledger.unreadable.take('snapshot', id, await readSnapshotRecord(this.folder(id)))
     if (record !== null) this.#kept.set(id, record)
@@ -59,14 +58,14 @@ export class Snapshots {
     return [...this.#kept.values(), ...shown]
   }
 
-  /** Every layer that one of them needs. */
+  /** All layers that a snapshot needs. */
   *layers(): Generator<LayerId> {
     for (const { layers } of this.#kept.values()) yield* layers
     for (const { layers } of this.#users.values()) yield* layers
     for (const { layers } of this.#begun.values()) yield* layers
   }
 
-  /** Once it is whole; `null` also for another workspace's. */
+  /** Waits until the snapshot is complete. `null` for an unknown one and for another workspace's. */
   async find(id: SnapshotId, workspaceId: WorkspaceId | null): Promise<SnapshotRecord | null> {
     await this.#begun.get(id)?.over.promise
     const record = this.#kept.get(id)
@@ -83,9 +82,9 @@ export class Snapshots {
   }
 
   /**
-   * Makes one in its folder; of one that fails nothing is left.
-   * @param owner the sandbox that it is made of
-   * @param fill fills the folder, and says in the draft which layers are to be kept as soon as there are any
+   * Creates a snapshot in its folder. Leaves nothing behind if it fails.
+   * @param owner the sandbox of which it is made
+   * @param fill fills the folder, and names the captured layers in the draft as soon as they exist
    * @throws ApiError 409 id taken
    */
   async make(
@@ -117,7 +116,7 @@ export class Snapshots {
     }
   }
 
-  /** Keeps the files of a snapshot while `read` opens them, also when it is deleted meanwhile. */
+  /** Keeps the files of a snapshot while `read` opens them, even if it is deleted meanwhile. */
   async reading<T>({ id, layers }: SnapshotRecord, read: (folder: string) => Promise<T>): Promise<T> {
     const user = this.#users.get(id) ?? { count: 0, layers }
     user.count++
@@ -130,7 +129,7 @@ export class Snapshots {
     }
   }
 
-  /** It is no more from here on; its files go when nobody reads them. */
+  /** Deletes a snapshot. Its files are deleted when no restore reads them any more. */
   async delete({ id }: SnapshotRecord): Promise<void> {
     await this.#ledger.strike(snapshotRecordPath(this.folder(id)))
     this.#kept.delete(id)
@@ -139,7 +138,7 @@ export class Snapshots {
     if (!this.#users.has(id)) await this.#release(id)
   }
 
-  /** Has the ledger decide about folders without a record. */
+  /** Lets the ledger decide about folders without a record. */
   async settleUnrecorded(): Promise<void> {
     for (const name of await readdir(this.#folder)) {
       const id = parseSnapshotId(name)

@@ -2,14 +2,14 @@ import { statfs } from 'node:fs/promises'
 import { ApiError } from '@offshoot/contract/errors'
 
 const MIB = 1024 * 1024
-/** MiB of the host's disk that volumes never take. */
+/** Free MiB that volumes leave on the host's disk. */
 const RESERVE_MIB = 1024
-/** Volumes are sparse, and few are ever full: so many times what is free may be promised. */
+/** Overcommit: volumes may still grow by this multiple of the free space, because they are sparse and few are ever full. */
 const OVERCOMMIT = 4
 
 /**
- * Whether the host has room to promise so many more MiB.
- * @param promisedMib what volumes may still come to take, beyond what they take now
+ * Checks that the host's disk has room for a volume, or for the growth of one, by `moreMib`.
+ * @param promisedMib MiB by which the existing volumes may still grow on disk
  * @throws ApiError 507
  */
 export async function admitVolume(folder: string, promisedMib: number, moreMib: number): Promise<void> {

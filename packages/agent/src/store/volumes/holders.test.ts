@@ -24,7 +24,7 @@ describe('holders', () => {
     holders = new Holders()
   })
 
-  it('are one that writes, who is named to the next', () => {
+  it('are one writer, and a refusal names it', () => {
     holders.claim([writing(data)], sandbox('a'))
     for (const claim of [writing(data), reading(data)]) {
       expect(() => holders.claim([claim], sandbox('b'))).toThrow('volume data is attached to sandbox a')
@@ -32,7 +32,7 @@ describe('holders', () => {
     expect(holders.attachments(data.id)).toEqual([{ sandbox_id: 'a', read_only: false }])
   })
 
-  it('are any number that read, which nobody writes meanwhile', () => {
+  it('are any number of readers, and no writer meanwhile', () => {
     for (const id of ['a', 'b', 'c']) holders.claim([reading(data)], sandbox(id))
     expect(() => holders.claim([writing(data)], sandbox('d'))).toThrow('volume data is read by sandbox a')
     for (const id of ['a', 'b', 'c']) holders.release(sandbox(id))
@@ -40,13 +40,13 @@ describe('holders', () => {
     expect(holders.of(data.id)).toHaveLength(1)
   })
 
-  it('get all that they ask for, or nothing', () => {
+  it('get all volumes that they claim, or none', () => {
     holders.claim([writing(more)], sandbox('a'))
     expect(() => holders.claim([writing(data), writing(more)], sandbox('b'))).toThrow('volume more is attached')
     expect(holders.of(data.id)).toEqual([])
   })
 
-  it('are ourselves while we work on it, and nobody else gives that back', () => {
+  it('are the agent while it changes a volume, and only the same operation releases it', () => {
     const work = { work: 'changed' } as const
     holders.claim([writing(data)], work)
     expect(() => holders.claim([reading(data)], sandbox('a'))).toThrow('volume data is being changed')

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, VolumeId } from '@offshoot/contract/ids'
 import type { VolumeRecord } from './volume-record.ts'
 
-/** Who has a volume: a sandbox, or one of us who works on it. */
+/** The holder of a volume: a sandbox, or an operation of the agent on it. */
 export type Holder = { readonly sandboxId: SandboxId } | { readonly work: 'copied' | 'changed' }
 
 interface Hold {
@@ -11,25 +11,25 @@ interface Hold {
 }
 
 /**
- * One writer, or any number of readers: an ext4 file system that somebody writes is of no use to anybody who reads it
- * beside him. What is claimed here is decided at once, without a wait in between, so that of two who come at the
- * same time one is refused. In memory only: after a restart, it is what the sandboxes' manifests say.
+ * The holders of each volume: one writer, or any number of readers. A guest cannot read an ext4 file system while another
+ * guest writes to it. A claim is synchronous, so that of two concurrent claims one is refused. In memory only: after a restart
+ * the agent restores the holders from the sandboxes' manifests.
  */
 export class Holders {
   readonly #holds = new Map<VolumeId, Hold[]>()
 
-  /** All or none of them. @throws ApiError 409 naming volume and holder */
+  /** Claims all of the volumes or none. @throws ApiError 409 naming volume and holder */
   claim(wanted: readonly { readonly volume: VolumeRecord; readonly isReadOnly: boolean }[], holder: Holder): void {
     for (const { volume, isReadOnly } of wanted) this.#refuse(volume, isReadOnly)
     for (const { volume, isReadOnly } of wanted) this.keep(volume.id, { holder, isReadOnly })
   }
 
-  /** Without a question: of a sandbox that had it before we started. */
+  /** Adds a holder without a check, for a sandbox that held the volume before the agent started. */
   keep(id: VolumeId, hold: Hold): void {
     this.#holds.set(id, [...this.of(id), hold])
   }
 
-  /** Everything that this holder has. */
+  /** Releases all volumes of a holder. */
   release(holder: Holder): void {
     for (const [id, holds] of this.#holds) {
       const left = holds.filter((hold) => !isSame(hold.holder, holder))
@@ -42,7 +42,7 @@ export class Holders {
     return this.#holds.get(id) ?? []
   }
 
-  /** Sandboxes that have it. */
+  /** The sandboxes that hold a volume. */
   attachments(id: VolumeId): { sandbox_id: SandboxId; read_only: boolean }[] {
     return this.of(id).flatMap(({ holder, isReadOnly }) =>
       'sandboxId' in holder ? [{ sandbox_id: holder.sandboxId, read_only: isReadOnly }] : [],
@@ -50,12 +50,12 @@ export class Holders {
   }
 
   #refuse({ id, name }: VolumeRecord, isReadOnly: boolean): void {
-    const inTheWay = this.of(id).find((hold) => !isReadOnly || !hold.isReadOnly)
-    if (inTheWay === undefined) return
-    const { holder } = inTheWay
+    const conflicting = this.of(id).find((hold) => !isReadOnly || !hold.isReadOnly)
+    if (conflicting === undefined) return
+    const { holder } = conflicting
     if ('work' in holder)
       throw new ApiError('volumeBusy', { error: `volume ${name} is being ${holder.work}`, volume: name })
-    const how = inTheWay.isReadOnly ? 'read by' : 'attached to'
+    const how = conflicting.isReadOnly ? 'read by' : 'attached to'
     throw new ApiError('volumeAttached', {
       error: `volume ${name} is ${how} sandbox ${holder.sandboxId}`,
       volume: name,

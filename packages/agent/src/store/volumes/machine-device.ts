@@ -3,7 +3,7 @@ import { parseVolumeId, type VolumeId } from '@offshoot/contract/ids'
 import { z } from 'zod'
 import type { VolumeRecord } from './volume-record.ts'
 
-/** Block devices for volumes that a guest may have at most. */
+/** Maximum block devices for volumes of one guest. */
 export const VOLUME_DEVICES = 8
 
 const volumeId = z.string().transform((text, context): VolumeId => {
@@ -13,14 +13,14 @@ const volumeId = z.string().transform((text, context): VolumeId => {
   return z.NEVER
 })
 
-/** A block device of a sandbox's machine, which a checkpoint of it has too. */
+/** A block device for a volume, in a sandbox's machine and in its checkpoints. */
 export const machineDevice = z.object({
   place: z
     .int()
     .min(0)
     .max(VOLUME_DEVICES - 1),
   read_only: z.boolean(),
-  /** `null`: it had one where it was copied from, and has none here. */
+  /** `null`: the sandbox was copied from one that had a volume here, and has none itself. */
   volume: z.object({ id: volumeId, name: z.string() }).nullable(),
 })
 export type MachineDevice = z.infer<typeof machineDevice>
@@ -31,9 +31,9 @@ export interface Wanted {
 }
 
 /**
- * Devices for the volumes of a new sandbox, in their order. What the guest it is copied from had is in nobody's way: a
- * guest that still writes there must never write to another volume.
- * @throws ApiError 409 when there are not so many
+ * Adds devices for the volumes of a new sandbox, in their order. It does not reuse devices of the guest that the sandbox is
+ * copied from: the copy may still write to such a device, and must not write to another volume.
+ * @throws ApiError 409 if too few devices are free
  */
 export function addDevices(of: readonly MachineDevice[], wanted: readonly Wanted[]): MachineDevice[] {
   const taken = new Set(of.map(({ place }) => place))
@@ -48,17 +48,17 @@ export function addDevices(of: readonly MachineDevice[], wanted: readonly Wanted
   return [...of, ...added]
 }
 
-/** Without what they hold: for who must not have it. */
+/** The devices without their volumes, for a sandbox that must not have these. */
 export function emptied(devices: readonly MachineDevice[]): MachineDevice[] {
   return devices.map((device) => ({ ...device, volume: null }))
 }
 
-/** What a child has of its parent's: all may read together, and who writes is alone. */
+/** The devices of a forked child: it shares volumes that its parent reads, but not those that its parent writes. */
 export function inherited(devices: readonly MachineDevice[]): MachineDevice[] {
   return devices.map((device) => (device.read_only ? device : { ...device, volume: null }))
 }
 
-/** Those that hold a volume, as REFRESH names them; `undefined` where a guest need not be told. */
+/** Bit mask of the devices with a volume, for the REFRESH message; `undefined` if the machine has no devices. */
 export function deviceBits(devices: readonly MachineDevice[]): number | undefined {
   if (devices.length === 0) return undefined
   return devices.reduce((bits, { place, volume }) => (volume === null ? bits : bits | (1 << place)), 0)

@@ -4,7 +4,7 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
 
-/** Written last: without it the folder is no volume. */
+/** Written last: a folder without this file is an unfinished volume. */
 const RECORD = 'volume.json'
 /** The ext4 file system itself, sparse. */
 const DATA = 'data'
@@ -18,13 +18,13 @@ const volumeRecord = z.object({
     return z.NEVER
   }),
   workspace_id: z.string().refine(isUuid),
-  /** For what people are told. */
+  /** Appears in error texts. */
   name: z.string(),
-  /** MiB. The file may still be smaller, after a power cut: it is made as large before it is used. */
+  /** MiB. After a power cut the file may still be smaller: the agent grows it before the next use. */
   size_mb: z.int(),
-  /** The file system may still be smaller than its device: it grows before the next sandbox has it. */
+  /** The file system may still be smaller than its device: the agent grows it before the next sandbox gets it. */
   is_growing: z.boolean(),
-  /** A sandbox has had it. */
+  /** Whether a sandbox has ever had it. */
   was_attached: z.boolean(),
   created_at: z.iso.datetime(),
 })

@@ -3,9 +3,8 @@
  *
  *     begun ──record──► kept ──delete──► (folder gone)
  *
- * Invariants: one that is kept is whole; what becomes of a folder without a record, or with one
- * that cannot be read, is the ledger's to decide. Who uses one
- * has claimed it (`holders.ts`). The file is as large as the record says before anybody gets it.
+ * Invariants: a kept volume is complete. The ledger decides about a folder whose record is absent or unreadable. Every user
+ * of a volume has claimed it (`holders.ts`). The file has its recorded size before a guest gets it.
  */
 import { open, readdir, stat, truncate, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -31,7 +30,7 @@ export class Volumes {
     this.#ledger = ledger
   }
 
-  /** Learns what there is; removes nothing. */
+  /** Loads all records. Deletes nothing. */
   static async open(folder: string, ledger: Ledger): Promise<Volumes> {
     const volumes = new Volumes(folder, ledger)
     for (const name of await readdir(folder)) {
@@ -41,7 +40,7 @@ export class Volumes {
     return volumes
   }
 
-  /** Reads the record of one that is there. */
+  /** Loads the record of one volume. */
   async load(id: VolumeId): Promise<void> {
     const record = this.#ledger.unreadable.take('volume', id, await readVolumeRecord(join(this.folder, id)))
     if (record !== null) this.#kept.set(id, record)
@@ -51,7 +50,7 @@ export class Volumes {
     return [...this.#kept.values()]
   }
 
-  /** `null` also for another workspace's. */
+  /** `null` for an unknown volume and for another workspace's. */
   find(id: VolumeId | null, workspaceId: WorkspaceId | null): VolumeRecord | null {
     const record = id === null ? undefined : this.#kept.get(id)
     if (record === undefined || (workspaceId !== null && record.workspace_id !== workspaceId)) return null
@@ -62,12 +61,12 @@ export class Volumes {
     return volumeDataPath(join(this.folder, id))
   }
 
-  /** Bytes that it takes on the host's disk. */
+  /** Bytes that a volume occupies on the host's disk. */
   async usedBytes(id: VolumeId): Promise<number> {
     return (await stat(this.path(id))).blocks * BLOCK_BYTES
   }
 
-  /** MiB that those there are may still come to take. */
+  /** MiB by which the existing volumes may still grow on disk. */
   async promisedMib(): Promise<number> {
     const kept = await Promise.all(
       this.all.map(async ({ id, size_mb }) => {
@@ -80,8 +79,8 @@ export class Volumes {
   }
 
   /**
-   * Makes one; of one that fails nothing is left.
-   * @param fill makes of an empty, sparse file of the size what it is to hold
+   * Creates a volume. Leaves nothing behind if it fails.
+   * @param fill writes the content into an empty, sparse file of the volume's size
    * @throws ApiError 409 id taken
    */
   async make(record: VolumeRecord, fill: (path: string) => Promise<void>): Promise<VolumeRecord> {
@@ -92,7 +91,7 @@ export class Volumes {
     this.#begun.set(id, { sizeMb: record.size_mb })
     const folder = join(this.folder, id)
     try {
-      // QEMU's users pass through to what their tools check (`ext4.ts`).
+      // Tools that check the file run as VM users, which must be able to traverse the folder (`ext4.ts`).
       await this.#ledger.begin(folder, { workspace_id: record.workspace_id, of: null }, 0o711)
       const file = await open(this.path(id), 'wx', 0o600)
       await close(file, () => file.truncate(record.size_mb * MIB))
@@ -111,7 +110,7 @@ export class Volumes {
     }
   }
 
-  /** For who has claimed it. @throws as the file system does: the record is as before */
+  /** Changes a record. The caller has claimed the volume. @throws an error of the file system; the record is then unchanged */
   async change(id: VolumeId, change: Partial<VolumeRecord>): Promise<VolumeRecord> {
     const record = this.#kept.get(id)
     if (record === undefined) throw new ApiError('notFound')
@@ -121,13 +120,13 @@ export class Volumes {
     return changed
   }
 
-  /** Makes the file as large as the record says; it is never made smaller. */
+  /** Grows the file to its recorded size. Never shrinks it. */
   async stretch({ id, size_mb }: VolumeRecord): Promise<void> {
     const path = this.path(id)
     if ((await stat(path)).size < size_mb * MIB) await truncate(path, size_mb * MIB)
   }
 
-  /** It is no more from here on. @throws ApiError 409 somebody has it */
+  /** Deletes a volume. @throws ApiError 409 it has a holder */
   async delete(record: VolumeRecord): Promise<void> {
     const holder = { work: 'changed' } as const
     this.holders.claim([{ volume: record, isReadOnly: false }], holder)
@@ -141,7 +140,7 @@ export class Volumes {
     }
   }
 
-  /** Has the ledger decide about folders without a record. */
+  /** Lets the ledger decide about folders without a record. */
   async settleUnrecorded(): Promise<void> {
     for (const name of await readdir(this.folder)) {
       const id = parseVolumeId(name)

@@ -1,6 +1,7 @@
 import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isPresent } from '../../store/ledger/is-present.ts'
 
 export interface CgroupLimits {
   readonly memoryMib: number
@@ -47,7 +48,7 @@ export class Cgroups {
   /** `null` where this host gives us none: no root, no controllers, or read-only. */
   static async detect(agentId: string, root = '/sys/fs/cgroup'): Promise<Cgroups | null> {
     try {
-      const isUnified = await exists(join(root, 'cgroup.controllers'))
+      const isUnified = await isPresent(join(root, 'cgroup.controllers'))
       return new Cgroups(isUnified ? await prepareUnified(root) : await prepareSplit(root), `${agentId}-`)
     } catch {
       return null
@@ -184,11 +185,4 @@ function kill(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -39,6 +39,8 @@ interface BlockdevOptions {
   readonly 'node-name': string
   readonly file: { readonly driver: 'file'; readonly filename: string }
   readonly cache: { readonly 'no-flush': boolean }
+  /** Absent: what the guest discards is ignored. */
+  readonly discard?: 'unmap'
   readonly 'read-only'?: boolean
   /** A node that is there; `null`: none. */
   readonly backing: string | null

@@ -41,6 +41,8 @@ interface BlockdevOptions {
   readonly 'node-name': string
   readonly file: { readonly driver: 'file'; readonly filename: string }
   readonly cache: { readonly 'no-flush': boolean }
+  /** Absent: what the guest discards is ignored. */
+  readonly discard?: 'unmap'
   readonly 'read-only'?: boolean
   /** Name of an existing node; `null`: no backing file. */
   readonly backing: string | null

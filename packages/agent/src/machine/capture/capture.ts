@@ -9,6 +9,7 @@ import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/
 import type { Layers } from '../../store/disks/layers.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { continueReleased, stopHeld } from '../guest/hold.ts'
+import { LAYER_DISCARD } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { CopyLane } from './copy-lane.ts'
@@ -219,6 +220,7 @@ async function attachLayer(
     'node-name': nodeOfLayer(id),
     file,
     cache: { 'no-flush': !vm.isDurable },
+    discard: LAYER_DISCARD,
     backing: null,
   } as const
   await bothEnded(vm.qmp.execute('blockdev-add', node, deadline), noteNext(vm, id))

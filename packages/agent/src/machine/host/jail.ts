@@ -182,9 +182,13 @@ async function present(paths: readonly string[]): Promise<string[]> {
   return paths.filter((_path, index) => found[index])
 }
 
+/** A link counts as what it leads to. @throws when nobody can tell: a root without one of its files is not the same root */
 async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
-    () => false,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    },
   )
 }

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -75,6 +75,19 @@ describe('claims of slots', () => {
     await rm(join(folder, 'a'), { recursive: true })
     expect((await open('c')).blocks).toEqual([0])
     expect(cleared).toEqual([0])
+  })
+
+  it('of a dead agent whose folder cannot be looked at are kept for it', async () => {
+    await open('disk/a')
+    await killOwner(0)
+    await rename(join(folder, 'disk'), join(folder, 'away'))
+    // Whoever looks through it gets ELOOP.
+    await symlink('disk', join(folder, 'disk'))
+    expect((await open('b')).blocks).toEqual([1])
+    expect(cleared).toEqual([])
+    await rm(join(folder, 'disk'))
+    await rename(join(folder, 'away'), join(folder, 'disk'))
+    expect((await open('disk/a')).blocks).toEqual([0])
   })
 
   it('of a dead agent that may come back are kept until nothing else is left', async () => {

@@ -14,6 +14,7 @@ import { takeLock } from '@offshoot/kit/exclusive-lock'
 import { identifyProcess, isAlive } from '@offshoot/kit/process-identity'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import { isPresent } from '../../store/ledger/is-present.ts'
 import { readHostBootId } from './boot-id.ts'
 
 /** Numbers of a block; a power of two, so that a block's networks are one. */
@@ -124,7 +125,7 @@ export class SlotClaims {
 
   /** Nobody can come back for it. */
   async #isGone(block: number, owner: Claim | null): Promise<boolean> {
-    if (owner !== null && owner.boot_id === (await readHostBootId()) && (await exists(owner.data_dir))) return false
+    if (owner !== null && owner.boot_id === (await readHostBootId()) && (await mayExist(owner.data_dir))) return false
     return this.#isUnused(block, owner)
   }
 
@@ -185,9 +186,7 @@ function parse(text: string): Claim | null {
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
+/** A folder that cannot be looked at may be on a disk that comes back, with an agent and VMs that use its block. */
+async function mayExist(path: string): Promise<boolean> {
+  return isPresent(path).catch(() => true)
 }

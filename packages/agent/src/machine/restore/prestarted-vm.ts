@@ -8,7 +8,14 @@ import { fileNodeOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../st
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { inheritance, withVhostNet } from './inheritance.ts'
 import { launch } from '../vm/launch.ts'
-import { BAKE_NODE, descriptorArguments, descriptorPath, FIRST_FILE_FD, restoreArguments } from '../vm/machine.ts'
+import {
+  BAKE_NODE,
+  descriptorArguments,
+  descriptorPath,
+  FIRST_FILE_FD,
+  LAYER_DISCARD,
+  restoreArguments,
+} from '../vm/machine.ts'
 import { giveWayUntil, stopGivingWay } from '../vm/priority.ts'
 import { endedWith, type Greet, imaging, type Restore } from './restore.ts'
 import { Vm } from '../vm/vm.ts'
@@ -121,6 +128,7 @@ export class PrestartedVm {
     const own = {
       driver: 'qcow2',
       cache: { 'no-flush': !isDurable },
+      discard: LAYER_DISCARD,
       'node-name': nodeOfLayer(active),
       file: fileNodeOfLayer(active),
       backing: nodeOfLayer(id),

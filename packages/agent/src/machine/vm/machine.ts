@@ -99,6 +99,12 @@ export interface DiskNode {
 
 /** The disk of a guest that is booted: one layer, which says itself what is below it. */
 export const BOOT_DISK: readonly DiskNode[] = [{ name: 'root', path: DISK, isReadOnly: false, backing: null }]
+/**
+ * What the guest discards becomes a hole of the host's file. To the guest it then reads as zeros, also where a layer below has
+ * data. No part of the guest's machine: its disk accepts discards either way. Every writable layer needs it, however it gets
+ * into QEMU, because a layer that is opened again without it ignores them.
+ */
+export const LAYER_DISCARD = 'unmap'
 /** The bake's disk, below every layer of a restored guest. */
 export const BAKE_NODE = 'bake'
 
@@ -235,7 +241,7 @@ function blockNode({ name, path, isReadOnly, backing, isFlushed = false, fileNod
     file,
     ...(fileNode === undefined ? [] : [`file.node-name=${fileNode}`]),
     ...(isFlushed ? [] : ['cache.no-flush=on']),
-    ...(isReadOnly ? ['read-only=on'] : []),
+    ...(isReadOnly ? ['read-only=on'] : [`discard=${LAYER_DISCARD}`]),
     ...(backing === null ? [] : [`backing=${backing}`]),
   ].join(',')
 }

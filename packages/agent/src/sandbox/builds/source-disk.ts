@@ -4,6 +4,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { captureDisk } from '../../machine/capture/capture.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import { linkOrCopy } from '../../store/disks/link-or-copy.ts'
+import { isPresent } from '../../store/ledger/is-present.ts'
 import { captureOptions } from '../model/capture-options.ts'
 import { guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Host } from '../model/host.ts'
@@ -37,7 +38,7 @@ export async function takeDisk(host: Host, sandbox: Sandbox, folder: string): Pr
     try {
       const layers = await captureDisk(vmIn(sandbox, 'running'), options, deadline)
       const bake = bakeFiles(options.bake)
-      const below = [...((await isThere(bake.lower)) ? [bake.lower] : []), bake.disk]
+      const below = [...((await isPresent(bake.lower)) ? [bake.lower] : []), bake.disk]
       const own = layers.map((id) => host.layers.path(id))
       await mkdir(folder, { mode: 0o700 })
       await linkOrCopy(bake.rootfs, join(folder, ROOTFS))
@@ -49,13 +50,6 @@ export async function takeDisk(host: Host, sandbox: Sandbox, folder: string): Pr
       throw await refusal(host, sandbox, 'the disk of the sandbox could not be taken', error)
     }
   })
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 async function bytesOf(paths: readonly string[]): Promise<number> {

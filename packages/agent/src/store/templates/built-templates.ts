@@ -10,6 +10,7 @@ import { link, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
 import { syncFolder } from '@offshoot/kit/sync-folder'
+import { isPresent } from '../ledger/is-present.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { LOWER, ROOTFS } from '../bakes/bake-files.ts'
 import { readTemplateRecord, writeTemplateRecord, type TemplateDisk, type TemplateRecord } from './template-record.ts'
@@ -78,14 +79,14 @@ export class BuiltTemplates<Baked> {
   /** Of one that has no memory. */
   async disk(id: BuildId): Promise<TemplateDisk> {
     const lower = join(this.#folder, id, LOWER)
-    return { rootfs: join(this.#folder, id, ROOTFS), lower: (await occupiedBytes(lower)) === null ? null : lower }
+    return { rootfs: join(this.#folder, id, ROOTFS), lower: (await isPresent(lower)) ? lower : null }
   }
 
   /** Bytes that it takes. */
   async occupiedBytes({ id, memory }: TemplateRecord): Promise<number> {
     if (memory !== null) return memory.bytes
     const { rootfs, lower } = await this.disk(id)
-    return ((await occupiedBytes(rootfs)) ?? 0) + (lower === null ? 0 : ((await occupiedBytes(lower)) ?? 0))
+    return (await occupiedBytes(rootfs)) + (lower === null ? 0 : await occupiedBytes(lower))
   }
 
   /** @param disk files to which the template gets hard links; `null` for a template with memory */
@@ -131,10 +132,10 @@ async function keepFile(from: string, to: string): Promise<void> {
   await link(from, to)
 }
 
-/** `null` where there is no such file. */
-async function occupiedBytes(path: string): Promise<number | null> {
+/** For a list: what cannot be looked at takes nothing there. */
+async function occupiedBytes(path: string): Promise<number> {
   return stat(path).then(
     ({ blocks }) => blocks * BLOCK_BYTES,
-    () => null,
+    () => 0,
   )
 }

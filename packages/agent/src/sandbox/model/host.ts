@@ -8,6 +8,7 @@ import type { Layers } from '../../store/disks/layers.ts'
 import type { EventDraft, EventLog } from '../../store/events/event-log.ts'
 import type { Cgroups } from '../../machine/host/cgroups.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
+import type { DiskRoom } from '../../store/data-dir/disk-room.ts'
 import type { Jail } from '../../machine/host/jail.ts'
 import type { Qemu } from '../../machine/host/qemu.ts'
 import type { Ledger } from '../../store/ledger/ledger.ts'
@@ -29,6 +30,8 @@ import type { Semaphore } from '@offshoot/kit/semaphore'
 /** What every operation on a sandbox works with. */
 export interface Host {
   readonly dir: DataDir
+  /** Of the data directory's file system. */
+  readonly room: DiskRoom
   readonly ledger: Ledger
   readonly qemu: Qemu
   /** What QEMU and other readers of guests' data run in; `null` where the host does not let us make it. */

@@ -5,6 +5,7 @@ import { everythingAgrees, rowsOf } from '../setup/agreement.ts'
 import type { Answer } from '../setup/http.ts'
 import { imagesDir, Offshoot } from '../setup/offshoot.ts'
 import { layOutFromSeed } from '../setup/seed.ts'
+import { until } from '../setup/until.ts'
 
 const NO_MEMORY = { status: 507, body: { error: 'insufficient host memory for sandbox' } }
 const NO_STORAGE = { status: 507, body: { error: 'insufficient host storage for sandbox' } }
@@ -41,6 +42,11 @@ const post = (path: string, body?: object) => offshoot.request('POST', path, bod
 const act = (id: string, action: string, body?: object) => post(`/v1/sandboxes/${id}/${action}`, body)
 const create = (body: object = {}) => post('/v1/sandboxes', { template: 'minimal', ...body })
 const statusOf = async (id: string) => (await get(`/v1/sandboxes/${id}`)).body.status as string
+
+/** As operators see it. Control asks its agents now and then. */
+async function diskIs(state: string): Promise<void> {
+  await until(`${state} in /healthz`, async () => (await get('/healthz')).body.checks.disk === state, 20_000)
+}
 
 async function done(answer: Promise<Answer>): Promise<Answer['body']> {
   const { status, text, body } = await answer
@@ -128,6 +134,7 @@ describe.skipIf(!canMountDisk)('a full disk', () => {
     await done(act(other, 'hibernate'))
     // Less than what is to be written of its memory.
     await disk?.fill(4 * MIB)
+    await diskIs('refusing')
     for (const [action, body] of [['hibernate'], ['snapshots'], ['fork'], ['fork-tree', { count: 2 }]] as const) {
       expect({ action, ...(await act(bystander.id, action, body)) }).toMatchObject({ action, ...NO_STORAGE })
       await bystander.goesOn()
@@ -146,6 +153,7 @@ describe.skipIf(!canMountDisk)('a full disk', () => {
     expect(await statusOf(other)).toBe('hibernated')
 
     await disk?.empty()
+    await diskIs('ok')
     await everythingAgrees(offshoot)
     expect(await rowsOf(offshoot)).toHaveLength(2)
     expect((await get('/v1/snapshots')).body).toHaveLength(1)

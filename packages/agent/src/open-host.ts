@@ -19,6 +19,7 @@ import type { NameServer } from './machine/network/dns/name-server.ts'
 import { type HostPurpose, type KnownGuest, openNetwork } from './machine/slots/open-network.ts'
 import { Cgroups } from './machine/host/cgroups.ts'
 import { DataDir } from './store/data-dir/data-dir.ts'
+import { DiskRoom } from './store/data-dir/disk-room.ts'
 import { type Jail, openJail } from './machine/host/jail.ts'
 import { findQemu, type Qemu } from './machine/host/qemu.ts'
 import { QemuVersions } from './machine/host/qemu-versions.ts'
@@ -85,6 +86,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const qemus = await QemuVersions.open(qemuPlace, log, Deadline.after(START_MS, 'trial of earlier versions of QEMU'))
   const host: Host = {
     dir,
+    room: new DiskRoom(dir.root, config.disk, log),
     ledger,
     qemu,
     jail,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { diskRoom } from './agent-disk.ts'
 import { agentAttachment, unreadableIds } from './agent-volume.ts'
 import { event } from './event.ts'
 import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus } from './sandbox.ts'
@@ -58,6 +59,8 @@ export const agentInfo = z.object({
    * `commit_limit` how much that may be.
    */
   memory_mib: z.object({ total: z.int(), available: z.int(), committed: z.int(), commit_limit: z.int() }),
+  /** `null`: the agent cannot tell, or is of a version without watermarks. */
+  disk: diskRoom.nullable().default(null),
   /** Baked and ready to be restored. */
   templates: z.array(template),
   sandboxes: z.int(),

@@ -134,6 +134,7 @@ const registry = {
   insufficientStorage: { status: 507, error: 'insufficient host storage for volume' },
   /** Of the disk that the service itself writes to. */
   databaseFull: { status: 507, error: 'insufficient host storage' },
+  sandboxStorage: { status: 507, error: 'insufficient host storage for sandbox' },
   templateStorage: { status: 507, error: 'insufficient host storage for template' },
   insufficientMemory: { status: 507, error: 'insufficient host memory for sandbox' },
 } as const satisfies Record<string, RegisteredError>

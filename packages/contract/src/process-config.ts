@@ -65,6 +65,19 @@ export const kvmSettings = z
   })
   .prefault({})
 
+/** Watermarks of the file system that has the agent's data directory. */
+const agentDiskSettings = z
+  .strictObject({
+    /** MiB free below which operators are warned; `null` is a tenth of the file system, at most 16 GiB. */
+    warn_below_mib: z.int().min(0).nullable().default(null),
+    /**
+     * MiB free below which what takes new room is answered 507, so that the rest is left to the sandboxes that there are;
+     * `null` is a twentieth of the file system, at most 4 GiB; 0: only a full disk refuses.
+     */
+    refuse_below_mib: z.int().min(0).nullable().default(null),
+  })
+  .prefault({})
+
 /** The configuration file of an agent, also that of its `prepare.ts` and `end-all.ts`. All paths are absolute. */
 export const agentConfig = z.strictObject({
   /** Chosen by the agent at its first start and kept in its data directory when absent. */
@@ -91,6 +104,7 @@ export const agentConfig = z.strictObject({
    * may be more than the host has: `null` is 8 times that. A create or wake beyond it is answered 507.
    */
   commit_limit_mib: z.int().min(1).nullable().default(null),
+  disk: agentDiskSettings,
   network: agentNetwork,
   accelerator: acceleratorChoice.default('auto'),
   kvm: kvmSettings,

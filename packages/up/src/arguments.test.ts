@@ -18,6 +18,7 @@ describe('parseArguments', () => {
       maxUploadBytes: null,
       poolMemoryMib: null,
       commitLimitMib: null,
+      disk: { warn_below_mib: null, refuse_below_mib: null },
       network: {},
       accelerator: 'auto',
       kvm: {},
@@ -34,6 +35,7 @@ describe('parseArguments', () => {
       OFFSHOOT_KVM_VHOST_NET: 'on',
     }
     const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_COMMIT_MIB: '4096' }
+    const disk = { OFFSHOOT_DISK_WARN_MIB: '9000', OFFSHOOT_DISK_REFUSE_MIB: '0' }
     const env = {
       OFFSHOOT_TEMPLATES: 'minimal, base',
       OFFSHOOT_PREVIEW_SUFFIX: 'P.example.com',
@@ -45,7 +47,7 @@ describe('parseArguments', () => {
       OFFSHOOT_RATE_LIMIT: '100/5',
       OFFSHOOT_DEFAULT_PLAN: 'pro',
     }
-    expect(parseArguments([...args, '--accelerator', 'kvm'], { ...env, ...memory, ...kvm }, '/w')).toEqual({
+    expect(parseArguments([...args, '--accelerator', 'kvm'], { ...env, ...memory, ...disk, ...kvm }, '/w')).toEqual({
       command: 'down',
       dataDir: '/w/d',
       isDataDirNamed: true,
@@ -60,6 +62,7 @@ describe('parseArguments', () => {
       maxUploadBytes: 5 * 1024 ** 3,
       poolMemoryMib: 0,
       commitLimitMib: 4096,
+      disk: { warn_below_mib: 9000, refuse_below_mib: 0 },
       network: { egress_allow: ['10.1.0.0/16:443', '10.2.0.1/32:53'], guest_range: '10.9.0.0/16' },
       accelerator: 'kvm',
       kvm: {
@@ -76,12 +79,14 @@ describe('parseArguments', () => {
     expect(() => parseArguments([], { OFFSHOOT_MAX_UPLOAD_MIB: mib }, '/')).toThrow(UsageError)
   })
 
-  it.each([{ OFFSHOOT_POOL_MIB: '-1' }, { OFFSHOOT_POOL_MIB: 'x' }, { OFFSHOOT_COMMIT_MIB: '0' }])(
-    'refuses %o',
-    (env) => {
-      expect(() => parseArguments([], env, '/')).toThrow(UsageError)
-    },
-  )
+  it.each([
+    { OFFSHOOT_POOL_MIB: '-1' },
+    { OFFSHOOT_POOL_MIB: 'x' },
+    { OFFSHOOT_COMMIT_MIB: '0' },
+    { OFFSHOOT_DISK_REFUSE_MIB: '5%' },
+  ])('refuses %o', (env) => {
+    expect(() => parseArguments([], env, '/')).toThrow(UsageError)
+  })
   it.each(['50', '0/25', '50/0', '50/x', '1000001/1', '50/25/1'])('refuses a rate limit of %s', (rate) => {
     expect(() => parseArguments([], { OFFSHOOT_RATE_LIMIT: rate }, '/')).toThrow(UsageError)
   })

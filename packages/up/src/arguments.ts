@@ -31,6 +31,8 @@ Sets up everything Offshoot needs on this machine, starts it and stays in the fo
 OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
 OFFSHOOT_POOL_MIB=512             memory for guests that are restored before they are asked for (default 512; 0 for none)
 OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
+OFFSHOOT_DISK_WARN_MIB=16384     free disk below which /healthz warns (default a tenth of the disk, at most 16384)
+OFFSHOOT_DISK_REFUSE_MIB=4096    free disk below which nothing new is made (default a twentieth, at most 4096; 0: only a full disk)
 OFFSHOOT_KVM_CPU=host            QEMU's CPU model under KVM (default: the newest of a list that this host offers; docs/kvm.md)
 OFFSHOOT_KVM_VHOST_NET=on        under KVM guests' packets pass through the host's kernel, where it has vhost-net (default off)
 OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name under it leads here (default localhost)
@@ -71,6 +73,7 @@ export interface UpArguments {
   readonly poolMemoryMib: number | null
   /** MiB that VMs may have together; `null` for the agent's default. */
   readonly commitLimitMib: number | null
+  readonly disk: DiskSettings
   readonly network: NetworkSettings
   readonly accelerator: AcceleratorChoice
   readonly kvm: KvmSettings
@@ -86,6 +89,12 @@ export interface PreviewSettings {
   readonly certificate: { readonly cert: string; readonly key: string } | null
   /** Where to have one from instead. `hook` is an absolute path. */
   readonly acme: { readonly directory_url: string; readonly hook: string; readonly email?: string } | null
+}
+
+/** Watermarks of the agent's disk; `null` is its default. */
+export interface DiskSettings {
+  readonly warn_below_mib: number | null
+  readonly refuse_below_mib: number | null
 }
 
 /** Of the agent; absent is its default. */
@@ -129,6 +138,10 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     maxUploadBytes: parseMaxUpload(env),
     poolMemoryMib: parseMib(env, 'OFFSHOOT_POOL_MIB', 0),
     commitLimitMib: parseMib(env, 'OFFSHOOT_COMMIT_MIB', 1),
+    disk: {
+      warn_below_mib: parseMib(env, 'OFFSHOOT_DISK_WARN_MIB', 0),
+      refuse_below_mib: parseMib(env, 'OFFSHOOT_DISK_REFUSE_MIB', 0),
+    },
     network: { ...parseEgressAllow(env['OFFSHOOT_EGRESS_ALLOW']), ...parseRange(env['OFFSHOOT_GUEST_RANGE']) },
     accelerator: parseAccelerator(values.accelerator),
     kvm: parseKvm(env),

@@ -50,6 +50,7 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
     kvm: args.kvm,
     poolMemoryMib: args.poolMemoryMib,
     commitLimitMib: args.commitLimitMib,
+    disk: args.disk,
     limits: args.limits,
     preview: args.preview,
     databaseSuffix: args.databaseSuffix,

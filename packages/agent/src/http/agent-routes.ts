@@ -28,6 +28,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       qemu_version: agent.host.qemu.version,
       cpus: cpus().length,
       memory_mib: { total: totalMib, available: availableMib, committed: committedMib, commit_limit: commitLimitMib },
+      disk: await agent.host.room.look().catch(() => null),
       templates: await Promise.all(imagesOf(agent).map((image) => describe(agent, image))),
       sandboxes: agent.host.sandboxes.size,
       spares: agent.host.pool.spares.length,

@@ -117,6 +117,7 @@ function uploads(server: FastifyInstance, agent: Agent): void {
     const id = parse(text)
     const upload = uploaded.get(id)
     if (upload === undefined) throw new ApiError('notFound', { detail: 'nothing was uploaded for this build' })
+    await host.room.admit('template')
     // A template's bake contains an image of the whole guest memory.
     await admitTemplate(host.dir.builds, upload.bytes / 1024 ** 2 + fields.memory_mb)
     const build = await agent.builds.begin(newBuildRecord(id, workspaceId, fields, upload))

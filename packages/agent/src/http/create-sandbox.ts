@@ -24,6 +24,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
     const id = parseSandboxId(body.id)
     if (id === null) throw new ApiError('invalidField', { error: 'id must be a lower-case UUID' })
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
+    await agent.host.room.admit('sandbox')
     const { persistent, idle_timeout_seconds, egress, limits = null, env: asked } = body
     const sandbox = await withSeed(agent, body, workspaceId, (seed) =>
       createSandbox(agent.host, {

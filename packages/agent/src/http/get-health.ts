@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import type { Host } from '../sandbox/model/host.ts'
 
+const MIB = 1024 ** 2
+
 /** `GET /healthz`, without a credential: that the agent is up, and at which tiers it runs. */
 export function getHealth(server: FastifyInstance, agent: Agent): void {
   const { kind, reason } = describeNetwork(agent.host)
@@ -10,7 +12,13 @@ export function getHealth(server: FastifyInstance, agent: Agent): void {
   const accelerator = withReason(agent.accelerator, agent.acceleratorReason)
   server.get('/healthz', { config: { isPublic: true } }, async () => ({
     status: 'ok',
-    checks: { accelerator, isolation: agent.isolation, cpu_limits: cpuLimitsOf(agent.host), network },
+    checks: {
+      accelerator,
+      isolation: agent.isolation,
+      cpu_limits: cpuLimitsOf(agent.host),
+      network,
+      disk: await describeDisk(agent.host),
+    },
   }))
 }
 
@@ -21,6 +29,17 @@ export function cpuLimitsOf({ cgroups }: Host): CpuLimits {
 
 export function describeNetwork({ network, networkReason }: Host): GuestNetworkInfo {
   return { kind: network === null ? 'none' : 'tap', reason: networkReason }
+}
+
+/** `ok`, `low: 1834 of 20480 MiB are free`, `refusing: …`, or why nobody can tell. */
+async function describeDisk({ room }: Host): Promise<string> {
+  try {
+    const { state, free_bytes, total_bytes } = await room.look()
+    const free = `${Math.floor(free_bytes / MIB)} of ${Math.floor(total_bytes / MIB)} MiB are free`
+    return withReason(state, state === 'ok' ? null : free)
+  } catch (error) {
+    return withReason('unknown', error instanceof Error ? error.message : String(error))
+  }
 }
 
 function withReason(what: string, reason: string | null): string {

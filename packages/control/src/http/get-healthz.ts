@@ -1,3 +1,4 @@
+import { diskState, type DiskState } from '@offshoot/contract/agent-disk'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { FastifyInstance } from 'fastify'
 import type { KnownAgent } from '../agents/agent-directory.ts'
@@ -33,7 +34,11 @@ export function getHealthz(app: FastifyInstance, control: Control): void {
     reply.code(cursors ? 200 : 503)
     return {
       status: cursors ? 'ok' : 'unavailable',
-      checks: { database: cursors ? 'ok' : 'unreachable', agents: sumUp(agents.map(({ status }) => status)) },
+      checks: {
+        database: cursors ? 'ok' : 'unreachable',
+        agents: sumUp(agents.map(({ status }) => status)),
+        disk: worstDisk(agents.flatMap(({ status, disk }) => (status === 'unreachable' ? [] : [disk?.state ?? 'ok']))),
+      },
       agents,
     }
   })
@@ -61,6 +66,7 @@ function describe({ info, isReachable }: KnownAgent, cursors: ReadonlyMap<string
     isolation: info?.isolation ?? null,
     cpu_limits: info?.cpu_limits ?? null,
     network: info?.network ?? null,
+    disk: info?.disk ?? null,
     sandboxes: info?.sandboxes ?? null,
   }
 }
@@ -68,4 +74,9 @@ function describe({ info, isReachable }: KnownAgent, cursors: ReadonlyMap<string
 function sumUp(statuses: readonly AgentStatus[]): 'ok' | 'degraded' | 'unreachable' {
   if (statuses.every((status) => status === 'unreachable')) return 'unreachable'
   return statuses.every((status) => status === 'ok') ? 'ok' : 'degraded'
+}
+
+/** `refusing` once one agent makes nothing new; others may still. One that cannot be reached or says nothing of its disk is left out. */
+function worstDisk(states: readonly DiskState[]): DiskState {
+  return diskState.options.findLast((state) => states.includes(state)) ?? 'ok'
 }

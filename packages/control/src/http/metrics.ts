@@ -1,3 +1,4 @@
+import { diskState } from '@offshoot/contract/agent-disk'
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
@@ -72,6 +73,30 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
       memory.reset()
       for (const { info } of fleet.agents) {
         for (const [kind, mib] of Object.entries(info?.memory_mib ?? {})) memory.inc({ kind }, mib)
+      }
+    },
+  })
+  const disk = new Gauge({
+    name: 'offshoot_agents_disk_bytes',
+    help: 'Disks of all agents together when each was last looked at: total, free',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      disk.reset()
+      for (const { info } of fleet.agents) {
+        disk.inc({ kind: 'total' }, info?.disk?.total_bytes ?? 0)
+        disk.inc({ kind: 'free' }, info?.disk?.free_bytes ?? 0)
+      }
+    },
+  })
+  const disks = new Gauge({
+    name: 'offshoot_agents_disk',
+    help: 'Agents by the state of their disk when each was last looked at: ok, low, refusing',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const state of diskState.options) {
+        disks.set({ state }, fleet.agents.filter(({ info }) => info?.disk?.state === state).length)
       }
     },
   })

@@ -40,6 +40,9 @@ describe('public routes', () => {
     expect(body).toContain('offshoot_sandboxes{status="running"} 1')
     expect(body).toContain('offshoot_agents_up 1')
     expect(body).toContain('offshoot_agents_memory_mib{kind="total"} 4096')
+    expect(body).toContain(`offshoot_agents_disk_bytes{kind="free"} ${1024 ** 4}`)
+    expect(body).toContain('offshoot_agents_disk{state="ok"} 1')
+    expect(body).toContain('offshoot_agents_disk{state="refusing"} 0')
     expect(body).not.toContain(created.body.id)
     // Of anything: an agent's neither.
     expect(body).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
@@ -115,7 +118,7 @@ describe('public routes', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({
       status: 'ok',
-      checks: { database: 'ok', agents: 'ok' },
+      checks: { database: 'ok', agents: 'ok', disk: 'ok' },
       agents: [
         {
           id: agent.state.agentId,
@@ -124,14 +127,21 @@ describe('public routes', () => {
           accelerator_reason: 'there is no /dev/kvm',
           isolation: 'user',
           cpu_limits: 'cgroup-v2',
+          disk: { state: 'ok', free_bytes: 1024 ** 4 },
         },
       ],
     })
+    agent.state.diskState = 'refusing'
+    const refusing = await eventually(async () => {
+      const answer = await call(control.url, 'GET', '/healthz')
+      return answer.body.checks.disk === 'refusing' ? answer : null
+    })
+    expect(refusing).toMatchObject({ status: 200, body: { status: 'ok', checks: { agents: 'ok' } } })
     await agent.kill()
     const later = await eventually(async () => {
       const answer = await call(control.url, 'GET', '/healthz')
       return answer.body.checks.agents === 'unreachable' ? answer : null
     })
-    expect(later.status).toBe(200)
+    expect(later).toMatchObject({ status: 200, body: { checks: { disk: 'ok' } } })
   })
 })

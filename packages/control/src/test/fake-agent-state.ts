@@ -7,7 +7,7 @@ import type {
   SpentCreditBody,
 } from '@offshoot/contract/agent-api'
 import type { QuarantineEntry } from '@offshoot/contract/agent-quarantine'
-import type { AgentDisk } from '@offshoot/contract/agent-disk'
+import type { AgentDisk, DiskState } from '@offshoot/contract/agent-disk'
 import { FakeBuilds } from './fake-builds.ts'
 import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volume'
 
@@ -43,6 +43,7 @@ export class FakeAgentState {
   readonly records: AgentRecord[] = []
   /** Of its disk. */
   freeBytes = 1024 ** 4
+  diskState: DiskState = 'ok'
   /** Answer of `GET /v1/agent/usage`. */
   usage: unknown = { sandboxes: [], omitted: 0 }
   /** What it was last told. */

@@ -264,6 +264,13 @@ export class FakeAgent {
         committed: 832 * this.state.sandboxes.size,
         commit_limit: 32_768,
       },
+      disk: {
+        state: this.state.diskState,
+        total_bytes: FAKE_DISK.total_bytes,
+        free_bytes: this.state.freeBytes,
+        warn_below_bytes: 16 * 1024 ** 3,
+        refuse_below_bytes: 4 * 1024 ** 3,
+      },
       templates: this.#templates.map((name) => ({
         name,
         rootfs_path: `templates/${name}/rootfs.ext4`,

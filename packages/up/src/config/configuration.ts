@@ -10,7 +10,7 @@ import {
 import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../data-layout.ts'
-import type { KvmSettings, LimitSettings, NetworkSettings, PreviewSettings } from '../arguments.ts'
+import type { DiskSettings, KvmSettings, LimitSettings, NetworkSettings, PreviewSettings } from '../arguments.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
@@ -23,6 +23,7 @@ export interface ConfigurationInputs {
   readonly maxUploadBytes: number | null
   readonly poolMemoryMib: number | null
   readonly commitLimitMib: number | null
+  readonly disk: DiskSettings
   readonly network: NetworkSettings
   readonly accelerator: AcceleratorChoice
   readonly kvm: KvmSettings
@@ -59,6 +60,7 @@ export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
     ...(maxUploadBytes !== null && { max_upload_bytes: maxUploadBytes }),
     ...(poolMemoryMib !== null && { pool_memory_mib: poolMemoryMib }),
     ...(commitLimitMib !== null && { commit_limit_mib: commitLimitMib }),
+    disk: inputs.disk,
     network: inputs.network,
     accelerator: inputs.accelerator,
     kvm: inputs.kvm,

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Agent } from '../../sandbox/agent.ts'
 import { listQuarantine } from '../../sandbox/recovery/quarantine.ts'
+import { registerDiskMetrics } from './register-disk-metrics.ts'
 import { registerMemoryMetrics } from './register-memory-metrics.ts'
 import { registerNetworkMetrics } from './register-network-metrics.ts'
 
@@ -40,6 +41,7 @@ export function getMetrics(server: FastifyInstance, { host }: Agent): void {
       for (const { state, kind } of listQuarantine(host)) quarantined.inc({ state, kind })
     },
   })
+  registerDiskMetrics(registry, host)
   registerMemoryMetrics(registry, host)
   registerNetworkMetrics(registry, host)
   server.addHook('onResponse', async (request, reply) => {

@@ -128,6 +128,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
       'etc',
       'guest-memory.so',
       'proc',
+      'qemu',
       'vm',
       'volume',
     ])

@@ -87,8 +87,9 @@ export class Builds {
     await this.#forgetOld()
   }
 
-  /** Creates a folder for an upload. @throws ApiError 409 id taken */
+  /** Creates a folder for an upload. @throws ApiError 409 id taken, 507 */
   async openUpload(id: BuildId, workspaceId: string | null): Promise<string> {
+    await this.#options.host.room.admit('template')
     const isUnreadable = this.#options.host.ledger.unreadable.has('build', id)
     if (this.#builds.has(id) || this.#uploads.has(id) || isUnreadable) {
       throw new ApiError('conflict', { detail: 'a build with this id is already here' })

@@ -8,6 +8,7 @@ import type { Layers } from '../../store/disks/layers.ts'
 import type { EventDraft, EventLog } from '../../store/events/event-log.ts'
 import type { Cgroups } from '../../machine/host/cgroups.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
+import type { DiskRoom } from '../../store/data-dir/disk-room.ts'
 import type { Jail } from '../../machine/host/jail.ts'
 import type { Qemu } from '../../machine/host/qemu.ts'
 import type { QemuVersions } from '../../machine/host/qemu-versions.ts'
@@ -30,6 +31,8 @@ import type { Semaphore } from '@offshoot/kit/semaphore'
 /** The services that operations on sandboxes use. */
 export interface Host {
   readonly dir: DataDir
+  /** Of the data directory's file system. */
+  readonly room: DiskRoom
   readonly ledger: Ledger
   readonly qemu: Qemu
   /** The jail of QEMU and of other readers of guests' data; `null` if the host does not allow one. */

@@ -22,7 +22,7 @@ export async function refusal(host: Host, { id, vm }: Sandbox, what: string, err
   const unfit = refusalOfCheckpoint(what, error)
   if (unfit instanceof ApiError) return unfit
   host.log.error({ err: error, sandbox_id: id }, what)
-  if (isDiskFull(error)) return new ApiError('insufficientMemory', { error: 'insufficient host storage for sandbox' })
+  if (isDiskFull(error)) return new ApiError('sandboxStorage', {}, { cause: error })
   return new ApiError('internal', { error: what }, { cause: error })
 }
 

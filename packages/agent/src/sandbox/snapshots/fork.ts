@@ -40,6 +40,8 @@ interface Staged {
  */
 export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgentBody): Promise<AgentFork> {
   host.credit.refuseIfSpent(parent.workspaceId)
+  // For all children at once: none is refused because of what the capture took.
+  await host.room.admit('sandbox')
   const { staged, seal } = await stageFork(host, parent, body)
   const outcomes = await Promise.all(
     body.children.map((child, at) =>

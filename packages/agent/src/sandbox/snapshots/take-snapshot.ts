@@ -21,6 +21,7 @@ export async function takeSnapshot(
   id: SnapshotId,
   origin: 'user' | 'template' = 'user',
 ): Promise<SnapshotRecord> {
+  await host.room.admit('sandbox')
   return host.snapshots.make(id, ownerOf(sandbox), async (folder, draft) => {
     const captured = await stageSnapshot(host, sandbox, folder, {
       onStaged: ({ layers }) => {

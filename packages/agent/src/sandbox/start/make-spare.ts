@@ -19,9 +19,10 @@ const KILL_MS = 10_000
 /** Milliseconds for which one that is made leaves the CPUs to whatever somebody waits for, a create from the pool above all. */
 const GIVE_WAY_MS = 2000
 
-/** A spare guest, made in its turn; `null` when the host has no memory for one. */
+/** A spare guest, made in its turn; `null` when the host has no memory or disk for one. */
 export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
   const { admission, restores } = host.gates
+  if ((await host.room.look()).state === 'refusing') return null
   const release = await admission.admitSpare(seed.manifest.memory_mb)
   if (release === null) return null
   try {

@@ -25,6 +25,7 @@ export async function growVolume(host: Host, record: VolumeRecord, sizeMb: numbe
   }
   if (sizeMb === record.size_mb && !record.is_growing) return record
   const { volumes } = host
+  await host.room.admit('volume')
   await admitVolume(volumes.folder, await volumes.promisedMib(), sizeMb - record.size_mb)
   const deadline = Deadline.after(GROW_MS, `growth of volume ${record.id}`)
   const [hold] = volumes.holders.of(record.id)

@@ -44,10 +44,11 @@ export async function copyVolume(host: Host, source: VolumeRecord, record: Volum
 }
 
 async function admitted(
-  { volumes }: Host,
+  { volumes, room }: Host,
   record: VolumeRecord,
   fill: (path: string) => Promise<void>,
 ): Promise<VolumeRecord> {
+  await room.admit('volume')
   await admitVolume(volumes.folder, await volumes.promisedMib(), record.size_mb)
   try {
     return await volumes.make(record, fill)

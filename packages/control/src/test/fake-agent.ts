@@ -13,7 +13,7 @@ import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/cont
 import { jwtVerify } from 'jose'
 import { FAKE_DISK, FakeAgentState, FAKE_SIZE } from './fake-agent-state.ts'
 import type { Handled } from './handled.ts'
-import { answer, readAll } from './fake-answer.ts'
+import { answer, frame, readAll } from './fake-answer.ts'
 import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
 import { answerQuarantine } from './fake-quarantine.ts'
@@ -128,10 +128,8 @@ export class FakeAgent {
       },
     }
     this.state.records.push(record)
-    if (sandbox !== undefined) {
-      const status = STATUS_AFTER[type] ?? sandbox.status
-      this.state.sandboxes.set(sandboxId, { ...sandbox, status, last_seq: seq })
-    }
+    const status = STATUS_AFTER[type] ?? sandbox?.status
+    if (sandbox && status) this.state.sandboxes.set(sandboxId, { ...sandbox, status, last_seq: seq })
     for (const stream of this.#streams) stream.write(frame(record))
     return record
   }
@@ -298,8 +296,4 @@ export class FakeAgent {
     const { payload } = await jwtVerify(token, Buffer.from(this.secret, 'base64'), { requiredClaims: ['exp'] })
     return payload.workspace_id as string | undefined
   }
-}
-
-function frame(record: AgentRecord): string {
-  return `id: ${record.seq}\nevent: ev\ndata: ${JSON.stringify(record)}\n\n`
 }

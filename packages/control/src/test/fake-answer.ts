@@ -1,3 +1,4 @@
+import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Handled } from './handled.ts'
 
@@ -15,4 +16,9 @@ export async function readAll(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part as Buffer)
   return Buffer.concat(parts).toString()
+}
+
+/** A record of the agent's log as a server-sent event. */
+export function frame(record: AgentRecord): string {
+  return `id: ${record.seq}\nevent: ev\ndata: ${JSON.stringify(record)}\n\n`
 }

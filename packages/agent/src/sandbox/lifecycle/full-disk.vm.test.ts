@@ -103,7 +103,6 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     await disk.empty()
     await disk.fill(35 * MIB)
     expect(await health()).toMatch(/^refusing: \d+ of \d+ MiB are free$/)
-    const refused = (what: string) => ({ status: 507, body: { error: `insufficient host storage for ${what}` } })
     const size = { cpu: 1, memory_mb: 128 }
     for (const [method, path, body, what] of [
       ['POST', '/v1/sandboxes', { id: randomUUID(), template: 'minimal', env: {} }, 'sandbox'],
@@ -151,3 +150,4 @@ interface Health {
 function childOf() {
   return { id: randomUUID(), index: 0 }
 }
+const refused = (what: string) => ({ status: 507, body: { error: `insufficient host storage for ${what}` } })

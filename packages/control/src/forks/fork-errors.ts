@@ -9,5 +9,6 @@ export const FORK_ERRORS: readonly ErrorName[] = [
   'conflict',
   'agentUnreachable',
   'insufficientMemory',
+  'sandboxStorage',
   ...CREATE_REFUSALS,
 ]

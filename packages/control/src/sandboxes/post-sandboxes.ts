@@ -32,6 +32,7 @@ export function postSandboxes(app: FastifyInstance, control: Control): void {
           'noComputeNode',
           'agentUnreachable',
           'insufficientMemory',
+          'sandboxStorage',
           ...CREATE_REFUSALS,
         ],
       },

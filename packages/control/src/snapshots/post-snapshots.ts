@@ -21,7 +21,14 @@ export function postSnapshots(app: FastifyInstance, control: Control): void {
         tag: 'Snapshots',
         status: 201,
         answer: snapshot,
-        errors: ['notFound', 'sandboxNotRunning', 'conflict', 'agentUnreachable', 'insufficientMemory'],
+        errors: [
+          'notFound',
+          'sandboxNotRunning',
+          'conflict',
+          'agentUnreachable',
+          'insufficientMemory',
+          'sandboxStorage',
+        ],
       },
     },
     handler: async (request, reply) => {

@@ -40,6 +40,7 @@ beforeEach(async () => {
     dir,
     ledger,
     cgroups: null,
+    checkpoints: { remove: (path: string) => rm(path, { recursive: true, force: true }) },
     layers: new Layers(dir, silent),
     snapshots: await Snapshots.open(dir.snapshots, ledger),
     events: await EventLog.open(dir.events, randomUUID() as AgentId),

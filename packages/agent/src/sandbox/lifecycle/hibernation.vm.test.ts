@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { access, open, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { execFile } from 'node:child_process'
+import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { signalProcess } from '@offshoot/kit/process-identity'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { AgentInside } from '../../test/agent-inside.ts'
 import { eventually } from '../../test/agent-process.ts'
+import { Vm } from '../../machine/vm/vm.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import { checkpointOrigin } from '../model/capture-options.ts'
 import { deleteSandbox } from './delete.ts'
@@ -249,4 +253,37 @@ describe('after a wake is committed', () => {
     await eventually('boot', async () => sandbox.manifest.status === 'running' && sandbox.vm?.hasEnded === false)
     expect(await agent.sh(sandbox, 'cat /root/file')).toBe('kept')
   })
+})
+
+/** Stops the QEMU of a VM beside `parent` for a while, once its guest has begun to take its identity. */
+function stallGuestsBeside(parent: Sandbox, stalledMs: number) {
+  const link = Vm.prototype.link
+  return vi.spyOn(Vm.prototype, 'link').mockImplementation(async function (this: Vm, deadline) {
+    const opened = await link.call(this, deadline)
+    if (this === parent.vm) return opened
+    const refresh = opened.refresh.bind(opened)
+    opened.refresh = (...asked) => {
+      const progress = refresh(...asked)
+      void progress.begun.then(async () => {
+        process.kill(this.process.pid, 'SIGSTOP')
+        await delay(stalledMs)
+        await signalProcess(this.process, 'SIGCONT')
+      })
+      return progress
+    }
+    return opened
+  })
+}
+
+it('keeps the child of a fork whose guest is slow to complete its identity', async () => {
+  const parent = await agent.created()
+  const stall = stallGuestsBeside(parent, 3500)
+  const { children } = await forkSandbox(agent.host, parent, {
+    snapshot_id: randomUUID(),
+    children: [{ id: randomUUID(), index: 0 }],
+  })
+  const child = agent.host.sandboxes.get(children[0]?.id as SandboxId)
+  if (child === undefined) throw new Error('there is no child')
+  expect(await agent.sh(child, 'hostname')).toBe(`sbx-${child.id.slice(0, 8)}`)
+  stall.mockRestore()
 })

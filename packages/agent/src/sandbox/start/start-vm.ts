@@ -120,13 +120,15 @@ async function restoreVm(host: Host, sandbox: Sandbox, { seed, env, isCold = fal
 }
 
 /** The guest settles while we make it known; nobody is let through to it before. */
-function giveIdentity(host: Host, { id, manifest }: Sandbox, env: GuestIdentity['env']): Greet {
+function giveIdentity(host: Host, { id, manifest, leaving }: Sandbox, env: GuestIdentity['env']): Greet {
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
     const volumes = deviceBits(manifest.devices)
     const identity = guestIdentity(id, env, networkIdentity(host, manifest.slot))
-    const { begun, settled } = link.refresh({ ...identity, volumes }, deadline)
-    await begun
+    // Longer than the caller waits for a spare to begin: the sandbox is answered for before its guest has settled.
+    const settling = Deadline.after(RESTORE_MS, `identity of ${id}`, leaving.signal)
+    const { begun, settled } = link.refresh({ ...identity, volumes }, settling)
+    await deadline.race(begun)
     openAfter(host, vm, settled.catch(unlessLost), 'guest did not settle')
   }
 }

@@ -11,6 +11,7 @@ import { buildServer } from './http/build-server.ts'
 import { ListenerWatch } from './sandbox/ports/listener-watch.ts'
 import { loadConfig } from './load-config.ts'
 import { boundLogs } from './sandbox/logs/bound-logs.ts'
+import { HibernationCompressor } from './sandbox/lifecycle/compress-hibernated.ts'
 import { IdleWatch } from './sandbox/lifecycle/idle-watch.ts'
 import { watchTables } from './machine/network/table-watch.ts'
 import { Reconciliation } from './sandbox/recovery/reconcile.ts'
@@ -52,6 +53,7 @@ async function serve(): Promise<void> {
     new Reconciliation(host),
     new ListenerWatch(host),
     new ArchiveWatch(host),
+    new HibernationCompressor(host, config.disk.compress_after_s * 1000),
   ]
   if (agent.host.network !== null) void watchTables(agent.host.network, log, stopping.signal)
   log.info(

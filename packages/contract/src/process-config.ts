@@ -65,7 +65,7 @@ export const kvmSettings = z
   })
   .prefault({})
 
-/** Watermarks of the file system that has the agent's data directory. */
+/** How the agent uses the file system that has its data directory. */
 const agentDiskSettings = z
   .strictObject({
     /** MiB free below which operators are warned; `null` is a tenth of the file system, at most 16 GiB. */
@@ -75,6 +75,8 @@ const agentDiskSettings = z
      * `null` is a twentieth of the file system, at most 4 GiB; 0: only a full disk refuses.
      */
     refuse_below_mib: z.int().min(0).nullable().default(null),
+    /** Seconds for which a sandbox has to be hibernated before its memory is compressed. */
+    compress_after_s: z.int().min(0).default(3600),
   })
   .prefault({})
 

@@ -35,7 +35,7 @@ describe('parseArguments', () => {
       OFFSHOOT_KVM_VHOST_NET: 'on',
     }
     const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_COMMIT_MIB: '4096' }
-    const disk = { OFFSHOOT_DISK_WARN_MIB: '9000', OFFSHOOT_DISK_REFUSE_MIB: '0' }
+    const disk = { OFFSHOOT_DISK_WARN_MIB: '9000', OFFSHOOT_DISK_REFUSE_MIB: '0', OFFSHOOT_COMPRESS_AFTER_S: '60' }
     const env = {
       OFFSHOOT_TEMPLATES: 'minimal, base',
       OFFSHOOT_PREVIEW_SUFFIX: 'P.example.com',
@@ -62,7 +62,7 @@ describe('parseArguments', () => {
       maxUploadBytes: 5 * 1024 ** 3,
       poolMemoryMib: 0,
       commitLimitMib: 4096,
-      disk: { warn_below_mib: 9000, refuse_below_mib: 0 },
+      disk: { warn_below_mib: 9000, refuse_below_mib: 0, compress_after_s: 60 },
       network: { egress_allow: ['10.1.0.0/16:443', '10.2.0.1/32:53'], guest_range: '10.9.0.0/16' },
       accelerator: 'kvm',
       kvm: {
@@ -84,6 +84,7 @@ describe('parseArguments', () => {
     { OFFSHOOT_POOL_MIB: 'x' },
     { OFFSHOOT_COMMIT_MIB: '0' },
     { OFFSHOOT_DISK_REFUSE_MIB: '5%' },
+    { OFFSHOOT_COMPRESS_AFTER_S: '1h' },
   ])('refuses %o', (env) => {
     expect(() => parseArguments([], env, '/')).toThrow(UsageError)
   })

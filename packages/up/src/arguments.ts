@@ -33,6 +33,7 @@ OFFSHOOT_POOL_MIB=512             memory for guests that are restored before the
 OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
 OFFSHOOT_DISK_WARN_MIB=16384     free disk below which /healthz warns (default a tenth of the disk, at most 16384)
 OFFSHOOT_DISK_REFUSE_MIB=4096    free disk below which nothing new is made (default a twentieth, at most 4096; 0: only a full disk)
+OFFSHOOT_COMPRESS_AFTER_S=3600   seconds after which the memory of a hibernated sandbox is compressed (default 3600)
 OFFSHOOT_KVM_CPU=host            QEMU's CPU model under KVM (default: the newest of a list that this host offers; docs/kvm.md)
 OFFSHOOT_KVM_VHOST_NET=on        under KVM guests' packets pass through the host's kernel, where it has vhost-net (default off)
 OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name under it leads here (default localhost)
@@ -91,10 +92,11 @@ export interface PreviewSettings {
   readonly acme: { readonly directory_url: string; readonly hook: string; readonly email?: string } | null
 }
 
-/** Watermarks of the agent's disk; `null` is its default. */
+/** Of the agent; `null` and absent are its defaults. */
 export interface DiskSettings {
   readonly warn_below_mib: number | null
   readonly refuse_below_mib: number | null
+  readonly compress_after_s?: number
 }
 
 /** Of the agent; absent is its default. */
@@ -141,6 +143,7 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     disk: {
       warn_below_mib: parseMib(env, 'OFFSHOOT_DISK_WARN_MIB', 0),
       refuse_below_mib: parseMib(env, 'OFFSHOOT_DISK_REFUSE_MIB', 0),
+      ...parseCompressAfter(env['OFFSHOOT_COMPRESS_AFTER_S']),
     },
     network: { ...parseEgressAllow(env['OFFSHOOT_EGRESS_ALLOW']), ...parseRange(env['OFFSHOOT_GUEST_RANGE']) },
     accelerator: parseAccelerator(values.accelerator),
@@ -265,6 +268,13 @@ function parseMib(env: Readonly<NodeJS.ProcessEnv>, name: string, min: number): 
   if (mib === '') return null
   if (!/^\d{1,9}$/.test(mib) || Number(mib) < min) throw new UsageError(`${name} must be a number of MiB, not "${mib}"`)
   return Number(mib)
+}
+
+function parseCompressAfter(seconds = ''): Pick<DiskSettings, 'compress_after_s'> {
+  if (seconds === '') return {}
+  if (!/^\d{1,9}$/.test(seconds))
+    throw new UsageError(`OFFSHOOT_COMPRESS_AFTER_S must be a number of seconds, not "${seconds}"`)
+  return { compress_after_s: Number(seconds) }
 }
 
 function parseMaxUpload(env: Readonly<NodeJS.ProcessEnv>): number | null {

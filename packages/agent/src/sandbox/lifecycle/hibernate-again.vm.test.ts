@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -9,6 +9,7 @@ import { isPresent } from '../../store/ledger/is-present.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { reconcile } from '../recovery/reconcile.ts'
 import { forkSandbox } from '../snapshots/fork.ts'
+import { HibernationCompressor } from './compress-hibernated.ts'
 import { deleteSandbox } from './delete.ts'
 import { hibernateSandbox } from './hibernate.ts'
 
@@ -94,5 +95,65 @@ describe('a sandbox that is hibernated again', () => {
     await eventually('its end', async () => sandbox.manifest.status === 'failed')
     await reconcile(host)
     expect(await isPresent(baseOf(sandbox))).toBe(false)
+  })
+})
+
+/** Hibernated, with 8 MiB that are easy to compress. */
+async function hibernated(): Promise<Sandbox> {
+  const sandbox = await agent.created()
+  await agent.sh(sandbox, 'yes memory | head -c 8388608 > /run/memory')
+  await hibernateSandbox(agent.host, sandbox)
+  return sandbox
+}
+const sumOf = (sandbox: Sandbox) => agent.sh(sandbox, 'yes memory | head -c 8388608 | cmp - /run/memory && echo same')
+
+describe('memory of a hibernated sandbox that is compressed', () => {
+  let compressor: HibernationCompressor
+  beforeAll(() => {
+    compressor = new HibernationCompressor(agent.host, 0)
+  })
+  afterAll(() => compressor.stop())
+
+  it('takes less of the disk, and is there when the sandbox wakes', async () => {
+    const { host } = agent
+    const sandbox = await hibernated()
+    const bytes = await pagesOf(folderOf(sandbox))
+    await compressor.run()
+    expect(await isPresent(join(folderOf(sandbox), 'pages'))).toBe(false)
+    expect(await pagesOf(folderOf(sandbox), 'pages.zst')).toBeLessThan(bytes / 2)
+    expect((await readManifestFile(sandbox)).format).toBe(2)
+    expect(await host.wake(sandbox)).toEqual({ isCold: false })
+    expect(await sumOf(sandbox)).toBe('same')
+    expect((await readManifestFile(sandbox)).format).toBeUndefined()
+    expect(await readdir(baseOf(sandbox))).not.toContain('pages.zst')
+    // Over the base that was compressed once.
+    await hibernateSandbox(host, sandbox)
+    await compressor.run()
+    expect(await readdir(folderOf(sandbox))).toEqual(expect.arrayContaining(['base-0.pages.zst']))
+    expect(await host.wake(sandbox)).toEqual({ isCold: false })
+    expect(await sumOf(sandbox)).toBe('same')
+  })
+
+  it('is what a child of it has', async () => {
+    const sandbox = await hibernated()
+    await compressor.run()
+    const [child] = [{ id: randomUUID(), index: 0 }]
+    await forkSandbox(agent.host, sandbox, { snapshot_id: randomUUID(), children: [child] })
+    expect(await sumOf(agent.host.sandboxes.get(child.id as SandboxId) as Sandbox)).toBe('same')
+  })
+
+  it('is left as it is when the sandbox wakes meanwhile', async () => {
+    const sandbox = await hibernated()
+    const compressing = compressor.run()
+    expect(await agent.host.wake(sandbox)).toEqual({ isCold: false })
+    await compressing
+    expect(await sumOf(sandbox)).toBe('same')
+  })
+
+  it('is lost when the file is damaged: the sandbox boots from its disk', async () => {
+    const sandbox = await hibernated()
+    await compressor.run()
+    await truncate(join(folderOf(sandbox), 'pages.zst'), 1000)
+    expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
   })
 })

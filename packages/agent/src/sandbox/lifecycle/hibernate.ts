@@ -7,7 +7,7 @@ import { hibernatedDraft } from '../events/announce-state.ts'
 import { captureSandbox, checkpointOrigin } from '../model/capture-options.ts'
 import { commitChange } from '../model/commit-change.ts'
 import type { Host } from '../model/host.ts'
-import { FORMAT_WITH_BASES, writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
+import { NEWER_FORMAT, writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { removeMemoryBase } from './memory-base.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
@@ -58,7 +58,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     const memMib = Math.ceil(captured.memoryBytes / 1024 / 1024)
     const manifest: Manifest = {
       ...sandbox.manifest,
-      ...(bases.length > 0 ? { format: FORMAT_WITH_BASES } : {}),
+      ...(bases.length > 0 ? { format: NEWER_FORMAT } : {}),
       status: 'hibernated',
       cold: false,
       layers: [...captured.layers],

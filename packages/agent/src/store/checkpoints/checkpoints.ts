@@ -17,6 +17,7 @@ import {
   parseCheckpoint,
 } from './checkpoint.ts'
 import { type Base, MemoryBases } from './memory-bases.ts'
+import { restorePages } from './compressed-memory.ts'
 import type { SigningKeys } from './signing-key.ts'
 import { type SealOnThread, VerifiedFiles } from './verified-files.ts'
 
@@ -147,7 +148,7 @@ export class Checkpoints<Machine> {
   }
 
   /**
-   * Checks every file of a checkpoint that is to be restored.
+   * Checks every file of a checkpoint that is to be restored. Decompresses its memory first where it is compressed.
    * @throws CheckpointDamaged something is missing or was changed; CheckpointIncompatible
    */
   async open(folder: string, machineOf: MachineOf<Machine>, deadline: Deadline): Promise<RestorableCheckpoint> {
@@ -162,6 +163,7 @@ export class Checkpoints<Machine> {
     for (const [index, { pages, runs }] of memoryFiles(folder, content.memory.length - 1).entries()) {
       const seal = content.memory[index]
       if (seal === undefined) throw new Error('a layer of memory without a seal')
+      await restorePages(pages)
       await this.#check(basename(pages), pages, seal.pages, deadline)
       await this.#check(basename(runs), runs, seal.runs, deadline)
     }
@@ -208,6 +210,11 @@ export class Checkpoints<Machine> {
       checkpointFiles(from).state,
     ]
     for (const path of files) await this.#files.link(path, join(to, basename(path)))
+  }
+
+  /** Removes one file of a checkpoint, and remembers what is known of its other names. */
+  async unlink(path: string): Promise<void> {
+    await this.#files.unlink(path)
   }
 
   /** The manifest goes first: a removal that is interrupted leaves no checkpoint. Its layers go with the next sweep. */

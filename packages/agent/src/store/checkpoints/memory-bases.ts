@@ -2,6 +2,7 @@ import { rename, rm, stat } from 'node:fs/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { isPresent } from '../ledger/is-present.ts'
 import { memoryFiles, type MemoryFiles } from './checkpoint-files.ts'
+import { removeCopies } from './compressed-memory.ts'
 import type { Checkpoint, MemorySeal } from './checkpoint.ts'
 import type { VerifiedFiles } from './verified-files.ts'
 
@@ -34,6 +35,7 @@ export class MemoryBases {
     // Of a hibernation whose agent was killed after the commit.
     await rm(base, { recursive: true, force: true })
     await rename(checkpoint, base)
+    await removeCopies(base)
   }
 
   /**

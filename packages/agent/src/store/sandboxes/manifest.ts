@@ -29,13 +29,13 @@ const FIRST = 'manifest.first.json'
 const manifestStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'failed', 'deleting'])
 
 /**
- * Of a sandbox that is hibernated over bases (`MemoryBases`): an agent that does not know of them must leave it alone. Any
- * other has the format 1, which is not written.
+ * The format of a sandbox that is hibernated over bases (`MemoryBases`) or with compressed memory (`compressed-memory.ts`): an
+ * agent that knows neither must leave it alone. Any other has the format 1, which is not written.
  */
-export const FORMAT_WITH_BASES = 2
+export const NEWER_FORMAT = 2
 
 const manifest = z.object({
-  format: z.union([z.literal(1), z.literal(FORMAT_WITH_BASES)]).optional(),
+  format: z.union([z.literal(1), z.literal(NEWER_FORMAT)]).optional(),
   id: z.uuid(),
   workspace_id: z.string(),
   template: z.string(),

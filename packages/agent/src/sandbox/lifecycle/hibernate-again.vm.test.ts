@@ -114,11 +114,19 @@ describe('memory of a hibernated sandbox that is compressed', () => {
   })
   afterAll(() => compressor.stop())
 
+  /** A change of a sandbox that has just ended may still count as one: the compressor then passes it over. */
+  async function compress(sandbox: Sandbox): Promise<void> {
+    await eventually('compressed memory', async () => {
+      await compressor.run()
+      return (await readdir(folderOf(sandbox))).some((name) => name.endsWith('.zst'))
+    })
+  }
+
   it('takes less of the disk, and is there when the sandbox wakes', async () => {
     const { host } = agent
     const sandbox = await hibernated()
     const bytes = await pagesOf(folderOf(sandbox))
-    await compressor.run()
+    await compress(sandbox)
     expect(await isPresent(join(folderOf(sandbox), 'pages'))).toBe(false)
     expect(await pagesOf(folderOf(sandbox), 'pages.zst')).toBeLessThan(bytes / 2)
     expect((await readManifestFile(sandbox)).format).toBe(2)
@@ -128,7 +136,7 @@ describe('memory of a hibernated sandbox that is compressed', () => {
     expect(await readdir(baseOf(sandbox))).not.toContain('pages.zst')
     // Over the base that was compressed once.
     await hibernateSandbox(host, sandbox)
-    await compressor.run()
+    await compress(sandbox)
     expect(await readdir(folderOf(sandbox))).toEqual(expect.arrayContaining(['base-0.pages.zst']))
     expect(await host.wake(sandbox)).toEqual({ isCold: false })
     expect(await sumOf(sandbox)).toBe('same')
@@ -136,7 +144,7 @@ describe('memory of a hibernated sandbox that is compressed', () => {
 
   it('is what a child of it has', async () => {
     const sandbox = await hibernated()
-    await compressor.run()
+    await compress(sandbox)
     const [child] = [{ id: randomUUID(), index: 0 }]
     await forkSandbox(agent.host, sandbox, { snapshot_id: randomUUID(), children: [child] })
     expect(await sumOf(agent.host.sandboxes.get(child.id as SandboxId) as Sandbox)).toBe('same')
@@ -152,7 +160,7 @@ describe('memory of a hibernated sandbox that is compressed', () => {
 
   it('is lost when the file is damaged: the sandbox boots from its disk', async () => {
     const sandbox = await hibernated()
-    await compressor.run()
+    await compress(sandbox)
     await truncate(join(folderOf(sandbox), 'pages.zst'), 1000)
     expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
   })

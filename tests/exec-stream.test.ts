@@ -6,7 +6,7 @@ import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
 /** More shows less than more time does: 1024 is what the service promises. */
-const STREAM_MIB = Number(process.env['OFFSHOOT_STREAM_MIB'] ?? 64)
+const STREAM_MIB = Number(process.env['OFFSHOOT_STREAM_MIB'] ?? 24)
 
 let offshoot: Offshoot
 let id: string

@@ -13,7 +13,7 @@ import { Population } from './population.ts'
 const wanted = process.env['OFFSHOOT_KILL_ROUNDS']
 const ROUNDS = Number(wanted ?? 60)
 /** Without the option a slow machine plays as many as fit into this. */
-const BUDGET_MS = wanted === undefined ? 30_000 : Number.POSITIVE_INFINITY
+const BUDGET_MS = wanted === undefined ? 20_000 : Number.POSITIVE_INFINITY
 /** Milliseconds after the beginning of an operation; most kills come early, where operations are short. */
 const LATEST_KILL_MS = 300
 const VICTIMS = ['agent', 'control', 'postgres', 'qemu'] as const

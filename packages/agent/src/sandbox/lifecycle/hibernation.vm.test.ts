@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { execFile } from 'node:child_process'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
-import { signalProcess } from '@offshoot/kit/process-identity'
+import { type ProcessIdentity, signalProcess } from '@offshoot/kit/process-identity'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { AgentInside } from '../../test/agent-inside.ts'
 import { eventually } from '../../test/agent-process.ts'
@@ -255,20 +255,24 @@ describe('after a wake is committed', () => {
   })
 })
 
+async function stallAfter(begun: Promise<void>, qemu: ProcessIdentity, stalledMs: number): Promise<void> {
+  await begun
+  process.kill(qemu.pid, 'SIGSTOP')
+  await delay(stalledMs)
+  await signalProcess(qemu, 'SIGCONT')
+}
+
 /** Stops the QEMU of a VM beside `parent` for a while, once its guest has begun to take its identity. */
 function stallGuestsBeside(parent: Sandbox, stalledMs: number) {
-  const link = Vm.prototype.link
+  // oxlint-disable-next-line typescript/unbound-method -- called with the VM below
+  const { link } = Vm.prototype
   return vi.spyOn(Vm.prototype, 'link').mockImplementation(async function (this: Vm, deadline) {
     const opened = await link.call(this, deadline)
     if (this === parent.vm) return opened
     const refresh = opened.refresh.bind(opened)
     opened.refresh = (...asked) => {
       const progress = refresh(...asked)
-      void progress.begun.then(async () => {
-        process.kill(this.process.pid, 'SIGSTOP')
-        await delay(stalledMs)
-        await signalProcess(this.process, 'SIGCONT')
-      })
+      void stallAfter(progress.begun, this.process, stalledMs)
       return progress
     }
     return opened

@@ -7,8 +7,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../machine/host/run-program.ts'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
 
-/** Milliseconds between the tested moments of a kill; a quarter of that with OFFSHOOT_KILL_MOMENTS=all. */
-const STEP_MS = process.env['OFFSHOOT_KILL_MOMENTS'] === 'all' ? 14 : 60
+/** Milliseconds between the tested moments of a kill; a sixth of that with OFFSHOOT_KILL_MOMENTS=all. */
+const STEP_MS = process.env['OFFSHOOT_KILL_MOMENTS'] === 'all' ? 14 : 90
 
 let agent: AgentProcess
 beforeAll(async () => {

@@ -43,12 +43,14 @@ export interface Found {
   readonly processes: readonly VmProcess[]
   /** Why `manifest` is the first one of the sandbox: a later one was written, and is empty. */
   readonly damage: RecordRead<Manifest> | null
+  /** Its slot is reserved for its QEMU already, which was left running while the record could not be read. */
+  readonly isSlotHeld?: boolean
 }
 
 /** See the table of `recover`. */
 export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
   const { processes } = found
-  const { manifest, hasSlot } = placeOf(host, found.manifest)
+  const { manifest, hasSlot } = placeOf(host, found)
   if (mode === 'adopt' && !(await isDiskKnown(host, found))) return
   const sandbox = new Sandbox(manifest, host)
   const isSaid =
@@ -111,13 +113,13 @@ async function isDiskKnown({ dir, ledger }: Host, { manifest, processes }: Found
 }
 
 /** A hibernated sandbox needs no slot; where the one that it had is still free, it is kept for it as long as may be. */
-function placeOf(host: Host, manifest: Manifest): { manifest: Manifest; hasSlot: boolean } {
+function placeOf(host: Host, { manifest, isSlotHeld = false }: Found): { manifest: Manifest; hasSlot: boolean } {
   const { id, slot, home_slot: home = slot } = manifest
   if (manifest.status === 'hibernated') {
-    if (host.slots.reserve(home)) host.slots.park(home, id as SandboxId)
+    if (isSlotHeld || host.slots.reserve(home)) host.slots.park(home, id as SandboxId)
     return { manifest: { ...manifest, slot: NO_SLOT, home_slot: home }, hasSlot: false }
   }
-  if (host.slots.reserve(slot)) return { manifest, hasSlot: true }
+  if (isSlotHeld || host.slots.reserve(slot)) return { manifest, hasSlot: true }
   host.log.warn({ sandbox_id: id }, 'slot lost while no agent ran')
   return { manifest: { ...manifest, slot: NO_SLOT }, hasSlot: false }
 }

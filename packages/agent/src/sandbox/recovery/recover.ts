@@ -174,8 +174,13 @@ export async function readoptSandbox(host: Host, id: SandboxId): Promise<boolean
   const lastNumber = await loadPosition(host, id)
   const missing = await missingRecords(host.events, new Map([[id, lastNumber]]))
   const processes = (await findVmProcesses(host.dir.root)).filter((each) => sandboxOf(host, each.folder) === id)
-  // The slot may be reserved for the QEMU, which was left running.
-  if (processes.length > 0) host.slots.release(manifest.slot)
-  await recoverSandbox(host, 'adopt', { manifest, records: missing.get(id) ?? [], last: null, processes, damage: null })
+  const records = missing.get(id) ?? []
+  const isSlotHeld = processes.length > 0 && isHeldFor(host, manifest)
+  await recoverSandbox(host, 'adopt', { manifest, records, last: null, processes, damage: null, isSlotHeld })
   return true
+}
+
+/** Whether the slot of a manifest is reserved and belongs to no sandbox: then it was reserved for a QEMU that was left running. */
+function isHeldFor({ slots, sandboxes }: Host, { slot }: Manifest): boolean {
+  return slots.isTaken(slot) && [...sandboxes.values()].every(({ manifest }) => manifest.slot !== slot)
 }

@@ -25,8 +25,8 @@ export default defineConfig({
           hookTimeout: 120_000,
           // Loading control takes a second of a core. No file changes what another one loads.
           isolate: false,
-          // They wait for each other's clocks more than they compute: with three of them a quarter of the processors was idle.
-          maxWorkers: 4,
+          // They wait for each other's clocks more than they compute: with two of them a third of the processors was idle.
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },

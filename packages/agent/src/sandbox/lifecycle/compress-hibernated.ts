@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { checkpointFiles, memoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { CheckpointDamaged } from '../../store/checkpoints/checkpoint-errors.ts'
 import {
   compressBeside,
@@ -8,6 +8,7 @@ import {
   replaceByCompressed,
   type SealedPages,
 } from '../../store/checkpoints/compressed-memory.ts'
+import { sealedMemory } from '../../store/checkpoints/memory-bases.ts'
 import { isDiskFull } from '../../store/data-dir/full-disk.ts'
 import { NEWER_FORMAT, writeManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import type { Host } from '../model/host.ts'
@@ -84,12 +85,8 @@ export class HibernationCompressor {
   async #pagesOf({ id }: Sandbox): Promise<SealedPages[]> {
     const { checkpoints, dir } = this.#host
     const folder = dir.hibernation(id)
-    const { memory } = await checkpoints.read(folder)
-    const paths = memoryFiles(folder, memory.length - 1)
-    return memory.flatMap(({ pages: seal }, index) => {
-      const path = paths[index]?.pages
-      return path === undefined ? [] : [{ path, seal }]
-    })
+    const layers = sealedMemory(folder, await checkpoints.read(folder))
+    return layers.map(({ files, seal }) => ({ path: files.pages, seal: seal.pages }))
   }
 
   /** @returns the manifest of the sandbox from then on */

@@ -16,7 +16,7 @@ import {
   type MemorySeal,
   parseCheckpoint,
 } from './checkpoint.ts'
-import { type Base, MemoryBases } from './memory-bases.ts'
+import { type Base, MemoryBases, sealedMemory } from './memory-bases.ts'
 import { restorePages } from './compressed-memory.ts'
 import type { SigningKeys } from './signing-key.ts'
 import { type SealOnThread, VerifiedFiles } from './verified-files.ts'
@@ -160,9 +160,8 @@ export class Checkpoints<Machine> {
         'made with another version of QEMU, or for another machine or CPU than this host',
       )
     }
-    for (const [index, { pages, runs }] of memoryFiles(folder, content.memory.length - 1).entries()) {
-      const seal = content.memory[index]
-      if (seal === undefined) throw new Error('a layer of memory without a seal')
+    for (const { files, seal } of sealedMemory(folder, content)) {
+      const { pages, runs } = files
       await restorePages(pages)
       await this.#check(basename(pages), pages, seal.pages, deadline)
       await this.#check(basename(runs), runs, seal.runs, deadline)

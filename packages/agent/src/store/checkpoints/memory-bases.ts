@@ -6,10 +6,21 @@ import { removeCopies } from './compressed-memory.ts'
 import type { Checkpoint, MemorySeal } from './checkpoint.ts'
 import type { VerifiedFiles } from './verified-files.ts'
 
-/** A layer of memory that a later checkpoint may lie over. */
-export interface Base {
+/** A layer of a checkpoint's memory. */
+export interface SealedMemory {
   readonly files: MemoryFiles
   readonly seal: MemorySeal
+}
+
+/** A layer of memory that a later checkpoint may lie over. */
+export type Base = SealedMemory
+
+/** The layers of a checkpoint's memory, the lowest first: its bases, and its own. @param folder that has the files */
+export function sealedMemory(folder: string, { memory }: Pick<Checkpoint, 'memory'>): SealedMemory[] {
+  return memoryFiles(folder, memory.length - 1).flatMap((files, index) => {
+    const seal = memory[index]
+    return seal === undefined ? [] : [{ files, seal }]
+  })
 }
 
 /**
@@ -45,9 +56,7 @@ export class MemoryBases {
    */
   async offer(base: string, checkpoint: string, deadline: Deadline): Promise<readonly Base[]> {
     if (!(await isPresent(base))) return []
-    const { memory } = await this.#read(base, checkpoint)
-    const files = memoryFiles(base, memory.length - 1)
-    const bases = memory.flatMap((seal, index) => (files[index] === undefined ? [] : [{ files: files[index], seal }]))
+    const bases = sealedMemory(base, await this.#read(base, checkpoint))
     for (const {
       files: { pages, runs },
       seal,

@@ -41,7 +41,7 @@ export class QemuVersions {
 
   constructor(current: QemuVersion, earlier: readonly QemuVersion[] = []) {
     this.current = current
-    this.#earlier = earlier.toSorted((a, b) => compare(b.version, a.version))
+    this.#earlier = earlier.toSorted((a, b) => b.version.localeCompare(a.version, 'en', { numeric: true }))
   }
 
   /** A root whose QEMU does not start is reported, and kept. */
@@ -91,9 +91,4 @@ export class QemuVersions {
   forget(version: QemuVersion): void {
     this.#earlier = this.#earlier.filter((each) => each !== version)
   }
-}
-
-function compare(a: string, b: string): number {
-  const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)]
-  return left.map((part, at) => part - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0
 }

@@ -9,7 +9,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
@@ -114,12 +114,7 @@ async function compressOne({ path, seal }: SealedPages, isWanted: () => boolean)
   await pipeline(createReadStream(copy), createZstdDecompress(), whileWanted(isWanted), hash)
   // A file that no longer is what was sealed is not touched: the next wake reports it.
   if (hash.digest('hex') !== seal.sha256) return false
-  const file = await open(copy)
-  try {
-    return (await file.stat()).size <= seal.bytes * WORTHWHILE
-  } finally {
-    await file.close()
-  }
+  return (await stat(copy)).size <= seal.bytes * WORTHWHILE
 }
 
 function whileWanted(isWanted: () => boolean) {

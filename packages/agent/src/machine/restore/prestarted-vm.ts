@@ -6,8 +6,6 @@ import { addActiveLayer } from '../disks/active-layer.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { fileNodeOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
-import { inheritance, withVhostNet } from './inheritance.ts'
-import { launch } from '../vm/launch.ts'
 import {
   BAKE_NODE,
   descriptorArguments,
@@ -17,7 +15,7 @@ import {
   restoreArguments,
 } from '../vm/machine.ts'
 import { giveWayUntil, stopGivingWay } from '../vm/priority.ts'
-import { endedWith, type Greet, imaging, type Restore } from './restore.ts'
+import { endedWith, type Greet, launchRestoring, type Restore } from './restore.ts'
 import { Vm } from '../vm/vm.ts'
 
 const KILL_MS = 5000
@@ -59,27 +57,21 @@ export class PrestartedVm {
 
   /** Resolves when QEMU waits for its state. Leaves no process behind if it fails. */
   static async start(options: PrestartOptions, deadline: Deadline): Promise<PrestartedVm> {
-    const { folder, logPath, confinement, checkpoint, frozen } = options
+    const { folder, confinement, checkpoint, frozen } = options
     const disk: DiskChain = { active: newLayerId(), layers: checkpoint.layers }
     const { overlay: empty } = bakeFiles(options.bake)
     await addActiveLayer(folder, disk.active, { empty, uid: confinement.uid, isDurable: options.isDurable })
-    const { launched, fdset } = await withVhostNet(options.machine, async (vhost) => {
-      const { args, files, env } = inheritance({ ...options, volumes: [] }, disk, { socket: true }, vhost)
-      const frozenFd = FIRST_FILE_FD + files.push({ open: frozen.file }) - 1
-      const qemu = await launch({
-        qemu: options.qemu,
-        args: [...args, ...descriptorArguments(frozenFd, nodeOfLayer(frozen.id)), ...restoreArguments()],
-        folder,
-        logPath,
-        confinement,
-        tap: options.tap,
-        bake: options.bake,
-        accelerator: options.machine.accelerator,
-        files,
-        preload: { path: options.preload, env: { ...env, ...imaging(options), GUEST_STATE_FD: String(FIRST_FILE_FD) } },
-      })
-      return { launched: qemu, fdset: frozenFd }
+    const extras = (frozenFd: number) => ({
+      args: [...descriptorArguments(frozenFd, nodeOfLayer(frozen.id)), ...restoreArguments()],
+      files: [{ open: frozen.file }],
+      env: { GUEST_STATE_FD: String(FIRST_FILE_FD) },
     })
+    const { launched, firstFd: fdset } = await launchRestoring(
+      { ...options, volumes: [] },
+      disk,
+      { socket: true },
+      extras,
+    )
     const vm = new Vm(folder, launched, disk)
     giveWayUntil(options.captured, launched.process)
     const { socket } = launched

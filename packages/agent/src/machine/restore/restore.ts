@@ -12,8 +12,8 @@ import { newLayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import type { TapGiver } from '../vm/confinement.ts'
 import { inheritance, type Inheritance, withVhostNet } from './inheritance.ts'
-import { describeEnd, lastWords, launch } from '../vm/launch.ts'
-import { bootArguments, CHANNELS, IMAGE_SOCKET, restoreArguments } from '../vm/machine.ts'
+import { describeEnd, type InheritedFile, lastWords, launch, type LaunchedQemu } from '../vm/launch.ts'
+import { bootArguments, CHANNELS, FIRST_FILE_FD, IMAGE_SOCKET, restoreArguments } from '../vm/machine.ts'
 import { Vm } from '../vm/vm.ts'
 import { addVolumes } from '../vm/volume-devices.ts'
 
@@ -55,7 +55,7 @@ export type Greet = (vm: Vm, deadline: Deadline) => Promise<void>
  * Leaves no process behind if it fails.
  */
 export async function restore(options: Restore, deadline: Deadline): Promise<Vm> {
-  const { folder, logPath, confinement, greet } = options
+  const { folder, confinement, greet } = options
   const bake = bakeFiles(options.bake)
   const disk: DiskChain = { active: newLayerId(), layers: options.checkpoint?.layers ?? [] }
   await addActiveLayer(folder, disk.active, {
@@ -64,22 +64,8 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     isDurable: options.isDurable,
   })
   const state = await stateFile(options)
-  const begin = await beginning(options)
-  const launched = await withVhostNet(options.machine, async (vhost) => {
-    const { args, files, env } = inheritance(options, disk, state, vhost)
-    return launch({
-      qemu: options.qemu,
-      args: [...args, ...begin, ...(greet === null ? ['-S'] : [])],
-      folder,
-      logPath,
-      confinement,
-      tap: options.tap,
-      bake: options.bake,
-      accelerator: options.machine.accelerator,
-      files,
-      preload: { path: options.preload, env: { ...env, ...imaging(options) } },
-    })
-  })
+  const args = [...(await beginning(options)), ...(greet === null ? ['-S'] : [])]
+  const { launched } = await launchRestoring(options, disk, state, () => ({ args }))
   options.onLaunch?.(launched.process)
   const vm = new Vm(folder, launched, disk)
   try {
@@ -96,8 +82,46 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   }
 }
 
+/** What a QEMU gets beside its {@link inheritance}. */
+interface Extras {
+  readonly args: readonly string[]
+  readonly files?: readonly InheritedFile[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/**
+ * Starts a QEMU that restores or boots a guest.
+ * @param extras gets the descriptor that the first of its files will have
+ * @returns also that descriptor
+ */
+export async function launchRestoring(
+  options: Omit<Restore, 'greet' | 'boot'>,
+  disk: DiskChain,
+  state: InheritedFile,
+  extras: (firstFd: number) => Extras,
+): Promise<{ launched: LaunchedQemu; firstFd: number }> {
+  return withVhostNet(options.machine, async (vhost) => {
+    const inherited = inheritance(options, disk, state, vhost)
+    const firstFd = FIRST_FILE_FD + inherited.files.length
+    const { args, files = [], env = {} } = extras(firstFd)
+    const launched = await launch({
+      qemu: options.qemu,
+      args: [...inherited.args, ...args],
+      folder: options.folder,
+      logPath: options.logPath,
+      confinement: options.confinement,
+      tap: options.tap,
+      bake: options.bake,
+      accelerator: options.machine.accelerator,
+      files: [...inherited.files, ...files],
+      preload: { path: options.preload, env: { ...inherited.env, ...imaging(options), ...env } },
+    })
+    return { launched, firstFd }
+  })
+}
+
 /** Lets captures copy memory while the guest runs (`machine/capture/memory-image.ts`). Only for durable VMs, the large ones. */
-export function imaging({
+function imaging({
   isDurable,
   qemu,
   confinement,

@@ -41,9 +41,13 @@ export async function recordLoss(host: Host, sandbox: Sandbox, { exitCode, signa
     if (wasRunning) rebootSandbox(host, sandbox)
     return
   }
-  sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
-  releaseVolumes(host, sandbox)
-  await announceOnce()
+  try {
+    // Whoever sees that it has failed finds the event, too.
+    await announceOnce()
+  } finally {
+    sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
+    releaseVolumes(host, sandbox)
+  }
   // With an unknown disk the manifest stays as it was: the next start tries again to find what the disk consists of.
   if (disk === 'none') await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
   sandbox.lost = null

@@ -118,8 +118,8 @@ describe('a database', () => {
     expect(await ask('DELETE', `/${third.id}`)).toMatchObject({ status: 204 })
   })
 
-  it('has its backups tried, out of sight', async () => {
-    // An index that is in order, and says something else than its table.
+  it('verifies its backups in sandboxes that nobody sees', { timeout: 8 * MINUTE_MS, retry: 0 }, async () => {
+    // The index is sound in itself but does not match its table.
     await connected(database.connection_url, async (client) => {
       await client.query(`create function twisted(int) returns int immutable language sql as 'select $1'`)
       await client.query('create index twisted_idx on entries (twisted(n))')
@@ -131,7 +131,7 @@ describe('a database', () => {
     await until(
       'verdicts',
       async () => (await backups()).every(({ verified }) => verified !== 'pending'),
-      3 * MINUTE_MS,
+      7 * MINUTE_MS,
     )
     expect(await backups()).toEqual([
       {

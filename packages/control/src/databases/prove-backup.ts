@@ -27,8 +27,10 @@ import { openSecrets } from './secrets.ts'
 
 /** Seconds for one: a few gigabytes under software emulation. Its sandbox lives no longer, whoever dies. */
 const PROOF_SECONDS = 1_800
-const PUT_OFF_SECONDS = 300
-/** Of those that could not be started, say. */
+/** Delay of the next attempt after one that failed. Attempts that failed for want of room do not count as tries. */
+const RETRY_SECONDS = 300
+const NO_ROOM_RETRY_SECONDS = 60
+/** Attempts until a backup that cannot be started counts as damaged. */
 const MAX_TRIES = 3
 const LOOK_MS = 1_000
 const MIB_TO_SPARE = 512
@@ -47,7 +49,7 @@ export async function proveNextBackup(control: Control, ending: AbortSignal): Pr
   if (row === undefined) return
   const agent = fleet.byId(row.agent_id)
   if (agent === undefined || !hasRoom(agent, 2 * row.memory_mb)) {
-    await putProofOff(database.pool, row.id, PUT_OFF_SECONDS, 0)
+    await putProofOff(database.pool, row.id, NO_ROOM_RETRY_SECONDS, 0)
     return
   }
   const giveUp = new AbortController()
@@ -104,7 +106,9 @@ async function putOff({ database: { pool }, fleet, log }: Control, row: ProofRow
   const isRefused = error instanceof ApiError && NOBODYS.has(error.kind)
   const isNobodys = signal.aborted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
   if (isNobodys || row.proof_tries + 1 < MAX_TRIES) {
-    await putProofOff(pool, row.id, PUT_OFF_SECONDS, isNobodys ? 0 : 1)
+    await (isNobodys
+      ? putProofOff(pool, row.id, NO_ROOM_RETRY_SECONDS, 0)
+      : putProofOff(pool, row.id, RETRY_SECONDS, 1))
     return
   }
   const reason = error instanceof Error ? error.message : String(error)

@@ -110,7 +110,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     events: await EventLog.open(dir.events, id, {
       onLost: (lastSeq) =>
         log.error({ last_seq: lastSeq }, 'event log: records that control has not read were removed'),
-      onDamaged: (copy) => log.error({ copy }, 'event log: damaged records were cut off, and a copy was kept'),
+      onDamaged: (path, error) =>
+        log.error({ err: error, path }, 'event log: records could not be read; the file with them is kept'),
       onTrimFailed: (error) => log.error({ err: error }, 'event log: old records not removed'),
     }),
     pool: new Pool({

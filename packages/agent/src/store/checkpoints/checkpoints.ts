@@ -104,9 +104,9 @@ export class Checkpoints<Machine> {
       sealOf(files.state),
       Promise.all(memoryFiles(folder, bases).slice(known.length).map(sealMemory)),
       Promise.all(layers.map(sealLayer)),
+      disk.sync(),
     ])
     const memory = [...known.map(({ seal }) => seal), ...sealedMemory]
-    await disk.sync()
     const ownLayer = sealedLayers.at(-1)?.bytes ?? 0
     const content: Checkpoint = {
       ...origin,

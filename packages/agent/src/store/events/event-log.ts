@@ -7,7 +7,7 @@ import { Segments, type SegmentsOptions } from './segments.ts'
  * The agent's durable event log.
  *
  * Invariants:
- *  - Numbers start at 1 and have no gap.
+ *  - Numbers start at 1. They have a gap only where records were damaged, or compacted (`segments.ts`).
  *  - A record is on disk before its writer or any follower gets it.
  *  - Records that wait at the same time share one write and one fsync (group commit).
  * `segments.ts` decides which old records are deleted; port events are the first.
@@ -59,8 +59,10 @@ export class EventLog {
     this.#agentId = agentId
     this.#segments = segments
     this.#positions = kept.positions
-    this.#recent = kept.recent
-    this.#lastSeq = kept.recent.at(-1)?.seq ?? 0
+    const lastSeq = kept.recent.at(-1)?.seq ?? 0
+    this.#lastSeq = Math.max(lastSeq, segments.minSeq - 1)
+    // Without gaps: after damage, numbers continue higher.
+    this.#recent = this.#lastSeq === lastSeq ? kept.recent : []
   }
 
   static async open(folder: string, agentId: AgentId, options?: SegmentsOptions): Promise<EventLog> {
@@ -69,7 +71,7 @@ export class EventLog {
     return new EventLog(agentId, segments, kept)
   }
 
-  /** Number of the last durable record, 0 when there is none. */
+  /** Number of the last durable record, 0 when there is none. After damage, the highest number that may have been used. */
   get lastSeq(): number {
     return this.#lastSeq
   }
@@ -117,12 +119,15 @@ export class EventLog {
         await this.#changeOr(signal)
         continue
       }
+      const end = this.#lastSeq
       for await (const batch of this.#kept(cursor)) {
         const unseen = batch.filter((record) => record.seq > cursor && record.seq <= this.#lastSeq)
         for (let at = 0; at < unseen.length && !signal.aborted; at += MAX_GROUP) yield unseen.slice(at, at + MAX_GROUP)
         cursor = unseen.at(-1)?.seq ?? cursor
         if (signal.aborted) return
       }
+      // Records up to here that were not read are not retained.
+      cursor = Math.max(cursor, end)
     }
   }
 

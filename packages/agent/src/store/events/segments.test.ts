@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
@@ -186,7 +186,7 @@ it('accepts records even if the compaction that they trigger fails', async () =>
 })
 
 describe('a damaged record', () => {
-  it('is truncated with all records after it, and a copy is kept', async () => {
+  it('is truncated with all records after it, a copy is kept, and their numbers are not used again', async () => {
     const id = newId()
     for (let at = 0; at < 4; at++) await append(id, 'sandbox.paused')
     await log.close()
@@ -199,7 +199,12 @@ describe('a damaged record', () => {
     log = await EventLog.open(folder, agentId, { onDamaged: (copy) => copies.push(copy) })
     expect(copies).toEqual([join(folder, `${name}.damaged`)])
     expect(await readFile(copies[0] ?? '', 'utf8')).toBe(damaged)
-    expect(log.lastSeq).toBe(1)
+    const { seq } = await append(id, 'sandbox.resumed')
+    expect(seq).toBeGreaterThan(4)
+    expect((await follow(0)).map((record) => record.seq)).toEqual([1, seq])
+    await reopen({ onDamaged: () => expect.unreachable() })
+    expect((await follow(0)).map((record) => record.seq)).toEqual([1, seq])
+    expect(await follow(3)).toMatchObject([{ seq }])
   })
 
   it('leaves no copy if it is only the torn end of a write', async () => {
@@ -210,5 +215,65 @@ describe('a damaged record', () => {
     log = await EventLog.open(folder, agentId, { onDamaged: () => expect.unreachable() })
     expect(log.lastSeq).toBe(1)
     expect(await readdir(folder)).toEqual([name])
+  })
+})
+
+describe('a segment that cannot be read', () => {
+  /** The kernel answers EIO when the link is read: nothing is mapped at the address 0. */
+  async function loseContent(name: string): Promise<void> {
+    await rm(join(folder, name))
+    await symlink('/proc/self/mem', join(folder, name))
+  }
+
+  it('is kept and reported, and all others are read', { timeout: 60_000 }, async () => {
+    const id = newId()
+    await append(id, 'sandbox.running')
+    await flood(FLOOD / 4)
+    await append(id, 'sandbox.paused')
+    const lastSeq = log.lastSeq
+    await log.close()
+    const names = (await readdir(folder)).toSorted()
+    expect(names.length).toBeGreaterThan(2)
+    await loseContent(names[1] ?? '')
+    const kept: string[] = []
+    const options = { onDamaged: (path: string) => kept.push(path) }
+    log = await EventLog.open(folder, agentId, options)
+    expect(kept).toEqual([join(folder, `${names[1]}.damaged`)])
+    expect(log.lastSeq).toBe(lastSeq)
+    expect(of(await follow(0), id)).toEqual(['sandbox.running', 'sandbox.paused'])
+    await append(id, 'sandbox.resumed')
+    expect(of(await follow(lastSeq), id)).toEqual(['sandbox.resumed'])
+    await reopen(options)
+    expect(kept).toHaveLength(1)
+    expect(await readdir(folder)).toContain(`${names[1]}.damaged`)
+  })
+
+  it('does not lead to numbers that it has used, if it is the newest', async () => {
+    const id = newId()
+    for (let at = 0; at < 4; at++) await append(id, 'sandbox.paused')
+    await log.close()
+    const [name = ''] = await readdir(folder)
+    await loseContent(name)
+    const kept: string[] = []
+    log = await EventLog.open(folder, agentId, { onDamaged: (path) => kept.push(path) })
+    expect(kept).toEqual([join(folder, `${name}.damaged`)])
+    // Control continues after the records that it has stored.
+    expect(log.lastSeq).toBeGreaterThanOrEqual(4)
+    const { seq } = await append(id, 'sandbox.resumed')
+    expect(await follow(2)).toMatchObject([{ seq, event: { type: 'sandbox.resumed' } }])
+    await reopen({ onDamaged: () => expect.unreachable() })
+    expect(await follow(0)).toMatchObject([{ seq }])
+  })
+
+  it('leaves out its records for who follows the log meanwhile', { timeout: 60_000 }, async () => {
+    await flood(FLOOD / 4)
+    const names = (await readdir(folder)).toSorted()
+    await reopen({ onDamaged: (path) => lost.push(path) })
+    const lost: string[] = []
+    await loseContent(names[0] ?? '')
+    const records = await follow(0)
+    expect(lost).toEqual([join(folder, names[0] ?? '')])
+    expect(records[0]?.seq).toBe(Number((names[1] ?? '').slice(0, 16)))
+    expect(records.at(-1)?.seq).toBe(log.lastSeq)
   })
 })

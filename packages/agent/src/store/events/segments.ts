@@ -7,7 +7,7 @@
  * So no guest can displace another tenant's state records while control is away. Unacknowledged state records are limited by
  * {@link MAX_UNREAD_BYTES}, because they take disk space and the agent reads all of them at its start.
  */
-import { open, readdir, readFile, stat, unlink, type FileHandle } from 'node:fs/promises'
+import { open, readdir, readFile, rename, truncate, unlink, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
@@ -23,7 +23,13 @@ const KEPT_SEGMENTS = 8
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024
 const NOISE: ReadonlySet<EventType> = new Set(['sandbox.port_opened', 'sandbox.port_closed'])
 const SEQ_DIGITS = 16
+/** Added to the name of a segment, for what is kept of it after damage. */
+const DAMAGED = '.damaged'
 const NEWLINE = 0x0a
+/** More records than a segment holds. After damage, numbers continue above every number that the segment may have used. */
+const MAX_SEGMENT_RECORDS = MAX_SEGMENT_BYTES
+/** The host lacks a resource: the file may be whole. */
+const OUT_OF_RESOURCES: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
 
 interface Segment {
   readonly path: string
@@ -37,8 +43,8 @@ export interface SegmentsOptions {
   readonly maxUnreadBytes?: number
   /** Called after deleting state records that control has not acknowledged: those up to this number. */
   readonly onLost?: (lastSeq: number) => void
-  /** Called with the copy of a segment from which a damaged record and all after it were truncated. */
-  readonly onDamaged?: (copy: string) => void
+  /** Called with the file that keeps a segment that could not be read, or a copy of one from which damaged records were removed. */
+  readonly onDamaged?: (path: string, error: unknown) => void
   /** Called if older segments could not be deleted or compacted. */
   readonly onTrimFailed?: (error: unknown) => void
 }
@@ -61,8 +67,10 @@ export class Segments {
   }
 
   /**
-   * Opens the log and truncates a torn tail of its last segment.
+   * Opens the log. Truncates a torn tail of its last segment. Keeps what cannot be read in a file beside the log, reports that,
+   * and continues without it.
    * @param take called with every retained record, in order and once, one segment at a time
+   * @throws as the file system does, if it cannot write or is out of resources; nothing is lost then
    */
   static async open(
     folder: string,
@@ -70,42 +78,47 @@ export class Segments {
     options: SegmentsOptions = {},
   ): Promise<Segments> {
     const found = await listSegments(folder)
-    if (found.length === 0) found.push({ path: segmentPath(folder, 1), firstSeq: 1, bytes: 0, isCompacted: false })
-    let lastSeq = 0
-    const takeUnseen = (records: readonly AgentRecord[]) => {
-      take(records.filter(({ seq }) => seq > lastSeq))
-      lastSeq = Math.max(lastSeq, records.at(-1)?.seq ?? 0)
-    }
     const segments: Segment[] = []
-    for (const [at, segment] of found.slice(0, -1).entries()) {
+    let lastSeq = 0
+    let firstSeq = 1
+    for (const [at, segment] of found.entries()) {
+      const isLast = at === found.length - 1
       // An agent was killed between the two steps of `#merge`: the preceding segment has this one's state records.
-      if (segment.firstSeq <= lastSeq) {
+      if (segment.firstSeq <= lastSeq && !isLast) {
         await unlink(segment.path)
         continue
       }
-      takeUnseen(parseRecords(await readFile(segment.path)).records)
-      segments.push({ ...segment, isCompacted: at < found.length - KEPT_SEGMENTS })
+      const { content, wholeBytes, records, error } = await readSegment(segment.path)
+      const isDamaged = content === null || content.includes(NEWLINE, wholeBytes)
+      firstSeq = segment.firstSeq + (isDamaged ? MAX_SEGMENT_RECORDS : 0)
+      if (isDamaged) {
+        // The new segment comes first: without it, the next start would use the numbers of the lost records again.
+        if (isLast) await createSegment(folder, firstSeq)
+        await setAside(segment.path, content, wholeBytes)
+        options.onDamaged?.(segment.path + DAMAGED, error)
+      }
+      take(records.filter(({ seq }) => seq > lastSeq))
+      lastSeq = Math.max(lastSeq, records.at(-1)?.seq ?? 0)
+      const isCompacted = at < found.length - KEPT_SEGMENTS
+      if (content !== null) segments.push({ ...segment, bytes: wholeBytes, isCompacted })
     }
-    const last = found.slice(-1)
-    const path = last[0]?.path ?? ''
-    const file = await open(path, 'a+', 0o600)
-    const content = await file.readFile()
-    const tail = parseRecords(content)
-    if (content.includes(NEWLINE, tail.wholeBytes)) {
-      // Not just a torn write: whole lines follow the damage. Keep a copy, because an operator may need them.
-      await writeFileDurably(`${path}.damaged`, content)
-      options.onDamaged?.(`${path}.damaged`)
-    }
-    await file.truncate(tail.wholeBytes)
+    if (segments.at(-1)?.firstSeq !== firstSeq) segments.push(await createSegment(folder, firstSeq))
+    const { path, bytes } = segments.at(-1) as Segment
+    const file = await open(path, 'a', 0o600)
+    await file.truncate(bytes)
     await file.datasync()
     await syncFolder(folder)
-    takeUnseen(tail.records)
-    return new Segments(folder, [...segments, ...last], file, tail.wholeBytes, options)
+    return new Segments(folder, segments, file, bytes, options)
+  }
+
+  /** The least number that the next record may have. */
+  get minSeq(): number {
+    return this.#segments.at(-1)?.firstSeq ?? 1
   }
 
   /**
    * Appends records. They are on disk when it resolves. After a failure, such as a full disk, the file is unchanged.
-   * @param records not empty, with numbers that continue the last one
+   * @param records not empty, with numbers that continue the last one, and are at least {@link minSeq}
    */
   async append(records: readonly AgentRecord[]): Promise<void> {
     if (this.#bytes >= MAX_SEGMENT_BYTES && records[0]) await this.#begin(records[0].seq)
@@ -137,14 +150,10 @@ export class Segments {
       )
       const segment = this.#segments[at]
       if (segment === undefined) return
-      const content = await readFile(segment.path).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return null
-        throw error
-      })
+      const { content, records, error } = await readSegment(segment.path)
       // The segment was deleted or merged before it was opened: find the segment that has its records now.
       if (content === null && !this.#segments.includes(segment)) continue
-      if (content === null) throw new Error(`event log: ${segment.path} is gone`)
-      const { records } = parseRecords(content)
+      if (content === null) this.#options.onDamaged?.(segment.path, error)
       yield records
       const following = this.#segments.find(({ firstSeq }) => firstSeq > Math.max(next, segment.firstSeq))
       if (following === undefined) return
@@ -231,15 +240,33 @@ export class Segments {
   }
 }
 
-async function listSegments(folder: string): Promise<Segment[]> {
+async function listSegments(folder: string): Promise<Pick<Segment, 'path' | 'firstSeq'>[]> {
   const names = (await readdir(folder)).filter((name) => /^\d{16}\.jsonl$/.test(name)).sort()
-  return Promise.all(
-    names.map(async (name) => {
-      const path = join(folder, name)
-      const { size: bytes } = await stat(path)
-      return { path, firstSeq: Number(name.slice(0, SEQ_DIGITS)), bytes, isCompacted: false }
-    }),
-  )
+  return names.map((name) => ({ path: join(folder, name), firstSeq: Number(name.slice(0, SEQ_DIGITS)) }))
+}
+
+/** @returns `content: null` with the error if it cannot be read */
+async function readSegment(path: string) {
+  try {
+    const content = await readFile(path)
+    return { content, ...parseRecords(content), error: null }
+  } catch (error) {
+    if (OUT_OF_RESOURCES.has((error as NodeJS.ErrnoException).code)) throw error
+    return { content: null, records: [], wholeBytes: 0, error }
+  }
+}
+
+async function createSegment(folder: string, firstSeq: number): Promise<Segment> {
+  const path = segmentPath(folder, firstSeq)
+  await (await open(path, 'a', 0o600)).close()
+  return { path, firstSeq, bytes: 0, isCompacted: false }
+}
+
+/** Copies a damaged segment and truncates it to its whole records; moves one that cannot be read. An operator may need either. */
+async function setAside(path: string, content: Buffer | null, wholeBytes: number): Promise<void> {
+  if (content === null) return rename(path, path + DAMAGED)
+  await writeFileDurably(path + DAMAGED, content)
+  await truncate(path, wholeBytes)
 }
 
 function segmentPath(folder: string, firstSeq: number): string {

@@ -218,13 +218,13 @@ describe('a damaged record', () => {
   })
 })
 
-describe('a segment that cannot be read', () => {
-  /** The kernel answers EIO when the link is read: nothing is mapped at the address 0. */
-  async function loseContent(name: string): Promise<void> {
-    await rm(join(folder, name))
-    await symlink('/proc/self/mem', join(folder, name))
-  }
+/** The kernel answers EIO when the link is read: nothing is mapped at the address 0. */
+async function loseContent(name: string): Promise<void> {
+  await rm(join(folder, name))
+  await symlink('/proc/self/mem', join(folder, name))
+}
 
+describe('a segment that cannot be read', () => {
   it('is kept and reported, and all others are read', { timeout: 60_000 }, async () => {
     const id = newId()
     await append(id, 'sandbox.running')

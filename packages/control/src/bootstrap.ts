@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
 import { pino } from 'pino'
-import { openDatabase } from './db/database.ts'
-import { migrate } from './db/migrate.ts'
-import { createAccounts } from './identity/accounts.ts'
-import { accountsSecret } from './identity/accounts-secret.ts'
-import { firstCredentials } from './identity/first-credentials.ts'
+import { openDatabase } from './platform/db/database.ts'
+import { migrate } from './platform/db/migrate.ts'
+import { createAccounts } from './kinds/orgs/identity/accounts.ts'
+import { accountsSecret } from './platform/accounts-secret.ts'
+import { firstCredentials } from './kinds/orgs/identity/first-credentials.ts'
 
 /**
  * `bootstrap.ts CONFIG [--new-key]`: brings the schema up to date, makes the first user, workspace and key when there are

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
-import { Periodic } from './background/periodic.ts'
+import { Periodic } from './platform/jobs/periodic.ts'
 import { startControl } from './control.ts'
-import { proveNextBackup } from './databases/prove-backup.ts'
-import { runDeployment } from './deploying/run-deployment.ts'
-import { createServer } from './http/server.ts'
+import { proveNextBackup } from './kinds/databases/prove-backup.ts'
+import { runDeployment } from './kinds/apps/deploying/run-deployment.ts'
+import { createServer } from './server.ts'
 
 /** Milliseconds for requests that run when the process is told to end. */
 const FINISH_MS = 8_000

@@ -1,4 +1,4 @@
-import { closeSecrets, makeSecrets, sha256 } from '../databases/secrets.ts'
+import { closeSecrets, makeSecrets, sha256 } from '../kinds/databases/secrets.ts'
 import { call, type Harness, type RunningControl, type Tenant } from './harness.ts'
 
 /** A database that is ready, in a sandbox of a fake agent: its rows, and no server. */

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import { setPlan } from '../limits/set-plan.ts'
+import { setPlan } from '../kinds/billing/limits/set-plan.ts'
 import { FakeAgent } from './fake-agent.ts'
 import { type Answer, call, eventually, Harness, type RunningControl, type Tenant } from './harness.ts'
 import { MailServer, textOf } from './mail-server.ts'

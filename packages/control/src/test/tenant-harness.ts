@@ -1,6 +1,6 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { PlanName } from '@offshoot/contract/plan'
-import { setPlan } from '../limits/set-plan.ts'
+import { setPlan } from '../kinds/billing/limits/set-plan.ts'
 import { FakeAgent } from './fake-agent.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from './harness.ts'
 

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import type { AgentInfo } from '@offshoot/contract/agent-api'
+import type { Logger } from 'pino'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database } from '../platform/db/database.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { dropUnreportedTemplates, reportGlobalTemplates } from '../kinds/templates/template-statements.ts'
+import { AgentClient } from './agent-client.ts'
+import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.ts'
+
+/** Milliseconds between two looks at an agent that answers, and at one that does not. */
+const LOOK_MS = 2_000
+const LOOK_AGAIN_MS = 200
+
+/** What this process knows of one configured agent. */
+export interface KnownAgent {
+  readonly client: AgentClient
+  /** As of the last look that was answered; `null` before the first. */
+  info: AgentInfo | null
+  /** Whether the last look was answered, and every connection since could be made. */
+  isReachable: boolean
+  /** MiB promised to creates that the agent has not yet counted in `info`. */
+  promisedMib: number
+}
+
+/**
+ * The agents of the configuration, each looked at every few seconds by every control process: what they have in memory,
+ * what they offer. Each agent's first answer, and each that differs from the one before, goes to the database too.
+ */
+export class AgentDirectory {
+  readonly all: readonly KnownAgent[]
+  readonly #database: Database
+  readonly #log: Logger
+  readonly #stopped = new AbortController()
+  readonly #onKnown: (agent: KnownAgent, info: AgentInfo) => void
+  #loops: Promise<void>[] = []
+
+  /** @param onKnown called at each agent's first answer and whenever another agent answers at its address */
+  constructor(
+    agents: readonly { readonly url: string; readonly secret: string }[],
+    database: Database,
+    log: Logger,
+    onKnown: (agent: KnownAgent, info: AgentInfo) => void,
+  ) {
+    this.all = agents.map((agent) => ({
+      client: new AgentClient(agent),
+      info: null,
+      isReachable: false,
+      promisedMib: 0,
+    }))
+    this.#database = database
+    this.#log = log
+    this.#onKnown = onKnown
+  }
+
+  start(): void {
+    this.#loops = this.all.map((agent) => this.#look(agent))
+  }
+
+  byId(agentId: string): KnownAgent | undefined {
+    return this.all.find((agent) => agent.info?.agent_id === agentId)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    await Promise.all(this.#loops)
+    await Promise.all(this.all.map((agent) => agent.client.close()))
+  }
+
+  async #look(agent: KnownAgent): Promise<void> {
+    const { signal } = this.#stopped
+    agent.client.onGone = () => this.#setReachable(agent, false)
+    let lookAtMs = 0
+    let reported = ''
+    while (!signal.aborted) {
+      if (!agent.isReachable || performance.now() >= lookAtMs) {
+        reported = await this.#ask(agent, reported)
+        lookAtMs = performance.now() + LOOK_MS
+      }
+      await delay(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  /** @returns what of the answer has been recorded */
+  async #ask(agent: KnownAgent, reported: string): Promise<string> {
+    try {
+      const info = await agent.client.info(randomUUID())
+      const report = JSON.stringify([info.agent_id, info.templates, info.accelerator, info.isolation, info.version])
+      if (report !== reported) await this.#record(agent, info)
+      const isNew = agent.info?.agent_id !== info.agent_id
+      agent.info = info
+      this.#setReachable(agent, true)
+      if (isNew) this.#onKnown(agent, info)
+      return report
+    } catch (error) {
+      this.#setReachable(agent, false, error)
+      return reported
+    }
+  }
+
+  #setReachable(agent: KnownAgent, isReachable: boolean, error?: unknown): void {
+    if (agent.isReachable === isReachable) return
+    agent.isReachable = isReachable
+    const about = { url: agent.client.url, agent: agent.info?.agent_id, ...(error !== undefined && { err: error }) }
+    if (isReachable) this.#log.info(about, 'agent reachable')
+    else this.#log.warn(about, 'agent not reachable')
+  }
+
+  async #record(agent: KnownAgent, info: AgentInfo): Promise<void> {
+    const global = info.templates.filter((template) => template.is_global)
+    await transaction(this.#database.pool, async (client) => {
+      await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
+      const retired = await retireOthers(client, info.agent_id, agent.client.url)
+      if (retired.length > 0)
+        await failSandboxesOf(
+          client,
+          retired.map(({ id }) => id),
+        )
+      await reportGlobalTemplates(client, JSON.stringify(global))
+      await dropUnreportedTemplates(client)
+    })
+  }
+}

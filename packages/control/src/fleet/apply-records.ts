@@ -1,0 +1,84 @@
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import { isUuid } from '@offshoot/contract/ids'
+import { bootMode } from '@offshoot/contract/sandbox'
+import type pg from 'pg'
+import type { EventStore } from '../kinds/sandboxes/events/event-store.ts'
+import { storable } from '../platform/db/storable.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import { proofsAmong } from '../kinds/databases/proof-statements.ts'
+import { meterRecords } from '../kinds/billing/metering/meter-records.ts'
+import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
+import { applyPromoted, applyStatuses } from './record-statements.ts'
+import { STATUS_AFTER } from './status-after.ts'
+
+/**
+ * Applies records of one agent's log, each exactly once, and moves the cursor with them in one transaction: whatever is
+ * delivered twice, out of order across processes, or again after a crash lies at or below the cursor and is passed over.
+ *
+ * @returns the cursor as it stands afterwards
+ */
+export async function applyRecords(
+  pool: pg.Pool,
+  store: EventStore,
+  agentId: string,
+  records: readonly AgentRecord[],
+): Promise<number> {
+  await store.prepare(records)
+  return transaction(pool, async (client) => {
+    const [agent] = await lockAgentCursor(client, agentId)
+    if (agent === undefined) throw new Error(`no agent ${agentId}`)
+    const fresh = records.filter(({ seq }) => seq > agent.cursor)
+    const last = fresh.at(-1)
+    if (last === undefined) return agent.cursor
+    const seen = await withoutProofs(client, fresh)
+    await meterRecords(client, seen)
+    await store.append(client, seen)
+    await setAgentCursor(client, agentId, last.seq)
+    // Last: whoever asked for a change waits for its row as long as we have it.
+    await applyToRows(client, agentId, fresh)
+    return last.seq
+  })
+}
+
+/** What happens to a sandbox in which a backup is tried is nobody's event, and costs nobody anything. */
+async function withoutProofs(client: pg.PoolClient, records: readonly AgentRecord[]): Promise<readonly AgentRecord[]> {
+  const ids = records.flatMap(({ event: { sandbox_id: id } }) => (isUuid(id) ? [id] : []))
+  const proofs = new Set((await proofsAmong(client, ids)).map(({ id }) => id))
+  return records.filter(({ event }) => !proofs.has(event.sandbox_id))
+}
+
+async function applyToRows(client: pg.PoolClient, agentId: string, records: readonly AgentRecord[]): Promise<void> {
+  const known = records.filter(({ event }) => isUuid(event.sandbox_id))
+  const promoted = known.filter(({ event }) => event.type === 'fork_tree.promoted')
+  if (promoted.length > 0) {
+    await applyPromoted(
+      client,
+      promoted.map(({ event }) => event.sandbox_id),
+      agentId,
+    )
+  }
+  const statuses = known.flatMap(statusOf)
+  if (statuses.length > 0) await applyStatuses(client, agentId, JSON.stringify(statuses, storable))
+}
+
+function statusOf({ seq, event }: AgentRecord) {
+  const status = STATUS_AFTER[event.type]
+  if (status === null) return []
+  const { boot_ms, boot_mode, guest_ip } = event.metadata
+  const mode = bootMode.safeParse(boot_mode)
+  return [
+    {
+      id: event.sandbox_id,
+      seq,
+      status,
+      boot_ms: isCount(boot_ms) ? boot_ms : null,
+      boot_mode: mode.success ? mode.data : null,
+      guest_ip: typeof guest_ip === 'string' ? guest_ip : null,
+    },
+  ]
+}
+
+/** What PostgreSQL's `integer` can hold: a number that it cannot would hold up all records that follow. */
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31
+}

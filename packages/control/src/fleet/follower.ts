@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { agentRecord, type AgentRecord } from '@offshoot/contract/agent-api'
+import type { Logger } from 'pino'
+import type { EventStore } from '../kinds/sandboxes/events/event-store.ts'
+import type { Database } from '../platform/db/database.ts'
+import type { ProcessLock } from '../platform/db/process-lock.ts'
+import { transaction } from '../platform/db/transaction.ts'
+import type { AgentClient } from './agent-client.ts'
+import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
+import { applyRecords } from './apply-records.ts'
+import { reconcile } from './reconcile.ts'
+import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
+
+/** Milliseconds before another try to become the one who follows. */
+const LEAD_RETRY_MS = 1_000
+/** Milliseconds before connecting again: short at first, because an agent that restarts is back within a moment. */
+const FIRST_RETRY_MS = 50
+const LAST_RETRY_MS = 1_000
+const RECONCILE_EVERY_MS = 60_000
+/** Milliseconds until another look, when rows were given up whose VM may only now be coming to be. */
+const RECONCILE_AGAIN_MS = 3_000
+
+export interface FollowerOptions {
+  readonly agentId: string
+  readonly client: AgentClient
+  readonly database: Database
+  readonly lock: ProcessLock
+  readonly events: EventStore
+  readonly log: Logger
+}
+
+/**
+ * Follows one agent's log and keeps the rows true to it.
+ *
+ * waiting to lead → connected (backlog, then live) → connection lost → back-off → connected → …
+ * After each connect, every minute, and when asked ({@link reconcileSoon}), the agent's list is compared with the rows:
+ * the log tells what happened, the comparison finds what never reached it.
+ */
+export class Follower {
+  readonly #options: FollowerOptions
+  readonly #stopped = new AbortController()
+  readonly #running: Promise<void>
+  #reconciling: Promise<void> = Promise.resolve()
+  #isReconcileQueued = false
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+    this.#running = this.#run()
+  }
+
+  /** Compares again at once: something may have begun on the agent that no row stands for. Several requests become one. */
+  reconcileSoon(): void {
+    if (this.#isReconcileQueued || this.#stopped.signal.aborted) return
+    this.#isReconcileQueued = true
+    this.#reconciling = this.#reconcileAfter(this.#reconciling)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort()
+    await this.#running
+    await this.#reconciling
+  }
+
+  async #reconcileAfter(previous: Promise<void>): Promise<void> {
+    await previous
+    this.#isReconcileQueued = false
+    const { agentId, client, database, log } = this.#options
+    const { signal } = this.#stopped
+    try {
+      const givenUp = await reconcile({ pool: database.pool, client, agentId, log, signal })
+      if (givenUp > 0) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation put off')
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped
+    const { agentId, lock, log } = this.#options
+    let retryMs = FIRST_RETRY_MS
+    while (!signal.aborted) {
+      const leads = await lock.tryLead(agentId).catch(() => false)
+      if (leads) {
+        try {
+          await this.#follow(() => (retryMs = FIRST_RETRY_MS))
+          log.info({ agent: agentId }, 'event stream ended')
+        } catch (error) {
+          if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'event stream broke')
+        }
+      }
+      await delay(leads ? retryMs : LEAD_RETRY_MS, undefined, { signal }).catch(() => undefined)
+      retryMs = Math.min(LAST_RETRY_MS, retryMs * 2)
+    }
+  }
+
+  async #follow(onConnected: () => void): Promise<void> {
+    const { agentId, client, database, events: store, log } = this.#options
+    const cursor = await this.#cursor()
+    const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
+    onConnected()
+    log.info({ agent: agentId, cursor }, 'following events')
+    this.reconcileSoon()
+    const timer = setInterval(() => this.reconcileSoon(), RECONCILE_EVERY_MS)
+    try {
+      for await (const events of readServerSentEvents(stream)) {
+        const records: AgentRecord[] = events.map(({ data }) => agentRecord.parse(JSON.parse(data)))
+        if (records.length > 0) await applyRecords(database.pool, store, agentId, records)
+      }
+    } finally {
+      clearInterval(timer)
+      stream.destroy()
+    }
+  }
+
+  /** Where to go on. A log that ends before our cursor was lost with the agent's disk: then from its start. */
+  async #cursor(): Promise<number> {
+    const { agentId, client, database, log } = this.#options
+    const [agent] = await agentCursor(database.pool, agentId)
+    if (agent === undefined) throw new Error(`no agent ${agentId}`)
+    const info = await client.info(randomUUID())
+    if (info.agent_id !== agentId) throw new Error(`${client.url} is now agent ${info.agent_id}`)
+    if (info.last_seq >= agent.cursor) return agent.cursor
+    log.error({ agent: agentId, cursor: agent.cursor, last_seq: info.last_seq }, 'the agent has lost its log')
+    await transaction(database.pool, async (connection) => {
+      await setAgentCursor(connection, agentId, 0)
+      await forgetSequence(connection, agentId)
+    })
+    return 0
+  }
+}

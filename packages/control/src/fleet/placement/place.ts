@@ -1,0 +1,52 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import { AgentRefused } from '../agent-failure.ts'
+import type { CreateOutcome } from '../create-outcome.ts'
+import type { Candidate } from './candidates.ts'
+
+export interface Placed {
+  readonly agentId: string
+  readonly sandbox: AgentSandbox
+}
+
+type Failure = Exclude<CreateOutcome, { kind: 'created' }>
+
+/**
+ * Asks one agent after the other until one has made the sandbox.
+ *
+ * @param ask one create on one agent
+ * @throws ApiError once all have failed: 507 when every one of them had no room, 502 when none could be reached,
+ *   500 when one tried and could not start the VM (docs/adr/0002)
+ */
+export async function place(
+  candidates: readonly Candidate[],
+  memoryMb: number,
+  ask: (agent: Candidate) => Promise<CreateOutcome>,
+): Promise<Placed> {
+  const failures: Failure[] = []
+  for (const agent of candidates) {
+    agent.promisedMib += memoryMb
+    const outcome = await ask(agent).finally(() => (agent.promisedMib -= memoryMb))
+    if (outcome.kind === 'created') return { agentId: agent.info.agent_id, sandbox: outcome.sandbox }
+    failures.push(outcome)
+  }
+  throw verdict(failures)
+}
+
+function verdict(failures: readonly Failure[]): ApiError {
+  const cause = new AggregateError(failures.map((failure) => failure.error))
+  if (failures.length === 0) return new ApiError('noComputeNode')
+  if (failures.every((failure) => failure.kind === 'no-room')) return noRoom(failures, cause)
+  if (failures.some((failure) => failure.kind === 'refused')) {
+    return new ApiError('internal', { error: 'sandbox could not be started' }, { cause })
+  }
+  const isReachable = failures.some((failure) => failure.kind === 'no-room')
+  return new ApiError(isReachable ? 'noComputeNode' : 'agentUnreachable', {}, { cause })
+}
+
+/** In the agents' words where they all say the same: it may be the disk. */
+function noRoom(failures: readonly Failure[], cause: Error): ApiError {
+  const told = new Set(failures.map(({ error }) => (error instanceof AgentRefused ? error.body.error : undefined)))
+  const [error] = told
+  return new ApiError('insufficientMemory', error !== undefined && told.size === 1 ? { error } : {}, { cause })
+}

@@ -1,0 +1,30 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyRequest } from 'fastify'
+import type { AgentClient } from '../agent-client.ts'
+import { AgentUnreachable } from '../agent-failure.ts'
+import type { Control } from '../../control.ts'
+import { placeOf } from '../../kinds/orgs/admission.ts'
+import { isRuledOut, type ProxiedRoute } from './proxied-route.ts'
+
+/** The agent of the request's sandbox. @throws ApiError 404, 502: refused before anything is forwarded */
+export function agentOf(control: Control, route: ProxiedRoute, request: FastifyRequest): AgentClient {
+  const place = placeOf(request)
+  if (isRuledOut(route, place)) throw new ApiError('sandboxNotRunning')
+  const agent = control.fleet.byId(place.agent_id)
+  if (agent === undefined) throw new ApiError('agentUnreachable')
+  return agent.client
+}
+
+/** Why a forwarded request had no answer. */
+export function refuseForwarded(error: unknown, hangUp: AbortSignal): never {
+  // Nobody is there to read it; the status is for the log and the metrics.
+  if (hangUp.aborted) throw new ApiError('invalidField', { error: 'the caller hung up' }, { cause: error })
+  if (error instanceof AgentUnreachable) throw new ApiError('agentUnreachable', {}, { cause: error })
+  throw error
+}
+
+/** An answer that is between us and the agent. */
+export function unexpectedAnswer(request: FastifyRequest, status: number, body: string): ApiError {
+  const cause = new Error(`agent answered ${request.routeOptions.url} with ${status}: ${body.slice(0, 500)}`)
+  return new ApiError('internal', { detail: `request ${request.id}` }, { cause })
+}

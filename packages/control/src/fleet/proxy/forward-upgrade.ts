@@ -1,0 +1,79 @@
+import { STATUS_CODES } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { ApiError } from '@offshoot/contract/errors'
+import { upgradeOf } from '@offshoot/kit/http-upgrades'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { UpgradeAnswer } from '../request-upgrade.ts'
+import { placeOf } from '../../kinds/orgs/admission.ts'
+import { hangUpSignal } from '../../platform/http/hang-up.ts'
+import { REQUEST_ID } from '../../platform/http/request-id.ts'
+import { agentOf, refuseForwarded, unexpectedAnswer } from './agent-of.ts'
+import { answeredHeaders, forwardedUpgradeHeaders } from './forwarded-headers.ts'
+import { forwardedUrl } from './forwarded-url.ts'
+import { joinSockets } from './join-sockets.ts'
+import { PASSED_ON_STATUSES } from './passed-on-statuses.ts'
+import type { ProxyContext } from './proxy-context.ts'
+import type { ProxiedRoute } from './proxied-route.ts'
+
+type Refused = Extract<UpgradeAnswer, { kind: 'refused' }>
+type Upgraded = Extract<UpgradeAnswer, { kind: 'upgraded' }>
+
+/** Sends the upgrade on. Once the agent has agreed, the two sockets are one; before, it is a request like any other. */
+export async function forwardUpgrade(
+  { control, openStreams }: ProxyContext,
+  route: ProxiedRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const upgrade = upgradeOf(request.raw)
+  if (upgrade === undefined) {
+    reply.headers({ connection: 'upgrade', upgrade: 'websocket' })
+    throw new ApiError('upgradeRequired')
+  }
+  const client = agentOf(control, route, request)
+  const hangUp = hangUpSignal(request, reply)
+  const answer = await client
+    .upgrade({
+      path: forwardedUrl(request.url),
+      workspaceId: placeOf(request).workspace_id,
+      requestId: request.id,
+      headers: forwardedUpgradeHeaders(request.headers),
+      signal: hangUp,
+    })
+    .catch((error: unknown) => refuseForwarded(error, hangUp))
+  if (answer.kind === 'refused') return refuse(request, reply, answer)
+  const startedAt = performance.now()
+  reply.hijack()
+  const socket = upgrade.take()
+  socket.write(switchingHead(request, answer))
+  const joined = joinSockets({ socket, head: upgrade.head }, answer)
+  const forget = openStreams.add(() => joined.end('shutting down'))
+  socket.once('close', () => {
+    forget()
+    const [path] = request.url.split('?', 1)
+    request.log.info({ method: 'GET', path, status: 101, ms: Math.round(performance.now() - startedAt) }, 'request')
+  })
+  return reply
+}
+
+function switchingHead(request: FastifyRequest, { response }: Upgraded): string {
+  const names = Object.entries(answeredHeaders(response.headers)).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}: ${value}`),
+  )
+  return [
+    `HTTP/1.1 101 ${STATUS_CODES[101]}`,
+    'connection: Upgrade',
+    'upgrade: websocket',
+    `${REQUEST_ID}: ${request.id}`,
+    ...names,
+    '',
+    '',
+  ].join('\r\n')
+}
+
+async function refuse(request: FastifyRequest, reply: FastifyReply, { response }: Refused): Promise<FastifyReply> {
+  const { statusCode = 0, headers } = response
+  const body = await buffer(response)
+  if (!PASSED_ON_STATUSES.has(statusCode)) throw unexpectedAnswer(request, statusCode, body.toString())
+  return reply.code(statusCode).headers(answeredHeaders(headers)).send(body)
+}

@@ -1,0 +1,65 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { PassThrough, type Readable } from 'node:stream'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Control } from '../../control.ts'
+import { isBodyEmpty } from '../../platform/http/request-body.ts'
+import { forward } from './forward.ts'
+import { forwardUpgrade } from './forward-upgrade.ts'
+import type { ProxyContext } from './proxy-context.ts'
+import { type ProxiedRoute, takesQueryToken } from './proxied-route.ts'
+
+/**
+ * The operations that a sandbox's agent answers. Admission is ours (401, 404), as is what the row rules out; the rest is
+ * the agent's word, passed on as it comes. Nothing is parsed, kept or copied.
+ */
+export async function registerProxy(
+  app: FastifyInstance,
+  control: Control,
+  routes: readonly ProxiedRoute[],
+): Promise<void> {
+  const proxy = { control, openStreams: control.openStreams }
+  app.addHook('preClose', async () => proxy.openStreams.endAll())
+  // A scope of its own, because in it bodies stay streams.
+  await app.register(async (scope) => {
+    keepBodiesStreams(scope)
+    for (const route of routes) addRoute(scope, proxy, route)
+  })
+}
+
+/** In this scope of routes. */
+export function keepBodiesStreams(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (request, payload, done) => done(null, streamedBody(request, payload)))
+}
+
+/** Never the request itself: the HTTP client destroys a body whose answer came before its end, and that would be the connection. */
+export function streamedBody({ raw, headers }: FastifyRequest, payload: Readable): Readable | undefined {
+  if (isBodyEmpty(headers)) return undefined
+  return payload === raw ? payload.pipe(new PassThrough()) : payload
+}
+
+function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRoute): void {
+  const isStream = route.kind !== 'plain'
+  scope.route({
+    method: route.method,
+    url: route.url,
+    exposeHeadRoute: !isStream,
+    config: {
+      credential: 'key-or-jwt',
+      loads: 'place',
+      ...(route.kind === 'websocket' && { scope: 'sandboxes:write' as const }),
+      takesQueryToken: takesQueryToken(route),
+      docs: route.docs,
+    },
+    onRequest: async ({ headers }) => refuseTooLarge(route, proxy.control.config.max_upload_bytes, headers),
+    handler: (request, reply) =>
+      route.kind === 'websocket' ? forwardUpgrade(proxy, route, request, reply) : forward(proxy, route, request, reply),
+  })
+}
+
+/** The agent counts what comes, but hears of an upload only with the first of its bytes. */
+function refuseTooLarge({ docs }: ProxiedRoute, maxBytes: number, headers: IncomingHttpHeaders): void {
+  if (docs.bodyType === undefined || Number(headers['content-length'] ?? 0) <= maxBytes) return
+  throw new ApiError('bodyTooLarge', { max_bytes: maxBytes })
+}

@@ -1,0 +1,59 @@
+import { statement } from '../platform/db/statement.ts'
+import { TOLD_AGAIN } from '../platform/db/told-again.ts'
+import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
+
+/**
+ * What a batch of an agent's log leaves its sandboxes at: of each the records above the last that its row knows, as if one after the
+ * other. `removed` is the end of a row; `null` leaves a column as it is. Rows are locked in one order.
+ *
+ * @param records JSON: `[{id, seq, status, boot_ms, boot_mode, guest_ip}]`
+ */
+export const applyStatuses = statement<never, [agentId: string, records: string]>(
+  'apply-statuses',
+  `with record as materialized (
+     select * from jsonb_to_recordset($2) as r
+       (id uuid, seq bigint, status text, boot_ms integer, boot_mode text, guest_ip text)
+   ), row as materialized (
+     select id, last_event_seq from sandboxes where agent_id = $1 and id in (select id from record)
+     order by id for update
+   ), outcome as materialized (
+     select row.id, max(r.seq) as seq, bool_or(r.status = 'removed') as is_removed,
+       (array_agg(r.status order by r.seq desc))[1] as status,
+       (array_agg(r.boot_ms order by r.seq desc) filter (where r.boot_ms is not null))[1] as boot_ms,
+       (array_agg(r.boot_mode order by r.seq desc) filter (where r.boot_mode is not null))[1] as boot_mode,
+       (array_agg(r.guest_ip order by r.seq desc) filter (where r.guest_ip is not null))[1] as guest_ip
+     from row join record r on r.id = row.id and r.seq > row.last_event_seq group by row.id
+   ), removed as (
+     delete from sandboxes s using outcome o where s.id = o.id and o.is_removed
+   )
+   update sandboxes s set status = o.status, boot_ms = coalesce(o.boot_ms, s.boot_ms),
+     boot_mode = coalesce(o.boot_mode, s.boot_mode), guest_ip = coalesce(o.guest_ip, s.guest_ip), last_event_seq = o.seq
+   from outcome o where s.id = o.id and not o.is_removed`,
+)
+
+/** The same of one, for an agent's answer to a change that we asked for. Gives the row, unless the log was faster. */
+export const applyStatus = statement<
+  SandboxRow,
+  [
+    id: string,
+    agentId: string,
+    seq: number,
+    status: string,
+    bootMs: number | null,
+    bootMode: string | null,
+    guestIp: string | null,
+  ]
+>(
+  'apply-status',
+  `${TOLD_AGAIN}
+   update sandboxes set status = $4, boot_ms = coalesce($5, boot_ms), boot_mode = coalesce($6, boot_mode),
+     guest_ip = coalesce($7, guest_ip), last_event_seq = $3
+   from told_again where id = $1 and agent_id = $2 and last_event_seq < $3
+   returning ${sandboxColumns()}`,
+)
+
+/** Never undone, so that no number need guard it. */
+export const applyPromoted = statement<never, [ids: readonly string[], agentId: string]>(
+  'apply-promoted',
+  'update sandboxes set parent_id = null where id = any($1) and agent_id = $2 and parent_id is not null',
+)

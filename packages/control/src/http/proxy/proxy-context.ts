@@ -1,8 +1,0 @@
-import type { Control } from '../../control.ts'
-import type { OpenStreams } from './open-streams.ts'
-
-/** What every forwarded request works with. */
-export interface ProxyContext {
-  readonly control: Control
-  readonly openStreams: OpenStreams
-}

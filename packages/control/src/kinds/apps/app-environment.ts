@@ -1,0 +1,11 @@
+import type { Seal } from '../../platform/seal.ts'
+import type { AppRow } from './app-row.ts'
+
+/** What the database keeps of an app's variables and does not know. */
+export function sealEnvironment(seal: Seal, env: Readonly<Record<string, string>>): Buffer {
+  return seal.close(JSON.stringify(env))
+}
+
+export function openEnvironment(seal: Seal, { env }: Pick<AppRow, 'env'>): Record<string, string> {
+  return JSON.parse(seal.open(env)) as Record<string, string>
+}

@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify'
+import { deleteAppDomain } from './domains/delete-app-domain.ts'
+import { getAppDomains } from './domains/get-app-domains.ts'
+import { deleteDomainCertificate } from './certificates/delete-domain-certificate.ts'
+import { edgeCertificateRoutes } from './certificates/edge-certificate-routes.ts'
+import { postAppDomains } from './domains/post-app-domains.ts'
+import { getPreviews } from './previews/get-previews.ts'
+import type { Control } from '../../control.ts'
+import { deleteApp } from './delete-app.ts'
+import { getEdgeApp } from './get-edge-app.ts'
+import { getEdgeApps } from './get-edge-apps.ts'
+import { getApp } from './get-app.ts'
+import { getApps } from './get-apps.ts'
+import { patchApp } from './patch-app.ts'
+import { postApps } from './post-apps.ts'
+import { postEdgeLoad } from './post-edge-load.ts'
+
+/** Everything under `/v1/apps`, and what edges are told of it, and tell. */
+export function appRoutes(app: FastifyInstance, control: Control): void {
+  for (const route of [
+    postApps,
+    getApps,
+    getApp,
+    patchApp,
+    deleteApp,
+    getPreviews,
+    getEdgeApps,
+    getEdgeApp,
+    postAppDomains,
+    getAppDomains,
+    deleteAppDomain,
+    deleteDomainCertificate,
+    edgeCertificateRoutes,
+    postEdgeLoad,
+  ])
+    route(app, control)
+}

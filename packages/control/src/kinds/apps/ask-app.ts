@@ -1,0 +1,93 @@
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { type Duplex, pipeline, Readable } from 'node:stream'
+import { ApiError } from '@offshoot/contract/errors'
+import { upgradeOf } from '@offshoot/kit/http-upgrades'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { answeredHeaders } from '../../fleet/proxy/forwarded-headers.ts'
+import { joinSockets } from '../../fleet/proxy/join-sockets.ts'
+import type { OpenStreams } from '../../platform/http/open-streams.ts'
+import { REQUEST_ID } from '../../platform/http/request-id.ts'
+
+/** Milliseconds that an app has to begin its answer. */
+const ANSWER_MS = 600_000
+
+export interface Asked {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | string[]>>
+  /** To the app; belongs to this request. */
+  readonly socket: Duplex
+}
+
+/** The request and its answer, piece by piece; either end that hangs up ends the other. */
+export async function askApp({ request, reply, path, headers, socket }: Asked): Promise<FastifyReply> {
+  const body = request.body instanceof Readable ? request.body : null
+  const asked = httpRequest({ createConnection: () => socket, method: request.method, path, headers: { ...headers } })
+  reply.raw.once('close', () => socket.destroy())
+  const answer = await answerTo(asked, body)
+  passOn(reply, answer)
+  return reply
+}
+
+function answerTo(asked: ReturnType<typeof httpRequest>, body: Readable | null): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  asked.setTimeout(ANSWER_MS, () => asked.destroy(new Error('no answer in time')))
+  asked.once('response', resolve)
+  asked.on('error', (error) =>
+    reject(new ApiError('nothingListening', { detail: 'it gave no valid answer' }, { cause: error })),
+  )
+  if (body === null) asked.end()
+  else pipeline(body, asked, () => undefined)
+  return promise
+}
+
+function passOn(reply: FastifyReply, answer: IncomingMessage): void {
+  const own = reply.getHeaders() as Record<string, string | string[]>
+  reply.hijack()
+  const { raw } = reply
+  raw.writeHead(answer.statusCode ?? 502, { ...answeredHeaders(answer.headers), ...own })
+  raw.flushHeaders()
+  pipeline(answer, raw, () => undefined)
+}
+
+/** Once the app has agreed, the two connections are one; before, it is a request like any other. */
+export async function upgradeToApp(
+  { request, reply, path, headers, socket }: Asked,
+  openStreams: OpenStreams,
+): Promise<FastifyReply> {
+  const upgrade = upgradeOf(request.raw)
+  if (upgrade === undefined) throw new ApiError('upgradeRequired')
+  const { promise, resolve, reject } = Promise.withResolvers<{ response: IncomingMessage; head: Buffer | null }>()
+  const asked = httpRequest({
+    createConnection: () => socket,
+    path,
+    headers: { ...headers, connection: 'Upgrade', upgrade: 'websocket' },
+  })
+  asked.once('upgrade', (response, _socket, head) => resolve({ response, head }))
+  asked.once('response', (response) => resolve({ response, head: null }))
+  asked.on('error', (error) => reject(new ApiError('nothingListening', {}, { cause: error })))
+  asked.setTimeout(ANSWER_MS, () => asked.destroy(new Error('no answer in time')))
+  asked.end()
+  const { response, head } = await promise
+  if (head === null) {
+    passOn(reply, response)
+    return reply
+  }
+  asked.setTimeout(0)
+  reply.hijack()
+  const caller = upgrade.take()
+  caller.write(switchingHead(request, response))
+  const joined = joinSockets({ socket: caller, head: upgrade.head }, { socket, head })
+  const forget = openStreams.add(() => joined.end('shutting down'))
+  caller.once('close', forget)
+  return reply
+}
+
+function switchingHead(request: FastifyRequest, { headers }: IncomingMessage): string {
+  const names = Object.entries(answeredHeaders(headers)).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}: ${value}`),
+  )
+  const own = ['connection: Upgrade', 'upgrade: websocket', `${REQUEST_ID}: ${request.id}`]
+  return ['HTTP/1.1 101 Switching Protocols', ...own, ...names, '', ''].join('\r\n')
+}

@@ -1,0 +1,115 @@
+import { hasNoCreator } from '../../../platform/db/abandoned.ts'
+import { statement } from '../../../platform/db/statement.ts'
+
+/** Orders that one workspace may begin in an hour. */
+export const MAX_ORDERS_PER_HOUR = 20
+/** Days for which an order is counted. */
+const COUNTED_DAYS = 1
+/** Orders of a first certificate that fail before it is given up, until its owner asks again. */
+const MAX_FAILURES = 12
+/** Minutes to the next order after one that failed, doubled each time up to the second. */
+const RETRY_MINUTES = { first: 5, last: 24 * 60 } as const
+/** Of its life that is left when a certificate is renewed. */
+const RENEWED_BEFORE = 1 / 3
+
+/** An order that is to be begun, or gone on with. */
+export interface OrderRow {
+  readonly id: string
+  readonly app_id: string
+  readonly domain: string
+  readonly workspace_id: string
+  readonly order_url: string | null
+  readonly order_key: Buffer | null
+}
+
+/** Domains that were proved and have no certificate get one to be ordered. */
+export const wantCertificates = statement<never, [limit: number]>(
+  'want-certificates',
+  `insert into app_certificates (app_id, domain, source, due_at)
+   select d.app_id, d.domain, 'acme', now() from app_domains d join apps a on a.id = d.app_id
+   where d.verified_at is not null and a.deletion_due_at is null
+     and not exists (select from app_certificates c where c.app_id = d.app_id and c.domain = d.domain)
+   limit $1 on conflict do nothing`,
+)
+
+/** What is due, and what a process was at that is gone; only of domains that are the app's. */
+export const claimOrders = statement<OrderRow, [limit: number, creator: number]>(
+  'claim-certificate-orders',
+  `with due as materialized (
+     select c.id as due_id, a.workspace_id from app_certificates c join app_domains d using (app_id, domain)
+     join apps a on a.id = c.app_id
+     where c.source = 'acme' and c.due_at <= now() and (c.creator is null or ${hasNoCreator('c')})
+       and d.verified_at is not null and a.deletion_due_at is null
+     order by c.due_at limit $1 for update of c skip locked
+   )
+   update app_certificates c set creator = $2, tried_at = now() from due where c.id = due_id
+   returning c.id, c.app_id, c.domain, due.workspace_id, c.order_url, c.order_key`,
+)
+
+const MINE = `id = $1 and creator = $2 and source = 'acme'`
+
+/** After {@link lockAccount}, in its transaction. No row: it has had {@link MAX_ORDERS_PER_HOUR}. */
+export const countOrder = statement<{ workspace_id: string }, [workspaceId: string]>(
+  'count-certificate-order',
+  `with old as (delete from certificate_orders where created_at < now() - interval '${COUNTED_DAYS} days')
+   insert into certificate_orders (workspace_id) select $1
+   where (select count(*) from certificate_orders where workspace_id = $1 and created_at > now() - interval '1 hour')
+     < ${MAX_ORDERS_PER_HOUR}
+   returning workspace_id`,
+)
+
+/** Before the order is made. */
+export const setOrderKey = statement<{ id: string }, [id: string, creator: number, key: Buffer]>(
+  'set-certificate-order-key',
+  `update app_certificates set order_key = $3, order_url = null where ${MINE} returning id`,
+)
+
+export const setOrder = statement<{ id: string }, [id: string, creator: number, url: string]>(
+  'set-certificate-order',
+  `update app_certificates set order_url = $3 where ${MINE} returning id`,
+)
+
+export const setChallenge = statement<{ id: string }, [id: string, creator: number, token: string, answer: string]>(
+  'set-certificate-challenge',
+  `update app_certificates set challenge_token = $3, challenge_answer = $4 where ${MINE} returning id`,
+)
+
+/** In one step from the old one to the new. */
+export const setCertificate = statement<
+  { id: string },
+  [id: string, creator: number, chain: string, key: Buffer, fingerprint: string, notBefore: Date, endsAt: Date]
+>(
+  'set-certificate',
+  `update app_certificates set chain = $3, key = $4, fingerprint = $5, ends_at = $7, order_url = null, order_key = null,
+     challenge_token = null, challenge_answer = null, failures = 0, error = null, creator = null,
+     due_at = $7::timestamptz - ($7::timestamptz - $6::timestamptz) * ${RENEWED_BEFORE}::float8
+   where ${MINE} returning id`,
+)
+
+/** What is served stays. @param keepsOrder it may still come to something: the next try goes on with it */
+export const failOrder = statement<never, [id: string, creator: number, error: string, keepsOrder: boolean]>(
+  'fail-certificate-order',
+  `update app_certificates set error = $3, failures = failures + 1, creator = null,
+     order_url = case when $4 then order_url end, order_key = case when $4 then order_key end,
+     challenge_token = null, challenge_answer = null,
+     due_at = case when fingerprint is not null or failures + 1 < ${MAX_FAILURES} then now() + least(
+       interval '${RETRY_MINUTES.last} minutes', interval '${RETRY_MINUTES.first} minutes' * power(2, least(failures, 16))) end
+   where ${MINE}`,
+)
+
+/** A process that ends leaves what it was at to the next one. */
+export const leaveOrder = statement<never, [id: string, creator: number]>(
+  'leave-certificate-order',
+  `update app_certificates set creator = null where ${MINE}`,
+)
+
+/** Whoever is first makes it. */
+export const keepAccountKey = statement<never, [directoryUrl: string, key: Buffer]>(
+  'keep-acme-account-key',
+  'insert into acme_accounts (directory_url, key) values ($1, $2) on conflict (directory_url) do nothing',
+)
+
+export const accountKey = statement<{ readonly key: Buffer }, [directoryUrl: string]>(
+  'acme-account-key',
+  'select key from acme_accounts where directory_url = $1',
+)

@@ -1,0 +1,134 @@
+import type { Framework } from '@offshoot/contract/app'
+import type { AppRow } from '../app-row.ts'
+import { DeployFailure } from './deploy-failure.ts'
+import type { PackageJson, Project } from './read-project.ts'
+
+/** What a deployment runs in its sandbox, in this order; `null` where there is nothing to do. */
+export interface BuildPlan {
+  readonly framework: Framework
+  readonly install: string | null
+  readonly build: string | null
+  /** `null`: the files of one of {@link folders} are served. */
+  readonly start: string | null
+  /** Where a static site may be, best first. */
+  readonly folders: readonly string[]
+  /** Whether every path that is no file is the site's first page. */
+  readonly isSinglePage: boolean
+}
+
+type Chosen = Pick<AppRow, 'framework' | 'install_command' | 'build_command' | 'start_command'>
+
+/** The app's own fields win, then `offshoot.json`, then what the files look like. @throws DeployFailure */
+export function planBuild(app: Chosen, project: Project): BuildPlan {
+  const { settings } = project
+  const framework = app.framework ?? settings.framework ?? detect(app.start_command ?? settings.start_command, project)
+  const usual = USUAL[framework](project)
+  const start = app.start_command ?? settings.start_command ?? usual.start
+  if (start === undefined) throw new DeployFailure(`nothing says how to start it: set start_command`)
+  const { output_directory: output } = settings
+  return {
+    framework,
+    install: app.install_command ?? settings.install_command ?? usual.install,
+    build: app.build_command ?? settings.build_command ?? usual.build,
+    start,
+    folders: output === undefined ? usual.folders : [output],
+    isSinglePage: framework === 'vite',
+  }
+}
+
+const PYTHON_FILES = ['requirements.txt', 'pyproject.toml', 'app.py', 'main.py', 'wsgi.py', 'manage.py']
+const VITE_FILES = ['vite.config.js', 'vite.config.ts', 'vite.config.mjs', 'vite.config.mts']
+
+function detect(start: string | null | undefined, { entries, packageJson, procfile }: Project): Framework {
+  const hasAny = (names: readonly string[]) => names.some((name) => entries.has(name))
+  if (packageJson !== null) {
+    const depends = { ...packageJson.devDependencies, ...packageJson.dependencies }
+    if ('next' in depends) return 'nextjs'
+    const isServer = packageJson.scripts['start'] !== undefined
+    if (('vite' in depends || hasAny(VITE_FILES)) && !isServer) return 'vite'
+    if (isServer || nodeStart(packageJson, entries) !== undefined) return 'node'
+  }
+  if (hasAny(PYTHON_FILES) || (procfile !== null && packageJson === null)) return 'python'
+  if (entries.has('index.html') || entries.has('public')) return 'static'
+  if (start !== null && start !== undefined) return packageJson === null ? 'static' : 'node'
+  throw new DeployFailure('no framework was detected: set framework, or start_command')
+}
+
+interface Usual {
+  readonly install: string | null
+  readonly build: string | null
+  readonly start: string | null | undefined
+  readonly folders: readonly string[]
+}
+
+const USUAL: Record<Framework, (project: Project) => Usual> = {
+  static: () => ({ install: null, build: null, start: null, folders: ['.', 'public', 'dist', 'build', 'out'] }),
+  vite: (project) => ({
+    install: nodeInstall(project),
+    build: hasScript(project, 'build') ? 'npm run build' : 'npx vite build',
+    start: null,
+    folders: ['dist', 'build'],
+  }),
+  nextjs: (project) => ({
+    install: nodeInstall(project),
+    build: hasScript(project, 'build') ? 'npm run build' : 'npx next build',
+    start: hasScript(project, 'start') ? nodeStart(project.packageJson, project.entries) : 'next start',
+    folders: [],
+  }),
+  node: (project) => ({
+    install: nodeInstall(project),
+    build: hasScript(project, 'build') ? 'npm run build' : null,
+    start: nodeStart(project.packageJson, project.entries),
+    folders: [],
+  }),
+  python: (project) => ({
+    install: pythonInstall(project),
+    build: null,
+    start: pythonStart(project),
+    folders: [],
+  }),
+}
+
+function hasScript({ packageJson }: Project, name: string): boolean {
+  return packageJson !== null && typeof packageJson.scripts[name] === 'string'
+}
+
+/** As the lock file says, where there is one. Nothing to install: nothing is run. */
+function nodeInstall({ entries, packageJson }: Project): string | null {
+  if (packageJson === null) return null
+  const { dependencies, devDependencies } = packageJson
+  if (Object.keys(dependencies).length + Object.keys(devDependencies).length === 0) return null
+  if (entries.has('pnpm-lock.yaml')) return 'npx --yes pnpm install --frozen-lockfile'
+  if (entries.has('yarn.lock')) return 'npx --yes yarn install --frozen-lockfile'
+  const quiet = '--no-audit --no-fund --no-update-notifier'
+  return entries.has('package-lock.json') ? `npm ci ${quiet}` : `npm install ${quiet}`
+}
+
+const MAIN_FILES = ['server.js', 'index.js', 'app.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.ts', 'index.ts']
+
+/** The script itself, not npm around it: it starts sooner, and signals reach it. Only npm knows of a script before it. */
+function nodeStart(packageJson: PackageJson | null, entries: ReadonlySet<string>): string | undefined {
+  const script = packageJson?.scripts['start']
+  if (typeof script === 'string') return packageJson?.scripts['prestart'] === undefined ? script : 'npm start'
+  const main = packageJson?.main ?? MAIN_FILES.find((name) => entries.has(name))
+  return main === undefined ? undefined : `exec node ${quoted(main)}`
+}
+
+function pythonInstall({ entries }: Project): string | null {
+  const what = entries.has('requirements.txt') ? '-r requirements.txt' : entries.has('pyproject.toml') ? '.' : null
+  return what === null
+    ? null
+    : `python3 -m venv .venv && .venv/bin/pip install --no-input --disable-pip-version-check ${what}`
+}
+
+function pythonStart({ procfile, entries }: Project): string | undefined {
+  const web = /^web:[ \t]*(.+)$/m.exec(procfile ?? '')?.[1]?.trim()
+  if (web !== undefined) return web
+  if (entries.has('manage.py')) return 'exec python manage.py runserver "0.0.0.0:$PORT"'
+  const main = ['main.py', 'app.py', 'server.py', 'wsgi.py'].find((name) => entries.has(name))
+  return main === undefined ? undefined : `exec python ${main}`
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,27 @@
+import type { Control } from '../../../control.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { activate, lockApp, setLive, supersedeActive } from '../deployments/deployment-statements.ts'
+import { drainOthers } from '../instances/instance-statements.ts'
+import { NoLongerWanted } from './deploy-failure.ts'
+
+/**
+ * The one step from the old version to the new: at every moment one deployment is live, and the address leads to it. The old
+ * one ends what it is answering, and then sleeps; its further instances end.
+ * @throws NoLongerWanted when it was cancelled, or its app deleted, just before
+ */
+export async function makeLive(
+  { database }: Control,
+  { id, app_id: appId }: DeploymentRow,
+  creator: number,
+): Promise<void> {
+  await transaction(database.pool, async (client) => {
+    const [app] = await lockApp(client, appId)
+    if (app === undefined) throw new NoLongerWanted()
+    await supersedeActive(client, appId, id)
+    const [live] = await setLive(client, id, creator)
+    if (live === undefined) throw new NoLongerWanted()
+    await activate(client, appId, id)
+    await drainOthers(client, appId, id)
+  })
+}

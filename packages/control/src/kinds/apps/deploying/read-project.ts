@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { framework } from '@offshoot/contract/app'
+import { DeployFailure } from './deploy-failure.ts'
+import { SOURCE_FOLDER } from './fetch-source.ts'
+import type { Ran } from '../../sandboxes/guest-shell.ts'
+
+/** Bytes of a file that says how to build. */
+const MAX_FILE_BYTES = 256 * 1024
+const NO_FOLDER = 3
+const OUTSIDE = 4
+
+/** Shows what {@link projectOf} reads, of the folder `$ROOT` of the commit that is there. */
+export const READ_PROJECT = `cd -- "${SOURCE_FOLDER}/$ROOT" 2>/dev/null || exit ${NO_FOLDER}
+here=$(pwd -P)
+case "$here/" in ${SOURCE_FOLDER}/*) ;; *) exit ${OUTSIDE};; esac
+printf 'folder %s\\n' "$here"
+for file in package.json *.lock *-lock.json *-lock.yaml npm-shrinkwrap.json bun.lockb requirements*.txt .npmrc .yarnrc* \
+  pnpm-workspace.yaml .nvmrc .node-version .python-version; do
+  [ -f "$file" ] && set -- "$@" "$file"
+done
+[ $# -eq 0 ] || sha256sum -- "$@" | sed 's/^/lock /'
+for file in offshoot.json package.json Procfile; do
+  [ -f "$file" ] && printf 'file %s %s\\n' "$file" "$(head -c ${MAX_FILE_BYTES} "$file" | base64 -w 0)"
+done
+ls -1A | head -n 2000 | sed 's/^/entry /'
+`
+
+const command = z.string().max(8192).optional()
+
+/** `offshoot.json`, in the folder that is built. */
+const settings = z.object({
+  framework: framework.optional(),
+  install_command: command,
+  build_command: command,
+  start_command: command,
+  /** Folder with the files of a static site, below the one that is built. */
+  output_directory: z.string().max(1024).optional(),
+  /** Whether a visitor stays with one instance of several. */
+  sticky: z.boolean().default(false),
+  /** Whether what was installed may serve the next build too. */
+  cache: z.boolean().default(true),
+})
+export type ProjectSettings = z.infer<typeof settings>
+
+const packageJson = z.object({
+  main: z.string().optional().catch(undefined),
+  scripts: z.record(z.string(), z.unknown()).default({}).catch({}),
+  dependencies: z.record(z.string(), z.unknown()).default({}).catch({}),
+  devDependencies: z.record(z.string(), z.unknown()).default({}).catch({}),
+  workspaces: z.unknown().optional(),
+})
+export type PackageJson = z.infer<typeof packageJson>
+
+/** What the folder that is to be built says of itself. */
+export interface Project {
+  /** Absolute, in the guest. */
+  readonly folder: string
+  readonly entries: ReadonlySet<string>
+  readonly settings: ProjectSettings
+  readonly packageJson: PackageJson | null
+  readonly procfile: string | null
+  /** Of the files that say what is installed, and how. */
+  readonly locks: readonly LockFile[]
+}
+
+export interface LockFile {
+  readonly name: string
+  readonly sha256: string
+}
+
+/** @throws DeployFailure */
+export function projectOf({ exitCode, stdout }: Ran, rootDirectory: string): Project {
+  if (exitCode === NO_FOLDER) throw new DeployFailure(`root_directory ${rootDirectory} is not in the repository`)
+  if (exitCode === OUTSIDE) throw new DeployFailure(`root_directory ${rootDirectory} leads out of the repository`)
+  if (exitCode !== 0) throw new DeployFailure(`the repository could not be read (code ${exitCode})`)
+  return parseProject(stdout)
+}
+
+/** @throws DeployFailure */
+export function parseProject(listing: string): Project {
+  const lines = listing.split('\n')
+  const after = (prefix: string) =>
+    lines.flatMap((line) => (line.startsWith(prefix) ? [line.slice(prefix.length)] : []))
+  const files = new Map(
+    after('file ').map((line) => {
+      const space = line.indexOf(' ')
+      return [line.slice(0, space), Buffer.from(line.slice(space + 1), 'base64').toString('utf8')]
+    }),
+  )
+  return {
+    folder: after('folder ')[0] ?? SOURCE_FOLDER,
+    entries: new Set(after('entry ')),
+    settings: parseFile(files, 'offshoot.json', settings) ?? settings.parse({}),
+    packageJson: parseFile(files, 'package.json', packageJson),
+    procfile: files.get('Procfile') ?? null,
+    locks: after('lock ').flatMap((line) => {
+      const [, sha256, name] = /^([0-9a-f]{64}) [ *](.+)$/.exec(line) ?? []
+      return sha256 === undefined || name === undefined ? [] : [{ name, sha256 }]
+    }),
+  }
+}
+
+function parseFile<Schema extends z.ZodType>(
+  files: ReadonlyMap<string, string>,
+  name: string,
+  schema: Schema,
+): z.output<Schema> | null {
+  const text = files.get(name)
+  if (text === undefined) return null
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new DeployFailure(`${name} is no JSON`)
+  }
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  throw new DeployFailure(`${name}: ${issue?.path.join('.')}: ${issue?.message}`)
+}

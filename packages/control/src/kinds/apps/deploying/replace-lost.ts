@@ -1,0 +1,40 @@
+import type { DeploymentId } from '@offshoot/contract/ids'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { AppRow } from '../app-row.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { queueDeployment } from '../deployments/queue-deployment.ts'
+
+interface LostRow extends Pick<AppRow, 'id' | 'port'> {
+  readonly git_ref: string
+  readonly git_commit: string | null
+  readonly origin_id: DeploymentId
+}
+
+/**
+ * Apps whose version is live and whose sandbox is not: its VM has died, or somebody took it away. Only where
+ * nothing is being deployed and the same build was not brought back since: what cannot be built again is tried once and not for ever.
+ */
+const lostVersions = statement<LostRow, [limit: number]>(
+  'lost-versions',
+  `select a.id, a.port, d.git_ref, d.git_commit, d.origin_id from apps a join app_deployments d on d.id = a.active_deployment_id
+   where a.deletion_due_at is null and d.finished_at < now() - interval '5 seconds'
+     and not exists (select from sandboxes s where s.id = d.sandbox_id and s.status <> 'failed')
+     and not exists (select from app_deployments n where n.app_id = a.id and n.number > d.number
+       and (n.origin_id = d.origin_id or n.status in ('queued', 'building', 'deploying')))
+   limit $1`,
+)
+
+/** Apps at one look. */
+const AT_ONCE = 20
+
+/** Brings the build back that was live, as a rollback to it does; two processes that find it at the same time queue two, of which the newer wins. */
+export async function replaceLostVersions(pool: pg.Pool, log: Logger): Promise<void> {
+  for (const { git_ref: gitRef, git_commit: gitCommit, origin_id: originId, ...app } of await lostVersions(
+    pool,
+    AT_ONCE,
+  )) {
+    log.warn({ app: app.id }, 'the sandbox of a live version is gone: it is built again')
+    await queueDeployment(pool, app, { gitRef, gitCommit, originId })
+  }
+}

@@ -1,0 +1,133 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { Deadline } from '@offshoot/kit/deadline'
+import { AgentRefused, AgentUnreachable } from '../../../fleet/agent-failure.ts'
+import { openEnvironment } from '../app-environment.ts'
+import { appById } from '../app-statements.ts'
+import type { Control } from '../../../control.ts'
+import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { failDeployment, MAX_ATTEMPTS, setDeploying, setSticky } from '../deployments/deployment-statements.ts'
+import { keepTree } from '../trees/keep-tree.ts'
+import { disownTree } from '../trees/tree-statements.ts'
+import { BuildLog } from './build-log.ts'
+import { ENDING } from './deployer.ts'
+import { DeployFailure, NoLongerWanted } from './deploy-failure.ts'
+import { type Deploying, mustBeOurs } from './deploying.ts'
+import { lastWords } from './last-words.ts'
+import { makeLive } from './make-live.ts'
+import { type Prepared, prepareSource } from './prepare-source.ts'
+import { buildEnvironment } from './start-app.ts'
+import { startVersion } from './start-version.ts'
+import { wakeVersion } from './wake-version.ts'
+
+/**
+ * One deployment from its claim to its end, which is in the row whatever happens: `live`, or `failed` with the reason.
+ *
+ *     building: sandbox → clone → install → build    (or: the sandbox in which the same build sleeps)
+ *     deploying: start → three answers in a row → live
+ *
+ * The row is written before each step, under a condition that holds only as long as the deployment is wanted and ours. Its sandbox
+ * is named in the row before it is made; a sandbox that no row names is deleted. A process that dies leaves a row that
+ * another takes up, from the beginning.
+ */
+export async function runDeployment(
+  control: Control,
+  row: DeploymentRow,
+  creator: number,
+  cancelled: AbortSignal,
+): Promise<void> {
+  const { pool } = control.database
+  const log = new BuildLog(pool, row.id)
+  const { total_seconds: totalSeconds } = control.config.deploys
+  const deadline = Deadline.after(totalSeconds * 1000, `deploy of ${row.app_id}`, cancelled)
+  try {
+    const [app] = await appById(pool, row.app_id)
+    if (app === undefined) throw new NoLongerWanted()
+    if (row.attempts > MAX_ATTEMPTS) throw new DeployFailure('the service was interrupted each time it was tried')
+    if (row.attempts > 1) log.say('the service was interrupted: from the beginning')
+    await deploy({ control, app, row, creator, log, deadline })
+  } catch (error) {
+    // A process that ends, or has lost its hold, leaves the row to the next one.
+    if (cancelled.aborted && cancelled.reason === ENDING) return
+    const late = `it took longer than ${totalSeconds} s`
+    // Whatever broke off when the time was up, or it was cancelled, did so for that.
+    const reason = cancelled.aborted ? 'cancelled' : deadline.remainingMs === 0 ? late : reasonOf(error)
+    log.say(`failed: ${reason}`)
+    await log.close().catch(() => undefined)
+    control.log.info({ deployment: row.id, app: row.app_id, err: error }, 'deployment failed')
+    await failDeployment(pool, row.id, creator, reason)
+  } finally {
+    await log.close().catch(() => undefined)
+  }
+}
+
+async function deploy(deploying: Deploying): Promise<void> {
+  const { control, row, creator, log } = deploying
+  const isRollback = row.origin_id !== row.id
+  const woken = isRollback ? await wakeVersion(deploying) : null
+  if (woken === null) await buildAndStart(deploying)
+  log.say('live')
+  await log.close()
+  await makeLive(control, row, creator)
+}
+
+async function buildAndStart(deploying: Deploying): Promise<void> {
+  const { app, control, log, row, creator } = deploying
+  const { pool } = control.database
+  const prepared = await prepareSource(deploying)
+  const { project, plan, tree } = prepared
+  await mustBeOurs(setSticky(pool, row.id, creator, project.settings.sticky))
+  log.say(`framework: ${plan.framework}`)
+  const env = openEnvironment(control.appSecrets, app)
+  try {
+    await build(deploying, prepared, env)
+    await mustBeOurs(setDeploying(pool, row.id, creator))
+    await startVersion(deploying, prepared.shell, plan, project, env)
+  } catch (error) {
+    // Perhaps because of it: the next one installs anew.
+    if (tree !== null && error instanceof DeployFailure) await disownTree(pool, tree.id)
+    throw error
+  }
+}
+
+async function build(deploying: Deploying, prepared: Prepared, env: Readonly<Record<string, string>>): Promise<void> {
+  const { shell, plan, project, key, tree } = prepared
+  if (tree !== null) deploying.log.say('==> install: as it was, its lock file is the same')
+  else {
+    await runStep(deploying, prepared, env, 'install')
+    if (plan.install !== null && key !== null) await keepTree(deploying, shell, project.folder, key)
+  }
+  await runStep(deploying, prepared, env, 'build')
+}
+
+async function runStep(
+  { control, log, deadline, row }: Deploying,
+  { shell, plan, project }: Prepared,
+  env: Readonly<Record<string, string>>,
+  name: 'install' | 'build',
+): Promise<void> {
+  const cmd = plan[name]
+  if (cmd === null) return
+  log.say(`==> ${name}: ${cmd}`)
+  const body = {
+    cmd,
+    cwd: project.folder,
+    env: buildEnvironment(env, row.port, project),
+    timeout_seconds: control.config.deploys.step_seconds,
+  }
+  const { exitCode, stderr, stdout } = await shell.run(body, deadline, (text) => log.write(text))
+  log.endLine()
+  if (exitCode === 0) return
+  const said = lastWords(stderr) ?? lastWords(stdout)
+  throw new DeployFailure(`${name} failed with code ${exitCode}${said === undefined ? '' : `: ${said}`}`)
+}
+
+/** For the row: what whoever asked for the deploy can do something about. */
+function reasonOf(error: unknown): string {
+  if (error instanceof DeployFailure) return error.message
+  if (error instanceof NoLongerWanted) return 'cancelled'
+  if (error instanceof ApiError)
+    return error.body.detail === undefined ? error.message : `${error.message}: ${error.body.detail}`
+  if (error instanceof AgentUnreachable) return 'the host of its sandbox went away'
+  if (error instanceof AgentRefused) return `its sandbox could not go on: ${error.body.error}`
+  return `internal error: ${error instanceof Error ? error.message : 'unknown'}`
+}

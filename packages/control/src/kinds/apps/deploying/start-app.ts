@@ -1,0 +1,58 @@
+import type { BuildPlan } from './build-plan.ts'
+import type { GuestCommand } from '../../sandboxes/guest-shell.ts'
+import type { Project } from './read-project.ts'
+import { SERVE_SITE, siteConfiguration } from './site-server.ts'
+
+/** Is there once the version has answered. */
+export const LIVE_MARK = '/run/offshoot-app-live'
+
+/**
+ * What runs for as long as the sandbox does. An app that ends before it was ever healthy has failed to start; later it is started
+ * again, after a second for each time that it ended, up to half a minute.
+ */
+const KEEP_RUNNING = `times=0
+while :; do
+  sh -c "$OFFSHOOT_START"; code=$?
+  [ -e ${LIVE_MARK} ] || exit $code
+  times=$((times < 30 ? times + 1 : 30))
+  echo "offshoot: the app ended with code $code; it is started again in $times s" >&2
+  sleep $times
+done`
+
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** Variables of every command of a build, the app's own first: none of ours can be taken away. */
+export function buildEnvironment(env: Readonly<Record<string, string>>, port: number, project: Project) {
+  return {
+    HOME: '/root',
+    CI: '1',
+    NEXT_TELEMETRY_DISABLED: '1',
+    ...env,
+    PATH: `${project.folder}/node_modules/.bin:${project.folder}/.venv/bin:${env['PATH'] ?? PATH}`,
+    PORT: String(port),
+  }
+}
+
+/** The command that the app is, in the background. */
+export function startBody(
+  plan: BuildPlan,
+  env: Readonly<Record<string, string>>,
+  port: number,
+  project: Project,
+): GuestCommand {
+  const { CI: _ci, ...common } = buildEnvironment(env, port, project)
+  const site = { OFFSHOOT_FOLDERS: plan.folders.join('\n'), OFFSHOOT_SITE: siteConfiguration(port, plan.isSinglePage) }
+  return {
+    cmd: KEEP_RUNNING,
+    cwd: project.folder,
+    env: {
+      NODE_ENV: 'production',
+      HOST: '0.0.0.0',
+      HOSTNAME: '0.0.0.0',
+      PYTHONUNBUFFERED: '1',
+      ...common,
+      ...(plan.start === null && site),
+      OFFSHOOT_START: plan.start ?? SERVE_SITE,
+    },
+  }
+}

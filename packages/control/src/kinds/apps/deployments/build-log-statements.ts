@@ -1,0 +1,19 @@
+import { statement } from '../../../platform/db/statement.ts'
+
+export const appendBuildLog = statement<never, [deploymentId: string, text: string]>(
+  'append-build-log',
+  `insert into app_build_logs (deployment_id, text) select $1, $2 where exists (select from app_deployments where id = $1)`,
+)
+
+/** `number` as text: it goes out as the id of an event. */
+export interface BuildLogRow {
+  readonly number: string
+  readonly text: string
+}
+
+/** After the piece with that number, in order. */
+export const buildLogAfter = statement<BuildLogRow, [deploymentId: string, after: string, limit: number]>(
+  'build-log-after',
+  `select number::text, text from app_build_logs where deployment_id = $1 and number > $2::bigint
+   order by app_build_logs.number limit $3`,
+)

@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../../control.ts'
+import { getDeploy } from './get-deploy.ts'
+import { getDeployLogs } from './get-deploy-logs.ts'
+import { getDeploys } from './get-deploys.ts'
+import { getRuntimeLogs } from './get-runtime-logs.ts'
+import { postCancel } from './post-cancel.ts'
+import { postDeploys } from './post-deploys.ts'
+import { postRollback } from './post-rollback.ts'
+
+/** Everything about the versions of an app. */
+export function deploymentRoutes(app: FastifyInstance, control: Control): void {
+  for (const route of [postDeploys, getDeploys, getDeploy, getDeployLogs, postCancel, postRollback, getRuntimeLogs]) {
+    route(app, control)
+  }
+}

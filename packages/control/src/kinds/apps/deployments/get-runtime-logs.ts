@@ -1,0 +1,109 @@
+import { logsFollowQuery } from '@offshoot/contract/deployment'
+import { logLine, type LogLine } from '@offshoot/contract/log'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { AppRow } from '../app-row.ts'
+import { appById } from '../app-statements.ts'
+import { findApp } from '../find-app.ts'
+import type { Control } from '../../../control.ts'
+import { parseWith } from '../../../platform/http/body.ts'
+import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
+import { servingSandboxes } from '../instances/instance-statements.ts'
+import { sendLines, type SentLines, wantsEventStream } from './line-stream.ts'
+
+/** Milliseconds for the log of a sandbox. */
+const ANSWER_MS = 15_000
+/** Lines that are kept of each version's output, as an answer shows them. */
+const MAX_LINES = 10_000
+const lines = z.array(logLine)
+
+/** `GET /v1/apps/{id}/runtime-logs`: what the instances of the version that serves have said, as text, or followed over every version that comes. */
+export function getRuntimeLogs(app: FastifyInstance, control: Control): void {
+  app.get('/v1/apps/:id/runtime-logs', {
+    config: {
+      credential: 'key-or-jwt',
+      takesQueryToken: true,
+      docs: {
+        summary: 'Read what an app says as text, or follow it (server-sent events, the last one named done)',
+        tag: 'Apps',
+        query: logsFollowQuery,
+        status: 200,
+        mediaType: 'text/plain',
+        also: [{ status: 200, mediaType: 'text/event-stream' }],
+        errors: ['invalidField', 'notFound', 'agentUnreachable'],
+      },
+    },
+    handler: async (request, reply) => {
+      const found = await findApp(control, request)
+      const { follow } = parseWith(logsFollowQuery, request.query)
+      if (!follow && !wantsEventStream(request)) {
+        const said = await runtimeLines(control, found, request.id)
+        return reply.type('text/plain; charset=utf-8').send(said.map((line) => `${line}\n`).join(''))
+      }
+      return sendLines(request, reply, control.openStreams, follower(control, found, request.id))
+    },
+  })
+}
+
+/** Positions count lines of the version that serves, from 1; another version begins anew. */
+function follower(control: Control, { id }: AppRow, requestId: string) {
+  const seen = new Map<string, number>()
+  let active: string | null = null
+  let position = 0
+  return async (after: string): Promise<SentLines> => {
+    const [app] = await appById(control.database.pool, id)
+    if (app === undefined) return { lines: [], isOver: true }
+    const said = await saidBySandbox(control, app, requestId).catch(() => [])
+    const isNew = app.active_deployment_id !== active
+    // Whoever comes back has had these.
+    const skipped = active === null ? Number(after) : 0
+    if (isNew) position = 0
+    active = app.active_deployment_id
+    const fresh = said.flatMap(({ sandboxId, lines: all }) => {
+      const from = seen.get(sandboxId) ?? 0
+      seen.set(sandboxId, Math.max(from, all.length))
+      return all.slice(from)
+    })
+    const told = inOrder(fresh).map((text) => ({ id: String((position += 1)), text }))
+    return { lines: isNew ? told.slice(skipped) : told, isOver: false }
+  }
+}
+
+async function runtimeLines(control: Control, app: AppRow, requestId: string): Promise<string[]> {
+  const said = await saidBySandbox(control, app, requestId)
+  return inOrder(said.flatMap(({ lines: all }) => all)).slice(-MAX_LINES)
+}
+
+function inOrder(all: readonly LogLine[]): string[] {
+  return all.toSorted((a, b) => (a.ts < b.ts ? -1 : Number(a.ts > b.ts))).map(({ line }) => line)
+}
+
+/** What commands in the background have written in each sandbox that serves: the app itself. */
+async function saidBySandbox(control: Control, app: AppRow, requestId: string) {
+  const sandboxes = await servingSandboxes(control.database.pool, app.id)
+  return Promise.all(
+    sandboxes.map(async (sandbox) => ({
+      sandboxId: sandbox.id,
+      lines: (await linesOf(control, sandbox, requestId)).slice(-MAX_LINES),
+    })),
+  )
+}
+
+async function linesOf(control: Control, sandbox: SandboxRow, requestId: string): Promise<LogLine[]> {
+  const agent = control.fleet.byId(sandbox.agent_id)
+  if (agent === undefined) return []
+  const answer = await agent.client.forward({
+    method: 'GET',
+    path: `/v1/sandboxes/${sandbox.id}/logs`,
+    workspaceId: sandbox.workspace_id,
+    requestId,
+    headers: { accept: 'application/json' },
+    timeoutMs: ANSWER_MS,
+    silenceMs: ANSWER_MS,
+    signal: AbortSignal.timeout(ANSWER_MS),
+  })
+  if (answer.statusCode === 200)
+    return lines.parse(await answer.body.json()).filter(({ source }) => source.startsWith('exec:'))
+  await answer.body.dump()
+  return []
+}

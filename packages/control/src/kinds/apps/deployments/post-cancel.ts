@@ -1,0 +1,30 @@
+import { deployment } from '@offshoot/contract/deployment'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../../control.ts'
+import { presentDeployment } from './deployment-row.ts'
+import { cancelDeployment } from './deployment-statements.ts'
+import { findDeployment } from './find-deployment.ts'
+
+/** `POST /v1/apps/{id}/deploys/{deployment_id}/cancel`: 202; it comes to be `failed`, unless it was live first. */
+export function postCancel(app: FastifyInstance, control: Control): void {
+  app.post('/v1/apps/:id/deploys/:deployment_id/cancel', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: {
+        summary: 'Cancel a deploy that is under way',
+        tag: 'Apps',
+        status: 202,
+        answer: deployment,
+        errors: ['notFound', 'deploymentOver'],
+      },
+    },
+    handler: async (request, reply) => {
+      const { id } = await findDeployment(control, request)
+      const [row] = await cancelDeployment(control.database.pool, id)
+      if (row === undefined) throw new ApiError('deploymentOver')
+      control.deployer.soon()
+      return reply.code(202).send(presentDeployment(row))
+    },
+  })
+}

@@ -1,0 +1,54 @@
+import { MAX_APP_DOMAINS } from '@offshoot/contract/app-domain'
+import { statement } from '../../../platform/db/statement.ts'
+import type { AppDomainRow } from './app-domain-row.ts'
+
+const COLUMNS = 'domain, token, verified_at, created_at'
+
+/** In the order in which they came. */
+export const domainsOfApp = statement<AppDomainRow, [appId: string]>(
+  'domains-of-app',
+  `select ${COLUMNS} from app_domains where app_id = $1 order by created_at, domain`,
+)
+
+export const domainOfApp = statement<AppDomainRow, [appId: string, domain: string]>(
+  'domain-of-app',
+  `select ${COLUMNS} from app_domains where app_id = $1 and domain = $2`,
+)
+
+/** Those who add domains to one app come one after the other. No row: it is gone. */
+export const lockAppForDomains = statement<{ readonly id: string }, [appId: string]>(
+  'lock-app-for-domains',
+  'select id from apps where id = $1 and deletion_due_at is null for no key update',
+)
+
+/** After the lock, in its transaction. No row: the app has as many as it may. */
+export const insertDomain = statement<AppDomainRow, [appId: string, domain: string, token: string]>(
+  'insert-app-domain',
+  `insert into app_domains (app_id, domain, token) select $1::uuid, $2, $3
+   where (select count(*) from app_domains where app_id = $1) < ${MAX_APP_DOMAINS}
+   returning ${COLUMNS}`,
+)
+
+/** Those who prove the same domain come one after the other. */
+export const lockDomain = statement<object, [domain: string]>(
+  'lock-app-domain',
+  `select pg_advisory_xact_lock(hashtextextended('app-domain ' || $1, 0))`,
+)
+
+/** It was proved for another app: whoever has it no longer does. */
+export const releaseDomain = statement<object, [domain: string, appId: string]>(
+  'release-app-domain',
+  'update app_domains set verified_at = null where domain = $1 and app_id <> $2 and verified_at is not null',
+)
+
+/** No row when it was deleted meanwhile. */
+export const markDomainVerified = statement<AppDomainRow, [appId: string, domain: string]>(
+  'mark-app-domain-verified',
+  `update app_domains set verified_at = now() where app_id = $1 and domain = $2 returning ${COLUMNS}`,
+)
+
+/** No row when there was none. */
+export const removeDomain = statement<Pick<AppDomainRow, 'domain'>, [appId: string, domain: string]>(
+  'remove-app-domain',
+  'delete from app_domains where app_id = $1 and domain = $2 returning domain',
+)

@@ -1,0 +1,24 @@
+import { recordNameOf } from '@offshoot/contract/app-domain'
+import type { Control } from '../../../control.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { type AppDomainRow, recordValueOf } from './app-domain-row.ts'
+import { lockDomain, markDomainVerified, releaseDomain } from './app-domain-statements.ts'
+
+/**
+ * Looks whether the domain's owner says that it is this app's: the app is served there from then on, and no other. As it is
+ * when the record is not there. `null`: it was deleted meanwhile.
+ */
+export async function verifyDomain(
+  { database, dnsTexts }: Pick<Control, 'database' | 'dnsTexts'>,
+  appId: string,
+  row: AppDomainRow,
+): Promise<AppDomainRow | null> {
+  const found = await dnsTexts.find(recordNameOf(row.domain))
+  if (!found.includes(recordValueOf(row))) return row
+  return transaction(database.pool, async (client) => {
+    await lockDomain(client, row.domain)
+    await releaseDomain(client, row.domain, appId)
+    const [verified] = await markDomainVerified(client, appId, row.domain)
+    return verified ?? null
+  })
+}

@@ -1,0 +1,16 @@
+import { app as appSchema } from '@offshoot/contract/app'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../control.ts'
+import { findApp } from './find-app.ts'
+import { presentAppOf } from './present-app.ts'
+
+/** `GET /v1/apps/{id}`. */
+export function getApp(app: FastifyInstance, control: Control): void {
+  app.get('/v1/apps/:id', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: { summary: 'Read one app', tag: 'Apps', status: 200, answer: appSchema, errors: ['notFound'] },
+    },
+    handler: async (request) => presentAppOf(control, await findApp(control, request)),
+  })
+}

@@ -1,0 +1,86 @@
+import { EDGE_APPS_PATH } from '@offshoot/contract/edge-app'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../control.ts'
+import { admitEdge } from './admit-edge.ts'
+import { edgeApps } from './edge-app-statements.ts'
+
+const HEARTBEAT_MS = 15_000
+
+/** `GET /internal/apps`, for edges: where each app is served, and every change of it. No part of the API. */
+export function getEdgeApps(app: FastifyInstance, control: Control): void {
+  app.get(EDGE_APPS_PATH, async (request, reply) => {
+    await admitEdge(control, request)
+    reply.hijack()
+    const { raw } = reply
+    raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+    raw.flushHeaders()
+    const feed = new Feed(control, (event, data) => raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
+    const heartbeat = setInterval(() => raw.write(': \n\n'), HEARTBEAT_MS)
+    const forget = control.openStreams.add(() => raw.destroy())
+    await new Promise((resolve) => raw.once('close', resolve))
+    clearInterval(heartbeat)
+    forget()
+    feed.stop()
+  })
+}
+
+/** Reads what has changed, one question at a time however fast it changes, and sends it. */
+class Feed {
+  readonly #control: Control
+  readonly #send: (event: string, data: unknown) => void
+  readonly #forget: () => void
+  /** `null`: all. */
+  #changed: Set<string> | null = null
+  #isReading = false
+  #isOver = false
+
+  constructor(control: Control, send: (event: string, data: unknown) => void) {
+    this.#control = control
+    this.#send = send
+    this.#forget = control.appChanges.listen((id) => this.#note(id))
+    this.#note(null)
+  }
+
+  stop(): void {
+    this.#isOver = true
+    this.#forget()
+  }
+
+  #note(id: string | null): void {
+    if (id === null) this.#changed = null
+    else this.#changed?.add(id)
+    if (!this.#isReading) void this.#read()
+  }
+
+  async #read(): Promise<void> {
+    this.#isReading = true
+    try {
+      while (!this.#isOver && (this.#changed === null || this.#changed.size > 0)) {
+        const ids = this.#changed === null ? null : [...this.#changed]
+        this.#changed = new Set()
+        await this.#tell(ids)
+      }
+    } catch (error) {
+      this.#control.log.warn({ err: error }, 'apps for the edge: read again')
+      // Nothing was told: whoever listens is told all of it at the next change, or connects again.
+      this.#changed = null
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  async #tell(ids: readonly string[] | null): Promise<void> {
+    const rows = await edgeApps(this.#control.database.pool, ids)
+    if (this.#isOver) return
+    if (ids === null) {
+      this.#send('all', rows)
+      return
+    }
+    const found = new Map(rows.map((row) => [row.id, row]))
+    for (const id of ids) {
+      const row = found.get(id)
+      if (row === undefined) this.#send('gone', { id })
+      else this.#send('app', row)
+    }
+  }
+}

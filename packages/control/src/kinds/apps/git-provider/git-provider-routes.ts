@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../../control.ts'
+import { getCallback } from './get-callback.ts'
+import { getConnect } from './get-connect.ts'
+import { installationRoutes } from './installation-routes.ts'
+import { postGitWebhook } from './post-webhook.ts'
+
+/** Under the provider's own name and under the one that stands for it. */
+export function gitProviderRoutes(app: FastifyInstance, control: Control): void {
+  for (const name of ['gitprovider', 'github']) {
+    getConnect(app, control, `/v1/${name}`)
+    getCallback(app, control, `/v1/${name}`)
+    installationRoutes(app, control, `/v1/${name}`)
+    postGitWebhook(app, control, `/v1/webhooks/${name}`)
+  }
+}

@@ -1,0 +1,61 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { gitInstallation, gitRepository, gitReposQuery } from '@offshoot/contract/git-provider'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Control } from '../../../control.ts'
+import { callerOf } from '../../orgs/admission.ts'
+import { parseWith } from '../../../platform/http/body.ts'
+import { installationOfWorkspace, installationsOfWorkspace, removeInstallation } from './git-provider-statements.ts'
+import { providerOf } from './provider-of.ts'
+
+const TAG = 'Git provider'
+
+/** `GET installations`, `DELETE installations/{installation_id}`, `GET repos`: the caller's workspace's own. */
+export function installationRoutes(app: FastifyInstance, control: Control, base: string): void {
+  const { pool } = control.database
+  app.get(`${base}/installations`, {
+    config: {
+      credential: 'key-or-jwt',
+      docs: { summary: 'List installations', tag: TAG, status: 200, answer: z.array(gitInstallation) },
+    },
+    handler: async (request) => {
+      const rows = await installationsOfWorkspace(pool, callerOf(request).workspaceId)
+      return rows.map(({ workspace_id: _workspace, created_at: createdAt, ...row }) => ({
+        ...row,
+        created_at: createdAt.toISOString(),
+      }))
+    },
+  })
+  app.delete(`${base}/installations/:id`, {
+    config: {
+      credential: 'key-or-jwt',
+      docs: { summary: 'Let go of an installation', tag: TAG, status: 204, errors: ['notFound'] },
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params as { id: string }
+      const isNumber = /^[1-9]\d{0,14}$/.test(id)
+      const [removed] = isNumber ? await removeInstallation(pool, Number(id), callerOf(request).workspaceId) : []
+      if (removed === undefined) throw new ApiError('notFound')
+      return reply.code(204).send()
+    },
+  })
+  app.get(`${base}/repos`, {
+    config: {
+      credential: 'key-or-jwt',
+      docs: {
+        summary: 'List the repositories that an installation opens',
+        tag: TAG,
+        query: gitReposQuery,
+        status: 200,
+        answer: z.array(gitRepository),
+        errors: ['invalidField', 'notFound', 'gitProvider', 'gitProviderUnconfigured'],
+      },
+    },
+    handler: async (request) => {
+      const { installation_id: id } = parseWith(gitReposQuery, request.query)
+      const [row] = await installationOfWorkspace(pool, Number(id), callerOf(request).workspaceId)
+      if (row === undefined) throw new ApiError('notFound')
+      return providerOf(control).repositories(row.installation_id)
+    },
+  })
+}

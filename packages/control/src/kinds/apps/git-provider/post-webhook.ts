@@ -1,0 +1,87 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { followPullRequest } from '../previews/follow-pull-request.ts'
+import type { Control } from '../../../control.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { queueIn } from '../deployments/queue-deployment.ts'
+import type { AppId } from '@offshoot/contract/ids'
+import { appsOfPush, forgetInstallation, insertDelivery } from './git-provider-statements.ts'
+import { providerOf } from './provider-of.ts'
+import { pullRequestEvent } from './pull-request-event.ts'
+import { isDeployed, pushEvent } from './push-event.ts'
+
+/** Bytes; the provider sends 25 MiB at most. */
+const BODY_LIMIT_BYTES = 26 * 1024 * 1024
+
+const installationEvent = z.object({ action: z.string(), installation: z.object({ id: z.int() }) })
+
+/**
+ * `POST /v1/webhooks/…`: what has happened at the provider. A push to an app's branch deploys exactly the pushed commit; a pull request,
+ * where the app wants that, is deployed beside it, and removed when it is closed. The delivery
+ * is noted in the transaction that acts on it: told again, it changes nothing.
+ */
+export function postGitWebhook(app: FastifyInstance, control: Control, path: string): void {
+  app.post(path, {
+    bodyLimit: BODY_LIMIT_BYTES,
+    config: {
+      docs: {
+        summary: 'Take an event of the git provider, signed by it',
+        tag: 'Git provider',
+        status: 200,
+        answer: z.object({ ok: z.literal(true) }),
+        errors: ['invalidJson', 'invalidSignature', 'gitProviderUnconfigured'],
+      },
+    },
+    handler: async (request) => {
+      const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      if (!isSigned(request, raw, providerOf(control).webhookSecret)) throw new ApiError('invalidSignature')
+      await act(control, request, parse(raw))
+      return { ok: true }
+    },
+  })
+}
+
+/** Over the bytes as they came, in constant time. */
+function isSigned({ headers }: FastifyRequest, raw: Buffer, secret: string): boolean {
+  const given = headers['x-hub-signature-256']
+  const right = Buffer.from(`sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`)
+  const signature = Buffer.from(typeof given === 'string' ? given : '')
+  return signature.length === right.length && timingSafeEqual(signature, right)
+}
+
+function parse(raw: Buffer): object {
+  let value: unknown
+  try {
+    value = JSON.parse(raw.toString())
+  } catch (error) {
+    throw new ApiError('invalidJson', {}, { cause: error })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new ApiError('invalidJson')
+  return value
+}
+
+async function act(control: Control, { headers }: FastifyRequest, body: unknown): Promise<void> {
+  const delivery = headers['x-github-delivery']
+  const event = headers['x-github-event']
+  await transaction(control.database.pool, async (client) => {
+    if (typeof delivery === 'string') {
+      const [fresh] = await insertDelivery(client, delivery.slice(0, 200))
+      if (fresh === undefined) return
+    }
+    const gone = event === 'installation' ? installationEvent.safeParse(body).data : undefined
+    if (gone?.action === 'deleted') await forgetInstallation(client, gone.installation.id)
+    const pull = event === 'pull_request' ? pullRequestEvent.safeParse(body).data : undefined
+    if (pull !== undefined) await followPullRequest(client, pull)
+    const push = event === 'push' ? pushEvent.safeParse(body).data : undefined
+    if (push === undefined || !push.ref.startsWith('refs/heads/') || push.deleted) return
+    const branch = push.ref.slice('refs/heads/'.length)
+    for (const each of await appsOfPush(client, push.installation.id, branch)) {
+      if (!isDeployed(push, each)) continue
+      const { id, port } = each
+      await queueIn(client, { id: id as AppId, port }, { gitRef: branch, gitCommit: push.after, originId: null })
+    }
+  })
+  control.deployer.soon()
+}

@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import { Deadline } from '@offshoot/kit/deadline'
+import type { Control } from '../../../control.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { deploymentOfApp, lockApp } from '../deployments/deployment-statements.ts'
+import { GuestShell } from '../../sandboxes/guest-shell.ts'
+import { untilHealthy } from '../deploying/health.ts'
+import { forkSandbox } from '../../sandboxes/forks/fork-sandbox.ts'
+import { liveAgent } from '../../../fleet/live-agent.ts'
+import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
+import { claimInstance, forgetInstance, type InstanceRow, noteNeeded, setServing } from './instance-statements.ts'
+
+/** Milliseconds for what was healthy when it was forked. */
+const HEALTHY_MS = 5_000
+/** Answers that make a fork of a healthy instance one. */
+const PASSES = 1
+
+/** Brings an app to as many instances as are needed, or as it may have, one after the other. @throws when one could not be made */
+export async function scaleOut(control: Control, appId: string, needed: number): Promise<void> {
+  const { pool } = control.database
+  await noteNeeded(pool, appId, needed)
+  for (;;) {
+    const claimed = await claim(control, appId, needed)
+    if (claimed === undefined) return
+    try {
+      await start(control, claimed)
+    } catch (error) {
+      await forgetInstance(pool, claimed.id)
+      throw error
+    }
+  }
+}
+
+function claim(control: Control, appId: string, needed: number): Promise<InstanceRow | undefined> {
+  return transaction(control.database.pool, async (client) => {
+    await lockApp(client, appId)
+    const [row] = await claimInstance(client, randomUUID(), appId, control.lock.number, needed)
+    return row
+  })
+}
+
+/** Like a deployment's sandbox it is named before it is there: one that no row names is deleted. */
+async function start(control: Control, { id, app_id: appId, deployment_id: deploymentId }: InstanceRow): Promise<void> {
+  const { pool } = control.database
+  const requestId = randomUUID()
+  const [deployment] = await deploymentOfApp(pool, deploymentId, appId)
+  const [parent] = deployment?.sandbox_id == null ? [] : await sandboxById(pool, deployment.sandbox_id)
+  if (deployment === undefined || parent === undefined) throw new Error(`deployment ${deploymentId} has no sandbox`)
+  const metadata = { app_id: appId, deployment_id: deploymentId }
+  const manager = { by: 'app', id: appId } as const
+  const { children } = await forkSandbox(control, { parent, count: null, metadata, ids: [id], manager }, requestId)
+  const shell = new GuestShell(liveAgent(control, children[0]), id, parent.workspace_id, requestId)
+  await untilHealthy(shell, deployment.port, Deadline.after(HEALTHY_MS, `health of ${id}`), { wanted: PASSES })
+  const [serving] = await setServing(pool, id)
+  if (serving === undefined) await forgetInstance(pool, id)
+}

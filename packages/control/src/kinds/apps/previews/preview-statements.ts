@@ -1,0 +1,56 @@
+import { APP_COLUMNS, type AppRow } from '../app-row.ts'
+import { statement } from '../../../platform/db/statement.ts'
+
+/** Previews of one app at the same time. */
+export const MAX_PREVIEWS = 10
+/** Days for which it is known when a pull request was last told of. */
+const TOLD_DAYS = 30
+
+/** Newest pull request first. */
+export const previewsOfApp = statement<AppRow, [appId: string]>(
+  'previews-of-app',
+  `select ${APP_COLUMNS} from apps where parent_id = $1 and deletion_due_at is null order by pull_number desc`,
+)
+
+/** No row: something newer was told of it before. */
+export const notePull = statement<{ number: number }, [appId: string, number: number, toldAt: Date]>(
+  'note-pull',
+  `insert into app_pulls as p (app_id, number, told_at) values ($1, $2, $3)
+   on conflict (app_id, number) do update set told_at = $3 where p.told_at <= $3 returning number`,
+)
+
+/**
+ * The preview of a pull request, made when there is none, with all that its app has now. After `lockApp` of the app, in its
+ * transaction. No row: the app has {@link MAX_PREVIEWS}, or wants none any more.
+ */
+export const upsertPreview = statement<
+  Pick<AppRow, 'id' | 'port'>,
+  [appId: string, id: string, number: number, branch: string]
+>(
+  'upsert-preview',
+  `insert into apps (id, workspace_id, name, git_url, git_branch, framework, runtime, install_command, build_command,
+     start_command, root_directory, env, port, max_instances, auto_deploy, idle_timeout_seconds, parent_id, pull_number)
+   select $2::uuid, a.workspace_id, a.name || ' #' || $3::integer, a.git_url, $4, a.framework, a.runtime, a.install_command,
+     a.build_command, a.start_command, a.root_directory, a.env, a.port, 1, false, a.idle_timeout_seconds, a.id, $3
+   from apps a where a.id = $1 and a.preview_deploys and (
+     exists (select from apps p where p.parent_id = $1 and p.pull_number = $3 and p.deletion_due_at is null)
+     or (select count(*) from apps p where p.parent_id = $1 and p.deletion_due_at is null) < ${MAX_PREVIEWS})
+   on conflict (parent_id, pull_number) where deletion_due_at is null do update set git_branch = excluded.git_branch,
+     framework = excluded.framework, runtime = excluded.runtime, install_command = excluded.install_command,
+     build_command = excluded.build_command, start_command = excluded.start_command,
+     root_directory = excluded.root_directory, env = excluded.env, port = excluded.port,
+     idle_timeout_seconds = excluded.idle_timeout_seconds, updated_at = now()
+   returning id, port`,
+)
+
+/** One, or all. From then on they are gone for everybody; what they have is removed after. */
+export const markPreviewsDeleted = statement<{ id: string }, [appId: string, number: number | null]>(
+  'mark-previews-deleted',
+  `update apps set deletion_due_at = now(), active_deployment_id = null
+   where parent_id = $1 and ($2::integer is null or pull_number = $2) and deletion_due_at is null returning id`,
+)
+
+export const removeOldPulls = statement<never, []>(
+  'remove-old-pulls',
+  `delete from app_pulls where told_at < now() - interval '${TOLD_DAYS} days'`,
+)

@@ -1,0 +1,114 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { ApiError } from '@offshoot/contract/errors'
+import { Deadline } from '@offshoot/kit/deadline'
+import { upgradeOf } from '@offshoot/kit/http-upgrades'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AgentRefused, refusalOf } from '../../fleet/agent-failure.ts'
+import { openGuestPort } from '../../fleet/open-guest-port.ts'
+import type { Control } from '../../control.ts'
+import { deploymentOfApp } from './deployments/deployment-statements.ts'
+import { forwardedUrl } from '../../fleet/proxy/forwarded-url.ts'
+import { keepBodiesStreams } from '../../fleet/proxy/proxy.ts'
+import { liveAgent } from '../../fleet/live-agent.ts'
+import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import type { AppRow } from './app-row.ts'
+import { askApp, upgradeToApp } from './ask-app.ts'
+import { findApp } from './find-app.ts'
+
+/** Milliseconds for a sandbox that sleeps to wake and to take a connection. */
+const WAKE_MS = 30_000
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+/** What an agent answers when a sandbox may not run: no credit is left, or it is paused. */
+const SUSPENDED: ReadonlySet<number> = new Set([402, 409])
+const SUSPENDED_PAGE = '<!doctype html><title>Suspended</title><h1>This app is suspended</h1>\n'
+/** Of the connection to us, or what opens our own API. */
+const OURS = new Set([
+  'authorization',
+  'connection',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-offshoot-org',
+])
+
+/** `ANY /v1/apps/{id}/proxy/{rest...}`: the version that serves, as its own address leads to it, for whoever has a credential. */
+export async function proxyApp(app: FastifyInstance, control: Control): Promise<void> {
+  await app.register(async (scope) => {
+    keepBodiesStreams(scope)
+    for (const url of ['/v1/apps/:id/proxy', '/v1/apps/:id/proxy/*']) {
+      for (const method of METHODS) addRoute(scope, control, method, url)
+    }
+  })
+}
+
+function addRoute(scope: FastifyInstance, control: Control, method: (typeof METHODS)[number], url: string): void {
+  scope.route({
+    method,
+    url,
+    config: {
+      credential: 'key-or-jwt',
+      takesQueryToken: method === 'GET',
+      docs: {
+        summary: 'Ask the version of the app that serves; also for WebSockets',
+        tag: 'Apps',
+        ...(method !== 'GET' && method !== 'DELETE' && { bodyType: 'application/octet-stream' }),
+        status: 200,
+        mediaType: 'application/octet-stream',
+        errors: ['notFound', 'noCodeDeployed', 'sandboxNotRunning', 'agentUnreachable', 'nothingListening'],
+      },
+    },
+    handler: (request, reply) => forwardToApp(control, request, reply),
+  })
+}
+
+async function forwardToApp(control: Control, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const app = await findApp(control, request)
+  const path = pathInside(request.url, app.id)
+  const port = await open(control, app, request.id).catch((error: unknown) => {
+    if (error instanceof AgentRefused && SUSPENDED.has(error.status)) return null
+    if (error instanceof AgentRefused && error.status === 502) throw new ApiError('nothingListening')
+    throw refusalOf(error)
+  })
+  if (port === null) {
+    reply.headers({ 'retry-after': '3600', 'x-service-app': 'suspended' })
+    return reply.code(503).type('text/html; charset=utf-8').send(SUSPENDED_PAGE)
+  }
+  const headers = headersInside(request.headers, `${app.id}.${control.config.preview.suffix}`)
+  const asked = { request, reply, path, headers, socket: port }
+  return upgradeOf(request.raw) === undefined ? askApp(asked) : upgradeToApp(asked, control.openStreams)
+}
+
+async function open(control: Control, app: AppRow, requestId: string) {
+  const { pool } = control.database
+  const [deployment] =
+    app.active_deployment_id === null ? [] : await deploymentOfApp(pool, app.active_deployment_id, app.id)
+  if (deployment === undefined || deployment.sandbox_id === null) throw new ApiError('noCodeDeployed')
+  const [sandbox] = await sandboxById(pool, deployment.sandbox_id)
+  if (sandbox === undefined) throw new ApiError('sandboxNotRunning')
+  const address = {
+    client: liveAgent(control, sandbox),
+    sandboxId: sandbox.id,
+    workspaceId: app.workspace_id,
+    requestId,
+  }
+  return openGuestPort(address, deployment.port, Deadline.after(WAKE_MS, `port ${deployment.port} of ${sandbox.id}`))
+}
+
+/** As it came, without what leads to the app and what opens our own API. */
+function pathInside(url: string, id: string): string {
+  const rest = forwardedUrl(url).slice(`/v1/apps/${id}/proxy`.length)
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function headersInside(headers: IncomingHttpHeaders, host: string): Record<string, string | string[]> {
+  const kept = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || OURS.has(name) ? [] : [[name, value] as const],
+  )
+  return { ...Object.fromEntries(kept), host, 'x-forwarded-host': host }
+}

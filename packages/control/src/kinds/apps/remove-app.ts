@@ -1,0 +1,41 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from '@offshoot/contract/errors'
+import type { Remover } from '../../fleet/agent-or-retired.ts'
+import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
+import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
+import { sandboxesManagedBy } from '../sandboxes/sandbox-statements.ts'
+import { claimDeletedApps, removeAppRow, retryAppDeletion } from './app-statements.ts'
+
+/** Milliseconds for what was being made for the app when it was deleted to come to be, or not. */
+const PATIENCE_MS = 30_000
+const LOOK_MS = 100
+
+/**
+ * What a deleted app has, then its row. A deploy under way sees the mark before each of its steps and makes nothing new.
+ * @throws ApiError 502; it is then finished by a reaper
+ */
+export async function removeApp(remover: Remover, id: string, requestId: string): Promise<void> {
+  const { pool } = remover.database
+  const endsAtMs = performance.now() + PATIENCE_MS
+  for (;;) {
+    for (const row of await sandboxesManagedBy(pool, 'app', id)) await removeSandbox(remover, row, requestId)
+    const [removed] = await removeAppRow(pool, id)
+    if (removed !== undefined) return
+    // Somebody else did it.
+    if ((await sandboxesManagedBy(pool, 'app', id)).length === 0) return
+    if (performance.now() > endsAtMs) throw new ApiError('agentUnreachable', { detail: 'the rest is deleted later' })
+    await delay(LOOK_MS)
+  }
+}
+
+/** Deleted apps that something is left of. */
+export function deletedApps(remover: Remover): Reaping<{ readonly id: string }> {
+  const { pool } = remover.database
+  return {
+    what: 'deleted app',
+    everyMs: 1_000,
+    claim: (limit) => claimDeletedApps(pool, limit, LEASE_SECONDS),
+    remove: ({ id }, requestId) => removeApp(remover, id, requestId),
+    retry: (id, afterSeconds) => retryAppDeletion(pool, id, afterSeconds),
+  }
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto'
+import { APP_TEMPLATE } from '@offshoot/contract/app'
+import { buildFromSandbox } from '../../../fleet/build-calls.ts'
+import { AgentUnreachable } from '../../../fleet/agent-failure.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import type { Deploying } from '../deploying/deploying.ts'
+import type { GuestShell } from '../../sandboxes/guest-shell.ts'
+import { lockApp } from '../deployments/deployment-statements.ts'
+import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
+import { claimTree, disownOtherTree, disownTree, type TreeRow } from './tree-statements.ts'
+
+const CLEAN_SECONDS = 60
+const IS_CHANGED = 3
+
+/**
+ * Leaves what was installed and the commit, and nothing that was only said or tried on the way. What has changed files of the commit
+ * itself is no tree that another commit could be put into.
+ */
+const CLEAN = `[ -z "$(git status --porcelain --untracked-files=no)" ] || exit ${IS_CHANGED}
+find /tmp /var/tmp /root/.npm/_logs -mindepth 1 -delete 2>/dev/null
+:`
+
+/**
+ * Keeps what a build has just installed for the app's next ones: the disk of its sandbox as it stands, booted anew by its agent while the
+ * build goes on. The memory, in which the variables of the build are, is no part of it. The row is there before the agent is asked;
+ * `settle-trees.ts` brings it to what came of it. What cannot be kept is said, and is no failure of the build.
+ */
+export async function keepTree(deploying: Deploying, shell: GuestShell, folder: string, key: string): Promise<void> {
+  const { log, deadline } = deploying
+  try {
+    const cleaned = await shell.run({ cmd: CLEAN, cwd: folder, timeout_seconds: CLEAN_SECONDS }, deadline)
+    if (cleaned.exitCode === IS_CHANGED) {
+      log.say('what was installed is not kept: installing has changed files of the commit')
+      return
+    }
+    const tree = await claim(deploying, shell.sandboxId, key)
+    if (tree !== null) await take(deploying, shell, tree)
+  } catch (error) {
+    deadline.throwIfOver()
+    log.say('what was installed could not be kept for the next build')
+    deploying.control.log.warn({ err: error, app: deploying.app.id }, 'installed tree not kept')
+  }
+}
+
+async function claim({ control, app }: Deploying, sandboxId: string, key: string): Promise<TreeRow | null> {
+  const { pool } = control.database
+  const [sandbox] = await sandboxById(pool, sandboxId)
+  if (sandbox === undefined) return null
+  return transaction(pool, async (client) => {
+    const [locked] = await lockApp(client, app.id)
+    if (locked === undefined) return null
+    await disownOtherTree(client, app.id, key)
+    const [row] = await claimTree(
+      client,
+      randomUUID(),
+      app.id,
+      app.workspace_id,
+      sandbox.agent_id,
+      key,
+      control.lock.number,
+    )
+    return row ?? null
+  })
+}
+
+async function take({ control, app, log }: Deploying, shell: GuestShell, { id }: TreeRow): Promise<void> {
+  const { client, sandboxId, workspaceId, requestId } = shell
+  // Nothing is started in it but what a build begins.
+  const body = { id, name: APP_TEMPLATE, memory: false, start_cmd: '', ready_cmd: '' }
+  try {
+    await buildFromSandbox(client, { id: sandboxId, workspaceId, requestId }, body)
+    log.say('what was installed is kept for the next build')
+  } catch (error) {
+    // It may have begun nevertheless: then its agent says so to who settles the row.
+    if (!(error instanceof AgentUnreachable && error.mayHaveBegun)) await disownTree(control.database.pool, id)
+    control.log.warn({ err: error, app: app.id }, 'installed tree not taken')
+    log.say('what was installed could not be kept for the next build')
+  }
+}

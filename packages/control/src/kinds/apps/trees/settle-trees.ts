@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { cancelOnAgent, deleteTemplateOnAgent, listBuilds } from '../../../fleet/build-calls.ts'
+import { agentOrRetired, type Remover } from '../../../fleet/agent-or-retired.ts'
+import { LEASE_SECONDS, type Reaping } from '../../../platform/jobs/reaper.ts'
+import {
+  claimOldTrees,
+  disownTree,
+  type MakingTreeRow,
+  makingTrees,
+  removeTreeRow,
+  retryTreeRemoval,
+  setTreeReady,
+  type TreeRow,
+} from './tree-statements.ts'
+
+/** Seconds after which one that its agent does not know was never begun, or is lost. */
+const LOST_SECONDS = 120
+
+/** Brings what is being made to what agents say of it; what came to nothing is nobody's from then on. */
+export async function settleTrees({ database: { pool }, fleet }: Remover, log: Logger): Promise<void> {
+  const making = await makingTrees(pool, LOST_SECONDS)
+  for (const agentId of new Set(making.map((row) => row.agent_id))) {
+    const agent = fleet.byId(agentId)
+    if (agent === undefined) continue
+    const builds = new Map((await listBuilds(agent.client, randomUUID())).map((build) => [build.id, build]))
+    for (const row of making.filter((each) => each.agent_id === agentId)) {
+      const outcome = outcomeOf(row, builds.get(row.id))
+      if (outcome === 'ready') await setTreeReady(pool, row.id)
+      if (outcome !== 'lost') continue
+      log.warn({ tree: row.id, error: builds.get(row.id)?.error ?? null }, 'installed tree came to nothing')
+      await disownTree(pool, row.id)
+    }
+  }
+}
+
+function outcomeOf({ is_abandoned: isAbandoned }: MakingTreeRow, build: { status: string } | undefined) {
+  if (build?.status === 'done') return 'ready'
+  if (build?.status === 'failed') return 'lost'
+  return build === undefined && isAbandoned ? 'lost' : 'making'
+}
+
+/** Those of apps that are gone or have another, and those that are too old. */
+export function oldTrees(remover: Remover): Reaping<TreeRow> {
+  const { fleet, database } = remover
+  return {
+    what: 'installed tree of no app',
+    everyMs: 2_000,
+    claim: (limit) => claimOldTrees(database.pool, limit, fleet.reachable, LEASE_SECONDS),
+    remove: async ({ id, agent_id: agentId, workspace_id: workspaceId }, requestId) => {
+      const agent = await agentOrRetired(remover, agentId)
+      if (agent !== null) {
+        await cancelOnAgent(agent, { id, workspaceId, requestId })
+        await deleteTemplateOnAgent(agent, { id, workspaceId, requestId })
+      }
+      await removeTreeRow(database.pool, id)
+    },
+    retry: (id, afterSeconds) => retryTreeRemoval(database.pool, id, afterSeconds),
+  }
+}

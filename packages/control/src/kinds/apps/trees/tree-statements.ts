@@ -1,0 +1,87 @@
+import { REMOVABLE } from '../../../fleet/removable.ts'
+import { isAbandoned } from '../../../platform/db/abandoned.ts'
+import { statement } from '../../../platform/db/statement.ts'
+
+/** Days after which dependencies are installed anew, whatever their lock file says. */
+const KEPT_DAYS = 7
+
+/** What a build had installed. */
+export interface TreeRow {
+  /** Of the template, as its agent knows it. */
+  readonly id: string
+  readonly workspace_id: string
+  readonly agent_id: string
+  readonly key: string
+}
+
+const COLUMNS = 't.id, t.workspace_id, t.agent_id, t.key'
+const IS_YOUNG = `t.created_at > now() - interval '${KEPT_DAYS} days'`
+
+/** The one that a build of the app may start from. */
+export const treeOfApp = statement<TreeRow, [appId: string]>(
+  'tree-of-app',
+  `select ${COLUMNS} from app_trees t where t.app_id = $1 and t.status = 'ready' and ${IS_YOUNG}`,
+)
+
+/** After a lock of the app. What it had before is nobody's, unless it is the same. */
+export const disownOtherTree = statement<never, [appId: string, key: string]>(
+  'disown-other-tree',
+  `update app_trees t set app_id = null where t.app_id = $1 and not (t.key = $2 and ${IS_YOUNG})`,
+)
+
+/** After {@link disownOtherTree}. No row: the app has this one, or it is being made. */
+export const claimTree = statement<
+  TreeRow,
+  [id: string, appId: string, workspaceId: string, agentId: string, key: string, creator: number]
+>(
+  'claim-tree',
+  `insert into app_trees as t (id, app_id, workspace_id, agent_id, key, status, creator)
+   values ($1, $2, $3, $4, $5, 'making', $6) on conflict (app_id) where app_id is not null do nothing returning ${COLUMNS}`,
+)
+
+/** It is removed from its agent, then its row. */
+export const disownTree = statement<never, [id: string]>(
+  'disown-tree',
+  'update app_trees set app_id = null where id = $1',
+)
+
+export interface MakingTreeRow extends TreeRow {
+  /** @see isAbandoned */
+  readonly is_abandoned: boolean
+}
+
+export const makingTrees = statement<MakingTreeRow, [deadlineSeconds: number]>(
+  'making-trees',
+  `select ${COLUMNS}, ${isAbandoned('t', '$1')} as is_abandoned from app_trees t
+   where t.status = 'making' and t.app_id is not null`,
+)
+
+export const setTreeReady = statement<never, [id: string]>(
+  'set-tree-ready',
+  `update app_trees set status = 'ready' where id = $1`,
+)
+
+/** Claims, for `leaseSeconds`, those that are nobody's, or too old. @param agents those that can be reached */
+export const claimOldTrees = statement<TreeRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
+  'claim-old-trees',
+  `with old as materialized (
+     select t.id as old_id from app_trees t
+     where (t.app_id is null or not (${IS_YOUNG})) and ${REMOVABLE}
+       and coalesce(t.deletion_due_at, '-infinity') <= now()
+     order by t.created_at limit $1 for update skip locked
+   )
+   update app_trees t set app_id = null, deletion_due_at = now() + make_interval(secs => $3) from old where t.id = old_id
+   returning ${COLUMNS}`,
+)
+
+export const retryTreeRemoval = statement<never, [id: string, afterSeconds: number]>(
+  'retry-tree-removal',
+  'update app_trees set deletion_due_at = now() + make_interval(secs => $2) where id = $1',
+)
+
+export const removeTreeRow = statement<never, [id: string]>('remove-tree-row', 'delete from app_trees where id = $1')
+
+export const countTrees = statement<{ status: string; count: number }, []>(
+  'count-trees',
+  'select status, count(*)::integer as count from app_trees where app_id is not null group by status',
+)

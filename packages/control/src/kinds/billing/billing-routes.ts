@@ -1,0 +1,110 @@
+import { billingLink, type BillingSync, billingSync, checkoutBody } from '@offshoot/contract/billing'
+import { ApiError } from '@offshoot/contract/errors'
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { PLANS } from '@offshoot/contract/plan'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Control } from '../../control.ts'
+import { callerOf } from '../orgs/admission.ts'
+import { parseBody } from '../../platform/http/body.ts'
+import { noteCustomer } from '../orgs/account-statements.ts'
+import { accountOfWorkspace } from './limits/admit-sandboxes.ts'
+import { monthOf } from './credit-statements.ts'
+import type { Payments } from './payments.ts'
+import { syncSubscription } from './sync-subscription.ts'
+import { usd } from './usd.ts'
+
+const noFields = z.object({})
+
+/** `POST /v1/billing/checkout`, `portal` and `sync`. */
+export function billingRoutes(app: FastifyInstance, control: Control): void {
+  const shared = { tag: 'Billing', status: 200 } as const
+  const config = { credential: 'key-or-jwt', permission: 'billing:manage' } as const
+  const payErrors = ['paymentsUnconfigured', 'paymentProvider'] as const
+  app.post('/v1/billing/checkout', {
+    config: {
+      ...config,
+      docs: {
+        ...shared,
+        summary: 'Get the page where a plan is subscribed to',
+        body: checkoutBody,
+        answer: billingLink,
+        errors: ['invalidField', ...payErrors],
+      },
+    },
+    handler: async (request) => {
+      const { workspaceId } = callerOf(request)
+      const { plan } = parseBody(request, checkoutBody)
+      const payments = configured(control)
+      const customer = await customerOf(control, payments, workspaceId)
+      return { url: await payments.checkoutUrl(customer, workspaceId, plan) }
+    },
+  })
+  app.post('/v1/billing/portal', {
+    config: {
+      ...config,
+      docs: {
+        ...shared,
+        summary: 'Get the page where the subscription is managed',
+        answer: billingLink,
+        errors: ['noSubscription', ...payErrors],
+      },
+    },
+    handler: async (request) => {
+      const { workspaceId } = callerOf(request)
+      parseBody(request, noFields)
+      const payments = configured(control)
+      const { customer_id: customer } = await accountIn(control, workspaceId)
+      if (customer === null) throw new ApiError('noSubscription')
+      return { url: await payments.portalUrl(customer) }
+    },
+  })
+  app.post('/v1/billing/sync', {
+    config: {
+      ...config,
+      docs: {
+        ...shared,
+        summary: 'Make plan and subscription equal to what the payment provider says',
+        answer: billingSync,
+        errors: ['paymentProvider'],
+      },
+    },
+    handler: async (request): Promise<BillingSync> => {
+      const { workspaceId } = callerOf(request)
+      parseBody(request, noFields)
+      await syncSubscription(control, workspaceId)
+      return standing(control, workspaceId)
+    },
+  })
+}
+
+async function standing(control: Control, workspaceId: WorkspaceId): Promise<BillingSync> {
+  const account = await accountIn(control, workspaceId)
+  const [month] = await monthOf(control.database.pool, workspaceId)
+  const { used_micro_usd = 0, granted_micro_usd = 0 } = month ?? {}
+  return {
+    plan: account.plan,
+    subscription_status: account.subscription_status,
+    credit_usd: usd((PLANS[account.plan].monthlyCreditMicroUsd ?? 0) + granted_micro_usd),
+    cost_usd_used: usd(used_micro_usd),
+    synced_at: (account.synced_at ?? new Date()).toISOString(),
+  }
+}
+
+function configured({ payments }: Control): Payments {
+  if (payments === null) throw new ApiError('paymentsUnconfigured')
+  return payments
+}
+
+function accountIn({ database, config }: Control, workspaceId: WorkspaceId) {
+  return accountOfWorkspace(database.pool, workspaceId, config.limits.default_plan)
+}
+
+/** Made at the first checkout. Of two at once the provider makes one, and were it two, the first that is noted counts. */
+async function customerOf(control: Control, payments: Payments, workspaceId: WorkspaceId): Promise<string> {
+  const { customer_id: known } = await accountIn(control, workspaceId)
+  if (known !== null) return known
+  const [noted] = await noteCustomer(control.database.pool, workspaceId, await payments.makeCustomer(workspaceId))
+  if (noted === undefined) throw new ApiError('notFound')
+  return noted.customer_id
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { MAX_SPENT_WORKSPACES, type SpentCreditBody } from '@offshoot/contract/agent-api'
+import { PLANS } from '@offshoot/contract/plan'
+import type { Logger } from 'pino'
+import type { Fleet } from '../../fleet/fleet.ts'
+import type { Database } from '../../platform/db/database.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import type { Outbox } from '../../platform/mail/outbox.ts'
+import { creditMail } from './credit-mail.ts'
+import { type AssessedRow, assessCredit, noteNotice, ownersOf } from './credit-statements.ts'
+import { usd } from './usd.ts'
+
+/** The part of its credit from which on a workspace is warned. */
+const WARNING_SHARE = 0.8
+/** Milliseconds after which an agent is told again what it was told before: its disk may have been replaced. */
+const RETELL_MS = 60_000
+
+const PLANS_WITH_CREDIT = JSON.stringify(
+  Object.entries(PLANS).flatMap(([plan, { monthlyCreditMicroUsd: micro_usd }]) =>
+    micro_usd === null ? [] : [{ plan, micro_usd }],
+  ),
+)
+
+export interface CreditKeeperOptions {
+  readonly database: Database
+  readonly fleet: Fleet
+  readonly outbox: Outbox
+  readonly log: Logger
+}
+
+/**
+ * Looks again and again who has spent their free credit, in every control process: what it finds is noted in the
+ * database, told to owners by mail (once a month each) and to every agent, which then refuses by itself. Whoever has credit
+ * again, by an upgrade, a grant or the turn of the month, is taken off the list the same way.
+ * What follows for sandboxes: {@link file://./credit-pauses.ts}.
+ */
+export class CreditKeeper {
+  readonly #options: CreditKeeperOptions
+  readonly #told = new Map<string, { readonly list: string; readonly atMs: number }>()
+
+  constructor(options: CreditKeeperOptions) {
+    this.#options = options
+  }
+
+  async look(): Promise<void> {
+    const { database } = this.#options
+    const rows = await assessCredit(database.pool, PLANS_WITH_CREDIT, WARNING_SHARE)
+    for (const row of rows) await this.#warn(row)
+    await this.#tell(rows.filter((row) => row.is_exhausted))
+  }
+
+  /** Notice and mails are of one transaction: told once, also when two processes look at once or one dies. */
+  async #warn({ workspace_id: id, is_exhausted: isExhausted, credit_micro_usd: credit }: AssessedRow): Promise<void> {
+    const { database, outbox } = this.#options
+    const percent = isExhausted ? 100 : 80
+    await transaction(database.pool, async (client) => {
+      const [notice] = await noteNotice(client, id, percent)
+      if (notice === undefined) return
+      for (const { email, workspace_name: workspace } of await ownersOf(client, id)) {
+        await outbox.put(client, creditMail({ email, workspace, percent, creditUsd: usd(credit), month: notice.month }))
+      }
+    })
+  }
+
+  async #tell(spent: readonly AssessedRow[]): Promise<void> {
+    const body: SpentCreditBody = { workspaces: spent.slice(0, MAX_SPENT_WORKSPACES).map(entryOf) }
+    const list = JSON.stringify(body.workspaces.map((each) => [each.workspace_id, each.until]))
+    const agents = this.#options.fleet.agents.filter(({ info, isReachable }) => info !== null && isReachable)
+    await Promise.all(
+      agents.map(async ({ client, info }) => {
+        const told = this.#told.get(client.url)
+        const state = `${info?.agent_id} ${list}`
+        if (told?.list === state && performance.now() - told.atMs < RETELL_MS) return
+        await client.putSpentCredit(body, randomUUID()).then(
+          () => this.#told.set(client.url, { list: state, atMs: performance.now() }),
+          (error: unknown) => this.#options.log.warn({ err: error, url: client.url }, 'agent not told of spent credit'),
+        )
+      }),
+    )
+  }
+}
+
+function entryOf({ workspace_id, credit_micro_usd, used_micro_usd, until }: AssessedRow) {
+  return {
+    workspace_id,
+    credit_usd: usd(credit_micro_usd),
+    cost_usd_used: usd(used_micro_usd),
+    until: until.toISOString(),
+  }
+}

@@ -1,0 +1,89 @@
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { type Plan, PLANS } from '@offshoot/contract/plan'
+import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
+import { monthOf } from '../credit-statements.ts'
+import type { Control } from '../../../control.ts'
+import type { Queryable } from '../../../platform/db/statement.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { type AccountRow, accountOf, ensureAccount, lockAccount } from '../../orgs/account-statements.ts'
+import { holdingsOf, noteCreates } from './quota-statements.ts'
+import { accountRefusal, monthRefusal, planRefusal } from './refusal.ts'
+
+/** Sandboxes to be made, all of one size. */
+export interface Wanted {
+  readonly ids: readonly string[]
+  /** vCPUs of each. */
+  readonly cpu: number
+  /** MiB of each. */
+  readonly memoryMib: number
+}
+
+export interface Admitted<T> {
+  readonly inserted: T
+  /** How fast each of them may be. */
+  readonly limits: SandboxLimits
+}
+
+/**
+ * Inserts the rows of new sandboxes, if their workspace may have them. Whoever inserts for the same workspace at the same
+ * time waits for its account's row, and then counts what the others inserted: no cap is passed by one. A plan without
+ * caps waits for nobody.
+ *
+ * @throws ApiError 402, 429
+ */
+export async function admitSandboxes<T>(
+  { database: { pool }, config, creates }: Pick<Control, 'database' | 'config' | 'creates'>,
+  workspaceId: WorkspaceId,
+  wanted: Wanted,
+  insert: (on: Queryable) => Promise<T>,
+): Promise<Admitted<T>> {
+  const account = await accountOfWorkspace(pool, workspaceId, config.limits.default_plan)
+  throwIfRefused(account)
+  const plan = PLANS[account.plan]
+  if (!hasCaps(plan)) return { inserted: await insert(pool), limits: plan.sandboxLimits }
+  return creates.run(workspaceId, () =>
+    transaction(pool, async (client) => {
+      const { sandboxLimits: limits } = await planWith(client, workspaceId, wanted)
+      await noteCreates(client, workspaceId, wanted.ids)
+      return { inserted: await insert(client), limits }
+    }),
+  )
+}
+
+/** The plan of a workspace, which has room for so much more. */
+async function planWith(on: Queryable, workspaceId: WorkspaceId, { ids, cpu, memoryMib }: Wanted): Promise<Plan> {
+  const [account] = await lockAccount(on, workspaceId)
+  if (account === undefined) throw new Error(`workspace ${workspaceId} has lost its account`)
+  throwIfRefused(account)
+  const plan = PLANS[account.plan]
+  const [month] = await monthOf(on, workspaceId)
+  const [has] = await holdingsOf(on, workspaceId)
+  if (has === undefined || month === undefined) throw new Error('a count gave no row')
+  const demand = { count: ids.length, cpu: cpu * ids.length, memoryMib: memoryMib * ids.length }
+  const refusal = monthRefusal(plan, month) ?? planRefusal(plan, has, demand)
+  if (refusal !== null) throw refusal
+  return plan
+}
+
+/** The account, made on the configured plan where there is none yet. */
+export async function accountOfWorkspace(
+  on: Queryable,
+  workspaceId: WorkspaceId,
+  defaultPlan: AccountRow['plan'],
+): Promise<AccountRow> {
+  const [known] = await accountOf(on, workspaceId)
+  if (known !== undefined) return known
+  await ensureAccount(on, workspaceId, defaultPlan, 'default')
+  const [made] = await accountOf(on, workspaceId)
+  if (made === undefined) throw new Error(`workspace ${workspaceId} has no account`)
+  return made
+}
+
+function throwIfRefused(account: AccountRow): void {
+  const refusal = accountRefusal(account, new Date())
+  if (refusal !== null) throw refusal
+}
+
+function hasCaps({ volumes: _volumes, orgs: _orgs, seats: _seats, sandboxLimits: _limits, ...caps }: Plan): boolean {
+  return Object.values(caps).some((cap) => cap !== null)
+}

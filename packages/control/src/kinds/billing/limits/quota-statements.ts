@@ -1,0 +1,30 @@
+import { statement } from '../../../platform/db/statement.ts'
+import { SEEN } from '../../sandboxes/sandbox-statements.ts'
+
+/** What a workspace has. */
+export interface Holdings {
+  /** Sandboxes that hold a slot on their agent: all but the failed ones. */
+  readonly active: number
+  readonly cpu: number
+  readonly memory_mib: number
+  readonly created_last_hour: number
+}
+
+export const holdingsOf = statement<Holdings, [workspaceId: string]>(
+  'holdings-of',
+  `select held.*, recent.created_last_hour from
+     (select count(*) as active, coalesce(sum(cpu), 0) as cpu, coalesce(sum(memory_mb), 0) as memory_mib
+      from sandboxes where workspace_id = $1 and status <> 'failed' and ${SEEN}) held,
+     (select count(*) as created_last_hour from sandbox_creates
+      where workspace_id = $1 and created_at > now() - interval '1 hour') recent`,
+)
+
+export const noteCreates = statement<never, [workspaceId: string, sandboxIds: readonly string[]]>(
+  'note-creates',
+  'insert into sandbox_creates (workspace_id, sandbox_id) select $1, unnest($2::uuid[])',
+)
+
+export const pruneCreates = statement<never, []>(
+  'prune-creates',
+  `delete from sandbox_creates where created_at < now() - interval '2 hours'`,
+)

@@ -1,0 +1,21 @@
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { type PlanName, PLANS } from '@offshoot/contract/plan'
+import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
+import type { Control } from '../../../control.ts'
+import type { Queryable } from '../../../platform/db/statement.ts'
+import { unsettleWorkspace } from '../../sandboxes/lifecycle/lifecycle-statements.ts'
+import { accountOfWorkspace } from './admit-sandboxes.ts'
+
+/** How fast each sandbox of a workspace may be. */
+export async function sandboxLimitsOf(
+  { database: { pool }, config }: Pick<Control, 'database' | 'config'>,
+  workspaceId: string,
+): Promise<SandboxLimits> {
+  const { plan } = await accountOfWorkspace(pool, workspaceId as WorkspaceId, config.limits.default_plan)
+  return PLANS[plan].sandboxLimits
+}
+
+/** Has the agents told of a workspace's new plan, with the next reconciliation ({@link file://../lifecycle/retell-lifecycles.ts}). */
+export async function retellLimits(on: Queryable, workspaceId: string, before: PlanName | undefined, now: PlanName) {
+  if (before !== now) await unsettleWorkspace(on, workspaceId)
+}

@@ -1,0 +1,25 @@
+import type { Queryable } from '../../../platform/db/statement.ts'
+import { addTransitions, lockMeters, postCharges } from './meter-statements.ts'
+import type { MeterState } from './meter-state.ts'
+
+/** The moment at which a meter came to a state. */
+export interface Transition {
+  /** Of the meter. */
+  readonly id: string
+  /** RFC 3339, milliseconds. */
+  readonly at: string
+  readonly state: MeterState
+}
+
+/** Notes transitions, each once, and posts what they close. Inside a transaction; in any order. */
+export async function applyTransitions(on: Queryable, transitions: readonly Transition[]): Promise<void> {
+  if (transitions.length === 0) return
+  await lockMeters(on, [...new Set(transitions.map(({ id }) => id))])
+  const added = await addTransitions(on, JSON.stringify(transitions))
+  if (added.length === 0) return
+  await postCharges(
+    on,
+    added.map((row) => row.meter_id),
+    added.map((row) => row.at),
+  )
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FakeAgent } from '../../../test/fake-agent.ts'
+import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { applyTransitions } from './apply-transitions.ts'
+import { openMeters } from './meter-statements.ts'
+import type { MeterState } from './meter-state.ts'
+import { settleMeters } from './settle-meters.ts'
+
+const ZERO = {
+  running_seconds: 0,
+  paused_seconds: 0,
+  hibernated_seconds: 0,
+  storage_seconds: 0,
+  cpu_seconds: 0,
+  cost_usd: 0,
+  cost_micro_usd: 0,
+}
+
+describe('usage', () => {
+  let harness: Harness
+  let agent: FakeAgent
+  let control: RunningControl
+  let tenant: Tenant
+  let other: Tenant
+
+  beforeAll(async () => {
+    agent = await FakeAgent.start()
+    harness = await Harness.start()
+    control = await harness.control([agent])
+    tenant = await harness.tenant(control, 'used')
+    other = await harness.tenant(control, 'unused')
+  })
+
+  afterAll(async () => {
+    await harness.stop()
+    await agent.kill()
+  })
+
+  const get = (path: string, token = tenant.key) => call(control.url, 'GET', path, { token })
+
+  /** A sandbox of 1 vCPU and 1 GiB that was in these states from these moments on. */
+  async function used(
+    template: string,
+    moments: readonly (readonly [at: string, state: MeterState])[],
+    owner?: string,
+  ) {
+    const id = randomUUID()
+    const size = { cpu: 1, memory_mib: 1024 }
+    await openMeters(harness.pool, JSON.stringify([{ id, workspace_id: tenant.workspaceId, template, ...size }]))
+    if (owner !== undefined) {
+      await harness.pool.query('update meters set managed_by = $2, managed_id = $3 where id = $1', [id, 'app', owner])
+    }
+    await applyTransitions(
+      harness.pool,
+      moments.map(([at, state]) => ({ id, at, state })),
+    )
+    return id
+  }
+
+  it('is added up by what was asked, and is one workspace’s own', async () => {
+    const app = randomUUID()
+    const first = await used('base', [
+      ['2026-01-30T23:00:00.000Z', 'running'],
+      ['2026-01-31T01:00:00.000Z', 'paused'],
+      ['2026-01-31T02:00:00.000Z', 'ended'],
+    ])
+    const second = await used(
+      'minimal',
+      [
+        ['2026-01-31T10:00:00.000Z', 'running'],
+        ['2026-01-31T10:00:10.000Z', 'hibernated'],
+        ['2026-01-31T20:00:10.000Z', 'ended'],
+      ],
+      app,
+    )
+    const range = 'from=2026-01-01&to=2026-02-01'
+    const by = async (grouping: string) => (await get(`/v1/usage?${range}&group_by=${grouping}`)).body
+    const { from, to, total, groups } = await by('sandbox')
+    expect({ from, to }).toEqual({ from: '2026-01-01', to: '2026-02-01' })
+    // 7,200 s of 18.5 and 3,600 s of 4.5 micro-dollars; 10 s of 18.5 and 36,000 s at 0.15 dollars a month.
+    expect(groups).toEqual([
+      {
+        ...ZERO,
+        key: first,
+        running_seconds: 7200,
+        paused_seconds: 3600,
+        cpu_seconds: 7200,
+        cost_usd: 0.1494,
+        cost_micro_usd: 149_400,
+      },
+      {
+        ...ZERO,
+        key: second,
+        running_seconds: 10,
+        hibernated_seconds: 36_000,
+        cpu_seconds: 10,
+        cost_usd: 0.002268,
+        cost_micro_usd: 2268,
+      },
+    ])
+    expect(total.cost_micro_usd).toBe(151_668)
+    expect((await by('template')).groups.map(({ key }: { key: string }) => key)).toEqual(['base', 'minimal'])
+    expect((await by('app')).groups.map(({ key }: { key: string }) => key)).toEqual([null, app])
+    expect((await by('database')).groups.map(({ key }: { key: string }) => key)).toEqual([null])
+    const days = (await by('day')).groups as { key: string; running_seconds: number }[]
+    expect(days.map(({ key, running_seconds }) => [key, running_seconds])).toEqual([
+      ['2026-01-30', 3600],
+      ['2026-01-31', 3610],
+    ])
+    expect((await get(`/v1/usage?${range}`, other.key)).body).toMatchObject({ total: ZERO, groups: [] })
+    const halfway = (await get('/v1/usage?from=2026-01-31T12:00:00Z&to=2026-01-31T12:00:00Z')).body
+    expect(halfway).toMatchObject({ from: '2026-01-31', to: '2026-02-01', total: { running_seconds: 3610 } })
+  })
+
+  it('has a statement for each month', async () => {
+    const { body } = await get('/v1/statements/2026-01')
+    expect(body).toEqual({
+      month: '2026-01',
+      is_final: true,
+      plan: 'self-hosted',
+      currency: 'usd',
+      lines: [
+        { item: 'hibernated', seconds: 36_000, cpu_seconds: 0, cost_usd: 0.002083 },
+        { item: 'paused', seconds: 3600, cpu_seconds: 0, cost_usd: 0.0162 },
+        { item: 'running', seconds: 7210, cpu_seconds: 7210, cost_usd: 0.133385 },
+      ],
+      usage_usd: 0.151668,
+      credit_usd: 0,
+      total_usd: 0.151668,
+    })
+    expect((await get('/v1/statements/2025-12')).body.lines).toEqual([])
+  })
+
+  it.each(['2026-13', '1999-01', 'x', '2099-01', '2026-01-01'])('has no statement for %s', async (month) => {
+    expect(await get(`/v1/statements/${month}`)).toMatchObject({ status: 404, body: { error: 'not found' } })
+  })
+
+  it.each([
+    ['from=yesterday', 'from must be a date (YYYY-MM-DD) or a timestamp'],
+    ['to=2026-02-30T99:99', 'to must be a date (YYYY-MM-DD) or a timestamp'],
+    ['from=2026-01-01&from=2026-01-02', 'from must be given once'],
+    ['group_by=planet', 'group_by must be one of sandbox, template, app, database, day'],
+    ['from=2026-02-01&to=2026-01-01', 'from must not be after to'],
+  ])('refuses %s', async (query, error) => {
+    expect(await get(`/v1/usage?${query}`)).toMatchObject({ status: 400, body: { error } })
+  })
+
+  it('counts what runs up to now, and no more once it is deleted', async () => {
+    const { body: sandbox } = await call(control.url, 'POST', '/v1/sandboxes', {
+      token: tenant.key,
+      body: { template: 'base' },
+    })
+    await eventually(async () => {
+      const { body } = await get('/v1/usage?group_by=sandbox')
+      return body.groups.some(
+        (group: { key: string; cpu_seconds: number }) => group.key === sandbox.id && group.cpu_seconds >= 1,
+      )
+    })
+    expect((await call(control.url, 'DELETE', `/v1/sandboxes/${sandbox.id}`, { token: tenant.key })).status).toBe(204)
+    const stateOf = async () => {
+      const { rows } = await harness.pool.query('select state from meters where id = $1', [sandbox.id])
+      return rows[0]?.state as string
+    }
+    await eventually(async () => (await stateOf()) === 'ended')
+    const { body: events } = await get(`/v1/events?sandbox_id=${sandbox.id}`)
+    expect(events.map(({ type }: { type: string }) => type)).toEqual(['sandbox.deleted', 'sandbox.running'])
+  })
+
+  it('ends what failed without its agent saying so', async () => {
+    const { body: sandbox } = await call(control.url, 'POST', '/v1/sandboxes', {
+      token: tenant.key,
+      body: { template: 'base' },
+    })
+    const state = async () =>
+      (await harness.pool.query('select state from meters where id = $1', [sandbox.id])).rows[0]?.state
+    await eventually(async () => (await state()) === 'running')
+    expect(await settleMeters(harness.pool, 0)).toBe(0)
+    await harness.pool.query(`update sandboxes set status = 'failed' where id = $1`, [sandbox.id])
+    expect(await settleMeters(harness.pool, 3600)).toBe(0)
+    expect(await settleMeters(harness.pool, 0)).toBe(1)
+    expect(await state()).toBe('ended')
+    expect(await settleMeters(harness.pool, 0)).toBe(0)
+  })
+})

@@ -1,0 +1,33 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Control } from '../../control.ts'
+import { accountOfCustomer } from '../orgs/account-statements.ts'
+import { syncSubscription } from './sync-subscription.ts'
+
+/**
+ * `POST /v1/webhooks/stripe`: something has happened to a customer. What it was is asked of the provider, so that a repeated
+ * event changes nothing and the order of events does not matter; one that cannot be asked about is answered 502, and sent again.
+ */
+export function postStripeWebhook(app: FastifyInstance, control: Control): void {
+  app.post('/v1/webhooks/stripe', {
+    config: {
+      docs: {
+        summary: 'Take an event of the payment provider, signed by it',
+        tag: 'Billing',
+        status: 200,
+        answer: z.object({ ok: z.literal(true) }),
+        errors: ['invalidSignature', 'paymentsUnconfigured', 'paymentProvider'],
+      },
+    },
+    handler: async ({ body, headers }) => {
+      if (control.payments === null) throw new ApiError('paymentsUnconfigured')
+      const { 'stripe-signature': signature } = headers
+      const raw = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
+      const customer = control.payments.customerOfEvent(raw, typeof signature === 'string' ? signature : '')
+      const [account] = customer === null ? [] : await accountOfCustomer(control.database.pool, customer)
+      if (account !== undefined) await syncSubscription(control, account.workspace_id)
+      return { ok: true }
+    },
+  })
+}

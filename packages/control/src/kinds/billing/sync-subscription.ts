@@ -1,0 +1,31 @@
+import type { Control } from '../../control.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { accountOf, lockSync, noteSubscription } from '../orgs/account-statements.ts'
+import { retellLimits } from './limits/sandbox-limits.ts'
+
+/** Plans are taken from a subscription that is one; what has ended leaves the plan and is refused for its status. */
+const OVER = 'canceled'
+
+/**
+ * Makes our state equal to the provider's. One at a time for each workspace, from the question to the answer's being
+ * written: an older answer never overwrites a newer one.
+ *
+ * @throws ApiError 502 and nothing has changed
+ */
+export async function syncSubscription(
+  { database: { pool }, payments }: Pick<Control, 'database' | 'payments'>,
+  workspaceId: string,
+): Promise<void> {
+  if (payments === null) return
+  await transaction(pool, async (client) => {
+    await lockSync(client, workspaceId)
+    const [account] = await accountOf(client, workspaceId)
+    const customer = account?.customer_id
+    if (customer === null || customer === undefined) return
+    const subscription = await payments.subscriptionOf(customer)
+    const { id = null, status = null, plan = null } = subscription ?? {}
+    await noteSubscription(client, workspaceId, id, status, status === OVER ? null : plan)
+    const [synced] = await accountOf(client, workspaceId)
+    if (account && synced) await retellLimits(client, workspaceId, account.plan, synced.plan)
+  })
+}

@@ -1,0 +1,74 @@
+import type { DatabaseBackup } from '@offshoot/contract/database'
+import { statement } from '../../platform/db/statement.ts'
+import type { SnapshotRow } from '../sandboxes/snapshots/snapshot-row.ts'
+import type { DatabaseRow } from './database-row.ts'
+
+/** A backup that is whole, with its snapshot's figures. */
+export interface BackupRow extends Pick<SnapshotRow, 'id' | 'agent_id' | 'workspace_id' | 'size_bytes' | 'created_at'> {
+  readonly database_id: string
+  readonly origin: DatabaseBackup['origin']
+  readonly secrets: Buffer
+  /** All that is in it is from before. */
+  readonly taken_at: Date
+  readonly verified: DatabaseBackup['verified']
+  readonly verified_at: Date | null
+  readonly verify_error: string | null
+}
+
+export const BACKUP_COLUMNS = `b.id, s.agent_id, s.workspace_id, s.size_bytes, s.created_at, b.database_id, b.origin, b.secrets, b.taken_at,
+  b.verified, b.verified_at, b.verify_error`
+export const WHOLE_BACKUPS = `database_backups b join snapshots s on s.id = b.id and s.status = 'ready' and s.deletion_due_at is null`
+
+/** Gives no row when the database has other secrets by now: which of them open the backup is not known. */
+export const insertBackup = statement<
+  Pick<BackupRow, 'taken_at' | 'verified' | 'verified_at' | 'verify_error'>,
+  [id: string, databaseId: string, origin: string, secrets: Buffer]
+>(
+  'insert-database-backup',
+  `insert into database_backups (id, database_id, origin, secrets)
+   select $1, id, $3, secrets from databases where id = $2 and status = 'ready' and secrets = $4
+   returning taken_at, verified, verified_at, verify_error`,
+)
+
+/** Newest first. */
+export const backupsOfDatabase = statement<BackupRow, [databaseId: string]>(
+  'backups-of-database',
+  `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS} where b.database_id = $1 order by s.created_at desc, b.id desc`,
+)
+
+export const backupOfDatabase = statement<BackupRow, [id: string, databaseId: string]>(
+  'backup-of-database',
+  `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS} where b.id = $1 and b.database_id = $2`,
+)
+
+/** The newest that has nothing from after a time. */
+export const backupBefore = statement<BackupRow, [databaseId: string, time: Date]>(
+  'backup-before',
+  `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS} where b.database_id = $1 and b.taken_at <= $2
+   order by b.taken_at desc, b.id desc limit 1`,
+)
+
+export const oldestBackup = statement<Pick<BackupRow, 'taken_at' | 'created_at'>, [databaseId: string]>(
+  'oldest-backup',
+  `select b.taken_at, s.created_at from ${WHOLE_BACKUPS} where b.database_id = $1 order by b.taken_at limit 1`,
+)
+
+/** Takes those that had none for a day from all other processes for `leaseSeconds`. @param agents those that can be reached */
+export const claimDueBackups = statement<
+  Pick<DatabaseRow, 'id' | 'workspace_id'>,
+  [limit: number, agents: readonly string[], leaseSeconds: number]
+>(
+  'claim-due-database-backups',
+  `with due as materialized (
+     select d.id from databases d join sandboxes s on s.id = d.id
+     where d.status = 'ready' and d.backup_due_at <= now() and s.agent_id = any($2) and s.status in ('running', 'hibernated')
+     order by d.backup_due_at limit $1 for update of d skip locked
+   )
+   update databases d set backup_due_at = now() + make_interval(secs => $3) from due where d.id = due.id
+   returning d.id, d.workspace_id`,
+)
+
+export const setBackupDue = statement<never, [databaseId: string, seconds: number]>(
+  'set-database-backup-due',
+  'update databases set backup_due_at = now() + make_interval(secs => $2) where id = $1',
+)

@@ -1,0 +1,38 @@
+import { databaseUser } from '@offshoot/contract/database'
+import { ApiError } from '@offshoot/contract/errors'
+import type { Control } from '../../control.ts'
+import { forkSandbox } from '../sandboxes/forks/fork-sandbox.ts'
+import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
+import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import { claimDatabase } from './claim-database.ts'
+import { finish, orNothing } from './create-database.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { manageSandbox, patchDatabaseRow } from './database-statements.ts'
+import { type Branch, provisionChild } from './provision-child.ts'
+import { openSecrets } from './secrets.ts'
+
+/**
+ * A database with all that its parent had at one instant, and nothing that opens the parent: its machine is forked, memory and disk, and
+ * takes an identity of its own before anybody can ask for it. Steps and failures are those of a create.
+ * @throws ApiError as a fork's; nothing is left then
+ */
+export async function branchDatabase(control: Control, branch: Branch): Promise<DatabaseRow> {
+  const { parent, id, requestId } = branch
+  const { pool } = control.database
+  const { workspace_id: workspaceId } = parent
+  const secrets = await provisionChild(control, branch, LEASE_SECONDS)
+  return orNothing(control, { id, requestId }, async () => {
+    const [machine] = await sandboxById(pool, parent.id)
+    if (machine === undefined) throw new ApiError('notFound')
+    await forkSandbox(control, { parent: machine, count: null, metadata: {}, ids: [id] }, requestId)
+    await manageSandbox(pool, id)
+    const { adminToken } = openSecrets(control.databaseSecrets, parent.secrets)
+    const formerly = { user: databaseUser(parent.id), adminToken }
+    const row = await finish(control, { id, workspaceId }, (made) =>
+      claimDatabase(control.fleet, made, { secrets, formerly }),
+    )
+    // As its machine has it from the parent's.
+    await patchDatabaseRow(pool, id, null, null, parent.always_on)
+    return { ...row, always_on: parent.always_on }
+  })
+}

@@ -1,0 +1,64 @@
+import type pg from 'pg'
+import type { Fleet } from '../../fleet/fleet.ts'
+import { ADMIN } from './claim-database.ts'
+import { clientConfig, withClient } from './server-client.ts'
+import type { Reached } from './tunnel.ts'
+
+/** Characters of what a server says that are kept. */
+const SAID_CHARS = 500
+
+const DATABASES = `select datname from pg_database where datallowconn and datname <> 'template0' order by datname`
+/** In a copy that nobody will use. */
+const PREPARE = `create extension if not exists amcheck`
+const SCHEMA = `select set_config('search_path', quote_ident(n.nspname) || ', pg_catalog', false)
+  from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'amcheck'`
+/** Fails at the first that is out of order, or that lacks a row of its table. */
+const INDEXES = `select count(bt_index_check(c.oid::regclass, true)) from pg_class c join pg_index i on i.indexrelid = c.oid
+  join pg_am a on a.oid = c.relam and a.amname = 'btree'
+  where c.relkind = 'i' and c.relpersistence = 'p' and i.indisvalid and i.indisready`
+/** Reads every page, whose checksums are looked at by that. */
+const TABLES = `select c.oid::regclass::text as name, v.blkno::text, v.msg from pg_class c
+  join pg_am a on a.oid = c.relam and a.amname = 'heap', lateral verify_heapam(c.oid::regclass) v
+  where c.relkind in ('r', 'm', 't') and c.relpersistence = 'p' limit 1`
+
+/**
+ * Looks at every table and every B-tree index of every database of a server.
+ * @returns what is wrong, `null`: nothing
+ * @throws ApiError when it cannot be reached
+ */
+export async function checkServer(fleet: Fleet, to: Reached, adminToken: string, signal: AbortSignal) {
+  const as = { user: ADMIN, password: adminToken }
+  const within = <T>(database: string, work: (client: pg.Client) => Promise<T>) =>
+    withClient(clientConfig(fleet, to, { ...as, database }), async (client) => {
+      const leave = () => void client.end().catch(() => undefined)
+      signal.addEventListener('abort', leave, { once: true })
+      return work(client).finally(() => signal.removeEventListener('abort', leave))
+    })
+  const names = await within('postgres', async (client) => (await client.query<{ datname: string }>(DATABASES)).rows)
+  for (const { datname } of names) {
+    signal.throwIfAborted()
+    const wrong = await within(datname, checkDatabase)
+    if (wrong !== null) return `${datname}: ${wrong}`.slice(0, SAID_CHARS)
+  }
+  return null
+}
+
+async function checkDatabase(client: pg.Client): Promise<string | null> {
+  await client.query(PREPARE)
+  await client.query(SCHEMA)
+  try {
+    const { rows } = await client.query<{ name: string; blkno: string; msg: string }>(TABLES)
+    const [first] = rows
+    if (first !== undefined) return `table ${first.name}, block ${first.blkno}: ${first.msg}`
+    await client.query(INDEXES)
+    return null
+  } catch (error) {
+    if (isDamage(error)) return error.message
+    throw error
+  }
+}
+
+/** Class XX of PostgreSQL's errors: data corrupted, index corrupted, internal error. */
+function isDamage(error: unknown): error is Error {
+  return error instanceof Error && String((error as { code?: unknown }).code).startsWith('XX')
+}

@@ -1,0 +1,105 @@
+import { type CreateDatabaseBody, DATABASE_TEMPLATES, DEFAULT_DATABASE_IDLE_SECONDS } from '@offshoot/contract/database'
+import { ApiError } from '@offshoot/contract/errors'
+import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
+import type { Control } from '../../control.ts'
+import { createSandbox } from '../sandboxes/create-sandbox.ts'
+import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
+import { claimDatabase, UNCLAIMED } from './claim-database.ts'
+import {
+  databaseOfWorkspace,
+  insertProvisioning,
+  setDatabaseDeleting,
+  setDatabaseReady,
+} from './database-statements.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { removeDatabase } from './remove-database.ts'
+import { closeSecrets, makeSecrets, sha256 } from './secrets.ts'
+
+export interface NewDatabase {
+  /** Of nothing that is there yet; its sandbox gets the same. */
+  readonly id: SandboxId
+  readonly workspaceId: WorkspaceId
+  readonly requestId: string
+  readonly body: CreateDatabaseBody
+}
+
+/**
+ *     row `provisioning`, with its secrets → sandbox → identity → row `ready` → 201
+ *
+ * A process that dies on the way leaves a row that is due to be removed, and everything of it with it.
+ * @throws ApiError as a sandbox's create; nothing is left then
+ */
+export async function createDatabase(control: Control, wanted: NewDatabase): Promise<DatabaseRow> {
+  const { id, workspaceId, requestId, body } = wanted
+  const { size = '1g', label = null } = body
+  const secrets = makeSecrets()
+  await insertProvisioning(
+    control.database.pool,
+    id,
+    workspaceId,
+    label,
+    size,
+    closeSecrets(control.databaseSecrets, secrets),
+    sha256(secrets.brokerToken),
+    DEFAULT_DATABASE_IDLE_SECONDS,
+    null,
+    LEASE_SECONDS,
+  )
+  return orNothing(control, wanted, async () => {
+    await createSandbox(control, {
+      id,
+      workspaceId,
+      requestId,
+      manager: { by: 'database', id },
+      body: {
+        template: DATABASE_TEMPLATES[size],
+        persistent: true,
+        idle_timeout_seconds: DEFAULT_DATABASE_IDLE_SECONDS,
+      } as Parameters<typeof createSandbox>[1]['body'],
+    }).catch(refuseKindly)
+    return finish(control, wanted, (row) => claimDatabase(control.fleet, row, { secrets, formerly: UNCLAIMED }))
+  })
+}
+
+/** What is made of a database that has a row already: whole, or not at all. */
+export async function orNothing<T>(
+  control: Control,
+  { id, requestId }: Pick<NewDatabase, 'id' | 'requestId'>,
+  make: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await make()
+  } catch (error) {
+    await setDatabaseDeleting(control.database.pool, id, LEASE_SECONDS)
+    control.brokerConnections.forget(id)
+    // An agent that is away is asked again by the reaper.
+    await removeDatabase(control, id, requestId).catch((err: unknown) =>
+      control.log.warn({ req_id: requestId, database: id, err }, 'half-made database left to the reaper'),
+    )
+    throw error
+  }
+}
+
+/** Its sandbox is there: what is left to do until it may be shown. @throws ApiError 409 when it was given up meanwhile */
+export async function finish(
+  { database: { pool } }: Control,
+  { id, workspaceId }: Pick<NewDatabase, 'id' | 'workspaceId'>,
+  claim: (row: DatabaseRow) => Promise<void>,
+): Promise<DatabaseRow> {
+  const [row] = await databaseOfWorkspace(pool, id, workspaceId)
+  if (row === undefined) throw givenUp()
+  await claim(row)
+  const [ready] = await setDatabaseReady(pool, id)
+  if (ready === undefined) throw givenUp()
+  return { ...row, status: 'ready' }
+}
+
+function givenUp(): ApiError {
+  return new ApiError('conflict', { detail: 'the database was given up while it was made' })
+}
+
+/** Which template it is made from is not the caller's business: without it no node can do it. */
+function refuseKindly(error: unknown): never {
+  if (error instanceof ApiError && error.kind === 'notFound') throw new ApiError('noComputeNode', {}, { cause: error })
+  throw error
+}

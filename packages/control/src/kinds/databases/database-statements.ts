@@ -1,0 +1,114 @@
+import { DEFAULT_DATABASE_DISK_MB } from '@offshoot/contract/database'
+import { statement } from '../../platform/db/statement.ts'
+import type { DatabaseRow } from './database-row.ts'
+
+const COLUMNS = `d.id, d.workspace_id, d.label, d.size, d.status, d.secrets, d.broker_token_sha256, d.idle_timeout_seconds,
+  d.always_on, d.disk_mb, d.parent_id, d.created_at, s.agent_id, s.status as sandbox_status, s.cpu, s.memory_mb`
+const FROM = 'databases d left join sandboxes s on s.id = d.id'
+
+/** It is removed after `leaseSeconds` unless it is ready by then: whoever makes it may die. Its disk is as large as its parent's. */
+export const insertProvisioning = statement<
+  { id: string },
+  [
+    id: string,
+    workspaceId: string,
+    label: string | null,
+    size: string,
+    secrets: Buffer,
+    brokerTokenSha256: Buffer,
+    idleTimeoutSeconds: number,
+    parentId: string | null,
+    leaseSeconds: number,
+  ]
+>(
+  'insert-provisioning-database',
+  `insert into databases (id, workspace_id, label, size, status, secrets, broker_token_sha256, idle_timeout_seconds, parent_id,
+     deletion_due_at, disk_mb)
+   values ($1, $2, $3, $4, 'provisioning', $5, $6, $7, $8, now() + make_interval(secs => $9),
+     coalesce((select disk_mb from databases where id = $8), ${DEFAULT_DATABASE_DISK_MB})) returning id`,
+)
+
+/** Gives no row when it was given up meanwhile. */
+export const setDatabaseReady = statement<{ id: string }, [id: string]>(
+  'set-database-ready',
+  `update databases set status = 'ready', deletion_due_at = null where id = $1 and status = 'provisioning' returning id`,
+)
+
+/** Newest first; those that are being deleted are gone already. */
+export const databasesOfWorkspace = statement<DatabaseRow, [workspaceId: string]>(
+  'databases-of-workspace',
+  `select ${COLUMNS} from ${FROM} where d.workspace_id = $1 and d.status <> 'deleting'
+   order by d.created_at desc, d.id desc`,
+)
+
+/** The one way a caller reaches a database: id and workspace. */
+export const databaseOfWorkspace = statement<DatabaseRow, [id: string, workspaceId: string]>(
+  'database-of-workspace',
+  `select ${COLUMNS} from ${FROM} where d.id = $1 and d.workspace_id = $2 and d.status <> 'deleting'`,
+)
+
+/** For its broker, which its own token opens. */
+export const databaseById = statement<DatabaseRow, [id: string]>(
+  'database-by-id',
+  `select ${COLUMNS} from ${FROM} where d.id = $1 and d.status = 'ready'`,
+)
+
+/** What was not named stays. */
+export const patchDatabaseRow = statement<
+  { id: string },
+  [id: string, label: string | null, idleTimeoutSeconds: number | null, alwaysOn: boolean | null]
+>(
+  'patch-database',
+  `update databases set label = coalesce($2, label), idle_timeout_seconds = coalesce($3, idle_timeout_seconds),
+     always_on = coalesce($4, always_on)
+   where id = $1 and status = 'ready' returning id`,
+)
+
+/** For who changes what opens it; until the end of the transaction it is the only one. */
+export const lockDatabase = statement<Pick<DatabaseRow, 'secrets' | 'disk_mb'>, [id: string]>(
+  'lock-database',
+  `select secrets, disk_mb from databases where id = $1 and status = 'ready' for update`,
+)
+
+export const setDatabaseDisk = statement<{ id: string }, [id: string, diskMb: number]>(
+  'set-database-disk',
+  'update databases set disk_mb = $2 where id = $1 returning id',
+)
+
+export const setDatabaseSecrets = statement<{ id: string }, [id: string, secrets: Buffer, brokerTokenSha256: Buffer]>(
+  'set-database-secrets',
+  `update databases set secrets = $2, broker_token_sha256 = $3 where id = $1 and status <> 'deleting' returning id`,
+)
+
+/** From here on it is nobody's, and whoever deletes it may die: another does when the lease is over. */
+export const setDatabaseDeleting = statement<{ id: string }, [id: string, leaseSeconds: number]>(
+  'set-database-deleting',
+  `update databases set status = 'deleting', deletion_due_at = now() + make_interval(secs => $2) where id = $1 returning id`,
+)
+
+export const removeDatabaseRow = statement<{ id: string }, [id: string]>(
+  'remove-database-row',
+  'delete from databases where id = $1 returning id',
+)
+
+/** Claims, for `leaseSeconds`, databases that were never finished, and deletions that did not come to their end. */
+export const claimAbandonedDatabases = statement<{ id: string }, [limit: number, leaseSeconds: number]>(
+  'claim-abandoned-databases',
+  `with due as materialized (
+     select id as due_id from databases where deletion_due_at <= now() order by deletion_due_at limit $1
+     for update skip locked
+   )
+   update databases set status = 'deleting', deletion_due_at = now() + make_interval(secs => $2)
+   from due where id = due_id returning id`,
+)
+
+export const retryDatabaseDeletion = statement<never, [id: string, afterSeconds: number]>(
+  'retry-database-deletion',
+  'update databases set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
+)
+
+/** A child of a fork becomes a database's sandbox. */
+export const manageSandbox = statement<{ id: string }, [id: string]>(
+  'manage-sandbox-of-database',
+  `update sandboxes set managed_by = 'database', managed_id = id, parent_id = null where id = $1 returning id`,
+)

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../control.ts'
+import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
+import { setDatabaseDeleting } from './database-statements.ts'
+import { findDatabase } from './find-database.ts'
+import { removeDatabase } from './remove-database.ts'
+
+/** `DELETE /v1/databases/{id}`: 204 once machine and data are gone; irreversible from the first moment. */
+export function deleteDatabase(app: FastifyInstance, control: Control): void {
+  app.delete('/v1/databases/:id', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: {
+        summary: 'Delete a database and all that is in it',
+        tag: 'Databases',
+        status: 204,
+        errors: ['notFound', 'agentUnreachable'],
+      },
+    },
+    handler: async (request, reply) => {
+      const { id } = await findDatabase(control, request)
+      await setDatabaseDeleting(control.database.pool, id, LEASE_SECONDS)
+      control.brokerConnections.forget(id)
+      control.places.forget(id)
+      await removeDatabase(control, id, request.id)
+      return reply.code(204).send()
+    },
+  })
+}

@@ -1,0 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Deadline } from '@offshoot/kit/deadline'
+import type pg from 'pg'
+import { takeIntoArchive } from '../../fleet/archive-calls.ts'
+import { refuse } from '../../fleet/agent-failure.ts'
+import type { Control } from '../../control.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { ADMIN } from './claim-database.ts'
+import { openSecrets } from './secrets.ts'
+import { clientConfig, withClient } from './server-client.ts'
+
+/** Milliseconds by which a guest's clock may be behind ours. */
+const CLOCK_MS = 10_000
+const LOOK_MS = 50
+
+/**
+ * Has all that was committed up to a time in the archive, and with it a commit from after that time: a recovery to a time ends at the
+ * first that is later. The server is woken for it.
+ * @throws ApiError as the machine's agent says; 409 when it does not happen in time
+ */
+export async function finishSegment(
+  control: Pick<Control, 'fleet' | 'databaseSecrets'>,
+  database: DatabaseRow,
+  until: Date,
+  requestId: string,
+): Promise<void> {
+  const agent = agentOfDatabase(control.fleet, database)
+  const { adminToken: password } = openSecrets(control.databaseSecrets, database.secrets)
+  const as = { user: ADMIN, password, database: 'postgres' }
+  const segment = await withClient(clientConfig(control.fleet, database, as), async (client) => {
+    await untilPast(client, until)
+    await client.query(`select pg_logical_emit_message(true, 'offshoot', '')`)
+    const { rows } = await client.query<{ name: string }>('select pg_walfile_name(pg_switch_wal()) as name')
+    return rows[0]?.name ?? ''
+  })
+  const subject = { id: database.id, workspaceId: database.workspace_id, requestId }
+  await takeIntoArchive(agent, subject, segment).catch(refuse)
+}
+
+/** By the server's own clock, which is what its commits have. */
+async function untilPast(client: pg.Client, time: Date): Promise<void> {
+  const deadline = Deadline.after(CLOCK_MS, 'a clock that is behind')
+  for (;;) {
+    const { rows } = await client.query<{ past: boolean }>('select clock_timestamp() > $1 as past', [time])
+    if (rows[0]?.past === true) return
+    deadline.throwIfOver()
+    await delay(LOOK_MS)
+  }
+}

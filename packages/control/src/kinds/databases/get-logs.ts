@@ -1,0 +1,47 @@
+import { logLine, logsQuery } from '@offshoot/contract/log'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { EVENTS_SILENCE_MS } from '../../fleet/agent-client.ts'
+import type { Control } from '../../control.ts'
+import { hangUpSignal } from '../../platform/http/hang-up.ts'
+import { refuseForwarded } from '../../fleet/proxy/agent-of.ts'
+import { answeredHeaders, forwardedHeaders } from '../../fleet/proxy/forwarded-headers.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
+import { findDatabase } from './find-database.ts'
+
+/** `GET /v1/databases/{id}/logs?follow=`: what the server writes; the log of its machine, which does not wake for it. */
+export function getLogs(app: FastifyInstance, control: Control): void {
+  app.get('/v1/databases/:id/logs', {
+    config: {
+      credential: 'key-or-jwt',
+      takesQueryToken: true,
+      docs: {
+        summary: 'Read the log of a database as text or JSON, or follow it (server-sent events named line)',
+        tag: 'Databases',
+        query: logsQuery,
+        status: 200,
+        answer: z.array(logLine),
+        errors: ['notFound', 'agentUnreachable'],
+      },
+    },
+    handler: async (request, reply) => {
+      const row = await findDatabase(control, request)
+      const agent = agentOfDatabase(control.fleet, row)
+      const hangUp = hangUpSignal(request, reply)
+      const [, query = ''] = request.url.split('?', 2)
+      const { statusCode, headers, body } = await agent
+        .forward({
+          method: 'GET',
+          path: `/v1/sandboxes/${row.id}/logs?${query}`,
+          workspaceId: row.workspace_id,
+          requestId: request.id,
+          headers: forwardedHeaders(request.headers),
+          timeoutMs: EVENTS_SILENCE_MS,
+          silenceMs: EVENTS_SILENCE_MS,
+          signal: hangUp,
+        })
+        .catch((error: unknown) => refuseForwarded(error, hangUp))
+      return reply.code(statusCode).headers(answeredHeaders(headers)).send(body)
+    },
+  })
+}

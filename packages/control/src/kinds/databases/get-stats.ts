@@ -1,0 +1,42 @@
+import { databaseStats, databaseUser } from '@offshoot/contract/database'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import { refuse } from '../../fleet/agent-failure.ts'
+import { readArchive } from '../../fleet/archive-calls.ts'
+import type { Control } from '../../control.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
+import { findDatabase } from './find-database.ts'
+import { readStats } from './read-stats.ts'
+import { openSecrets } from './secrets.ts'
+import { clientConfig, withClient } from './server-client.ts'
+
+/** `GET /v1/databases/{id}/stats`: asks the server itself, which wakes for it. */
+export function getStats(app: FastifyInstance, control: Control): void {
+  app.get('/v1/databases/:id/stats', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: {
+        summary: 'Read how large and how busy a database is',
+        tag: 'Databases',
+        status: 200,
+        answer: databaseStats,
+        errors: ['notFound', 'sandboxNotRunning', 'sandboxStopped', 'agentUnreachable', 'insufficientMemory'],
+      },
+    },
+    handler: async (request) => {
+      const row = await findDatabase(control, request)
+      const { password } = openSecrets(control.databaseSecrets, row.secrets)
+      const as = { user: databaseUser(row.id), password }
+      const subject = { id: row.id, workspaceId: row.workspace_id, requestId: request.id }
+      const agent = agentOfDatabase(control.fleet, row)
+      const archive = await readArchive(agent, subject).catch(refuse)
+      const stats = await withClient(clientConfig(control.fleet, row, as), (client) =>
+        readStats(client, archive),
+      ).catch((error: unknown) => {
+        if (error instanceof ApiError) throw error
+        throw new ApiError('agentUnreachable', { detail: (error as Error).message }, { cause: error })
+      })
+      return databaseStats.parse(stats)
+    },
+  })
+}

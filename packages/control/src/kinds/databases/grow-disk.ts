@@ -1,0 +1,34 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { Control } from '../../control.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { lockDatabase, setDatabaseDisk } from './database-statements.ts'
+import { runInDatabase } from './run-in-database.ts'
+
+/** Milliseconds for a file system to be grown in a machine that may have to be woken. */
+const GROW_MS = 90_000
+
+/**
+ * Makes the file system of a database larger, while it is in use. Its device has been as large as the largest from the beginning.
+ * One at a time; whoever dies in between leaves a file system that is larger than its row says, and growing it again does no harm.
+ * @throws ApiError 400 it would be smaller, 404, 409 the machine does not do it, and as the machine's agent says
+ */
+export async function growDisk(control: Control, row: DatabaseRow, diskMb: number, requestId: string): Promise<void> {
+  await transaction(control.database.pool, async (client) => {
+    const [locked] = await lockDatabase(client, row.id)
+    if (locked === undefined) throw new ApiError('notFound')
+    if (diskMb < locked.disk_mb)
+      throw new ApiError('invalidField', { error: `disk_mb must be >= ${locked.disk_mb}: a disk only grows` })
+    await resize(control, row, diskMb, requestId)
+    await setDatabaseDisk(client, row.id, diskMb)
+  })
+}
+
+/** Also of one that is not ready yet. */
+export async function resize({ fleet, log }: Control, row: DatabaseRow, diskMb: number, requestId: string) {
+  const options = { timeoutMs: GROW_MS, requestId }
+  const { exitCode, stderr } = await runInDatabase(fleet, row, `resize2fs /dev/vda ${diskMb}M`, options)
+  if (exitCode === 0) return
+  log.warn({ req_id: requestId, database: row.id, stderr: stderr.slice(-2000) }, 'disk not grown')
+  throw new ApiError('conflict', { detail: 'the file system could not be grown' })
+}

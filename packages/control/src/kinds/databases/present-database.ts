@@ -1,0 +1,56 @@
+import {
+  type Database,
+  DATABASE_NAME,
+  type DatabaseStatus,
+  type DatabaseSummary,
+  databaseUser,
+} from '@offshoot/contract/database'
+import type { SandboxStatus } from '@offshoot/contract/sandbox'
+import type { Control } from '../../control.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { openSecrets } from './secrets.ts'
+
+const STATUS: Record<SandboxStatus, DatabaseStatus> = {
+  creating: 'provisioning',
+  running: 'running',
+  // Its workspace has no credit left: it stands still, as one that sleeps does.
+  paused: 'hibernated',
+  hibernated: 'hibernated',
+  failed: 'failed',
+}
+
+export function presentSummary(row: DatabaseRow): DatabaseSummary {
+  const { id, label, size, status, sandbox_status: sandbox, created_at } = row
+  return {
+    id,
+    label,
+    size,
+    status: status === 'provisioning' ? 'provisioning' : STATUS[sandbox ?? 'failed'],
+    created_at: created_at.toISOString(),
+  }
+}
+
+/** With all that opens it. */
+export function presentDatabase(control: Pick<Control, 'config' | 'databaseSecrets'>, row: DatabaseRow): Database {
+  const { databases, public_url: publicUrl } = control.config
+  const { password, brokerToken } = openSecrets(control.databaseSecrets, row.secrets)
+  const username = databaseUser(row.id)
+  const host = databases.suffix === null ? databases.host : `${row.id}.db.${databases.suffix}`
+  return {
+    ...presentSummary(row),
+    connection_url: `postgresql://${username}:${password}@${host}:${databases.port}/${DATABASE_NAME}?sslmode=require`,
+    broker_url: `${publicUrl}/v1/databases/${row.id}/proxy`,
+    broker_token: brokerToken,
+    host,
+    port: databases.port,
+    database: DATABASE_NAME,
+    username,
+    password,
+    cpu: row.cpu ?? 0,
+    memory_mb: row.memory_mb ?? 0,
+    disk_mb: row.disk_mb,
+    idle_timeout_seconds: row.idle_timeout_seconds,
+    always_on: row.always_on,
+    parent_id: row.parent_id,
+  }
+}

@@ -1,0 +1,65 @@
+import type { DatabaseSize } from '@offshoot/contract/database'
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { statement } from '../../platform/db/statement.ts'
+import { type BackupRow, BACKUP_COLUMNS, WHOLE_BACKUPS } from './backup-statements.ts'
+
+/** A backup that is to be tried. */
+export interface ProofRow extends BackupRow {
+  readonly workspace_id: WorkspaceId
+  readonly memory_mb: number
+  readonly size: DatabaseSize
+  readonly proof_tries: number
+}
+
+/** Only one process at a time looks for what is to be tried, until the end of its transaction. */
+export const lockProofs = statement<never, []>(
+  'lock-backup-proofs',
+  `select pg_advisory_xact_lock(hashtext('backup proofs'))`,
+)
+
+/** The one that has waited longest, for `leaseSeconds`; none while another is being tried. @param agents those that can be reached */
+export const claimProof = statement<ProofRow, [agents: readonly string[], leaseSeconds: number]>(
+  'claim-backup-proof',
+  `with due as materialized (
+     select b.id as due_id from ${WHOLE_BACKUPS} join databases d on d.id = b.database_id and d.status = 'ready'
+     where b.verified = 'pending' and b.proof_due_at <= now() and s.agent_id = any($1)
+       and not exists (select from database_backups where proof_lease_until > now())
+     order by b.proof_due_at limit 1 for update of b skip locked
+   ), claimed as (
+     update database_backups set proof_lease_until = now() + make_interval(secs => $2), proof_due_at = now() + make_interval(secs => $2)
+     from due where id = due_id
+   )
+   select ${BACKUP_COLUMNS}, s.memory_mb, d.size, b.proof_tries from ${WHOLE_BACKUPS} join databases d on d.id = b.database_id
+   where b.id in (select due_id from due)`,
+)
+
+/** What was found. */
+export const setVerified = statement<{ id: string }, [id: string, verified: 'ok' | 'failed', error: string | null]>(
+  'set-backup-verified',
+  `update database_backups set verified = $2, verify_error = $3, verified_at = now(), proof_lease_until = null
+   where id = $1 and verified = 'pending' returning id`,
+)
+
+/** Nothing was found out: another try. @param tries counts as so many */
+export const putProofOff = statement<{ id: string }, [id: string, seconds: number, tries: number]>(
+  'put-backup-proof-off',
+  `update database_backups set proof_lease_until = null, proof_due_at = now() + make_interval(secs => $2),
+     proof_tries = proof_tries + $3 where id = $1 returning id`,
+)
+
+/** From now on what is told of this sandbox is nobody's event. */
+export const insertProof = statement<never, [id: string]>(
+  'insert-backup-proof',
+  'insert into backup_proofs (id) values ($1)',
+)
+
+export const proofsAmong = statement<{ id: string }, [ids: readonly string[]]>(
+  'backup-proofs-among',
+  'select id from backup_proofs where id = any($1)',
+)
+
+/** Longer than any agent takes to tell what happened. */
+export const removeOldProofs = statement<never, []>(
+  'remove-old-backup-proofs',
+  `delete from backup_proofs where created_at < now() - interval '100 days'`,
+)

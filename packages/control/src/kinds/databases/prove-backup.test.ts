@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { FakeAgent } from '../../test/fake-agent.ts'
+import { fakeDatabase } from '../../test/fake-database.ts'
+import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
+import { proveNextBackup } from './prove-backup.ts'
+
+let harness: Harness
+let agent: FakeAgent
+let running: RunningControl
+let tenant: Tenant
+let backupId: string
+const never = new AbortController().signal
+
+beforeAll(async () => {
+  harness = await Harness.start()
+  agent = await FakeAgent.start({ templates: ['postgres-16'] })
+  running = await harness.control([agent])
+  tenant = await harness.tenant(running, 'proofs')
+  const id = await fakeDatabase(harness, running, tenant)
+  const { status, body } = await ask('POST', `/v1/databases/${id}/backups`, {})
+  expect([status, body]).toMatchObject([201, { verified: 'pending', verified_at: null, verify_error: null }])
+  backupId = body.id
+})
+afterAll(async () => {
+  await harness.stop()
+  await agent.kill()
+})
+
+const ask = (method: string, path: string, body?: object) =>
+  call(running.url, method, path, { token: tenant.key, ...(body && { body }) })
+const proof = async () =>
+  (
+    await harness.pool.query(
+      `select verified, verify_error, proof_tries as tries, proof_due_at > now() as is_later, proof_lease_until from database_backups`,
+    )
+  ).rows[0]
+// Rounded up, the present would be later than the next question's.
+const dueNow = () =>
+  harness.pool.query(`update database_backups set proof_due_at = now() - interval '1 second', proof_lease_until = null`)
+/** Of sandboxes that an agent was asked for since the database's own. */
+const made: string[] = []
+
+it('is put off where users need the memory, before it begins and while it lasts', async () => {
+  agent.onCreate = async () => ({ status: 507, body: { error: 'insufficient host memory for sandbox' } })
+  await proveNextBackup(running.control, never)
+  expect(await proof()).toMatchObject({ verified: 'pending', tries: 0, is_later: true, proof_lease_until: null })
+  // Not due again yet, then leased by another.
+  agent.onCreate = async (id, { without_memory: isCold }) => void (isCold === true && made.push(id))
+  await proveNextBackup(running.control, never)
+  await dueNow()
+  await harness.pool.query(`update database_backups set proof_lease_until = now() + interval '1 minute'`)
+  await proveNextBackup(running.control, never)
+  expect(made).toEqual([])
+})
+
+it('is put off where the disk fills up under it, or its agent dies, and what is left of it goes', async () => {
+  const { state, port } = agent
+  const ends: { readonly how: string; readonly end: () => void }[] = [
+    {
+      how: 'full',
+      end: () => {
+        state.freeBytes = 1024
+      },
+    },
+    { how: 'dead', end: () => void agent.kill() },
+  ]
+  for (const { how, end } of ends) {
+    await dueNow()
+    agent.onUpgrade = (_request, socket) => {
+      end()
+      socket.destroy()
+    }
+    await proveNextBackup(running.control, never)
+    expect([how, await proof()]).toMatchObject([how, { verified: 'pending', tries: 0, is_later: true }])
+  }
+  const id = made.splice(0).find((each) => state.sandboxes.has(each)) ?? ''
+  expect(id).not.toBe('')
+  state.freeBytes = 1024 ** 4
+  agent = await FakeAgent.start({ templates: ['postgres-16'], state, port })
+  await eventually(() => !state.sandboxes.has(id), 30_000)
+  await eventually(() => running.control.fleet.agents.every((each) => each.isReachable), 30_000)
+  agent.onCreate = async (each, { without_memory: isCold }) => void (isCold === true && made.push(each))
+})
+
+it('is seen by nobody, counts for nothing, and fails when it could not be restored three times', async () => {
+  const during: unknown[] = []
+  let looking: Promise<unknown> = Promise.resolve()
+  const look = async () => {
+    const [one, all] = await Promise.all([ask('GET', `/v1/sandboxes/${made.at(-1)}`), ask('GET', '/v1/sandboxes')])
+    during.push([one.status, all.body.length])
+  }
+  agent.onUpgrade = (_request, socket) => {
+    looking = look().finally(() => socket.destroy())
+  }
+  for (let tries = 1; tries <= 3; tries++) {
+    await dueNow()
+    // Two processes: one of them has it.
+    await Promise.all([proveNextBackup(running.control, never), proveNextBackup(running.control, never)])
+    await looking
+    expect([made.length, (await proof()).verified]).toEqual([tries, tries < 3 ? 'pending' : 'failed'])
+  }
+  expect(await proof()).toMatchObject({ verify_error: expect.stringMatching(/^it could not be restored: /) })
+  expect(during).toEqual([
+    [404, 1],
+    [404, 1],
+    [404, 1],
+  ])
+  expect(made.filter((id) => agent.state.sandboxes.has(id))).toEqual([])
+  // What their agent told of them has arrived when what came later has.
+  agent.onCreate = async () => undefined
+  const { id: later } = (await ask('POST', '/v1/sandboxes', { template: 'postgres-16' })).body
+  let told = new Set<string>()
+  await eventually(async () => {
+    const { body } = await ask('GET', '/v1/events')
+    told = new Set((body as { sandbox_id: string }[]).map((each) => each.sandbox_id))
+    return told.has(later)
+  })
+  expect(made.filter((id) => told.has(id))).toEqual([])
+  const metered = await harness.pool.query('select id from meters where id = any($1)', [made])
+  expect(metered.rows).toEqual([])
+  await dueNow()
+  await proveNextBackup(running.control, never)
+  expect(made).toHaveLength(3)
+})
+
+it('is of a backup that is no snapshot of anybody', async () => {
+  expect((await ask('GET', '/v1/snapshots')).body).toEqual([])
+  for (const [method, path, body] of [
+    ['GET', `/v1/snapshots/${backupId}`, undefined],
+    ['DELETE', `/v1/snapshots/${backupId}`, undefined],
+    ['POST', '/v1/sandboxes', { template: 'postgres-16', from_snapshot: backupId }],
+  ] as const)
+    expect([path, (await ask(method, path, body)).status]).toEqual([path, 404])
+})

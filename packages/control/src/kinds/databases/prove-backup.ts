@@ -1,0 +1,137 @@
+/**
+ * Tries backups, one at a time among all control processes: each is restored as its disk alone, in a sandbox that nobody sees and that
+ * costs nobody anything, and every table and index of it is looked at.
+ *
+ *     pending ──► ok
+ *        │ └────► failed      something is wrong in it, or it could not be started, several times
+ *        └── put off          no memory or disk to spare, or its host is away; a process that dies leaves a lease that runs out
+ *
+ * Work of users comes first: it does not begin without room for as much again beside it, and gives up when that room is asked for.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { agentDisk } from '@offshoot/contract/agent-disk'
+import { DATABASE_TEMPLATES } from '@offshoot/contract/database'
+import { ApiError, type ErrorName } from '@offshoot/contract/errors'
+import type { SandboxId } from '@offshoot/contract/ids'
+import type { KnownAgent } from '../../fleet/agent-directory.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import type { Control } from '../../control.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { createSandbox } from '../sandboxes/create-sandbox.ts'
+import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
+import { sandboxById, setDeletionDue } from '../sandboxes/sandbox-statements.ts'
+import { checkServer } from './check-server.ts'
+import { claimProof, insertProof, lockProofs, type ProofRow, putProofOff, setVerified } from './proof-statements.ts'
+import { openSecrets } from './secrets.ts'
+
+/** Seconds for one: a few gigabytes under software emulation. Its sandbox lives no longer, whoever dies. */
+const PROOF_SECONDS = 1_800
+/** Delay of the next attempt after one that failed. Attempts that failed for want of room do not count as tries. */
+const RETRY_SECONDS = 300
+const NO_ROOM_RETRY_SECONDS = 60
+/** Attempts until a backup that cannot be started counts as damaged. */
+const MAX_TRIES = 3
+const LOOK_MS = 1_000
+const MIB_TO_SPARE = 512
+/** Bytes of a host's disk; on one that has less a machine may fail for that. */
+const DISK_TO_SPARE_BYTES = 256 * 1024 * 1024
+const DISK_LOOK_MS = 30_000
+/** Why a sandbox may not be made now. */
+const NOBODYS: ReadonlySet<ErrorName> = new Set(['insufficientMemory', 'creditExhausted', 'noComputeNode'])
+
+export async function proveNextBackup(control: Control, ending: AbortSignal): Promise<void> {
+  const { fleet, database, log } = control
+  const [row] = await transaction(database.pool, async (client) => {
+    await lockProofs(client)
+    return claimProof(client, fleet.reachable, PROOF_SECONDS)
+  })
+  if (row === undefined) return
+  const agent = fleet.byId(row.agent_id)
+  if (agent === undefined || !hasRoom(agent, 2 * row.memory_mb)) {
+    await putProofOff(database.pool, row.id, NO_ROOM_RETRY_SECONDS, 0)
+    return
+  }
+  const giveUp = new AbortController()
+  const signal = AbortSignal.any([ending, giveUp.signal, AbortSignal.timeout(PROOF_SECONDS * 1000)])
+  const over = new AbortController()
+  const watching = watchRoom(agent, row.memory_mb, giveUp, over.signal)
+  try {
+    const wrong = await tryBackup(control, row, signal)
+    await setVerified(database.pool, row.id, wrong === null ? 'ok' : 'failed', wrong)
+    if (wrong !== null) log.error({ backup: row.id, database: row.database_id, wrong }, 'backup is damaged')
+  } catch (error) {
+    await putOff(control, row, error, signal)
+  } finally {
+    over.abort()
+    await watching
+  }
+}
+
+/** @returns what is wrong, `null`: nothing */
+async function tryBackup(control: Control, row: ProofRow, signal: AbortSignal): Promise<string | null> {
+  const id = randomUUID() as SandboxId
+  await insertProof(control.database.pool, id)
+  try {
+    const made = await createSandbox(control, {
+      id,
+      workspaceId: row.workspace_id,
+      requestId: id,
+      manager: { by: 'proof', id: row.database_id },
+      withoutMemory: true,
+      body: {
+        template: DATABASE_TEMPLATES[row.size],
+        from_snapshot: row.id,
+        ttl_seconds: PROOF_SECONDS,
+        network: { egress: 'none' },
+      } as unknown as Parameters<typeof createSandbox>[1]['body'],
+    })
+    signal.throwIfAborted()
+    const { adminToken } = openSecrets(control.databaseSecrets, row.secrets)
+    return await checkServer(control.fleet, made, adminToken, signal)
+  } finally {
+    const [left] = await sandboxById(control.database.pool, id)
+    if (left !== undefined)
+      await removeSandbox(control, left, id).catch(async (err: unknown) => {
+        control.log.warn({ err, sandbox: id }, 'sandbox of a proof left to the reaper')
+        await setDeletionDue(control.database.pool, id)
+      })
+  }
+}
+
+async function putOff({ database: { pool }, fleet, log }: Control, row: ProofRow, error: unknown, signal: AbortSignal) {
+  log.warn({ err: error, backup: row.id }, 'backup not tried to its end')
+  // Given up, nobody there to do it, or nothing to do it with: that says nothing of the backup.
+  const isAway = fleet.byId(row.agent_id)?.isReachable !== true
+  const isRefused = error instanceof ApiError && NOBODYS.has(error.kind)
+  const isNobodys = signal.aborted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
+  if (isNobodys || row.proof_tries + 1 < MAX_TRIES) {
+    await (isNobodys
+      ? putProofOff(pool, row.id, NO_ROOM_RETRY_SECONDS, 0)
+      : putProofOff(pool, row.id, RETRY_SECONDS, 1))
+    return
+  }
+  const reason = error instanceof Error ? error.message : String(error)
+  await setVerified(pool, row.id, 'failed', `it could not be restored: ${reason}`.slice(0, 500))
+}
+
+async function hasFullDisk(fleet: Fleet, { id, agent_id: agentId }: ProofRow): Promise<boolean> {
+  const call = { method: 'GET', path: '/v1/disk', requestId: id, timeoutMs: DISK_LOOK_MS } as const
+  const { free_bytes: free } = agentDisk.parse(await fleet.byId(agentId)?.client.ask(call))
+  return free < DISK_TO_SPARE_BYTES
+}
+
+/** Memory that the host has, and that it may promise. */
+function hasRoom({ info, promisedMib, isReachable }: KnownAgent, mib: number): boolean {
+  if (info === null || !isReachable) return false
+  const { available, committed, commit_limit: limit } = info.memory_mib
+  return available - promisedMib >= mib + MIB_TO_SPARE && limit - committed - promisedMib >= mib
+}
+
+/** Ends it when less is left beside it than it has itself. */
+async function watchRoom(agent: KnownAgent, mib: number, giveUp: AbortController, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await delay(LOOK_MS, undefined, { signal: over }).catch(() => undefined)
+    if (!over.aborted && agent.isReachable && !hasRoom(agent, mib)) giveUp.abort(new Error('others need the memory'))
+  }
+}

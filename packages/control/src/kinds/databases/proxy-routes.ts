@@ -1,0 +1,74 @@
+import { timingSafeEqual } from 'node:crypto'
+import { ApiError } from '@offshoot/contract/errors'
+import { parseSandboxId } from '@offshoot/contract/ids'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Control } from '../../control.ts'
+import { bearerToken } from '../../platform/http/bearer-token.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { databaseById } from './database-statements.ts'
+import { sha256 } from './secrets.ts'
+
+/** Bytes of one request. */
+const BODY_LIMIT_BYTES = 16 * 1024 * 1024
+/** What no token hashes to. */
+const NOBODYS = Buffer.alloc(32)
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/**
+ * `ANY /v1/databases/{id}/proxy/{path}`: SQL over HTTP for who has the broker's token. The machine wakes for it, and for nobody
+ * else.
+ */
+export function proxyRoutes(app: FastifyInstance, control: Control): void {
+  for (const method of METHODS) {
+    app.route({
+      method,
+      url: '/v1/databases/:id/proxy/*',
+      exposeHeadRoute: false,
+      bodyLimit: BODY_LIMIT_BYTES,
+      config: {
+        credential: 'broker',
+        docs: {
+          summary: 'SQL over HTTP, with the broker token: v1/health, v1/info, v1/query, v1/exec, v1/transaction, sql',
+          tag: 'Databases',
+          status: 200,
+          errors: [
+            'invalidField',
+            'notFound',
+            'methodNotAllowed',
+            'sandboxNotRunning',
+            'sandboxStopped',
+            'agentUnreachable',
+            'insufficientMemory',
+          ],
+        },
+      },
+      handler: (request, reply) => forward(control, request, reply),
+    })
+  }
+}
+
+async function forward(control: Control, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { '*': rest, id: text } = request.params as { '*': string; id: string }
+  const id = parseSandboxId(text)
+  const [row] = id === null ? [] : await databaseById(control.database.pool, id)
+  const isOpen = request.method === 'GET' && rest === 'v1/health'
+  if (!isOpen) admit(control, request, row)
+  if (row === undefined) throw new ApiError('notFound')
+  await control.rate.take(row.workspace_id)
+  const { method, headers, body } = request
+  const answer = await control.broker.answer(row, { method, path: rest, headers, body })
+  return reply.code(answer.status).send(answer.body)
+}
+
+/**
+ * In constant time: how long it takes says nothing of the token. Where there is no such database, no token is right: nobody learns
+ * which there are.
+ * @throws ApiError 401
+ */
+function admit({ failures }: Control, request: FastifyRequest, row: DatabaseRow | undefined): void {
+  const token = bearerToken(request)
+  if (timingSafeEqual(sha256(token), row?.broker_token_sha256 ?? NOBODYS)) return
+  const isSpent = failures.isSpent(request.ip)
+  failures.note(request.ip)
+  throw new ApiError(isSpent ? 'tooManyFailures' : 'invalidApiToken')
+}

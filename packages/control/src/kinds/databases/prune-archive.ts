@@ -1,0 +1,25 @@
+import type { Logger } from 'pino'
+import { pruneArchive } from '../../fleet/archive-calls.ts'
+import type { Remover } from '../../fleet/agent-or-retired.ts'
+import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import { oldestBackup } from './backup-statements.ts'
+
+/** Milliseconds by which two clocks, and what a snapshot takes, may be apart. */
+const MARGIN_MS = 600_000
+
+/** Removes what is of no use to any backup. What fails is done with the next one. */
+export async function pruneDatabaseArchive(
+  { fleet, database: { pool }, log }: Remover & { readonly log: Logger },
+  databaseId: string,
+  requestId: string,
+): Promise<void> {
+  const [machine] = await sandboxById(pool, databaseId)
+  const agent = machine === undefined ? undefined : fleet.byId(machine.agent_id)
+  if (machine === undefined || agent === undefined) return
+  const [oldest] = await oldestBackup(pool, databaseId)
+  const before = new Date((oldest?.created_at.getTime() ?? Date.now()) - MARGIN_MS)
+  const subject = { id: databaseId, workspaceId: machine.workspace_id, requestId }
+  await pruneArchive(agent.client, subject, before).catch((err: unknown) =>
+    log.warn({ err, req_id: requestId, database: databaseId }, 'archive not pruned'),
+  )
+}

@@ -1,0 +1,19 @@
+import type { Remover } from '../../fleet/agent-or-retired.ts'
+import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
+import { sandboxById, sandboxesManagedBy } from '../sandboxes/sandbox-statements.ts'
+import { removeSnapshot } from '../sandboxes/snapshots/remove-snapshot.ts'
+import { backupsOfDatabase } from './backup-statements.ts'
+import { removeDatabaseRow } from './database-statements.ts'
+
+/**
+ * First the VM with all data and the backups, then the rows: while the agent cannot be reached they stay, and say that something is still there.
+ * @throws ApiError 502
+ */
+export async function removeDatabase(remover: Remover, id: string, requestId: string): Promise<void> {
+  const { pool } = remover.database
+  const [sandbox] = await sandboxById(pool, id)
+  if (sandbox !== undefined) await removeSandbox(remover, sandbox, requestId)
+  for (const proof of await sandboxesManagedBy(pool, 'proof', id)) await removeSandbox(remover, proof, requestId)
+  for (const backup of await backupsOfDatabase(pool, id)) await removeSnapshot(remover, backup, requestId)
+  await removeDatabaseRow(pool, id)
+}

@@ -1,0 +1,102 @@
+import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
+import { ApiError } from '@offshoot/contract/errors'
+import { feedFromArchive } from '../../fleet/archive-calls.ts'
+import type { Control } from '../../control.ts'
+import { createSandbox } from '../sandboxes/create-sandbox.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
+import { backupBefore, oldestBackup } from './backup-statements.ts'
+import { claimDatabase } from './claim-database.ts'
+import { finish, orNothing } from './create-database.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { resize } from './grow-disk.ts'
+import { finishSegment } from './finish-segment.ts'
+import { runInDatabase } from './run-in-database.ts'
+import { type Branch, provisionChild } from './provision-child.ts'
+import { openSecrets } from './secrets.ts'
+
+/** Milliseconds to read through a day of what was written. */
+const RECOVER_MS = 900_000
+/** Seconds after which one that was not finished is removed: longer than all of it takes. */
+const LEASE_SECONDS = 1_300
+/** As templates/postgres-16 has it. */
+const RECOVER = '/usr/local/lib/offshoot-postgres/recover'
+
+/**
+ * A database with all that another had at a time: the disk of the newest backup from before, booted without its memory, so that nothing
+ * goes on that was under way then, and brought forward by what was written since. Steps and failures are those of a create.
+ *
+ * @throws ApiError 400 a time that cannot be had, 409 the archive does not reach it, and as a create from a snapshot; nothing is left then
+ */
+export async function restoreDatabase(control: Control, branch: Branch, time: Date): Promise<DatabaseRow> {
+  const { parent, id, requestId } = branch
+  const backup = await backupFor(control, parent, time)
+  const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
+  const secrets = await provisionChild(control, branch, LEASE_SECONDS)
+  return orNothing(control, { id, requestId }, async () => {
+    // A parent that is out of order is why somebody may want this: then what there is already has to do.
+    await finishSegment(control, parent, time, requestId).catch((err: unknown) =>
+      control.log.warn({ req_id: requestId, database: parent.id, err }, 'restored from what is archived already'),
+    )
+    await createSandbox(control, {
+      id,
+      workspaceId,
+      requestId,
+      manager: { by: 'database', id },
+      withoutMemory: true,
+      body: {
+        template: DATABASE_TEMPLATES[size],
+        from_snapshot: backup.id,
+        persistent: true,
+        idle_timeout_seconds,
+        env: { OFFSHOOT_HOLD: '1' },
+      } as unknown as Parameters<typeof createSandbox>[1]['body'],
+    })
+    const { adminToken } = openSecrets(control.databaseSecrets, backup.secrets)
+    const formerly = { user: databaseUser(parent.id), adminToken }
+    return finish(control, { id, workspaceId }, async (made) => {
+      await recover(control, made, parent.id, time, requestId)
+      await claimDatabase(control.fleet, made, { secrets, formerly })
+      await resize(control, made, parent.disk_mb, requestId)
+    })
+  })
+}
+
+async function backupFor({ database: { pool } }: Control, { id }: DatabaseRow, time: Date) {
+  if (time.getTime() > Date.now()) throw new ApiError('invalidField', { error: 'time must not be in the future' })
+  const [backup] = await backupBefore(pool, id, time)
+  if (backup !== undefined) return backup
+  const [oldest] = await oldestBackup(pool, id)
+  const since = oldest === undefined ? 'the first backup, and there is none yet' : oldest.taken_at.toISOString()
+  throw new ApiError('invalidField', { error: `time must not be before ${since}` })
+}
+
+/** The two go on beside one another: the machine asks for what it wants to read, and its agent gives it. */
+async function recover({ fleet, log }: Control, made: DatabaseRow, from: string, time: Date, requestId: string) {
+  const agent = agentOfDatabase(fleet, made)
+  const subject = { id: made.id, workspaceId: made.workspace_id, requestId }
+  const over = new AbortController()
+  const feeding = feedFromArchive(agent, subject, from, over.signal).catch((err: unknown) => {
+    if (!over.signal.aborted) log.warn({ req_id: requestId, database: made.id, err }, 'archive not read to its end')
+  })
+  try {
+    const options = { timeoutMs: RECOVER_MS, requestId }
+    const { exitCode, stderr } = await runInDatabase(fleet, made, `${RECOVER} '${postgresTime(time)}'`, options)
+    if (exitCode === 0) return
+    log.warn({ req_id: requestId, database: made.id, stderr: stderr.slice(-2000) }, 'recovery failed')
+    throw new ApiError('conflict', { detail: reasonOf(stderr) })
+  } finally {
+    over.abort()
+    await feeding
+  }
+}
+
+/** Settings take no abbreviation of a time zone, of which `Z` is one. */
+function postgresTime(time: Date): string {
+  return time.toISOString().replace('T', ' ').replace('Z', '+00')
+}
+
+function reasonOf(stderr: string): string {
+  return stderr.includes('recovery ended before configured recovery target')
+    ? 'the archive of the database does not reach that time'
+    : 'the database could not be brought to that time'
+}

@@ -1,0 +1,25 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { Deadline } from '@offshoot/kit/deadline'
+import { refusalOf } from '../../fleet/agent-failure.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import { DeployFailure } from '../apps/deploying/deploy-failure.ts'
+import { GuestShell, type Ran } from '../sandboxes/guest-shell.ts'
+import { agentOfDatabase } from './agent-of-database.ts'
+import type { Reached } from './tunnel.ts'
+
+/**
+ * Runs a shell command of ours, as root, in the machine of a database.
+ * @throws ApiError 502 when agent or machine end meanwhile, and as the agent says
+ */
+export async function runInDatabase(
+  fleet: Fleet,
+  to: Reached,
+  cmd: string,
+  { timeoutMs, requestId }: { readonly timeoutMs: number; readonly requestId: string },
+): Promise<Ran> {
+  const agent = agentOfDatabase(fleet, to)
+  const shell = new GuestShell(agent, to.id, to.workspace_id, requestId)
+  return shell.run({ cmd }, Deadline.after(timeoutMs, `command in ${to.id}`)).catch((error: unknown) => {
+    throw error instanceof DeployFailure ? new ApiError('agentUnreachable', {}, { cause: error }) : refusalOf(error)
+  })
+}

@@ -1,0 +1,48 @@
+import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { Seal } from '../../platform/seal.ts'
+
+/** What opens one database. All of it is in the answer to whoever may see the database, so that it is kept, sealed. */
+export interface Secrets {
+  /** Of its owner's role. */
+  readonly password: string
+  /** `ofs_pg_…`: its broker's. */
+  readonly brokerToken: string
+  /** Ours alone: what looks after it inside. */
+  readonly adminToken: string
+}
+
+const SECRET_BYTES = 24
+/** PostgreSQL's own number of rounds, and length of salt. */
+const ROUNDS = 4096
+const SALT_BYTES = 16
+
+export function makeSecrets(): Secrets {
+  return { password: secret(), brokerToken: `ofs_pg_${secret()}`, adminToken: secret() }
+}
+
+export function closeSecrets(seal: Seal, secrets: Secrets): Buffer {
+  return seal.close(JSON.stringify(secrets))
+}
+
+export function openSecrets(seal: Seal, sealed: Buffer): Secrets {
+  return JSON.parse(seal.open(sealed)) as Secrets
+}
+
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** What PostgreSQL keeps of a password (RFC 5803): it is never told the password itself. */
+export async function scramVerifier(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES)
+  const salted = await promisify(pbkdf2)(password, salt, ROUNDS, 32, 'sha256')
+  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest()
+  const stored = createHash('sha256').update(keyed('Client Key')).digest('base64')
+  const server = keyed('Server Key').toString('base64')
+  return `SCRAM-SHA-256$${ROUNDS}:${salt.toString('base64')}$${stored}:${server}`
+}
+
+function secret(): string {
+  return randomBytes(SECRET_BYTES).toString('base64url')
+}

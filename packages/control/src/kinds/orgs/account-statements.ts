@@ -1,0 +1,92 @@
+import type { PlanName } from '@offshoot/contract/plan'
+import { statement } from '../../platform/db/statement.ts'
+
+/** Who chose a workspace's plan: nobody yet, an operator, or the payment provider's subscription. */
+export type PlanSource = 'default' | 'operator' | 'subscription'
+
+export interface AccountRow {
+  readonly plan: PlanName
+  readonly plan_source: PlanSource
+  /** As the payment provider calls it; `null` without a subscription. */
+  readonly subscription_status: string | null
+  /** The free credit is spent until then. */
+  readonly exhausted_until: Date | null
+  readonly customer_id: string | null
+  readonly subscription_id: string | null
+  readonly synced_at: Date | null
+}
+
+/** Gives a workspace its account, unless it has one. */
+export const ensureAccount = statement<never, [workspaceId: string, plan: PlanName, source: PlanSource]>(
+  'ensure-account',
+  `insert into workspace_accounts (workspace_id, plan, plan_source) values ($1, $2, $3)
+   on conflict (workspace_id) do nothing`,
+)
+
+export const accountOf = statement<AccountRow, [workspaceId: string]>(
+  'account-of',
+  `select plan, plan_source, subscription_status, exhausted_until, customer_id, subscription_id, synced_at
+   from workspace_accounts where workspace_id = $1`,
+)
+
+/** Holds back everybody else who counts what this workspace has, until the transaction ends. */
+export const lockAccount = statement<AccountRow, [workspaceId: string]>(
+  'lock-account',
+  `select plan, plan_source, subscription_status, exhausted_until, customer_id, subscription_id, synced_at
+   from workspace_accounts where workspace_id = $1 for update`,
+)
+
+/** No row: no such workspace. */
+export const upsertPlan = statement<
+  { workspace_id: string },
+  [workspaceId: string, plan: PlanName, source: PlanSource]
+>(
+  'upsert-plan',
+  `insert into workspace_accounts (workspace_id, plan, plan_source)
+   select id, $2, $3 from organization where id = $1
+   on conflict (workspace_id) do update set plan = excluded.plan, plan_source = excluded.plan_source
+   returning workspace_id`,
+)
+
+export const noteCustomer = statement<{ customer_id: string }, [workspaceId: string, customerId: string]>(
+  'note-customer',
+  `update workspace_accounts set customer_id = coalesce(customer_id, $2) where workspace_id = $1 returning customer_id`,
+)
+
+export const accountOfCustomer = statement<{ workspace_id: string }, [customerId: string]>(
+  'account-of-customer',
+  'select workspace_id from workspace_accounts where customer_id = $1',
+)
+
+/** One at a time asks the provider about a workspace, and writes what it said before the next one asks. */
+export const lockSync = statement<never, [workspaceId: string]>(
+  'lock-sync',
+  `select pg_advisory_xact_lock(hashtext('billing-sync'), hashtext($1))`,
+)
+
+/**
+ * What the provider says of a subscription. Its plan is taken unless an operator has given another since it began, or it
+ * is over: then what there was stays, and is refused for its status.
+ */
+export const noteSubscription = statement<
+  never,
+  [workspaceId: string, subscriptionId: string | null, status: string | null, plan: PlanName | null]
+>(
+  'note-subscription',
+  `update workspace_accounts set
+     plan = case when $4::text is not null and (plan_source <> 'operator' or subscription_id is distinct from $2) then $4
+       else plan end,
+     plan_source = case when $4::text is not null and (plan_source <> 'operator' or subscription_id is distinct from $2)
+       then 'subscription' else plan_source end,
+     subscription_id = $2, subscription_status = $3, synced_at = now()
+   where workspace_id = $1`,
+)
+
+/** `null` puts a workspace back to the configured rate. No row: it has no account. */
+export const setRate = statement<
+  { workspace_id: string },
+  [workspaceId: string, burst: number | null, perSecond: number | null]
+>(
+  'set-rate',
+  `update workspace_accounts set rate_burst = $2, rate_per_second = $3 where workspace_id = $1 returning workspace_id`,
+)

@@ -1,0 +1,52 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { isPermitted, rolesWith, type WorkspaceRole } from '@offshoot/contract/role'
+import { type Scope, scopeOf } from '@offshoot/contract/scope'
+import type { FastifyRequest } from 'fastify'
+import type { Control } from '../../control.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+
+/** What a suspended workspace may not begin; what it has it may see, and end. */
+const COMPUTE: ReadonlySet<Scope | null> = new Set([
+  'sandboxes:write',
+  'templates:write',
+  'volumes:write',
+  'databases:write',
+  'apps:write',
+])
+
+/**
+ * Whether the caller may use the route at all.
+ *
+ * @param role in the workspace that the route is about
+ * @throws ApiError 403
+ */
+export function refuseUnlessAllowed(
+  { config }: Control,
+  { routeOptions, method }: FastifyRequest,
+  caller: Caller,
+  role: WorkspaceRole,
+): void {
+  const { permission, scope = scopeOf(method, routeOptions.url ?? '') } = routeOptions.config
+  refuseOutOfScope(caller, scope)
+  if (permission !== undefined && !isPermitted(role, permission)) {
+    throw new ApiError('roleMissing', { detail: `takes the role ${rolesWith(permission).join(' or ')}` })
+  }
+  if (caller.isSuspended && isCompute(scope, method)) {
+    throw new ApiError('accountSuspended', { detail: contactSupport(config.support) })
+  }
+}
+
+/** Whether it begins or changes something that computes; to end it is always allowed. */
+export function isCompute(scope: Scope | null, method: string): boolean {
+  return COMPUTE.has(scope) && method !== 'DELETE'
+}
+
+function refuseOutOfScope(caller: Caller, scope: Scope | null): void {
+  if (caller.method === 'jwt' || caller.scopes === null) return
+  if (scope === null) throw new ApiError('scopeMissing', { detail: 'takes a key without scopes' })
+  if (!caller.scopes.includes(scope)) throw new ApiError('scopeMissing', { detail: `takes the scope ${scope}` })
+}
+
+function contactSupport(address: string | undefined): string {
+  return address === undefined ? 'please contact support' : `please contact support: ${address}`
+}

@@ -1,0 +1,39 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import { actorOf } from '../../platform/audit/actor.ts'
+import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import type { Control } from '../../control.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { orgOf } from './admission.ts'
+import { closeOrg, markOrgDeleted } from './org-statements.ts'
+
+/**
+ * `DELETE /v1/orgs/{id}`: gone at once for everybody who was in it, its keys revoked. What runs inside is ended by
+ * {@link file://./emptied-orgs.ts}, and the workspace itself when nothing is left.
+ */
+export function deleteOrg(app: FastifyInstance, { database }: Control): void {
+  app.delete('/v1/orgs/:id', {
+    config: {
+      credential: 'jwt',
+      loads: 'org',
+      permission: 'workspace:delete',
+      docs: {
+        summary: 'Delete a workspace and everything in it',
+        tag: 'Workspaces',
+        status: 204,
+        errors: ['notFound'],
+      },
+    },
+    handler: async (request, reply) => {
+      const { id } = orgOf(request)
+      await transaction(database.pool, async (client) => {
+        const [deleted] = await markOrgDeleted(client, id)
+        if (deleted === undefined) throw new ApiError('notFound')
+        await closeOrg(client, id)
+        const deed = { workspaceId: id, action: 'org.deleted', target: id, details: { ...deleted } } as const
+        await recordDeed(client, actorOf(request), deed)
+      })
+      return reply.code(204).send()
+    },
+  })
+}

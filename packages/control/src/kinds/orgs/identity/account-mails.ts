@@ -1,0 +1,35 @@
+import type { Mail } from '../../../platform/mail/mail.ts'
+
+interface Recipient {
+  readonly email: string
+}
+
+/** @param token what `POST /api/auth/reset-password` takes beside the new password; @param url of a page that asks for that, if the asker named one */
+export function resetMail({ email }: Recipient, token: string, url: string | null, publicUrl: string): Mail {
+  const how =
+    url === null
+      ? `Send it with the new password to ${publicUrl}/api/auth/reset-password:\n\n  {"token":"${token}","newPassword":"…"}`
+      : `Choose a new one here:\n\n  ${url}`
+  return {
+    to: email,
+    subject: 'Reset your Offshoot password',
+    text: `Somebody, hopefully you, has forgotten the password of this account.\n\n${how}\n\nThis works once, for an hour. If it was not you, do nothing: the password stays as it is.\n`,
+  }
+}
+
+export function verificationMail({ email }: Recipient, url: string): Mail {
+  return {
+    to: email,
+    subject: 'Confirm your address for Offshoot',
+    text: `Please confirm that this is your address:\n\n  ${url}\n\nThis works for a day. If you have no account with Offshoot, do nothing.\n`,
+  }
+}
+
+/** To who has an account already, when somebody signs up with the address. */
+export function existingAccountMail({ email }: Recipient): Mail {
+  return {
+    to: email,
+    subject: 'You already have an Offshoot account',
+    text: 'Somebody, hopefully you, has tried to sign up with this address. It has an account already: sign in, or reset its password.\n',
+  }
+}

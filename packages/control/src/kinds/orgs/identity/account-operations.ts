@@ -1,0 +1,61 @@
+import { z } from 'zod'
+import type { DescribedRoute } from '../../../platform/http/route-docs.ts'
+import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
+
+const TAG = 'Accounts'
+const email = z.string()
+const password = z.string().min(MIN_PASSWORD_CHARS).max(MAX_PASSWORD_CHARS)
+const user = z.object({ id: z.string(), email: z.string(), name: z.string() })
+/** `token` is the session's, as its cookie has it: `Authorization: Bearer` of `/api/auth/token` takes either. */
+const session = z.object({ token: z.string().nullable(), user })
+
+/** What a client needs of the accounts library's protocol to come by a JWT; the library has more. */
+export const accountOperations: readonly DescribedRoute[] = [
+  {
+    method: 'POST',
+    url: '/api/auth/sign-up/email',
+    docs: {
+      summary: 'Make an account and begin a session (a cookie)',
+      tag: TAG,
+      body: z.object({ email, password, name: z.string() }),
+      status: 200,
+      answer: session,
+    },
+  },
+  {
+    method: 'POST',
+    url: '/api/auth/sign-in/email',
+    docs: {
+      summary: 'Begin a session (a cookie)',
+      tag: TAG,
+      body: z.object({ email, password: z.string() }),
+      status: 200,
+      answer: session,
+    },
+  },
+  {
+    method: 'POST',
+    url: '/api/auth/sign-out',
+    docs: { summary: 'End the session', tag: TAG, status: 200, answer: z.object({ success: z.boolean() }) },
+  },
+  {
+    method: 'GET',
+    url: '/api/auth/token',
+    docs: {
+      summary: 'Get a JWT of the session, for 24 hours',
+      tag: TAG,
+      status: 200,
+      answer: z.object({ token: z.string() }),
+    },
+  },
+  {
+    method: 'GET',
+    url: '/api/auth/jwks',
+    docs: {
+      summary: 'Read the public keys of our JWTs (RFC 7517)',
+      tag: TAG,
+      status: 200,
+      answer: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }),
+    },
+  },
+]

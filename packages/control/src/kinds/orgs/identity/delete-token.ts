@@ -1,0 +1,39 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { isPermitted } from '@offshoot/contract/role'
+import type { FastifyInstance } from 'fastify'
+import { actorOf } from '../../../platform/audit/actor.ts'
+import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import type { Control } from '../../../control.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { userOf } from '../admission.ts'
+import { isApiKeyPrefix } from './api-key.ts'
+import { revokeToken } from './api-key-statements.ts'
+
+/** `DELETE /v1/me/tokens/{prefix}`: no process lets the key in any more when a second has passed. */
+export function deleteToken(app: FastifyInstance, { database, keys }: Control): void {
+  app.delete('/v1/me/tokens/:prefix', {
+    config: {
+      credential: 'jwt',
+      docs: { summary: 'Revoke an API key', tag: 'Identity', status: 204, errors: ['notFound'] },
+    },
+    handler: async (request, reply) => {
+      const { workspaceId, user, role } = userOf(request)
+      const { prefix } = request.params as { prefix: string }
+      if (!isApiKeyPrefix(prefix)) throw new ApiError('notFound')
+      await transaction(database.pool, async (client) => {
+        const managed = isPermitted(role, 'tokens:manage') ? workspaceId : null
+        const [revoked] = await revokeToken(client, prefix, user.id, managed)
+        if (revoked === undefined) throw new ApiError('notFound')
+        const { workspace_id, name } = revoked
+        await recordDeed(client, actorOf(request), {
+          workspaceId: workspace_id,
+          action: 'token.revoked',
+          target: prefix,
+          details: { name },
+        })
+      })
+      keys.forget(prefix)
+      return reply.code(204).send()
+    },
+  })
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import { ensureAccount } from '../account-statements.ts'
+import type { Accounts } from './accounts.ts'
+import { mintApiKey } from './api-key.ts'
+import { insertApiKey } from './api-key-statements.ts'
+import { membershipsOfUser, userByEmail } from './membership-statements.ts'
+import { makePersonalWorkspace } from './personal-workspace.ts'
+
+/** The user a new installation starts with. The domain resolves nowhere by its definition (RFC 6761). */
+const EMAIL = 'admin@offshoot.localhost'
+
+export interface FirstCredentials {
+  readonly api_key: string | null
+  readonly jwt: string
+  readonly email: string
+  readonly password: string | null
+}
+
+/** Each step looks whether it has been done: a start that was killed between two of them is finished by the next. */
+export async function firstCredentials(
+  pool: pg.Pool,
+  accounts: Accounts,
+  { makesNewKey }: { readonly makesNewKey: boolean },
+): Promise<FirstCredentials> {
+  const [existing] = await userByEmail(pool, EMAIL)
+  const password = existing === undefined || makesNewKey ? randomBytes(18).toString('base64url') : null
+  const userId = existing?.id ?? (await signUp(accounts, password))
+  if (existing !== undefined && password !== null) await setPassword(accounts, userId, password)
+  await makePersonalWorkspace(pool, userId, 'Admin')
+  const [membership] = await membershipsOfUser(pool, userId)
+  const workspaceId = membership?.workspace_id
+  if (workspaceId === null || workspaceId === undefined) throw new Error('the first user has no workspace')
+  // Whoever runs the service is no customer of it.
+  await ensureAccount(pool, workspaceId, 'self-hosted', 'operator')
+  const { token: jwt } = await accounts.api.signJWT({
+    body: { payload: { sub: userId, email: EMAIL, org: workspaceId } },
+  })
+  const apiKey = password === null ? null : await makeKey(pool, workspaceId, userId)
+  return { api_key: apiKey, jwt, email: EMAIL, password }
+}
+
+async function signUp(accounts: Accounts, password: string | null): Promise<string> {
+  if (password === null) throw new Error('a new user needs a password')
+  const { user } = await accounts.api.signUpEmail({ body: { email: EMAIL, password, name: 'Admin' } })
+  return user.id
+}
+
+async function setPassword(accounts: Accounts, userId: string, password: string): Promise<void> {
+  const context = await accounts.$context
+  await context.internalAdapter.updatePassword(userId, await context.password.hash(password))
+}
+
+async function makeKey(pool: pg.Pool, workspaceId: string, userId: string): Promise<string> {
+  const { key, prefix, hash } = mintApiKey()
+  await insertApiKey(pool, prefix, hash, workspaceId, 'first key', userId, null, null)
+  return key
+}

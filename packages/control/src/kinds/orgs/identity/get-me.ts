@@ -1,0 +1,21 @@
+import { me, type Me } from '@offshoot/contract/identity'
+import type { FastifyInstance } from 'fastify'
+import { userOf } from '../admission.ts'
+import { presentWorkspace } from './present-workspace.ts'
+
+/** `GET /v1/me`, for users only: an API key speaks for a workspace, not for a person. */
+export function getMe(app: FastifyInstance): void {
+  app.get('/v1/me', {
+    config: {
+      credential: 'jwt',
+      docs: { summary: 'Who the token speaks for', tag: 'Identity', status: 200, answer: me },
+    },
+    handler: async (request): Promise<Me> => {
+      const { user, workspaces, workspaceId } = userOf(request)
+      const orgs = workspaces.map(presentWorkspace)
+      const org = orgs.find(({ id }) => id === workspaceId)
+      if (org === undefined) throw new Error('the workspace acted in is not among the memberships')
+      return { user, org, orgs, scopes: ['*'], auth_method: 'jwt' }
+    },
+  })
+}

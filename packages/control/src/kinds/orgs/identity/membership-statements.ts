@@ -1,0 +1,66 @@
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import type { PlanName } from '@offshoot/contract/plan'
+import type { WorkspaceRole } from '@offshoot/contract/role'
+import { statement } from '../../../platform/db/statement.ts'
+
+export interface MembershipRow {
+  readonly user_id: string
+  readonly email: string
+  readonly user_name: string
+  /** `null`, like the columns after it, in the one row of a user who has no workspace yet. */
+  readonly workspace_id: WorkspaceId | null
+  readonly slug: string
+  readonly workspace_name: string
+  readonly role: WorkspaceRole
+  readonly is_suspended: boolean
+  /** The user has chosen to act in it. */
+  readonly is_current: boolean
+  /** `null` until the workspace is first acted in. */
+  readonly plan: PlanName | null
+}
+
+/** No row: no such user. Oldest membership first; a workspace that was deleted is gone, though it may not be empty yet. */
+export const membershipsOfUser = statement<MembershipRow, [userId: string]>(
+  'memberships-of-user',
+  `select u.id as user_id, u.email, u.name as user_name, o.id as workspace_id, o.slug, o.name as workspace_name, m.role,
+     o.suspended_at is not null as is_suspended, o.id = u.current_workspace_id as is_current, a.plan
+   from "user" u
+   left join (member m join organization o on o.id = m."organizationId" and o.deletion_due_at is null)
+     on m."userId" = u.id
+   left join workspace_accounts a on a.workspace_id = o.id
+   where u.id = $1 order by m."createdAt", m.id`,
+)
+
+/** No row: not a member. */
+export const chooseWorkspace = statement<{ id: string }, [userId: string, workspaceId: string]>(
+  'choose-workspace',
+  `update "user" set current_workspace_id = $2
+   where id = $1 and exists (select from member where "userId" = $1 and "organizationId" = $2) returning id`,
+)
+
+/** Two first requests of one user at once make one workspace: the second waits here and then finds it. */
+export const lockUser = statement<{ id: string }, [userId: string]>(
+  'lock-user',
+  'select id from "user" where id = $1 for update',
+)
+
+export const insertWorkspace = statement<{ id: WorkspaceId }, [name: string, slug: string]>(
+  'insert-workspace',
+  'insert into organization (name, slug, "createdAt") values ($1, $2, now()) returning id',
+)
+
+export const insertMember = statement<{ id: string }, [workspaceId: string, userId: string, role: WorkspaceRole]>(
+  'insert-member',
+  `insert into member ("organizationId", "userId", role, "createdAt") values ($1, $2, $3, now()) returning id`,
+)
+
+export const userByEmail = statement<{ id: string }, [email: string]>(
+  'user-by-email',
+  'select id from "user" where email = $1',
+)
+
+/** Public halves of the keys that tokens are signed with; the id of the row is the token's `kid`. */
+export const signingKeys = statement<{ id: string; publicKey: string; alg: string | null }, []>(
+  'signing-keys',
+  'select id, "publicKey", alg from jwks where "expiresAt" is null or "expiresAt" > now()',
+)

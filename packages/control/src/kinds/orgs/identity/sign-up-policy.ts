@@ -1,0 +1,15 @@
+import type { ControlConfig } from '@offshoot/contract/process-config'
+import { APIError } from 'better-auth/api'
+import type pg from 'pg'
+import { openInvitation } from '../invitation-statements.ts'
+
+/** Whether an account may be made for this address; the first start's own is made under `open`. @throws APIError 403 */
+export async function refuseSignUp(pool: pg.Pool, policy: ControlConfig['sign_up'], email: string): Promise<void> {
+  if (policy === 'open') return
+  if (policy === 'invitation') {
+    const [invitation] = await openInvitation(pool, email.toLowerCase())
+    if (invitation !== undefined) return
+  }
+  const message = policy === 'closed' ? 'Sign-up is closed' : 'Sign-up takes an invitation'
+  throw new APIError('FORBIDDEN', { message })
+}

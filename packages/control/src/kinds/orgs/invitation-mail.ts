@@ -1,0 +1,28 @@
+import { INVITATION_DAYS } from '@offshoot/contract/org'
+import type { Mail } from '../../platform/mail/mail.ts'
+
+export interface InvitationWords {
+  readonly email: string
+  readonly token: string
+  readonly inviter: string
+  readonly org: string
+  readonly publicUrl: string
+}
+
+export function invitationMail({ email, token, inviter, org, publicUrl }: InvitationWords): Mail {
+  return {
+    to: email,
+    subject: `You are invited to ${oneLine(org)} on Offshoot`,
+    text: [
+      `${oneLine(inviter)} invites you to the workspace "${oneLine(org)}".`,
+      `Sign in, or sign up, with the address ${email}, and accept within ${INVITATION_DAYS} days:`,
+      `  POST ${publicUrl}/v1/orgs/invites/${token}/accept`,
+      'If you do not know who that is, do nothing.\n',
+    ].join('\n\n'),
+  }
+}
+
+/** Names are chosen by people, and must not look like more of the mail than they are. */
+function oneLine(name: string): string {
+  return name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 100)
+}

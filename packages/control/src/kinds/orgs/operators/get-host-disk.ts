@@ -1,0 +1,30 @@
+import { agentDisk, hostDisk } from '@offshoot/contract/agent-disk'
+import type { FastifyInstance } from 'fastify'
+import { refuse } from '../../../fleet/agent-failure.ts'
+import type { Control } from '../../../control.ts'
+import { operatedHost } from './operated-host.ts'
+
+/** Milliseconds for an agent to look at all of its files. */
+const LOOK_MS = 30_000
+
+/** `GET /v1/hosts/{id}/disk`: what takes the disk of an agent's host. `self` is the host where there is only one. */
+export function getHostDisk(app: FastifyInstance, { fleet }: Control): void {
+  app.get('/v1/hosts/:id/disk', {
+    config: {
+      credential: 'operator',
+      docs: {
+        summary: "What takes a host's disk",
+        tag: 'Operators',
+        status: 200,
+        answer: hostDisk,
+        errors: ['notFound', 'agentUnreachable'],
+      },
+    },
+    handler: async (request) => {
+      const agent = operatedHost(fleet, request)
+      const call = { method: 'GET', path: '/v1/disk', requestId: request.id, timeoutMs: LOOK_MS } as const
+      const disk = agentDisk.parse(await agent.client.ask(call).catch(refuse))
+      return { agent_id: agent.info.agent_id, ...disk }
+    },
+  })
+}

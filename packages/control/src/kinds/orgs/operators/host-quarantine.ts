@@ -1,0 +1,73 @@
+import { agentQuarantine, hostQuarantine } from '@offshoot/contract/agent-quarantine'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refuse } from '../../../fleet/agent-failure.ts'
+import type { Control } from '../../../control.ts'
+import { operatedHost } from './operated-host.ts'
+
+/** Milliseconds for an agent to move, take over or remove an object of gigabytes. */
+const ACT_MS = 60_000
+/** What an agent calls its entries. */
+const ENTRY = /^[0-9a-z-]{1,64}$/
+const TAG = 'Operators'
+
+/**
+ * `GET /v1/hosts/{id}/quarantine`, `POST …/{entry}/restore`, `DELETE …/{entry}`: what an agent neither uses nor deletes, because nobody
+ * accounts for it or its record cannot be read (docs/recovery.md). `self` is the host where there is only one.
+ */
+export function hostQuarantineRoutes(app: FastifyInstance, { fleet }: Control): void {
+  const ask = async (request: FastifyRequest, method: 'GET' | 'POST' | 'DELETE', path = '') => {
+    const agent = operatedHost(fleet, request)
+    const call = { method, path: `/v1/quarantine${path}`, requestId: request.id, timeoutMs: ACT_MS } as const
+    return agent.client.ask(method === 'POST' ? { ...call, body: '{}' } : call).catch(refuse)
+  }
+  app.get('/v1/hosts/:id/quarantine', {
+    config: {
+      credential: 'operator',
+      docs: {
+        summary: 'What a host neither uses nor deletes, the oldest first',
+        tag: TAG,
+        status: 200,
+        answer: hostQuarantine,
+        errors: ['notFound', 'agentUnreachable'],
+      },
+    },
+    handler: async (request) => agentQuarantine.parse(await ask(request, 'GET')).entries,
+  })
+  app.post('/v1/hosts/:id/quarantine/:entry/restore', {
+    config: {
+      credential: 'operator',
+      docs: {
+        summary: 'Bring an object back: to its place from quarantine, or into use once its record is repaired',
+        tag: TAG,
+        status: 204,
+        errors: ['notFound', 'conflict', 'agentUnreachable'],
+      },
+    },
+    handler: async (request, reply) => {
+      await ask(request, 'POST', `/${entryOf(request)}/restore`)
+      return reply.code(204).send()
+    },
+  })
+  app.delete('/v1/hosts/:id/quarantine/:entry', {
+    config: {
+      credential: 'operator',
+      docs: {
+        summary: 'Remove an object for good',
+        tag: TAG,
+        status: 204,
+        errors: ['notFound', 'agentUnreachable'],
+      },
+    },
+    handler: async (request, reply) => {
+      await ask(request, 'DELETE', `/${entryOf(request)}`)
+      return reply.code(204).send()
+    },
+  })
+}
+
+function entryOf({ params }: FastifyRequest): string {
+  const { entry } = params as { entry: string }
+  if (!ENTRY.test(entry)) throw new ApiError('notFound')
+  return entry
+}

@@ -1,0 +1,58 @@
+import { isUuid, type WorkspaceId } from '@offshoot/contract/ids'
+import type { OperatedOrg } from '@offshoot/contract/operator'
+import type { Page } from '@offshoot/contract/page'
+import type { PlanName } from '@offshoot/contract/plan'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Queryable, statement } from '../../../platform/db/statement.ts'
+import { pageConditions } from '../../../platform/http/page-of.ts'
+
+export interface OperatedOrgRow {
+  readonly id: WorkspaceId
+  readonly slug: string
+  readonly name: string
+  readonly plan: PlanName | null
+  readonly suspended: boolean
+  readonly owners: string[]
+  readonly created_at: Date
+}
+
+const SELECT = `select * from (
+  select o.id, o.slug, o.name, a.plan, o.suspended_at is not null as suspended,
+    date_trunc('milliseconds', o."createdAt") as created_at,
+    array(select u.email from member m join "user" u on u.id = m."userId"
+          where m."organizationId" = o.id and m.role = 'owner' order by m."createdAt") as owners
+  from organization o left join workspace_accounts a on a.workspace_id = o.id
+  where o.deletion_due_at is null) orgs`
+
+const orgById = statement<OperatedOrgRow, [id: string]>('operated-org', `${SELECT} where id = $1`)
+
+export async function findOrg(on: Queryable, id: string): Promise<OperatedOrgRow | undefined> {
+  return isUuid(id) ? (await orgById(on, id))[0] : undefined
+}
+
+/** Newest first; one more than fits on the page. */
+export async function listOrgs(
+  db: Kysely<never>,
+  page: Page & { readonly q: string | undefined },
+): Promise<readonly OperatedOrgRow[]> {
+  const { q, limit } = page
+  const conditions: RawBuilder<unknown>[] = [sql`true`, ...pageConditions(page)]
+  if (q !== undefined) {
+    conditions.push(sql`(slug = ${q} or id in (
+      select m."organizationId" from member m join "user" u on u.id = m."userId" where u.email = lower(${q})))`)
+  }
+  const { rows } = await sql<OperatedOrgRow>`${sql.raw(SELECT)} where ${sql.join(conditions, sql` and `)}
+    order by created_at desc, id desc limit ${limit + 1}`.execute(db)
+  return rows
+}
+
+/** @param on whether its compute is stopped. No row: no such workspace, or it was so before. */
+export const setSuspended = statement<{ id: string }, [id: string, on: boolean]>(
+  'set-suspended',
+  `update organization set suspended_at = case when $2 then now() end
+   where id = $1 and deletion_due_at is null and (suspended_at is not null) <> $2 returning id`,
+)
+
+export function presentOrg({ plan, created_at, ...row }: OperatedOrgRow, defaultPlan: PlanName): OperatedOrg {
+  return { ...row, plan: plan ?? defaultPlan, created_at: created_at.toISOString() }
+}

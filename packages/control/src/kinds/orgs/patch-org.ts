@@ -1,0 +1,53 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { workspaceSummary, type WorkspaceSummary } from '@offshoot/contract/identity'
+import { changeOrgBody } from '@offshoot/contract/org'
+import type { FastifyInstance } from 'fastify'
+import { actorOf } from '../../platform/audit/actor.ts'
+import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import type { Control } from '../../control.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { orgOf } from './admission.ts'
+import { parseBody } from '../../platform/http/body.ts'
+import { presentWorkspace } from './identity/present-workspace.ts'
+import { changeOrg } from './org-statements.ts'
+
+/** SQLSTATE of a value that has to be the only one. */
+const UNIQUE_VIOLATION = '23505'
+
+/** `PATCH /v1/orgs/{id}`: name and slug. */
+export function patchOrg(app: FastifyInstance, { database }: Control): void {
+  app.patch('/v1/orgs/:id', {
+    config: {
+      credential: 'jwt',
+      loads: 'org',
+      permission: 'workspace:update',
+      docs: {
+        summary: 'Rename a workspace',
+        tag: 'Workspaces',
+        body: changeOrgBody,
+        status: 200,
+        answer: workspaceSummary,
+        errors: ['invalidField', 'notFound', 'slugTaken'],
+      },
+    },
+    handler: async (request): Promise<WorkspaceSummary> => {
+      const membership = orgOf(request)
+      const { name = null, slug = null } = parseBody(request, changeOrgBody)
+      const changed = await transaction(database.pool, async (client) => {
+        const [row] = await changeOrg(client, membership.id, name, slug)
+        if (row === undefined) throw new ApiError('notFound')
+        await recordDeed(client, actorOf(request), {
+          workspaceId: membership.id,
+          action: 'org.updated',
+          target: membership.id,
+          details: { ...row },
+        })
+        return row
+      }).catch((error: unknown) => {
+        if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) throw new ApiError('slugTaken')
+        throw error
+      })
+      return { ...presentWorkspace(membership), ...changed }
+    },
+  })
+}

@@ -1,0 +1,57 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { chosenOrg, type ChosenOrg } from '@offshoot/contract/identity'
+import type { FastifyInstance } from 'fastify'
+import { type Actor, actorOf } from '../../platform/audit/actor.ts'
+import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import type { Control } from '../../control.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { userOf } from './admission.ts'
+import type { UserCaller } from '../../platform/http/caller.ts'
+import { insertMember } from './identity/membership-statements.ts'
+import { presentWorkspace } from './identity/present-workspace.ts'
+import { userCaller } from './identity/user-caller.ts'
+import { confirmAddress, invitationByToken, removeInvitation } from './invitation-statements.ts'
+import { hashInvitation, refuseOverSeats } from './invite-member.ts'
+
+/** `POST /v1/orgs/invites/{token}/accept`: once, by who has the address that the invitation was sent to. */
+export function postAccept(app: FastifyInstance, control: Control): void {
+  app.post('/v1/orgs/invites/:token/accept', {
+    config: {
+      credential: 'jwt',
+      docs: {
+        summary: 'Accept an invitation',
+        tag: 'Workspaces',
+        status: 200,
+        answer: chosenOrg,
+        errors: ['notFound', 'invitationOfAnother', 'seatLimitReached', 'alreadyMember'],
+      },
+    },
+    handler: async (request): Promise<ChosenOrg> => {
+      const { user } = userOf(request)
+      const { token } = request.params as { token: string }
+      const joined = await accept(control, actorOf(request), user, token)
+      const { database, config } = control
+      const claims = { userId: user.id, workspaceId: joined }
+      const { workspaces } = await userCaller(database.pool, claims, undefined, config.limits.default_plan)
+      const org = workspaces.find(({ id }) => id === joined)
+      if (org === undefined) throw new ApiError('notFound')
+      return { org: presentWorkspace(org) }
+    },
+  })
+}
+
+async function accept(control: Control, actor: Actor, user: UserCaller['user'], token: string) {
+  return transaction(control.database.pool, async (client) => {
+    const [invitation] = await invitationByToken(client, hashInvitation(token))
+    if (invitation === undefined) throw new ApiError('notFound')
+    if (invitation.email !== user.email.toLowerCase()) throw new ApiError('invitationOfAnother')
+    const { workspace_id: id, role } = invitation
+    // The plan may have changed since, and the seat with it.
+    await refuseOverSeats(client, control, { id }, invitation.email)
+    await removeInvitation(client, id, invitation.id)
+    await insertMember(client, id, user.id, role)
+    await confirmAddress(client, user.id)
+    await recordDeed(client, actor, { workspaceId: id, action: 'member.joined', target: user.id, details: { role } })
+    return id
+  })
+}

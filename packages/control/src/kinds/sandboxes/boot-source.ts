@@ -1,0 +1,87 @@
+import type { AgentAttachment } from '@offshoot/contract/agent-volume'
+import { ApiError } from '@offshoot/contract/errors'
+import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
+import type { CreateSandboxBody, Egress } from '@offshoot/contract/sandbox'
+import type { Control } from '../../control.ts'
+import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
+import { findSnapshot } from './snapshots/find-snapshot.ts'
+import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
+import { findAttachments } from '../volumes/find-attachments.ts'
+
+/** What a new sandbox is restored from, and who can do it, best first; never nobody. */
+export interface BootSource {
+  readonly template: TemplateSize
+  readonly snapshotId: SnapshotId | null
+  /** What was asked for, else as it was in the snapshot. */
+  readonly egress: Egress
+  readonly volumes: readonly AgentAttachment[]
+  readonly nodes: readonly [Candidate, ...Candidate[]]
+}
+
+interface Wanted {
+  readonly name: string
+  readonly text: string
+  readonly egress: Egress | undefined
+  readonly isManaged: boolean
+}
+
+/**
+ * @param isManaged for a feature's own sandbox, which may be of a backup
+ * @throws ApiError 400, 404, 502
+ */
+export async function bootSource(
+  control: Control,
+  workspaceId: WorkspaceId,
+  { template: name, from_snapshot: snapshot, volumes: wanted = [], network }: CreateSandboxBody,
+  isManaged = false,
+): Promise<BootSource> {
+  const { agentId, attachments: volumes } = await findAttachments(control, workspaceId, wanted)
+  if (snapshot !== undefined) {
+    const source = await snapshotSource(control, workspaceId, {
+      name,
+      text: snapshot,
+      egress: network?.egress,
+      isManaged,
+    })
+    if (agentId !== null && source.nodes[0].info.agent_id !== agentId) {
+      throw new ApiError('conflict', { detail: 'the snapshot and the volumes are not on the same host' })
+    }
+    return { ...source, volumes }
+  }
+  const template = await findTemplate(control, workspaceId, name)
+  const able = nodesOf(control, template)
+  // A volume stays where it is.
+  const [first, ...rest] = agentId === null ? able : able.filter(({ info }) => info.agent_id === agentId)
+  if (first === undefined) throw new ApiError(agentId === null ? 'noComputeNode' : 'agentUnreachable')
+  return { template, snapshotId: null, egress: network?.egress ?? 'internet', volumes, nodes: [first, ...rest] }
+}
+
+/** A built template stays on the agent that built it. */
+function nodesOf({ fleet }: Control, { name, built }: TemplateSize): Candidate[] {
+  if (built === null) return candidates(fleet.agents, name)
+  const agent = fleet.byId(built.agentId)
+  return agent !== undefined && isCandidate(agent) ? [agent] : []
+}
+
+/** A snapshot stays on the agent that took it, and brings its own size; what its template is by now is of no account. */
+async function snapshotSource(
+  { database, fleet }: Control,
+  workspaceId: WorkspaceId,
+  { name: template, text, egress, isManaged }: Wanted,
+): Promise<BootSource> {
+  const row = await findSnapshot(database, workspaceId, text, isManaged)
+  if (row === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${text}` })
+  if (row.template !== template) {
+    throw new ApiError('invalidField', { error: `template must be ${row.template}, the template of the snapshot` })
+  }
+  const node = fleet.byId(row.agent_id)
+  if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
+  const { cpu, memory_mb } = row
+  return {
+    template: { name: template, cpu, memory_mb, built: null },
+    snapshotId: row.id,
+    egress: egress ?? row.egress,
+    volumes: [],
+    nodes: [node],
+  }
+}

@@ -1,0 +1,119 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
+import { type CreateSandboxBody, DEFAULT_IDLE_TIMEOUT_SECONDS, DEFAULT_TTL_SECONDS } from '@offshoot/contract/sandbox'
+import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
+import { refusalOf } from '../../fleet/agent-failure.ts'
+import type { CreateOutcome } from '../../fleet/create-outcome.ts'
+import type { Control } from '../../control.ts'
+import type { Queryable } from '../../platform/db/statement.ts'
+import { admitSandboxes } from '../billing/limits/admit-sandboxes.ts'
+import type { Candidate } from '../../fleet/placement/candidates.ts'
+import { place } from '../../fleet/placement/place.ts'
+import { type BootSource, bootSource } from './boot-source.ts'
+import type { Manager, SandboxRow } from '../../fleet/sandbox-row.ts'
+import { insertCreating, moveCreating, removeCreating } from './sandbox-statements.ts'
+import { deletedMeanwhile, settleCreated } from './settle-created.ts'
+
+export interface CreateRequest {
+  /** Of nothing that is there yet. */
+  readonly id: SandboxId
+  readonly workspaceId: WorkspaceId
+  readonly requestId: string
+  readonly body: CreateSandboxBody
+  /** The feature that owns it, with the id of whatever there; the workspace's own when absent. */
+  readonly manager?: Manager
+  /** Instead of what the body names. */
+  readonly source?: BootSource
+  /** The disk of its snapshot alone, booted as after a power cut. */
+  readonly withoutMemory?: boolean
+}
+
+/**
+ * Makes a sandbox, in the order of ARCHITECTURE.md ("Create, step by step"): the row is there before any agent is asked,
+ * and names the agent that is being asked; it goes again when none could do it. A process that dies in between leaves a
+ * row that reconciliation removes, or that the agent's log brings to `running`.
+ */
+export async function createSandbox(control: Control, request: CreateRequest): Promise<SandboxRow> {
+  const { id, workspaceId, body, manager } = request
+  const source = request.source ?? (await bootSource(control, workspaceId, body, manager !== undefined))
+  const { template, nodes } = source
+  const wanted = { ids: [id], cpu: template.cpu, memoryMib: template.memory_mb }
+  const insert = (on: Queryable) =>
+    insertCreating(
+      on,
+      id,
+      workspaceId,
+      nodes[0].info.agent_id,
+      control.lock.number,
+      template.name,
+      template.cpu,
+      template.memory_mb,
+      JSON.stringify(body.metadata ?? {}),
+      body.persistent ?? false,
+      body.ttl_seconds ?? DEFAULT_TTL_SECONDS,
+      body.idle_timeout_seconds ?? DEFAULT_IDLE_TIMEOUT_SECONDS,
+      source.snapshotId,
+      source.egress,
+      JSON.stringify(body.volumes?.map(({ name, read_only = false }) => ({ name, read_only })) ?? []),
+      manager?.by ?? null,
+      manager?.id ?? null,
+    )
+  // What nobody sees is no part of what a workspace may have.
+  const admitted =
+    manager?.by === 'proof'
+      ? await insert(control.database.pool).then(() => null)
+      : await admitSandboxes(control, workspaceId, wanted, insert)
+  const { agentId, sandbox } = await place(nodes, template.memory_mb, (node) =>
+    askNode(control, request, { id, limits: admitted?.limits }, source, node),
+  ).catch(async (error: unknown) => {
+    await removeCreating(control.database.pool, [id])
+    throw error
+  })
+  return settleCreated(control, agentId, sandbox, request.requestId)
+}
+
+async function askNode(
+  control: Control,
+  { workspaceId, requestId, body, withoutMemory = false }: CreateRequest,
+  { id, limits }: { readonly id: SandboxId; readonly limits: SandboxLimits | undefined },
+  { template: source, snapshotId, egress, volumes, nodes }: BootSource,
+  node: Candidate,
+): Promise<CreateOutcome> {
+  const agentId = node.info.agent_id
+  if (node !== nodes[0]) {
+    const [moved] = await moveCreating(control.database.pool, id, agentId)
+    if (moved === undefined) throw deletedMeanwhile()
+  }
+  const { env = {}, persistent, idle_timeout_seconds } = body
+  const outcome = await node.client.create(
+    {
+      id,
+      template: source.built?.id ?? body.template,
+      env,
+      ...(snapshotId !== null && { snapshot_id: snapshotId }),
+      ...(withoutMemory && { without_memory: true }),
+      ...(volumes.length > 0 && { volumes: [...volumes] }),
+      persistent,
+      idle_timeout_seconds,
+      egress,
+      ...(limits && { limits }),
+    },
+    workspaceId,
+    requestId,
+  )
+  if (outcome.kind === 'created') return outcome
+  control.log.warn({ req_id: requestId, agent: agentId, sandbox: id, err: outcome.error }, 'create failed on an agent')
+  // A VM may still come of it there, without a row or with one that names another agent: reconciliation ends it.
+  if (outcome.kind === 'unreachable' && outcome.mayHaveBegun) control.fleet.reconcileSoon(agentId)
+  if (outcome.kind === 'refused') throwWhatIsMeantForCallers(outcome.error, snapshotId !== null || volumes.length > 0)
+  return outcome
+}
+
+/**
+ * Why a snapshot cannot be restored, or who has a volume, is for its owner to know; of a template only that no credit is left.
+ * @param isOwn whether something of the caller's is part of it
+ */
+function throwWhatIsMeantForCallers(error: Error, isOwn: boolean): void {
+  const refusal = refusalOf(error)
+  if (refusal instanceof ApiError && (isOwn || refusal.kind === 'creditExhausted')) throw refusal
+}

@@ -1,0 +1,28 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../control.ts'
+import { sandboxOf } from '../orgs/admission.ts'
+import { removeSandbox } from './remove-sandbox.ts'
+
+/** `DELETE /v1/sandboxes/{id}`: 204 once the VM and its folder are gone. */
+export function deleteSandbox(app: FastifyInstance, control: Control): void {
+  app.delete('/v1/sandboxes/:id', {
+    config: {
+      credential: 'key-or-jwt',
+      loads: 'sandbox',
+      docs: {
+        summary: 'Delete a sandbox',
+        tag: 'Sandboxes',
+        status: 204,
+        errors: ['notFound', 'sandboxManaged', 'agentUnreachable'],
+      },
+    },
+    handler: async (request, reply) => {
+      const row = sandboxOf(request)
+      if (row.managed_by !== null) throw new ApiError('sandboxManaged')
+      await removeSandbox(control, row, request.id)
+      control.places.forget(row.id)
+      return reply.code(204).send()
+    },
+  })
+}

@@ -1,0 +1,56 @@
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { statement } from '../../platform/db/statement.ts'
+import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshots/snapshot-row.ts'
+import { VOLUME_COLUMNS, type VolumeRow } from '../volumes/volume-row.ts'
+
+export interface DeletedOrgRow {
+  readonly id: WorkspaceId
+  readonly name: string
+}
+
+/** Claims, for `leaseSeconds`, deleted workspaces that have yet to be emptied. */
+export const claimDeletedOrgs = statement<DeletedOrgRow, [limit: number, leaseSeconds: number]>(
+  'claim-deleted-orgs',
+  `with due as materialized (
+     select id as due_id from organization where deletion_due_at <= now() order by deletion_due_at
+     limit $1 for update skip locked
+   )
+   update organization set deletion_due_at = now() + make_interval(secs => $2)
+   from due where id = due_id returning id, name`,
+)
+
+export const retryOrgDeletion = statement<never, [id: string, afterSeconds: number]>(
+  'retry-org-deletion',
+  'update organization set deletion_due_at = now() + make_interval(secs => $2) where id = $1',
+)
+
+/** Whoever is still making one in it finds it marked a moment later, or the workspace's end waits for it. */
+export const endSandboxes = statement<never, [workspaceId: string]>(
+  'end-sandboxes-of-org',
+  'update sandboxes set deletion_due_at = now(), managed_by = null where workspace_id = $1 and deletion_due_at is null',
+)
+
+export const snapshotsToEnd = statement<SnapshotRow, [workspaceId: string]>(
+  'snapshots-to-end',
+  `select ${SNAPSHOT_COLUMNS} from snapshots where workspace_id = $1 and status = 'ready' limit 100`,
+)
+
+/** Once no sandbox can have one of them. */
+export const volumesToEnd = statement<VolumeRow, [workspaceId: string]>(
+  'volumes-to-end',
+  `select ${VOLUME_COLUMNS} from volumes where workspace_id = $1 and status = 'ready'
+     and not exists (select from sandboxes where workspace_id = $1) limit 100`,
+)
+
+export const leftInOrg = statement<{ count: number }, [workspaceId: string]>(
+  'left-in-org',
+  `select (select count(*) from sandboxes where workspace_id = $1)
+        + (select count(*) from snapshots where workspace_id = $1)
+        + (select count(*) from volumes where workspace_id = $1) as count`,
+)
+
+/** Users, keys and settings of it go with it. */
+export const removeOrg = statement<{ id: string }, [id: string]>(
+  'remove-org',
+  'delete from organization where id = $1 and deletion_due_at is not null returning id',
+)

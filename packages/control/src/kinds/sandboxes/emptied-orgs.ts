@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Remover } from '../../fleet/agent-or-retired.ts'
+import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
+import { removeSnapshot } from './snapshots/remove-snapshot.ts'
+import { removeVolume } from '../volumes/remove-volume.ts'
+import {
+  claimDeletedOrgs,
+  type DeletedOrgRow,
+  endSandboxes,
+  leftInOrg,
+  removeOrg,
+  retryOrgDeletion,
+  snapshotsToEnd,
+  volumesToEnd,
+} from './emptied-orgs-statements.ts'
+
+/** Milliseconds for which one round waits for what it has told to end; well within a claim's lease. */
+const PATIENCE_MS = 60_000
+/** Milliseconds between two looks. */
+const LOOK_MS = 200
+
+/**
+ * Deleted workspaces, each emptied and then removed by one process. Every round marks what is in it by then, so that what was
+ * being made when the workspace was deleted ends too; the row itself cannot go while anything refers to it. A process that dies
+ * leaves a claim that runs out; an agent that is away is waited for.
+ */
+export function emptiedOrgs(remover: Remover): Reaping<DeletedOrgRow> {
+  const { pool } = remover.database
+  return {
+    what: 'deleted workspace',
+    everyMs: 1_000,
+    claim: (limit) => claimDeletedOrgs(pool, limit, LEASE_SECONDS),
+    remove: (row, requestId) => empty(remover, row, requestId),
+    retry: (id, afterSeconds) => retryOrgDeletion(pool, id, afterSeconds),
+  }
+}
+
+async function empty(remover: Remover, { id, name }: DeletedOrgRow, requestId: string): Promise<void> {
+  const { pool } = remover.database
+  const endsAtMs = performance.now() + PATIENCE_MS
+  for (;;) {
+    await endSandboxes(pool, id)
+    for (const snapshot of await snapshotsToEnd(pool, id)) await removeSnapshot(remover, snapshot, requestId)
+    for (const volume of await volumesToEnd(pool, id)) await removeVolume(remover, volume, requestId)
+    const [left] = await leftInOrg(pool, id)
+    if (left?.count === 0) break
+    if (performance.now() > endsAtMs)
+      throw new Error(`workspace ${id} still holds ${left?.count} sandboxes, snapshots and volumes`)
+    await delay(LOOK_MS)
+  }
+  await transaction(pool, async (client) => {
+    const [removed] = await removeOrg(client, id)
+    if (removed === undefined) return
+    const service = { type: 'service', id: null, ip: null, requestId } as const
+    await recordDeed(client, service, { workspaceId: id, action: 'org.emptied', target: id, details: { name } })
+  })
+}

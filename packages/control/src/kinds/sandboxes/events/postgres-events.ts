@@ -1,0 +1,74 @@
+import type { AgentRecord } from '@offshoot/contract/agent-api'
+import type { Event } from '@offshoot/contract/event'
+import { isUuid } from '@offshoot/contract/ids'
+import { sql } from 'kysely'
+import type { Database } from '../../../platform/db/database.ts'
+import type { Queryable } from '../../../platform/db/statement.ts'
+import { storable } from '../../../platform/db/storable.ts'
+import { dayOf, EventPartitions } from './event-partitions.ts'
+import { appendEvents } from './event-statements.ts'
+import { EVENT_DAYS, type EventFilter, type EventStore } from './event-store.ts'
+
+const DAY_MS = 24 * 3600 * 1000
+/** Days ahead for which there is room: a process that is away for so long needs none of its own. */
+const DAYS_AHEAD = 2
+
+type Row = Omit<Event, 'ts'> & { readonly ts: Date }
+
+/** Events in our own PostgreSQL, appended in the transaction that moves the cursor: exactly once. */
+export class PostgresEvents implements EventStore {
+  readonly #database: Database
+  readonly #partitions: EventPartitions
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#partitions = new EventPartitions(database.pool)
+  }
+
+  async prepare(records: readonly AgentRecord[]): Promise<void> {
+    await this.#partitions.ensure(records.filter(isKept).map(({ event }) => dayOf(Date.parse(event.ts))))
+  }
+
+  async append(on: Queryable, records: readonly AgentRecord[]): Promise<void> {
+    const kept = records.filter(isKept)
+    if (kept.length === 0) return
+    await appendEvents(on, JSON.stringify(kept.map(rowOf), storable))
+  }
+
+  async list(filter: EventFilter): Promise<readonly Event[]> {
+    const { workspaceId, types, sandboxId, from, to, after, limit } = filter
+    const oldest = new Date(Date.now() - EVENT_DAYS * DAY_MS).toISOString()
+    const conditions = [
+      sql`workspace_id = ${workspaceId}`,
+      sql`ts >= ${from !== undefined && from > oldest ? from : oldest}::timestamptz`,
+      ...(to === undefined ? [] : [sql`ts < ${to}::timestamptz`]),
+      ...(types === undefined ? [] : [sql`type = any(${types})`]),
+      ...(sandboxId === undefined ? [] : [sql`sandbox_id = ${sandboxId}`]),
+      ...(after === undefined ? [] : [sql`(ts, sandbox_id) < (${after.ts}::timestamptz, ${after.sandboxId}::uuid)`]),
+    ]
+    const { rows } = await sql<Row>`
+      select ts, sandbox_id, agent_id, type, code, message, metadata from events
+      where ${sql.join(conditions, sql` and `)} order by ts desc, sandbox_id desc limit ${limit}`.execute(
+      this.#database.db,
+    )
+    return rows.map((row) => ({ ...row, ts: row.ts.toISOString() }))
+  }
+
+  async sweep(): Promise<void> {
+    const now = Date.now()
+    await this.#partitions.ensure(Array.from({ length: DAYS_AHEAD + 1 }, (_, ahead) => dayOf(now + ahead * DAY_MS)))
+    await this.#partitions.dropBefore(dayOf(now - EVENT_DAYS * DAY_MS))
+  }
+}
+
+function rowOf({ workspace_id, event }: AgentRecord) {
+  return { workspace_id, ...event, ts: new Date(event.ts).toISOString() }
+}
+
+/** What is older is dropped at once; what claims to be of the day after tomorrow has a clock that cannot be believed. */
+function isKept({ workspace_id, event }: AgentRecord): boolean {
+  const ms = Date.parse(event.ts)
+  const now = Date.now()
+  const isInTime = ms >= now - EVENT_DAYS * DAY_MS && ms < now + DAYS_AHEAD * DAY_MS
+  return isInTime && workspace_id !== null && isUuid(workspace_id) && isUuid(event.sandbox_id)
+}

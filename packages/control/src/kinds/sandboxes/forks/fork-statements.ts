@@ -1,0 +1,55 @@
+import { statement } from '../../../platform/db/statement.ts'
+import { type Manager, sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
+
+/**
+ * Rows for all that a fork is to make: its snapshot and its children, `creating`, on their parent's agent. Children have
+ * their parent's lifecycle; their time to live counts from now. Those of a feature are nobody's children. No row is given
+ * when the parent is gone, or going.
+ *
+ * @param children JSON: `[{id, metadata, volumes}]`
+ */
+export const stageFork = statement<
+  { id: string },
+  [
+    parentId: string,
+    snapshotId: string,
+    treeId: string | null,
+    creator: number,
+    children: string,
+    managedBy: Manager['by'] | null,
+    managedId: string | null,
+  ]
+>(
+  'stage-fork',
+  `with parent as (
+     select * from sandboxes where id = $1 and deletion_due_at is null
+   ), snapshot as (
+     insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, origin, status)
+     select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, egress, 'fork', 'creating' from parent
+   )
+   insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, volumes,
+     persistent, ttl_seconds, idle_timeout_seconds, expires_at, from_snapshot, parent_id, fork_tree_id,
+     egress, managed_by, managed_id)
+   select c.id, p.workspace_id, p.agent_id, $4, 'creating', p.template, p.cpu, p.memory_mb, c.metadata, c.volumes,
+     p.persistent, p.ttl_seconds, p.idle_timeout_seconds,
+     case when p.persistent then null else now() + make_interval(secs => p.ttl_seconds) end, $2::text,
+     case when $6::text is null then p.id end, $3, p.egress, $6, $7
+   from parent p, jsonb_to_recordset($5) as c (id uuid, metadata jsonb, volumes jsonb)
+   returning id`,
+)
+
+/** The winner of its tree, if it still is a child of it: from here on it is nobody's sibling. */
+export const detachWinner = statement<SandboxRow, [id: string, treeId: string]>(
+  'detach-winner',
+  `update sandboxes set parent_id = null
+   where id = $1 and fork_tree_id = $2 and deletion_due_at is null and status not in ('creating', 'failed')
+   returning ${sandboxColumns()}`,
+)
+
+/** The children of a tree that were never promoted: their deletion is promised, whatever becomes of us. */
+export const doomSiblings = statement<SandboxRow, [treeId: string, workspaceId: string, leaseSeconds: number]>(
+  'doom-siblings',
+  `update sandboxes set deletion_due_at = now() + make_interval(secs => $3)
+   where fork_tree_id = $1 and workspace_id = $2 and parent_id is not null and managed_by is null
+   returning ${sandboxColumns()}`,
+)

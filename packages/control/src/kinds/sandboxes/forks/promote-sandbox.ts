@@ -1,0 +1,68 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { PromoteBody, Promotion } from '@offshoot/contract/fork'
+import { refuse } from '../../../fleet/agent-failure.ts'
+import { lockAgentCursor } from '../../../fleet/agent-statements.ts'
+import { look, promote } from '../../../fleet/sandbox-calls.ts'
+import type { Control } from '../../../control.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { LEASE_SECONDS, RETRY_SECONDS } from '../../../platform/jobs/reaper.ts'
+import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
+import { removeSandbox } from '../remove-sandbox.ts'
+import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
+import { retryDeletion } from '../sandbox-statements.ts'
+import { detachWinner, doomSiblings } from './fork-statements.ts'
+
+/**
+ * Makes a child of a fork tree a sandbox of its own, and deletes its siblings.
+ *
+ * The rows decide first, in one transaction: from then on the winner is nobody's sibling, and its siblings are to be
+ * deleted. So two that are promoted at once never delete each other, and what cannot be deleted now, or is not because
+ * we die, the reaper deletes. Done again, it does what was left undone.
+ *
+ * @throws ApiError 404, 409, 502: before the rows have changed, but for an agent that is lost on the way
+ */
+export async function promoteSandbox(
+  control: Control,
+  row: SandboxRow,
+  { tree_id: askedTree, cleanup_siblings: cleansUp = true }: PromoteBody,
+  requestId: string,
+): Promise<Promotion> {
+  const treeId = row.fork_tree_id
+  if (treeId === null || (askedTree !== undefined && askedTree !== treeId)) throw new ApiError('notForkTreeChild')
+  const agent = liveAgent(control, row)
+  const subject = subjectOf(row, requestId)
+  await look(agent, subject).catch(refuse)
+  const siblings = await decide(control, row, treeId, cleansUp)
+  const { deleted, failures } = await removeAll(control, siblings, requestId)
+  await promote(agent, subject, { tree_id: treeId, deleted }).catch(refuse)
+  return { winner: row.id, tree_id: treeId, deleted, failures }
+}
+
+/** @returns the siblings to delete */
+function decide({ database }: Control, row: SandboxRow, treeId: string, cleansUp: boolean): Promise<SandboxRow[]> {
+  return transaction(database.pool, async (client) => {
+    // All of a tree is on one agent. Whoever changes several of its rows in one transaction holds this lock, in this order.
+    await lockAgentCursor(client, row.agent_id)
+    const [winner] = await detachWinner(client, row.id, treeId)
+    if (winner === undefined) throw new ApiError('sandboxNotRunning')
+    return cleansUp ? doomSiblings(client, treeId, row.workspace_id, LEASE_SECONDS) : []
+  })
+}
+
+async function removeAll(control: Control, siblings: readonly SandboxRow[], requestId: string) {
+  const deleted: string[] = []
+  const failures: Record<string, string> = {}
+  await Promise.all(
+    siblings.map(async (sibling) => {
+      try {
+        await removeSandbox(control, sibling, requestId)
+        deleted.push(sibling.id)
+      } catch (error) {
+        control.log.warn({ err: error, req_id: requestId, sandbox: sibling.id }, 'sibling not deleted yet')
+        failures[sibling.id] = error instanceof ApiError ? error.message : 'internal error'
+        await retryDeletion(control.database.pool, sibling.id, RETRY_SECONDS)
+      }
+    }),
+  )
+  return { deleted, failures }
+}

@@ -1,0 +1,16 @@
+import { sandbox } from '@offshoot/contract/sandbox'
+import type { FastifyInstance } from 'fastify'
+import { sandboxOf } from '../orgs/admission.ts'
+import { presentSandbox } from '../../fleet/sandbox-row.ts'
+
+/** `GET /v1/sandboxes/{id}`. */
+export function getSandbox(app: FastifyInstance): void {
+  app.get('/v1/sandboxes/:id', {
+    config: {
+      credential: 'key-or-jwt',
+      loads: 'sandbox',
+      docs: { summary: 'Read one sandbox', tag: 'Sandboxes', status: 200, answer: sandbox, errors: ['notFound'] },
+    },
+    handler: async (request) => presentSandbox(sandboxOf(request)),
+  })
+}

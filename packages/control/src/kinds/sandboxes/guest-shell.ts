@@ -1,0 +1,107 @@
+import { backgroundExec, type BackgroundExec, backgroundStarted } from '@offshoot/contract/background-exec'
+import type { execBody } from '@offshoot/contract/exec'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
+import type { z } from 'zod'
+import type { AgentClient } from '../../fleet/agent-client.ts'
+import { AgentRefused, AgentUnreachable } from '../../fleet/agent-failure.ts'
+import { DeployFailure } from '../apps/deploying/deploy-failure.ts'
+
+/** Milliseconds until a command has begun, or a question is answered. */
+const ANSWER_MS = 90_000
+/** Characters of a command's output that are given back: its end. */
+const KEPT_CHARS = 256 * 1024
+
+/** As the API takes it. */
+export type GuestCommand = z.input<typeof execBody>
+
+export interface Ran {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+type OnOutput = (text: string, stream: 'stdout' | 'stderr') => void
+
+interface Chunk {
+  readonly chunk?: string
+  readonly exit_code?: number
+  readonly error?: string
+}
+
+/** Commands in the sandbox of one deployment. A control process that dies takes those it waits for with it. */
+export class GuestShell {
+  readonly sandboxId: string
+  readonly client: AgentClient
+  readonly workspaceId: string
+  readonly requestId: string
+
+  constructor(client: AgentClient, sandboxId: string, workspaceId: string, requestId: string) {
+    this.client = client
+    this.sandboxId = sandboxId
+    this.workspaceId = workspaceId
+    this.requestId = requestId
+  }
+
+  /** @param onOutput hears both streams as they come. @throws DeployFailure when it could not run to its end */
+  async run(body: GuestCommand, deadline: Deadline, onOutput: OnOutput = () => undefined): Promise<Ran> {
+    const kept = { stdout: '', stderr: '' }
+    const answer = await this.#send('POST', '/exec/stream', deadline, JSON.stringify(body))
+    for await (const batch of readServerSentEvents(unbroken(answer.body, deadline))) {
+      for (const { event, data } of batch) {
+        const { chunk = '', exit_code: exitCode, error } = JSON.parse(data) as Chunk
+        if (event === 'exit') return { exitCode: exitCode ?? -1, ...kept }
+        if (event === 'error') throw new DeployFailure(error ?? 'the command broke off')
+        if (event !== 'stdout' && event !== 'stderr') continue
+        kept[event] = (kept[event] + chunk).slice(-KEPT_CHARS)
+        onOutput(chunk, event)
+      }
+    }
+    throw new DeployFailure('the command broke off')
+  }
+
+  /** Begins a command that goes on by itself. */
+  async begin(body: GuestCommand, deadline: Deadline): Promise<string> {
+    const answer = await this.#send('POST', '/exec', deadline, JSON.stringify({ ...body, background: true }))
+    return backgroundStarted.parse(await wholeOf(answer.body, deadline)).exec_id
+  }
+
+  async look(execId: string, deadline: Deadline): Promise<BackgroundExec> {
+    const answer = await this.#send('GET', `/execs/${execId}`, deadline)
+    return backgroundExec.parse(await wholeOf(answer.body, deadline))
+  }
+
+  async #send(method: 'GET' | 'POST', action: string, deadline: Deadline, body?: string) {
+    const path = `/v1/sandboxes/${this.sandboxId}${action}`
+    const answer = await this.client.forward({
+      method,
+      path,
+      workspaceId: this.workspaceId,
+      requestId: this.requestId,
+      headers: body === undefined ? {} : { 'content-type': 'application/json' },
+      ...(body !== undefined && { body }),
+      timeoutMs: ANSWER_MS,
+      // Of heartbeats at least.
+      silenceMs: ANSWER_MS,
+      signal: deadline.signal,
+    })
+    if (answer.statusCode < 300) return answer
+    throw new AgentRefused({ method, path }, answer.statusCode, await answer.body.text())
+  }
+}
+
+/** What breaks it, unless we did ourselves, is that the agent is gone. @throws AgentUnreachable */
+async function* unbroken(body: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (error) {
+    if (deadline.signal.aborted) throw error
+    throw new AgentUnreachable({ method: 'POST', path: '/exec' }, error)
+  }
+}
+
+async function wholeOf(body: AsyncIterable<Uint8Array>, deadline: Deadline): Promise<unknown> {
+  const parts: Uint8Array[] = []
+  for await (const part of unbroken(body, deadline)) parts.push(part)
+  return JSON.parse(Buffer.concat(parts).toString())
+}

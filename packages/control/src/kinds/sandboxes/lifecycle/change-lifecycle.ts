@@ -1,0 +1,59 @@
+import type { AgentLifecyclePatch } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
+import type { Lifecycle, LifecyclePatch } from '@offshoot/contract/lifecycle'
+import { refuse } from '../../../fleet/agent-failure.ts'
+import { patchLifecycle, readLifecycle } from '../../../fleet/sandbox-calls.ts'
+import type { Control } from '../../../control.ts'
+import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
+import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
+import { setLifecycle, unsettle } from './lifecycle-statements.ts'
+import { presentLifecycle } from './present-lifecycle.ts'
+
+/**
+ * Changes what `patch` names, first at the agent, then in the row: an agent that cannot be reached leaves everything as it
+ * was. Without anything to change it only reads.
+ *
+ * @throws ApiError 404, 502
+ */
+export async function changeLifecycle(
+  control: Control,
+  row: SandboxRow,
+  patch: Partial<LifecyclePatch>,
+  requestId: string,
+): Promise<Lifecycle> {
+  const { ttl_seconds: ttl = null, persistent = null, idle_timeout_seconds: idleTimeout = null } = patch
+  const { pool } = control.database
+  const forAgent = patchForAgent(patch)
+  const [mark] = forAgent === null ? [] : await unsettle(pool, row.id)
+  const idleSeconds = await tellAgent(control, row, forAgent, requestId)
+  if (ttl === null && forAgent === null) return presentLifecycle(row, idleSeconds)
+  const settledMark = mark?.is_alone === true ? mark.mark : null
+  const [changed] = await setLifecycle(pool, row.id, ttl, persistent, idleTimeout, settledMark)
+  // It has expired, or its deletion has begun.
+  if (changed === undefined) throw new ApiError('sandboxNotFound')
+  return presentLifecycle(changed, idleSeconds)
+}
+
+/** `null` when nothing of it concerns the agent. */
+function patchForAgent({ persistent, idle_timeout_seconds }: Partial<LifecyclePatch>): AgentLifecyclePatch | null {
+  if (persistent === undefined && idle_timeout_seconds === undefined) return null
+  return {
+    ...(persistent !== undefined && { persistent }),
+    ...(idle_timeout_seconds !== undefined && { idle_timeout_seconds }),
+  }
+}
+
+/** @returns for how long nothing was under way. A VM that has failed has nothing to be told, and is idle no more. */
+async function tellAgent(
+  control: Control,
+  row: SandboxRow,
+  patch: AgentLifecyclePatch | null,
+  requestId: string,
+): Promise<number> {
+  if (row.status === 'failed') return 0
+  const agent = liveAgent(control, row)
+  const subject = subjectOf(row, requestId)
+  const asked = patch === null ? readLifecycle(agent, subject) : patchLifecycle(agent, subject, patch)
+  const { idle_seconds: idleSeconds } = await asked.catch(refuse)
+  return idleSeconds
+}

@@ -1,0 +1,35 @@
+import { PLANS } from '@offshoot/contract/plan'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { AgentClient } from '../../../fleet/agent-client.ts'
+import { AgentRefused } from '../../../fleet/agent-failure.ts'
+import { PATCH_TIMEOUT_MS, patchLifecycle } from '../../../fleet/sandbox-calls.ts'
+import { settle, unsettledOfAgent } from './lifecycle-statements.ts'
+
+/** Seconds that a change may take, its call to the agent included. */
+const CHANGE_SECONDS = PATCH_TIMEOUT_MS / 1000 + 15
+
+export interface RetellOptions {
+  readonly pool: pg.Pool
+  readonly client: AgentClient
+  readonly agentId: string
+  readonly log: Logger
+}
+
+/** Tells an agent what the rows and the plan say of those sandboxes of which it may have been told something else. */
+export async function retellLifecycles(
+  { pool, client, agentId, log }: RetellOptions,
+  requestId: string,
+): Promise<void> {
+  for (const row of await unsettledOfAgent(pool, agentId, CHANGE_SECONDS)) {
+    const { id, workspace_id: workspaceId, persistent, idle_timeout_seconds: idleTimeout, plan, mark } = row
+    log.info({ agent: agentId, sandbox: id }, 'telling the agent the lifecycle again')
+    const limits = plan === null ? {} : { limits: PLANS[plan].sandboxLimits }
+    const patch = { persistent, idle_timeout_seconds: idleTimeout, ...limits }
+    await patchLifecycle(client, { id, workspaceId, requestId }, patch).catch((error: unknown) => {
+      // A sandbox that is not there, or has failed, holds no lifecycle that could differ.
+      if (!(error instanceof AgentRefused)) throw error
+    })
+    await settle(pool, id, mark)
+  }
+}

@@ -1,0 +1,78 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { sandbox, wokenSandbox } from '@offshoot/contract/sandbox'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { refuse } from '../../../fleet/agent-failure.ts'
+import { applyStatus } from '../../../fleet/record-statements.ts'
+import { move, type Transition } from '../../../fleet/sandbox-calls.ts'
+import type { Control } from '../../../control.ts'
+import { placeOf } from '../../orgs/admission.ts'
+import { parseBody } from '../../../platform/http/body.ts'
+import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
+import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
+import type { SandboxPlace } from '../../../fleet/sandbox-places.ts'
+import { presentSandbox } from '../../../fleet/sandbox-row.ts'
+import { sandboxById } from '../sandbox-statements.ts'
+
+const SUMMARIES: Record<Transition, string> = {
+  pause: 'Stop the vCPUs; memory stays',
+  resume: 'Let a paused sandbox go on',
+  hibernate: 'Put memory to disk and end the VM',
+  wake: 'Bring a hibernated sandbox back',
+}
+
+const noFields = z.object({})
+
+/**
+ * `POST /v1/sandboxes/{id}/pause`, `resume`, `hibernate`, `wake`. Which is possible the agent knows: rows may lag behind.
+ * A caller that hangs up meanwhile does not undo it.
+ */
+export function transitionRoutes(app: FastifyInstance, control: Control): void {
+  for (const [transition, summary] of Object.entries(SUMMARIES) as [Transition, string][]) {
+    app.post(`/v1/sandboxes/:id/${transition}`, {
+      config: {
+        credential: 'key-or-jwt',
+        loads: 'place',
+        docs: {
+          summary,
+          tag: 'Lifecycle',
+          body: noFields,
+          status: 200,
+          answer: transition === 'wake' ? wokenSandbox : sandbox,
+          errors: ['notFound', 'sandboxNotRunning', 'conflict', 'agentUnreachable', 'insufficientMemory'],
+        },
+      },
+      handler: async (request) => {
+        const place = placeOf(request)
+        parseBody(request, noFields)
+        return moveSandbox(control, place, transition, request.id)
+      },
+    })
+  }
+}
+
+/** @returns as the row has it, which nobody asks for before, with the agent's answer in it, or with what the log has said since */
+async function moveSandbox(
+  control: Control,
+  place: SandboxPlace,
+  transition: Transition,
+  requestId: string,
+): Promise<z.infer<typeof wokenSandbox>> {
+  const agent = liveAgent(control, place)
+  const body = transition === 'wake' ? { limits: await sandboxLimitsOf(control, place.workspace_id) } : {}
+  const moved = await move(agent, subjectOf(place, requestId), transition, body).catch(refuse)
+  const { pool } = control.database
+  const [applied] = await applyStatus(
+    pool,
+    place.id,
+    place.agent_id,
+    moved.last_seq,
+    moved.status,
+    moved.boot_ms,
+    moved.boot_mode,
+    moved.guest_ip,
+  )
+  const [current] = applied === undefined ? await sandboxById(pool, place.id) : [applied]
+  if (current === undefined) throw new ApiError('sandboxNotFound')
+  return { ...presentSandbox(current), ...(moved.cold === true ? { cold: true } : {}) }
+}

@@ -1,0 +1,16 @@
+import { refuse } from '../../../fleet/agent-failure.ts'
+import { readListeners } from '../../../fleet/sandbox-calls.ts'
+import type { Control } from '../../../control.ts'
+import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
+import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
+
+/** What accepts connections in a sandbox now, as its agent says; nothing in one that does not run. @throws ApiError 502 */
+export async function listeningPorts(
+  control: Control,
+  row: SandboxRow,
+  requestId: string,
+): Promise<ReadonlySet<number>> {
+  if (row.status === 'creating' || row.status === 'failed') return new Set()
+  const { ports } = await readListeners(liveAgent(control, row), subjectOf(row, requestId)).catch(refuse)
+  return new Set(ports)
+}

@@ -1,0 +1,71 @@
+import { backgroundStarted } from '@offshoot/contract/background-exec'
+import { ApiError } from '@offshoot/contract/errors'
+import { execBody, execResult } from '@offshoot/contract/exec'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Dispatcher } from 'undici'
+import type { Control } from '../../control.ts'
+import { placeOf } from '../orgs/admission.ts'
+import { parseBody } from '../../platform/http/body.ts'
+import { hangUpSignal } from '../../platform/http/hang-up.ts'
+import { refuseForwarded, unexpectedAnswer } from '../../fleet/proxy/agent-of.ts'
+import { PASSED_ON_STATUSES } from '../../fleet/proxy/passed-on-statuses.ts'
+
+/** Bytes: 8 Mi characters of `stdin` and what JSON needs to write them. */
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024
+/** Bytes up to which an answer is read whole: that is cheaper than a stream, and bounded. */
+const SMALL_ANSWER_BYTES = 64 * 1024
+
+/** `POST /v1/sandboxes/{id}/exec`: the agent runs it; a caller that hangs up ends the agent's request, and so the command. */
+export function postExec(app: FastifyInstance, control: Control): void {
+  app.post('/v1/sandboxes/:id/exec', {
+    bodyLimit: BODY_LIMIT_BYTES,
+    config: {
+      credential: 'key-or-jwt',
+      loads: 'place',
+      docs: {
+        summary: 'Run a command and wait for its end; 201 with its exec_id for a background command',
+        tag: 'Commands',
+        body: execBody,
+        status: 200,
+        answer: execResult,
+        also: [{ status: 201, answer: backgroundStarted }],
+        errors: [
+          'invalidField',
+          'notFound',
+          'sandboxNotRunning',
+          'sandboxStopped',
+          'agentUnreachable',
+          'commandTimeout',
+          'tooManyCommands',
+        ],
+      },
+    },
+    handler: async (request, reply) => {
+      const place = placeOf(request)
+      parseBody(request, execBody)
+      if (place.status === 'creating' || place.status === 'failed') throw new ApiError('sandboxNotRunning')
+      const agent = control.fleet.byId(place.agent_id)
+      if (agent === undefined) throw new ApiError('agentUnreachable')
+      const hangUp = hangUpSignal(request, reply)
+      // The caller's own bytes go on: they have been checked, and writing them anew would change nothing but cost time.
+      const body = request.body as Buffer
+      const answer = await agent.client
+        .exec(place.id, place.workspace_id, request.id, body, hangUp)
+        .catch((error: unknown) => refuseForwarded(error, hangUp))
+      return passOn(request, reply, answer)
+    },
+  })
+}
+
+async function passOn(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+) {
+  if (!PASSED_ON_STATUSES.has(statusCode)) throw unexpectedAnswer(request, statusCode, await body.text())
+  reply.code(statusCode).header('content-type', 'application/json; charset=utf-8')
+  const bytes = Number(headers['content-length'] ?? Number.POSITIVE_INFINITY)
+  if (bytes <= SMALL_ANSWER_BYTES) return reply.send(Buffer.from(await body.arrayBuffer()))
+  if (Number.isFinite(bytes)) reply.header('content-length', bytes)
+  return reply.send(body)
+}

@@ -1,0 +1,49 @@
+import { createSandboxBody, sandbox } from '@offshoot/contract/sandbox'
+import type { SandboxId } from '@offshoot/contract/ids'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../control.ts'
+import { callerOf } from '../orgs/admission.ts'
+import { parseBody } from '../../platform/http/body.ts'
+import { CREATE_REFUSALS } from '../billing/limits/create-refusals.ts'
+import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
+import { createSandbox } from './create-sandbox.ts'
+import { sandboxRemains } from './sandbox-remains.ts'
+import { presentSandbox } from '../../fleet/sandbox-row.ts'
+
+/** Bytes: `env` alone may hold 8 Mi characters. */
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024
+
+/** `POST /v1/sandboxes`. A caller that hangs up meanwhile does not undo it: the sandbox is in the list. */
+export function postSandboxes(app: FastifyInstance, control: Control): void {
+  app.post('/v1/sandboxes', {
+    bodyLimit: BODY_LIMIT_BYTES,
+    config: {
+      credential: 'key-or-jwt',
+      idempotent: { findRemains: sandboxRemains },
+      docs: {
+        summary: 'Create a sandbox from a template',
+        tag: 'Sandboxes',
+        body: createSandboxBody,
+        status: 201,
+        answer: sandbox,
+        errors: [
+          'invalidField',
+          'notFound',
+          'noComputeNode',
+          'agentUnreachable',
+          'insufficientMemory',
+          'sandboxStorage',
+          ...CREATE_REFUSALS,
+        ],
+      },
+    },
+    handler: async (request, reply) => {
+      const { workspaceId } = callerOf(request)
+      const body = parseBody(request, createSandboxBody)
+      const id = resourceIdOf(request) as SandboxId
+      const created = await createSandbox(control, { id, workspaceId, requestId: request.id, body })
+      control.metrics.creates.inc()
+      return reply.code(201).send(presentSandbox(created))
+    },
+  })
+}

@@ -1,0 +1,13 @@
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import type { Control } from '../../control.ts'
+import type { Remains } from '../../platform/idempotency/idempotency.ts'
+import { presentSandbox } from '../../fleet/sandbox-row.ts'
+import { sandboxOfWorkspace } from './sandbox-statements.ts'
+
+/** What came of a create whose process died: the row tells, once reconciliation or the agent's log has settled it. */
+export async function sandboxRemains({ database }: Control, workspaceId: WorkspaceId, id: string): Promise<Remains> {
+  const [row] = await sandboxOfWorkspace(database.pool, id, workspaceId)
+  if (row === undefined) return 'nothing'
+  if (row.status === 'creating') return 'unsettled'
+  return { status: 201, body: JSON.stringify(presentSandbox(row)) }
+}

@@ -1,0 +1,23 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../../control.ts'
+import { callerOf } from '../../orgs/admission.ts'
+import { findSnapshot } from './find-snapshot.ts'
+import { removeSnapshot } from './remove-snapshot.ts'
+
+/** `DELETE /v1/snapshots/{id}`: 204. What others still depend on goes with the last of them. */
+export function deleteSnapshot(app: FastifyInstance, control: Control): void {
+  app.delete('/v1/snapshots/:id', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: { summary: 'Delete a snapshot', tag: 'Snapshots', status: 204, errors: ['notFound', 'agentUnreachable'] },
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params as { id: string }
+      const row = await findSnapshot(control.database, callerOf(request).workspaceId, id)
+      if (row === undefined) throw new ApiError('notFound')
+      await removeSnapshot(control, row, request.id)
+      return reply.code(204).send()
+    },
+  })
+}

@@ -1,0 +1,23 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { snapshot } from '@offshoot/contract/snapshot'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../../control.ts'
+import { callerOf } from '../../orgs/admission.ts'
+import { findSnapshot } from './find-snapshot.ts'
+import { presentSnapshot } from './snapshot-row.ts'
+
+/** `GET /v1/snapshots/{id}`. */
+export function getSnapshot(app: FastifyInstance, control: Control): void {
+  app.get('/v1/snapshots/:id', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: { summary: 'Read one snapshot', tag: 'Snapshots', status: 200, answer: snapshot, errors: ['notFound'] },
+    },
+    handler: async (request) => {
+      const { id } = request.params as { id: string }
+      const row = await findSnapshot(control.database, callerOf(request).workspaceId, id)
+      if (row === undefined) throw new ApiError('notFound')
+      return presentSnapshot(row)
+    },
+  })
+}

@@ -1,0 +1,36 @@
+import { isUuid } from '@offshoot/contract/ids'
+import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
+import { snapshot, snapshotListQuery } from '@offshoot/contract/snapshot'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Control } from '../../../control.ts'
+import { callerOf } from '../../orgs/admission.ts'
+import { parseWith } from '../../../platform/http/body.ts'
+import { pageOf } from '../../../platform/http/page-of.ts'
+import { listSnapshots } from './list-snapshots-query.ts'
+import { presentSnapshot } from './snapshot-row.ts'
+
+/** `GET /v1/snapshots`: what the workspace's users have taken, a page, newest first; the next one in `Link: <…>; rel="next"`. */
+export function getSnapshots(app: FastifyInstance, control: Control): void {
+  app.get('/v1/snapshots', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: {
+        summary: 'List snapshots, newest first',
+        tag: 'Snapshots',
+        query: snapshotListQuery,
+        status: 200,
+        answer: z.array(snapshot),
+        errors: ['invalidField'],
+      },
+    },
+    handler: async (request, reply) => {
+      const parameters = parseWith(snapshotListQuery, request.query)
+      const { sandbox_id: sandboxId, limit = DEFAULT_LIST_LIMIT, cursor } = parameters
+      if (sandboxId !== undefined && !isUuid(sandboxId)) return []
+      const { workspaceId } = callerOf(request)
+      const rows = await listSnapshots(control.database.db, workspaceId, { sandboxId, limit, cursor })
+      return pageOf(rows, limit, control.config.public_url, request, reply).map(presentSnapshot)
+    },
+  })
+}

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto'
+import { ApiError } from '@offshoot/contract/errors'
+import { AgentUnreachable, refusalOf } from '../../../fleet/agent-failure.ts'
+import type { Remover } from '../../../fleet/agent-or-retired.ts'
+import { takeSnapshot } from '../../../fleet/snapshot-calls.ts'
+import type { ProcessLock } from '../../../platform/db/process-lock.ts'
+import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
+import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
+import type { SnapshotRow } from './snapshot-row.ts'
+import { insertCreatingSnapshot, removeCreatingSnapshot, setSnapshotReady } from './snapshot-statements.ts'
+
+/** What taking one needs of the process. */
+export interface SnapshotTaker extends Remover {
+  readonly lock: ProcessLock
+}
+
+/** The row is there before the agent is asked. A process that dies in between leaves one that reconciliation settles. */
+export async function makeSnapshot(
+  control: SnapshotTaker,
+  row: SandboxRow,
+  requestId: string,
+  origin: 'user' | 'backup' = 'user',
+): Promise<SnapshotRow> {
+  const agent = liveAgent(control, row)
+  const { pool } = control.database
+  const id = randomUUID()
+  const [inserted] = await insertCreatingSnapshot(pool, id, row.id, control.lock.number, origin)
+  if (inserted === undefined) throw new ApiError('sandboxNotFound')
+  const made = await takeSnapshot(agent, subjectOf(row, requestId), id).catch(async (error: unknown) => {
+    await removeCreatingSnapshot(pool, id)
+    // It may still come to be there, without a row.
+    if (error instanceof AgentUnreachable && error.mayHaveBegun) control.fleet.reconcileSoon(row.agent_id)
+    throw refusalOf(error)
+  })
+  const [ready] = await setSnapshotReady(pool, id, made.size_bytes)
+  if (ready === undefined) throw new ApiError('conflict', { detail: 'the snapshot was given up while it was taken' })
+  return ready
+}

@@ -1,0 +1,40 @@
+import { snapshot } from '@offshoot/contract/snapshot'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Control } from '../../../control.ts'
+import { sandboxOf } from '../../orgs/admission.ts'
+import { parseBody } from '../../../platform/http/body.ts'
+import { makeSnapshot } from './make-snapshot.ts'
+import { presentSnapshot } from './snapshot-row.ts'
+
+const noFields = z.object({})
+
+/** `POST /v1/sandboxes/{id}/snapshots`: 201 once it is on the agent's disk. The sandbox goes on. */
+export function postSnapshots(app: FastifyInstance, control: Control): void {
+  app.post('/v1/sandboxes/:id/snapshots', {
+    config: {
+      credential: 'key-or-jwt',
+      idempotent: {},
+      loads: 'sandbox',
+      docs: {
+        summary: 'Take a snapshot of a sandbox: memory, devices and disk of one instant',
+        tag: 'Snapshots',
+        status: 201,
+        answer: snapshot,
+        errors: [
+          'notFound',
+          'sandboxNotRunning',
+          'conflict',
+          'agentUnreachable',
+          'insufficientMemory',
+          'sandboxStorage',
+        ],
+      },
+    },
+    handler: async (request, reply) => {
+      parseBody(request, noFields)
+      const made = await makeSnapshot(control, sandboxOf(request), request.id)
+      return reply.code(201).send(presentSnapshot(made))
+    },
+  })
+}

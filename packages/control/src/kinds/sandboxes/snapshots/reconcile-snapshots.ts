@@ -1,0 +1,53 @@
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { AgentClient } from '../../../fleet/agent-client.ts'
+import { MEMORY_TIMEOUT_MS } from '../../../fleet/sandbox-calls.ts'
+import { listSnapshots, removeFromAgent } from '../../../fleet/snapshot-calls.ts'
+import {
+  removeCreatingSnapshot,
+  removeSnapshotRow,
+  setSnapshotReady,
+  snapshotRowsOfAgent,
+} from './snapshot-statements.ts'
+
+export interface ReconcileSnapshotsOptions {
+  readonly pool: pg.Pool
+  readonly client: AgentClient
+  readonly agentId: string
+  readonly log: Logger
+}
+
+/**
+ * Compares an agent's snapshots with the rows that name it: one without a row is deleted; a row in the making becomes
+ * what the agent says, or goes when nobody works on it; a row whose snapshot is no longer there goes.
+ *
+ * Rows are read on both sides of the list: a snapshot's row is there before it, so what has no row *after* the list is
+ * nobody's; only what was whole *before* the list and is not in it has been lost.
+ *
+ * @returns how many rows in the making were given up
+ */
+export async function reconcileSnapshots(
+  { pool, client, agentId, log }: ReconcileSnapshotsOptions,
+  requestId: string,
+): Promise<number> {
+  const readRows = () => snapshotRowsOfAgent(pool, agentId, MEMORY_TIMEOUT_MS / 1000)
+  const before = await readRows()
+  const { snapshots, unreadable } = await listSnapshots(client, requestId)
+  const listed = new Set([...snapshots.map(({ id }) => id), ...unreadable])
+  const after = new Map((await readRows()).map((row) => [row.id, row]))
+  for (const { id, workspace_id: workspaceId, size_bytes: sizeBytes } of snapshots) {
+    const row = after.get(id)
+    if (row === undefined) {
+      log.warn({ agent: agentId, snapshot: id }, 'snapshot without a row: deleting it')
+      await removeFromAgent(client, { id, workspaceId, requestId })
+    } else if (row.status === 'creating') await setSnapshotReady(pool, id, sizeBytes)
+  }
+  for (const { id } of before.filter((row) => row.status === 'ready' && !listed.has(row.id))) {
+    const [removed] = await removeSnapshotRow(pool, id)
+    if (removed) log.warn({ agent: agentId, snapshot: id }, 'row without a snapshot: removed')
+  }
+  const abandoned = [...after.values()].filter((row) => row.status === 'creating' && row.is_abandoned)
+  const givenUp = abandoned.filter(({ id }) => !listed.has(id))
+  for (const { id } of givenUp) await removeCreatingSnapshot(pool, id)
+  return givenUp.length
+}

@@ -1,0 +1,80 @@
+import { isAbandoned } from '../../platform/db/abandoned.ts'
+import { statement } from '../../platform/db/statement.ts'
+import { BUILD_COLUMNS, type BuildRow } from './build-row.ts'
+
+/** Fails with a violation of its unique name while another build of that name has not ended. */
+export const insertBuild = statement<
+  BuildRow,
+  [id: string, workspaceId: string, agentId: string, creator: number, name: string, sizeMb: number, bytes: number]
+>(
+  'insert-build',
+  `insert into template_builds (id, workspace_id, agent_id, creator, name, size_mb, bytes, status, stage)
+   values ($1, $2, $3, $4, $5, $6, $7, 'queued', 'waiting') returning ${BUILD_COLUMNS}`,
+)
+
+/** What its agent says of what it has taken. */
+export const setBuildSource = statement<BuildRow, [id: string, sizeMb: number, bytes: number]>(
+  'set-build-source',
+  `update template_builds set size_mb = $2, bytes = $3 where id = $1 returning ${BUILD_COLUMNS}`,
+)
+
+/** One that its agent never took. */
+export const removeBuild = statement<never, [id: string]>(
+  'remove-build',
+  'delete from template_builds where id = $1 and ended_at is null',
+)
+
+/** The one way a request reaches a build. */
+export const buildOfWorkspace = statement<BuildRow, [workspaceId: string, id: string]>(
+  'build-of-workspace',
+  `select ${BUILD_COLUMNS} from template_builds where workspace_id = $1 and id = $2`,
+)
+
+/** Newest first. @param name of a template; `null`: of all */
+export const buildsOfWorkspace = statement<BuildRow, [workspaceId: string, name: string | null, limit: number]>(
+  'builds-of-workspace',
+  `select ${BUILD_COLUMNS} from template_builds where workspace_id = $1 and ($2::text is null or name = $2)
+   order by created_at desc, id desc limit $3`,
+)
+
+export interface OpenBuildRow {
+  readonly id: string
+  readonly agent_id: string
+  /** 0 where its agent's answer was lost. */
+  readonly size_mb: number
+  /** @see isAbandoned */
+  readonly is_abandoned: boolean
+}
+
+/** Those that have not ended. */
+export const openBuilds = statement<OpenBuildRow, [deadlineSeconds: number]>(
+  'open-builds',
+  `select b.id, b.agent_id, b.size_mb, ${isAbandoned('b', '$1')} as is_abandoned from template_builds b where b.ended_at is null`,
+)
+
+/** Of one that has not ended. */
+export const setBuildProgress = statement<
+  never,
+  [id: string, status: string, stage: string, percent: number, startedAt: string | null]
+>(
+  'set-build-progress',
+  `update template_builds set status = $2, stage = $3, percent = $4, started_at = $5 where id = $1 and ended_at is null`,
+)
+
+/** Gives the row where it had not ended before: who gets it makes what follows from it. */
+export const endBuild = statement<
+  BuildRow,
+  [
+    id: string,
+    status: string,
+    stage: string,
+    percent: number,
+    error: string | null,
+    startedAt: string | null,
+    endedAt: string,
+  ]
+>(
+  'end-build',
+  `update template_builds set status = $2, stage = $3, percent = $4, error = $5, started_at = $6, ended_at = $7
+   where id = $1 and ended_at is null returning ${BUILD_COLUMNS}`,
+)

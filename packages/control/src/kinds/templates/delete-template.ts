@@ -1,0 +1,37 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance } from 'fastify'
+import { deleteTemplateOnAgent } from '../../fleet/build-calls.ts'
+import type { Control } from '../../control.ts'
+import { callerOf } from '../orgs/admission.ts'
+import { removeTemplateRow, templateByName } from './template-statements.ts'
+
+/** `DELETE /v1/templates/{name}`: no sandbox is made from it any more; those there are go on. */
+export function deleteTemplate(app: FastifyInstance, control: Control): void {
+  const { database } = control
+  app.delete('/v1/templates/:name', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: { summary: 'Delete a template', tag: 'Templates', status: 204, errors: ['notFound', 'templateGlobal'] },
+    },
+    handler: async (request, reply) => {
+      const { name } = request.params as { name: string }
+      const { workspaceId } = callerOf(request)
+      const [row] = name.includes('\0') ? [] : await templateByName(database.pool, workspaceId, name)
+      if (row === undefined) throw new ApiError('notFound')
+      const { id, agent_id: agentId } = row
+      if (id === null || agentId === null) throw new ApiError('templateGlobal')
+      await removeTemplateRow(database.pool, workspaceId, id)
+      // What an agent does not hear of now the reconciliation tells it.
+      await deleteOn(control, agentId, { id, workspaceId, requestId: request.id })
+      return reply.code(204).send()
+    },
+  })
+}
+
+async function deleteOn({ fleet, log }: Control, agentId: string, of: Parameters<typeof deleteTemplateOnAgent>[1]) {
+  const agent = fleet.byId(agentId)
+  if (agent === undefined) return
+  await deleteTemplateOnAgent(agent.client, of).catch((error: unknown) => {
+    log.warn({ err: error, template: of.id }, 'template left to the reconciliation')
+  })
+}

@@ -1,0 +1,25 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { template } from '@offshoot/contract/template'
+import type { FastifyInstance } from 'fastify'
+import type { Control } from '../../control.ts'
+import { callerOf } from '../orgs/admission.ts'
+import { presentTemplate } from './present-template.ts'
+import { templateByName } from './template-statements.ts'
+
+/** `GET /v1/templates/{name}`. */
+export function getTemplate(app: FastifyInstance, control: Control): void {
+  app.get('/v1/templates/:name', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: { summary: 'Read one template', tag: 'Templates', status: 200, answer: template, errors: ['notFound'] },
+    },
+    handler: async (request) => {
+      const { name } = request.params as { name: string }
+      // PostgreSQL takes no NUL in a text; no template is called so.
+      if (name.includes('\0')) throw new ApiError('notFound')
+      const [row] = await templateByName(control.database.pool, callerOf(request).workspaceId, name)
+      if (row === undefined) throw new ApiError('notFound')
+      return presentTemplate(row)
+    },
+  })
+}

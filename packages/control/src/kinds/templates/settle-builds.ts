@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import type { AgentBuild } from '@offshoot/contract/agent-build'
+import type pg from 'pg'
+import type { AgentClient } from '../../fleet/agent-client.ts'
+import { listBuilds } from '../../fleet/build-calls.ts'
+import type { Fleet } from '../../fleet/fleet.ts'
+import type { Database } from '../../platform/db/database.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { endBuild, openBuilds, setBuildProgress, setBuildSource } from './build-statements.ts'
+import { putTemplate } from './template-statements.ts'
+
+/** Seconds after which a build that its agent does not know was never begun, or is lost. */
+const LOST_SECONDS = 120
+
+/**
+ * Brings the rows of builds that have not ended to what their agents say; with a build that is done its template appears, in
+ * the place of the one that had its name. Any process may, at any time: only one of them ends a row.
+ */
+export async function settleBuilds({ database, fleet }: { database: Database; fleet: Fleet }): Promise<void> {
+  const open = await openBuilds(database.pool, LOST_SECONDS)
+  for (const agentId of new Set(open.map((row) => row.agent_id))) {
+    const agent = fleet.byId(agentId)
+    if (agent === undefined) continue
+    const rows = open.filter((row) => row.agent_id === agentId)
+    await settleOfAgent(database.pool, agent.client, agentId, rows)
+  }
+}
+
+async function settleOfAgent(
+  pool: pg.Pool,
+  client: AgentClient,
+  agentId: string,
+  rows: Awaited<ReturnType<typeof openBuilds>>,
+): Promise<void> {
+  const builds = new Map((await listBuilds(client, randomUUID())).map((build) => [build.id, build]))
+  for (const { id, size_mb: sizeMb, is_abandoned: isAbandoned } of rows) {
+    const build = builds.get(id)
+    if (build !== undefined && sizeMb === 0) await setBuildSource(pool, id, build.size_mb, build.bytes)
+    if (build !== undefined) await settleBuild(pool, agentId, build)
+    else if (isAbandoned) {
+      const error = 'waiting: the build was lost; start it again'
+      await endBuild(pool, id, 'failed', 'waiting', 0, error, null, new Date().toISOString())
+    }
+  }
+}
+
+async function settleBuild(pool: pg.Pool, agentId: string, build: AgentBuild): Promise<void> {
+  const { id, status, stage, percent, error, started_at: startedAt, ended_at: endedAt, template } = build
+  if (endedAt === null) {
+    await setBuildProgress(pool, id, status, stage, percent, startedAt)
+    return
+  }
+  await transaction(pool, async (client) => {
+    const [row] = await endBuild(client, id, status, stage, percent, error, startedAt, endedAt)
+    if (row === undefined || template === null) return
+    const { rootfs_path: path, size_bytes: bytes, cpu, memory_mb: memoryMb, meta } = template
+    await putTemplate(client, id, agentId, row.workspace_id, row.name, path, bytes, cpu, memoryMb, JSON.stringify(meta))
+  })
+}

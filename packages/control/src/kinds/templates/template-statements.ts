@@ -1,0 +1,82 @@
+import { statement } from '../../platform/db/statement.ts'
+
+export interface TemplateRow {
+  /** What its agent knows it by, and that agent; `null` of a global one. */
+  readonly id: string | null
+  readonly agent_id: string | null
+  readonly name: string
+  readonly workspace_id: string | null
+  readonly rootfs_path: string
+  readonly size_bytes: number
+  readonly cpu: number
+  readonly memory_mb: number
+  readonly meta: Record<string, unknown>
+}
+
+/** A workspace sees its own templates and the global ones. */
+export const templatesOfWorkspace = statement<TemplateRow, [workspaceId: string]>(
+  'templates-of-workspace',
+  'select id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where workspace_id is null or workspace_id = $1 order by name',
+)
+
+/** Its own before a global one of that name. */
+export const templateByName = statement<TemplateRow, [workspaceId: string, name: string]>(
+  'template-by-name',
+  `select id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where name = $2 and (workspace_id is null or workspace_id = $1)
+   order by workspace_id nulls last limit 1`,
+)
+
+/** Global templates are what agents report: those reported join the catalog, those that no agent reports any more leave it. */
+export const reportGlobalTemplates = statement<never, [templates: string]>(
+  'report-global-templates',
+  `insert into templates (name, rootfs_path, size_bytes, cpu, memory_mb, meta)
+   select name, rootfs_path, size_bytes, cpu, memory_mb, meta
+   from jsonb_to_recordset($1) as t (name text, rootfs_path text, size_bytes bigint, cpu int, memory_mb int, meta jsonb)
+   order by name
+   on conflict (name, workspace_id) do update set rootfs_path = excluded.rootfs_path, size_bytes = excluded.size_bytes,
+     cpu = excluded.cpu, memory_mb = excluded.memory_mb, meta = excluded.meta`,
+)
+
+export const dropUnreportedTemplates = statement<never, []>(
+  'drop-unreported-templates',
+  `delete from templates t where workspace_id is null and not exists (
+     select from agents a where a.info -> 'templates' @> jsonb_build_array(jsonb_build_object('name', t.name))
+   )`,
+)
+
+/** In the place of the workspace's own of that name. */
+export const putTemplate = statement<
+  { name: string },
+  [
+    id: string,
+    agentId: string,
+    workspaceId: string,
+    name: string,
+    rootfsPath: string,
+    sizeBytes: number,
+    cpu: number,
+    memoryMb: number,
+    meta: string,
+  ]
+>(
+  'put-template',
+  `insert into templates (id, agent_id, workspace_id, name, rootfs_path, size_bytes, cpu, memory_mb, meta)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+   on conflict (name, workspace_id) do update set id = excluded.id, agent_id = excluded.agent_id,
+     rootfs_path = excluded.rootfs_path, size_bytes = excluded.size_bytes, cpu = excluded.cpu,
+     memory_mb = excluded.memory_mb, meta = excluded.meta
+   returning name`,
+)
+
+export const removeTemplateRow = statement<{ name: string }, [workspaceId: string, id: string]>(
+  'remove-template-row',
+  'delete from templates where workspace_id = $1 and id = $2 returning name',
+)
+
+/** What an agent's templates are for: rows that name them, and builds that may come to. */
+export const templateIdsOfAgent = statement<{ id: string }, [agentId: string]>(
+  'template-ids-of-agent',
+  `select id from templates where agent_id = $1
+   union select id from template_builds where agent_id = $1 and ended_at is null
+   union select id from app_trees where agent_id = $1`,
+)

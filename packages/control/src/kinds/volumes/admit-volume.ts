@@ -1,0 +1,63 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { PLANS } from '@offshoot/contract/plan'
+import type { Control } from '../../control.ts'
+import type { Queryable } from '../../platform/db/statement.ts'
+import { transaction } from '../../platform/db/transaction.ts'
+import { lockAccount } from '../orgs/account-statements.ts'
+import { accountOfWorkspace } from '../billing/limits/admit-sandboxes.ts'
+import { accountRefusal } from '../billing/limits/refusal.ts'
+import type { VolumeRow } from './volume-row.ts'
+import { countVolumes } from './volume-statements.ts'
+
+/** Snapshots of volumes that a plan has for each volume. */
+const SNAPSHOTS_PER_VOLUME = 10
+/** PostgreSQL: unique_violation. */
+const UNIQUE_VIOLATION = '23505'
+
+export interface WantedVolume {
+  readonly kind: VolumeRow['kind']
+  readonly sizeMb: number
+}
+
+/**
+ * Inserts the row of a new volume, if its workspace may have it. Who inserts at the same time is counted: the account's row
+ * is locked first.
+ * @throws ApiError 402, 409 name taken, 429
+ */
+export async function admitVolume<T>(
+  { database: { pool }, config }: Pick<Control, 'database' | 'config'>,
+  workspaceId: WorkspaceId,
+  { kind, sizeMb }: WantedVolume,
+  insert: (on: Queryable) => Promise<T>,
+): Promise<T> {
+  await accountOfWorkspace(pool, workspaceId, config.limits.default_plan)
+  return transaction(pool, async (client) => {
+    const [account] = await lockAccount(client, workspaceId)
+    if (account === undefined) throw new Error(`workspace ${workspaceId} has lost its account`)
+    const refusal = accountRefusal(account, new Date())
+    if (refusal !== null) throw refusal
+    const { count, sizeMib } = PLANS[account.plan].volumes
+    if (sizeMb > sizeMib) throw new ApiError('volumeQuota', { max_size_mb: sizeMib })
+    const max = count === null || kind === 'volume' ? count : count * SNAPSHOTS_PER_VOLUME
+    const [has] = max === null ? [] : await countVolumes(client, workspaceId, kind)
+    if (max !== null && has !== undefined && has.count >= max)
+      throw new ApiError('volumeQuota', { max, active: has.count })
+    return insert(client)
+  }).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === UNIQUE_VIOLATION)
+      throw new ApiError('volumeExists', {}, { cause: error })
+    throw error
+  })
+}
+
+/** A volume that is to become larger. @throws ApiError 429 */
+export async function admitGrowth(
+  { database: { pool }, config }: Pick<Control, 'database' | 'config'>,
+  workspaceId: WorkspaceId,
+  sizeMb: number,
+): Promise<void> {
+  const account = await accountOfWorkspace(pool, workspaceId, config.limits.default_plan)
+  const { sizeMib } = PLANS[account.plan].volumes
+  if (sizeMb > sizeMib) throw new ApiError('volumeQuota', { max_size_mb: sizeMib })
+}

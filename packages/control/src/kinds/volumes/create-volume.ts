@@ -1,0 +1,73 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { VolumeId, WorkspaceId } from '@offshoot/contract/ids'
+import type { KnownAgent } from '../../fleet/agent-directory.ts'
+import { AgentRefused, AgentUnreachable, refusalOf } from '../../fleet/agent-failure.ts'
+import { createOnAgent } from '../../fleet/volume-calls.ts'
+import type { Control } from '../../control.ts'
+import { type Candidate, isCandidate } from '../../fleet/placement/candidates.ts'
+import { admitVolume } from './admit-volume.ts'
+import type { VolumeRow } from './volume-row.ts'
+import { insertCreatingVolume, moveCreatingVolume, removeCreatingVolume, setVolumeReady } from './volume-statements.ts'
+
+export interface NewVolume {
+  /** The request's (`resourceIdOf`), so that what came of one that was interrupted is found. */
+  readonly id: VolumeId
+  readonly workspaceId: WorkspaceId
+  readonly requestId: string
+  readonly kind: VolumeRow['kind']
+  readonly name: string
+  readonly sizeMb: number
+  /** What it begins as a copy of; it comes to be on the same agent. */
+  readonly from: VolumeRow | null
+}
+
+/**
+ * The row is there before any agent is asked, and goes again when none could do it. A process that dies in between leaves
+ * one that reconciliation settles.
+ * @throws ApiError 409 name taken, 429, 502, 507
+ */
+export async function createVolume(control: Control, wanted: NewVolume): Promise<VolumeRow> {
+  const { id, workspaceId, kind, name, sizeMb } = wanted
+  const [first, ...others] = nodesFor(control, wanted)
+  if (first === undefined) throw new ApiError(wanted.from === null ? 'noComputeNode' : 'agentUnreachable')
+  const { pool } = control.database
+  await admitVolume(control, workspaceId, { kind, sizeMb }, (on) =>
+    insertCreatingVolume(on, id, workspaceId, first.info.agent_id, control.lock.number, kind, name, sizeMb),
+  )
+  const made = await ask(control, wanted, [first, ...others]).catch(async (error: unknown) => {
+    await removeCreatingVolume(pool, id)
+    throw error
+  })
+  const [ready] = await setVolumeReady(pool, id, made.size_mb)
+  if (ready === undefined) throw new ApiError('conflict', { detail: 'the volume was given up while it was made' })
+  return ready
+}
+
+/** One after the other while they have no room. */
+async function ask(control: Control, wanted: NewVolume, nodes: readonly Candidate[]) {
+  const { id, workspaceId, requestId, name, sizeMb, from } = wanted
+  const body = { id, name, size_mb: sizeMb, ...(from !== null && { from: from.id }) }
+  let failure: unknown = new ApiError('noComputeNode')
+  for (const { client, info } of nodes) {
+    await moveCreatingVolume(control.database.pool, id, info.agent_id)
+    try {
+      return await createOnAgent(client, body, workspaceId, requestId)
+    } catch (error) {
+      failure = refusalOf(error)
+      if (error instanceof AgentUnreachable) {
+        // It may still come to be there, without a row.
+        if (error.mayHaveBegun) control.fleet.reconcileSoon(info.agent_id)
+        continue
+      }
+      if (!(error instanceof AgentRefused) || error.status !== 507) throw failure
+    }
+  }
+  throw failure
+}
+
+function nodesFor({ fleet }: Control, { from }: NewVolume): Candidate[] {
+  const known: readonly KnownAgent[] = fleet.agents
+  const nodes = known.filter(isCandidate)
+  if (from !== null) return nodes.filter(({ info }) => info.agent_id === from.agent_id)
+  return nodes.sort((a, b) => Number(b.isReachable) - Number(a.isReachable))
+}

@@ -1,0 +1,30 @@
+import type { AgentAttachment } from '@offshoot/contract/agent-volume'
+import { ApiError } from '@offshoot/contract/errors'
+import type { AgentId, WorkspaceId } from '@offshoot/contract/ids'
+import type { CreateSandboxBody } from '@offshoot/contract/sandbox'
+import type { Control } from '../../control.ts'
+import { volumesByName } from './volume-statements.ts'
+
+/**
+ * The volumes of a sandbox that is to be created, and the agent that has them; `null` when it has none.
+ * @throws ApiError 404 naming one that is unknown, 409 they are not all on one agent
+ */
+export async function findAttachments(
+  { database }: Pick<Control, 'database'>,
+  workspaceId: WorkspaceId,
+  wanted: NonNullable<CreateSandboxBody['volumes']>,
+): Promise<{ readonly agentId: AgentId | null; readonly attachments: readonly AgentAttachment[] }> {
+  if (wanted.length === 0) return { agentId: null, attachments: [] }
+  // PostgreSQL takes no NUL in a text; no volume is called so.
+  const names = wanted.map(({ name }) => name).filter((name) => !name.includes('\0'))
+  const rows = new Map((await volumesByName(database.pool, workspaceId, names)).map((row) => [row.name, row]))
+  const found = wanted.map(({ name, read_only = false }) => {
+    const row = rows.get(name)
+    if (row === undefined) throw new ApiError('notFound', { detail: `unknown volume: ${name}` })
+    return { agentId: row.agent_id, id: row.id, read_only }
+  })
+  const agents = new Set(found.map(({ agentId }) => agentId))
+  if (agents.size > 1) throw new ApiError('conflict', { detail: 'the volumes are not on the same host' })
+  const [agentId = null] = agents
+  return { agentId, attachments: found.map(({ id, read_only }) => ({ id, read_only })) }
+}

@@ -1,0 +1,18 @@
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyRequest } from 'fastify'
+import type { Control } from '../../control.ts'
+import { callerOf } from '../orgs/admission.ts'
+import type { HeldVolumeRow } from './volume-row.ts'
+import { volumeByName } from './volume-statements.ts'
+
+/** The volume that the path names. @throws ApiError 404, also for another workspace's */
+export async function findVolume(
+  { database }: Pick<Control, 'database'>,
+  request: FastifyRequest,
+): Promise<HeldVolumeRow> {
+  const { name } = request.params as { name: string }
+  // PostgreSQL takes no NUL in a text; no volume is called so.
+  const [row] = name.includes('\0') ? [] : await volumeByName(database.pool, callerOf(request).workspaceId, name)
+  if (row === undefined) throw new ApiError('notFound')
+  return row
+}

@@ -1,0 +1,24 @@
+import { volume } from '@offshoot/contract/volume'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Control } from '../../control.ts'
+import { callerOf } from '../orgs/admission.ts'
+import { usedBytes } from './used-bytes.ts'
+import { presentVolume } from './volume-row.ts'
+import { volumesOfWorkspace } from './volume-statements.ts'
+
+/** `GET /v1/volumes`: all of the workspace's, on whatever agent, newest first. */
+export function getVolumes(app: FastifyInstance, control: Control): void {
+  app.get('/v1/volumes', {
+    config: {
+      credential: 'key-or-jwt',
+      docs: { summary: 'List volumes, newest first', tag: 'Volumes', status: 200, answer: z.array(volume) },
+    },
+    handler: async (request) => {
+      const { workspaceId } = callerOf(request)
+      const rows = await volumesOfWorkspace(control.database.pool, workspaceId)
+      const used = await usedBytes(control, workspaceId, rows, request.id)
+      return rows.map((row) => presentVolume(row, used.get(row.id) ?? null))
+    },
+  })
+}

@@ -1,0 +1,94 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { isUuid, type VolumeId } from '@offshoot/contract/ids'
+import { volumeSnapshot } from '@offshoot/contract/volume'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Control } from '../../control.ts'
+import { callerOf } from '../orgs/admission.ts'
+import { parseBody } from '../../platform/http/body.ts'
+import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
+import { createVolume } from './create-volume.ts'
+import { findVolume } from './find-volume.ts'
+import { removeVolume } from './remove-volume.ts'
+import { volumeRemains } from './volume-remains.ts'
+import { presentVolumeSnapshot } from './volume-row.ts'
+import { snapshotsOfVolume, volumeSnapshotById } from './volume-statements.ts'
+
+const noFields = z.object({})
+const path = '/v1/volumes/:name/snapshots'
+const credential = 'key-or-jwt'
+
+/**
+ * `POST`, `GET /v1/volumes/{name}/snapshots` and `DELETE /v1/volumes/{name}/snapshots/{id}`: copies that nothing writes to, which
+ * outlive their volume; `POST /v1/volumes` with `from_snapshot` makes a volume of one.
+ */
+export function volumeSnapshotRoutes(app: FastifyInstance, control: Control): void {
+  app.post(path, {
+    config: {
+      credential,
+      idempotent: { findRemains: volumeRemains },
+      docs: {
+        summary: 'Take a snapshot of a volume, also while a sandbox writes it',
+        tag: 'Volumes',
+        body: noFields,
+        status: 201,
+        answer: volumeSnapshot,
+        errors: ['notFound', 'volumeBusy', 'volumeQuota', 'agentUnreachable', 'insufficientStorage'],
+      },
+    },
+    handler: async (request, reply) => {
+      parseBody(request, noFields)
+      const from = await findVolume(control, request)
+      const { workspace_id: workspaceId, name, size_mb: sizeMb } = from
+      const made = await createVolume(control, {
+        id: resourceIdOf(request) as VolumeId,
+        workspaceId,
+        requestId: request.id,
+        kind: 'snapshot',
+        name,
+        sizeMb,
+        from,
+      })
+      return reply.code(201).send(presentVolumeSnapshot(made))
+    },
+  })
+  app.get(path, {
+    config: {
+      credential,
+      docs: {
+        summary: 'List snapshots of a volume, newest first',
+        tag: 'Volumes',
+        status: 200,
+        answer: z.array(volumeSnapshot),
+        errors: ['notFound'],
+      },
+    },
+    handler: async (request) => {
+      const { name } = request.params as { name: string }
+      const { workspaceId } = callerOf(request)
+      const rows = name.includes('\0') ? [] : await snapshotsOfVolume(control.database.pool, workspaceId, name)
+      // Snapshots stay when their volume goes; a name that never was is unknown.
+      if (rows.length === 0) await findVolume(control, request)
+      return rows.map(presentVolumeSnapshot)
+    },
+  })
+  app.delete(`${path}/:id`, {
+    config: {
+      credential,
+      docs: {
+        summary: 'Delete a snapshot of a volume',
+        tag: 'Volumes',
+        status: 204,
+        errors: ['notFound', 'agentUnreachable'],
+      },
+    },
+    handler: async (request, reply) => {
+      const { name, id } = request.params as { name: string; id: string }
+      const { workspaceId } = callerOf(request)
+      const [row] = isUuid(id) ? await volumeSnapshotById(control.database.pool, workspaceId, id) : []
+      if (row === undefined || row.name !== name) throw new ApiError('notFound')
+      await removeVolume(control, row, request.id)
+      return reply.code(204).send()
+    },
+  })
+}

@@ -1,0 +1,100 @@
+import { isAbandoned } from '../../platform/db/abandoned.ts'
+import { statement } from '../../platform/db/statement.ts'
+import { VOLUME_COLUMNS, type HeldVolumeRow, type VolumeRow } from './volume-row.ts'
+
+/** The sandboxes that hold a volume, as rows tell; the agent decides who may. */
+const HELD = `${VOLUME_COLUMNS.replaceAll(/\w+/g, 'v.$&')}, coalesce((
+    select jsonb_agg(jsonb_build_object('sandbox_id', s.id, 'read_only', (a -> 'read_only')::boolean) order by s.created_at, s.id)
+    from sandboxes s, jsonb_array_elements(s.volumes) a
+    where s.workspace_id = v.workspace_id and a ->> 'name' = v.name
+      and s.status in ('creating', 'running', 'paused', 'hibernated')
+  ), '[]') as attachments`
+
+/** Fails with a violation of its unique name when that is taken. */
+export const insertCreatingVolume = statement<
+  { id: string },
+  [id: string, workspaceId: string, agentId: string, creator: number, kind: string, name: string, sizeMb: number]
+>(
+  'insert-creating-volume',
+  `insert into volumes (id, workspace_id, agent_id, creator, kind, name, size_mb, status)
+   values ($1, $2, $3, $4, $5, $6, $7, 'creating') returning id`,
+)
+
+/** The next agent is tried. */
+export const moveCreatingVolume = statement<{ id: string }, [id: string, agentId: string]>(
+  'move-creating-volume',
+  `update volumes set agent_id = $2 where id = $1 and status = 'creating' returning id`,
+)
+
+/** It is whole and as large as its agent says. Gives no row when it was given up meanwhile. */
+export const setVolumeReady = statement<VolumeRow, [id: string, sizeMb: number]>(
+  'set-volume-ready',
+  `update volumes set status = 'ready', size_mb = $2 where id = $1 returning ${VOLUME_COLUMNS}`,
+)
+
+/** One that came to nothing. */
+export const removeCreatingVolume = statement<{ id: string }, [id: string]>(
+  'remove-creating-volume',
+  `delete from volumes where id = $1 and status = 'creating' returning id`,
+)
+
+export const removeVolumeRow = statement<{ id: string }, [id: string]>(
+  'remove-volume-row',
+  'delete from volumes where id = $1 returning id',
+)
+
+export const volumesOfWorkspace = statement<HeldVolumeRow, [workspaceId: string]>(
+  'volumes-of-workspace',
+  `select ${HELD} from volumes v where v.workspace_id = $1 and v.kind = 'volume' and v.status = 'ready'
+   order by v.created_at desc, v.id desc`,
+)
+
+/** The one way a request reaches a volume: workspace and name. */
+export const volumeByName = statement<HeldVolumeRow, [workspaceId: string, name: string]>(
+  'volume-by-name',
+  `select ${HELD} from volumes v
+   where v.workspace_id = $1 and v.name = $2 and v.kind = 'volume' and v.status = 'ready'`,
+)
+
+export const volumesByName = statement<VolumeRow, [workspaceId: string, names: readonly string[]]>(
+  'volumes-by-name',
+  `select ${VOLUME_COLUMNS} from volumes
+   where workspace_id = $1 and name = any($2) and kind = 'volume' and status = 'ready'`,
+)
+
+/** Newest first. */
+export const snapshotsOfVolume = statement<VolumeRow, [workspaceId: string, name: string]>(
+  'snapshots-of-volume',
+  `select ${VOLUME_COLUMNS} from volumes where workspace_id = $1 and name = $2 and kind = 'snapshot' and status = 'ready'
+   order by created_at desc, id desc`,
+)
+
+export const volumeSnapshotById = statement<VolumeRow, [workspaceId: string, id: string]>(
+  'volume-snapshot-by-id',
+  `select ${VOLUME_COLUMNS} from volumes where workspace_id = $1 and id = $2 and kind = 'snapshot' and status = 'ready'`,
+)
+
+/** A volume or a snapshot of one, whether it is there yet or not. */
+export const volumeById = statement<VolumeRow & { status: 'creating' | 'ready' }, [workspaceId: string, id: string]>(
+  'volume-by-id',
+  `select ${VOLUME_COLUMNS}, status from volumes where workspace_id = $1 and id = $2`,
+)
+
+/** What counts against a plan, those in the making included. */
+export const countVolumes = statement<{ count: number }, [workspaceId: string, kind: string]>(
+  'count-volumes',
+  'select count(*)::int as count from volumes where workspace_id = $1 and kind = $2',
+)
+
+export interface ReconcileVolumeRow {
+  readonly id: string
+  readonly status: 'creating' | 'ready'
+  readonly size_mb: number
+  /** @see isAbandoned */
+  readonly is_abandoned: boolean
+}
+
+export const volumeRowsOfAgent = statement<ReconcileVolumeRow, [agentId: string, deadlineSeconds: number]>(
+  'volume-rows-of-agent',
+  `select v.id, v.status, v.size_mb, ${isAbandoned('v', '$2')} as is_abandoned from volumes v where v.agent_id = $1`,
+)

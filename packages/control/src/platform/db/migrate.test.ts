@@ -1,0 +1,65 @@
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { catalogOf } from '../../test/catalog.ts'
+import { startPostgres, type TestPostgres } from '../../test/postgres.ts'
+import { type Database, openDatabase } from './database.ts'
+import { migrate } from './migrate.ts'
+
+describe('migrate', () => {
+  let postgres: TestPostgres
+  let pool: Pool
+  const opened: Database[] = []
+
+  function open(): Database {
+    const { host, port, user, password } = postgres
+    const database = openDatabase({ host, port, user, password, database: 'postgres' }, () => undefined)
+    opened.push(database)
+    return database
+  }
+
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    pool = new Pool({ ...postgres, database: 'postgres' })
+  })
+
+  afterAll(async () => {
+    await Promise.all(opened.map((database) => database.close()))
+    await pool.end()
+    await postgres.stop()
+  })
+
+  it('may be run by several processes at once, and again', async () => {
+    await Promise.all([migrate(open().db), migrate(open().db), migrate(open().db)])
+    await migrate(open().db)
+    const { rows } = await pool.query('select name from kysely_migration order by name')
+    expect(rows.map((row) => row.name)).toEqual([
+      '0001-accounts',
+      '0002-sandboxes',
+      '0003-retired-agents',
+      '0004-lifecycle',
+      '0005-egress',
+      '0006-ports',
+      '0007-people',
+      '0008-idempotent-requests',
+      '0009-limits',
+      '0010-metering',
+      '0011-volumes',
+      '0012-templates',
+      '0013-databases',
+      '0014-apps',
+      '0015-git-provider',
+      '0016-app-domains',
+      '0017-database-backups',
+      '0019-app-instances',
+      '0020-database-archives',
+      '0021-database-disks',
+      '0023-app-trees',
+      '0024-app-certificates',
+      '0025-app-previews',
+    ])
+  })
+
+  it('leads to the schema in schema.sql', async () => {
+    await expect(await catalogOf(pool)).toMatchFileSnapshot('schema.sql')
+  })
+})

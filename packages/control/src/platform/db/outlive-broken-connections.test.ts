@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startPostgres, type TestPostgres } from '../../test/postgres.ts'
+import { type Database, openDatabase } from './database.ts'
+
+let postgres: TestPostgres
+let database: Database
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  database = openDatabase({ ...postgres, database: 'postgres' }, () => undefined)
+})
+afterAll(async () => {
+  await database.pool.end()
+  await postgres.stop('SIGINT')
+})
+
+it('leaves a process alive whose connection breaks in use, and the next request gets another', async () => {
+  const { pool } = database
+  const client = await pool.connect()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const ended = new Promise<void>((resolve) => client.once('end', resolve))
+  await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid])
+  await ended
+  await expect(client.query('select 1')).rejects.toThrow(/not queryable/)
+  client.release(true)
+  expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+})

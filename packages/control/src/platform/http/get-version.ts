@@ -1,0 +1,16 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import packageJson from '../../../package.json' with { type: 'json' }
+import type { Control } from '../../control.ts'
+
+/** `GET /version`. */
+export function getVersion(app: FastifyInstance, { config }: Control): void {
+  const answer = { service: 'offshoot', version: packageJson.version, commit: config.commit, api: 'v1' }
+  const docs = {
+    summary: 'Which version runs',
+    tag: 'Service',
+    status: 200,
+    answer: z.record(z.string(), z.string()),
+  } as const
+  app.get('/version', { config: { docs } }, async () => answer)
+}

@@ -1,0 +1,212 @@
+import { EDGE_ACME_PATH, EDGE_APPS_PATH, EDGE_CERTIFICATES_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
+import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { z } from 'zod'
+import packageJson from '../../../package.json' with { type: 'json' }
+import type { AnswerDocs, DescribedRoute, RouteDocs } from './route-docs.ts'
+import { ERRORS_ELSEWHERE, ERRORS_EVERYWHERE, errorsOf } from './route-errors.ts'
+
+type Json = Record<string, unknown>
+
+/** Documents every route, at `GET /openapi.json` (OpenAPI 3.1). Call before the first route is added. */
+export function registerOpenApi(
+  app: FastifyInstance,
+  publicUrl: string,
+  /** What is answered below a route that has no docs. */
+  others: readonly DescribedRoute[],
+): void {
+  const paths: Record<string, Json> = {}
+  const describe = (route: RouteOptions, docs: RouteDocs) => {
+    const path = templated(route.url).replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs) }
+  }
+  app.addHook('onRoute', (route) => {
+    const { docs } = route.config ?? {}
+    if (route.method === 'HEAD' || route.config?.isRefusal === true) return
+    if (docs === undefined) {
+      if (!UNDESCRIBED.has(route.url)) throw new Error(`${String(route.method)} ${route.url} has no docs`)
+      return
+    }
+    describe(route, docs)
+  })
+  for (const { method, url, docs } of others) describe({ method, url } as RouteOptions, docs)
+  app.get('/openapi.json', {
+    config: {
+      docs: { summary: 'This document', tag: 'Service', status: 200, answer: z.record(z.string(), z.unknown()) },
+    },
+    handler: async () => ({
+      openapi: '3.1.0',
+      info: { title: 'Offshoot', version: packageJson.version, description: 'Isolated microVM sandboxes.' },
+      servers: [{ url: publicUrl }],
+      paths,
+      components: {
+        securitySchemes: SECURITY_SCHEMES,
+        schemas: { Error: ERROR },
+        /** Every error there is, and those that no route lists because any may give them. */
+        'x-errors': Object.fromEntries(errorNames.map((name) => [name, registeredError(name)])),
+        'x-errors-everywhere': ERRORS_EVERYWHERE,
+        'x-errors-elsewhere': ERRORS_ELSEWHERE,
+      },
+    }),
+  })
+}
+
+/** The accounts library's, what is described apart, and what is answered before there is a route. */
+const UNDESCRIBED: ReadonlySet<string> = new Set([
+  '/api/auth/*',
+  '*',
+  EDGE_APPS_PATH,
+  `${EDGE_APPS_PATH}/:id`,
+  EDGE_LOAD_PATH,
+  `${EDGE_CERTIFICATES_PATH}/:domain`,
+  `${EDGE_ACME_PATH}/:domain/:token`,
+])
+
+/** By what a route takes. */
+const SECURITY_SCHEMES = {
+  'key-or-jwt': { type: 'http', scheme: 'bearer', description: 'An API key (ofs_…) or the JWT of a user.' },
+  'query-token': {
+    type: 'apiKey',
+    in: 'query',
+    name: 'access_token',
+    description: 'The same, where a browser cannot set headers.',
+  },
+  jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The JWT of a user.' },
+  broker: { type: 'http', scheme: 'bearer', description: 'The broker token of the database (ofs_pg_…).' },
+  operator: { type: 'http', scheme: 'bearer', description: 'The key of those who run the service.' },
+} as const
+
+const ERROR: Json = {
+  type: 'object',
+  required: ['error'],
+  properties: { error: { type: 'string' }, detail: { type: 'string' } },
+}
+
+/** What a route takes of a path whatever it holds has a name in the document. */
+const templated = (url: string) => url.replace('*', ':path')
+
+function security({ config: { credential, takesQueryToken = false } = {} }: RouteOptions): Json[] {
+  if (credential === undefined) return []
+  return [{ [credential]: [] }, ...(takesQueryToken ? [{ 'query-token': [] }] : [])]
+}
+
+function operation(route: RouteOptions, docs: RouteDocs): Json {
+  const { summary, tag } = docs
+  return {
+    operationId: `${String(route.method).toLowerCase()}${route.url.replace('*', 'rest').replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
+    summary,
+    tags: [tag],
+    parameters: [...pathParameters(templated(route.url)), ...queryParameters(docs), ...headerParameters(route)],
+    security: security(route),
+    ...requestBody(docs),
+    responses: {
+      ...answers(docs),
+      ...errorResponses(errorsOf(route)),
+    },
+  }
+}
+
+const DESCRIPTIONS: Partial<Record<RouteDocs['status'], string>> = { 101: 'Upgraded', 204: 'Done', 206: 'A part of it' }
+
+/** Those of one status differ in their media type. */
+function answers(docs: RouteDocs): Json {
+  const content = new Map<number, Json>()
+  for (const each of [docs, ...(docs.also ?? [])]) {
+    content.set(each.status, { ...content.get(each.status), ...answerContent(each) })
+  }
+  return Object.fromEntries(
+    [...content].map(([status, types]) => [
+      status,
+      {
+        description: DESCRIPTIONS[status as RouteDocs['status']] ?? 'Success',
+        ...(Object.keys(types).length > 0 && { content: types }),
+      },
+    ]),
+  )
+}
+
+function requestBody({ body, bodyType }: RouteDocs): Json {
+  if (bodyType !== undefined) return { requestBody: { required: true, content: { [bodyType]: {} } } }
+  return body === undefined
+    ? {}
+    : { requestBody: { required: !body.safeParse({}).success, content: jsonContent(schemaOf(body, 'input')) } }
+}
+
+function answerContent({ answer, mediaType }: AnswerDocs): Json {
+  const schema = answer && schemaOf(answer, 'output')
+  if (mediaType !== undefined) return { [mediaType]: { schema: schema ?? { type: 'string' } } }
+  return schema === undefined ? {} : jsonContent(schema)
+}
+
+function pathParameters(url: string): Json[] {
+  return [...url.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+}
+
+function queryParameters({ query }: RouteDocs): Json[] {
+  if (query === undefined) return []
+  return Object.entries(query.shape).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: !(schema as z.ZodType).safeParse(undefined).success,
+    schema: schemaOf(schema as z.ZodType, 'input'),
+  }))
+}
+
+function headerParameters({ config = {} }: RouteOptions): Json[] {
+  const { credential, idempotent } = config
+  return [
+    ...(credential === undefined || credential === 'operator' || credential === 'broker' ? [] : [ORG_HEADER]),
+    ...(idempotent === undefined ? [] : [IDEMPOTENCY_HEADER]),
+  ]
+}
+
+const ORG_HEADER = {
+  name: 'X-Offshoot-Org',
+  in: 'header',
+  required: false,
+  description: 'Id of the workspace that a JWT acts in for this request.',
+  schema: { type: 'string' },
+}
+const IDEMPOTENCY_HEADER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Of requests with the same one within 24 hours only the first is carried out.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+/** Several errors may share a status; its description gives their texts, `x-errors` their names. */
+function errorResponses(names: readonly ErrorName[]): Json {
+  const byStatus = new Map<number, ErrorName[]>()
+  for (const name of names) {
+    const { status } = registeredError(name)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), name])
+  }
+  const content = jsonContent({ $ref: '#/components/schemas/Error' })
+  return Object.fromEntries(
+    [...byStatus].map(([status, all]) => {
+      const texts = new Set(all.map((name) => registeredError(name).error))
+      return [status, { description: [...texts].join('; '), content, 'x-errors': all }]
+    }),
+  )
+}
+
+function jsonContent(schema: Json): Json {
+  return { 'application/json': { schema } }
+}
+
+/** Fields are additive: a client that checks answers with this must not refuse one that has more. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
+    io,
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+    },
+  }) as Json
+  return rest
+}

@@ -1,0 +1,286 @@
+// The small functions below stand beside the tests they are for.
+// oxlint-disable unicorn/consistent-function-scoping
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FakeAgent } from '../../test/fake-agent.ts'
+import { FakeGitProvider } from '../../test/fake-git-provider.ts'
+import { type Answer, call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
+
+/** Has what the routes ask for. */
+const ACCEPTABLE = JSON.stringify({
+  cmd: 'true',
+  role: 'member',
+  email: 'x@example.com',
+  port: 3000,
+  count: 2,
+  name: 'mine',
+  size_mb: 512,
+  git_url: 'https://git.example.com/mine.git',
+  signal: 'SIGINT',
+})
+
+/** Parameters that name nothing of anybody's. */
+const WORDS: Readonly<Record<string, string>> = { month: '2026-01', lang: 'python' }
+
+/** What stands in a path for something of the workspace, and what for nothing. */
+interface Ids {
+  readonly [parameter: string]: string
+}
+
+/**
+ * Built from the document of the running service, so that no route is forgotten: each that names something in its path is asked
+ * for another workspace's, and for one that is nobody's, and must not let the caller tell them apart.
+ */
+describe('the wall between workspaces', () => {
+  let harness: Harness
+  let agent: FakeAgent
+  let provider: FakeGitProvider
+  let control: RunningControl
+  let alice: Tenant
+  let bob: Tenant
+  let operations: { method: string; path: string; credential: string | undefined }[]
+  /** By the first word of the path after `/v1/`, and for whatever is not there. */
+  let owned: Record<string, Ids>
+
+  beforeAll(async () => {
+    agent = await FakeAgent.start()
+    provider = await FakeGitProvider.start()
+    harness = await Harness.start()
+    const limits = { default_plan: 'enterprise', rate_burst: 1_000_000, rate_per_second: 1_000_000 } as const
+    control = await harness.control([agent], { limits, github: provider.settings })
+    alice = await harness.tenant(control, 'alice')
+    bob = await harness.tenant(control, 'bob')
+    const { body } = await call(control.url, 'GET', '/openapi.json')
+    operations = Object.entries(body.paths as Record<string, Record<string, { security: object[] }>>).flatMap(
+      ([path, methods]) =>
+        Object.entries(methods).map(([method, { security }]) => {
+          const [scheme = {}] = security
+          return { method: method.toUpperCase(), path, credential: Object.keys(scheme)[0] }
+        }),
+    )
+    owned = await populate()
+  })
+
+  afterAll(async () => {
+    await harness.stop()
+    await agent.kill()
+    await provider.stop()
+  })
+
+  const asAlice = (method: string, path: string, body?: unknown, token = alice.key) =>
+    call(control.url, method, path, { token, ...(body !== undefined && { body }) })
+
+  /** One of everything that alice can have. */
+  async function populate(): Promise<Record<string, Ids>> {
+    const { body: sandbox } = await asAlice('POST', '/v1/sandboxes', { template: 'base', metadata: { of: 'alice' } })
+    const { body: snapshot } = await asAlice('POST', `/v1/sandboxes/${sandbox.id}/snapshots`)
+    const { body: token } = await asAlice('POST', '/v1/me/tokens', { name: 'k' }, alice.jwt)
+    const invite = { email: 'carol@example.com' }
+    const { body: invitation } = await asAlice('POST', `/v1/orgs/${alice.workspaceId}/members`, invite, alice.jwt)
+    await harness.pool.query(
+      `insert into templates (name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta)
+       values ('alices', $1, 'templates/alices/rootfs.ext4', 1, 1, 512, '{}')`,
+      [alice.workspaceId],
+    )
+    await asAlice('POST', '/v1/volumes', { name: 'alices', size_mb: 64 })
+    await harness.pool.query(`insert into git_installations values (77, $1, 'alices', 'User')`, [alice.workspaceId])
+    const { body: app } = await asAlice('POST', '/v1/apps', { name: 'alices', git_url: 'https://git.example.com/x' })
+    await harness.pool.query('insert into app_domains (app_id, domain, token) values ($1, $2, $3)', [
+      app.id,
+      'alices.example.com',
+      'token',
+    ])
+    await harness.pool.query(
+      `insert into databases (id, workspace_id, size, status, secrets, broker_token_sha256, idle_timeout_seconds)
+       values ($1, $2, '1g', 'ready', '', '', 300)`,
+      [sandbox.id, alice.workspaceId],
+    )
+    await harness.pool.query(`insert into database_backups values ($1, $2, 'request', '')`, [snapshot.id, sandbox.id])
+    const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
+    return {
+      sandboxes: { id: sandbox.id, ...other },
+      snapshots: { id: snapshot.id },
+      templates: { ...other, id: snapshot.id },
+      builds: { id: snapshot.id },
+      volumes: { ...other, id: snapshot.id },
+      gitprovider: { id: '77' },
+      github: { id: '77' },
+      apps: { id: app.id, deployment_id: app.id, path: 'x', domain: 'alices.example.com' },
+      databases: { id: sandbox.id, backup: snapshot.id },
+      me: { prefix: token.prefix },
+      orgs: {
+        id: alice.workspaceId,
+        user_id: alice.userId,
+        invite_id: invitation.id,
+        token: 'x'.repeat(32),
+      },
+    }
+  }
+
+  const NOBODYS: Ids = {
+    id: randomUUID(),
+    exec_id: 'exec',
+    port: '3000',
+    name: 'nobodys',
+    snapshot_id: randomUUID(),
+    backup: randomUUID(),
+    deployment_id: randomUUID(),
+    path: 'x',
+    prefix: 'ofs_00000000',
+    user_id: randomUUID(),
+    invite_id: randomUUID(),
+    token: 'y'.repeat(32),
+    domain: 'nobodys.example.com',
+  }
+
+  function fill(path: string, ids: Ids): string {
+    return path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
+      const id = ids[name] ?? WORDS[name]
+      if (id === undefined)
+        throw new Error(`${path}: say in populate() and NOBODYS of tenant-wall.test.ts what {${name}} is`)
+      return id
+    })
+  }
+
+  /** All that a caller sees of an answer, but for what is different with each. */
+  function seen({ status, headers, body }: Answer) {
+    const { 'x-request-id': _id, date: _date, ...rest } = Object.fromEntries(headers)
+    return { status, body, headers: rest }
+  }
+
+  /** Whether the path holds more than words. */
+  const names = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].some(([, name]) => !((name ?? '') in WORDS))
+
+  /** Credentials of bob with bodies: none, one that many routes take, one that none takes. */
+  function attempts(method: string, credential: string | undefined): (readonly [token: string, body?: string])[] {
+    const plain = credential === 'jwt' ? [[bob.jwt] as const] : [[bob.key] as const, [bob.jwt] as const]
+    if (method === 'GET' || method === 'DELETE') return plain
+    const token = credential === 'jwt' ? bob.jwt : bob.key
+    return [...plain, [token, ACCEPTABLE], [token, '{']]
+  }
+
+  it('stands at every route that names something', async () => {
+    const named = operations.filter(
+      ({ path, credential }) => names(path) && credential !== 'operator' && credential !== 'broker',
+    )
+    expect(named.length).toBeGreaterThan(40)
+    const before = await everythingOfAlice()
+    for (const { method, path, credential } of named) {
+      const resource = path.split('/')[2] ?? ''
+      const ids = owned[resource]
+      if (ids === undefined)
+        throw new Error(`say in populate() of tenant-wall.test.ts what alice has under /v1/${resource}`)
+      for (const [token, body] of attempts(method, credential)) {
+        const ask = (target: string) =>
+          call(control.url, method, `${target}?path=%2Fetc%2Fpasswd`, { token, ...(body !== undefined && { body }) })
+        const [theirs, nobodys] = [await ask(fill(path, ids)), await ask(fill(path, NOBODYS))]
+        expect([method, path, body, seen(theirs)]).toEqual([method, path, body, seen(nobodys)])
+        // A body that is none may be told before anything is looked for.
+        if (theirs.status === 400 && body === '{') continue
+        expect([method, path, theirs.status, theirs.body]).toEqual([method, path, 404, { error: 'not found' }])
+      }
+    }
+    expect(await everythingOfAlice()).toEqual(before)
+  })
+
+  /** Lists that alice's things stand in, and what her agent was asked to do. */
+  async function everythingOfAlice() {
+    const lists = [
+      '/v1/sandboxes',
+      '/v1/snapshots',
+      '/v1/templates',
+      '/v1/volumes',
+      '/v1/apps',
+      '/v1/github/installations',
+      '/v1/me/tokens',
+      '/v1/orgs',
+      `/v1/orgs/${alice.workspaceId}/members`,
+      `/v1/orgs/${alice.workspaceId}/invites`,
+    ]
+    const answers = await Promise.all(lists.map((path) => asAlice('GET', path, undefined, alice.jwt)))
+    return {
+      // When a key was last used is written a moment after.
+      lists: answers.map(
+        ({ status, body }) => `${status} ${JSON.stringify(body).replaceAll(/"last_used_at":[^,}]+/g, '')}`,
+      ),
+      vms: [...agent.state.sandboxes.values()],
+      snapshots: [...agent.state.snapshots.keys()],
+    }
+  }
+
+  it('stands in every list, with filters and with the other’s cursor', async () => {
+    await asAlice('POST', '/v1/sandboxes', { template: 'base' })
+    const page = await asAlice('GET', '/v1/sandboxes?limit=1')
+    const cursor = /cursor=([^&>]+)/.exec(page.headers.get('link') ?? '')?.[1] ?? ''
+    expect(cursor).not.toBe('')
+    const { id } = owned['sandboxes'] ?? {}
+    const ids = [id, owned['snapshots']?.['id'], owned['me']?.['prefix']].flatMap((each) => each ?? [])
+    const secrets = [alice.workspaceId, alice.userId, 'alice@example.com', 'carol@example.com', 'alices', ...ids]
+    const lists = operations.filter(
+      ({ method, path }) => method === 'GET' && path.startsWith('/v1/') && !path.includes('{'),
+    )
+    expect(lists.length).toBeGreaterThan(8)
+    for (const { path, credential } of lists) {
+      if (credential === 'operator' || credential === undefined) continue
+      for (const query of [
+        '',
+        `?cursor=${cursor}`,
+        `?sandbox_id=${id}`,
+        `?template=alices&metadata.of=alice`,
+        '?limit=1000',
+      ]) {
+        const { status, body } = await call(control.url, 'GET', path + query, { token: bob.jwt })
+        expect([path, query, status < 500]).toEqual([path, query, true])
+        const text = JSON.stringify(body)
+        expect([path, query, secrets.filter((secret) => text.includes(secret))]).toEqual([path, query, []])
+      }
+    }
+  })
+
+  /** An answer may repeat what the caller named. */
+  const nameless = ({ status, body }: Answer, asked: { template: string; from_snapshot?: string | undefined }) => ({
+    status,
+    text: JSON.stringify(body).replaceAll(asked.from_snapshot ?? asked.template, 'NAME'),
+  })
+
+  it('stands in bodies that name something', async () => {
+    const { id: snapshot } = owned['snapshots'] ?? {}
+    const { id: sandbox } = owned['sandboxes'] ?? {}
+    for (const token of [bob.key, bob.jwt]) {
+      for (const body of [
+        { template: 'base', from_snapshot: snapshot },
+        { template: 'base', from_snapshot: sandbox },
+        { template: 'alices' },
+      ]) {
+        const answer = await call(control.url, 'POST', '/v1/sandboxes', { token, body })
+        const unknown = {
+          ...body,
+          ...('from_snapshot' in body ? { from_snapshot: randomUUID() } : { template: 'nobodys' }),
+        }
+        const other = await call(control.url, 'POST', '/v1/sandboxes', { token, body: unknown })
+        expect(nameless(answer, body)).toEqual(nameless(other, unknown))
+        expect(answer.status).toBe(404)
+      }
+      const volumes = (name: string) => ({ template: 'base', volumes: [{ name }] })
+      const [theirs, nobodys] = [
+        await call(control.url, 'POST', '/v1/sandboxes', { token, body: volumes('alices') }),
+        await call(control.url, 'POST', '/v1/sandboxes', { token, body: volumes('nobodys') }),
+      ]
+      expect(theirs.status).toBe(404)
+      expect(JSON.stringify(theirs.body).replaceAll('alices', 'nobodys')).toBe(JSON.stringify(nobodys.body))
+    }
+    for (const body of [{ org_id: alice.workspaceId }, { slug: 'alice' }]) {
+      expect((await call(control.url, 'POST', '/v1/me/current-org', { token: bob.jwt, body })).status).toBe(404)
+    }
+  })
+
+  it('stands at the header that picks a workspace, for every route that takes a token', async () => {
+    for (const { method, path, credential } of operations) {
+      if (credential === undefined || credential === 'operator' || credential === 'broker') continue
+      const headers = { 'x-offshoot-org': alice.workspaceId }
+      const target = fill(path, NOBODYS)
+      const answer = await call(control.url, method, target, { token: bob.jwt, headers })
+      expect([method, path, answer.status, answer.body]).toEqual([method, path, 404, { error: 'not found' }])
+    }
+  })
+})

@@ -1,0 +1,172 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from '@offshoot/contract/errors'
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Control } from '../../control.ts'
+import { callerOf } from '../../kinds/orgs/admission.ts'
+import {
+  claimRequest,
+  type FirstRequestRow,
+  firstRequest,
+  forgetRequest,
+  keepAnswer,
+  takeOverRequest,
+} from './idempotency-statements.ts'
+
+/** An answer that was, or would have been, given to the first request. */
+export interface KeptAnswer {
+  readonly status: number
+  /** JSON. */
+  readonly body: string
+}
+
+/** What came of a request that nobody is at any more: its answer, nothing, or it is not settled yet. */
+export type Remains = KeptAnswer | 'nothing' | 'unsettled'
+
+/** Of a route that takes `Idempotency-Key`. */
+export interface IdempotentRoute {
+  /** Where the route makes its resource under the id that it is given; else what was interrupted stays unfinished. */
+  readonly findRemains?: (control: Control, workspaceId: WorkspaceId, resourceId: string) => Promise<Remains>
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly idempotent?: IdempotentRoute
+  }
+  interface FastifyRequest {
+    idempotency: Claim | null
+  }
+}
+
+interface Claim {
+  readonly workspaceId: WorkspaceId
+  readonly key: string
+  /** What the request is to make has this id. */
+  readonly resourceId: string
+}
+
+const HEADER = 'idempotency-key'
+/** Printable ASCII. */
+const KEY = /^[\x20-\x7e]{1,255}$/
+/** Milliseconds for which a second request waits for the answer to the first. */
+const WAIT_MS = 60_000
+const LOOK_MS = 100
+/** Second requests that wait, in this process. */
+const MAX_WAITING = 200
+/** Seconds after which whoever is still at it is not believed to be. */
+const GIVEN_UP_SECONDS = 3600
+
+/**
+ * `Idempotency-Key` on creates: of all requests with one key within 24 hours one is carried out, and the others get its answer.
+ *
+ * The claim is in the database before anything is made, the answer before it is given. A process that dies in between leaves a
+ * claim whose creator is gone: the next one with the key looks for what came of it. What was refused leaves no claim.
+ */
+export function registerIdempotency(app: FastifyInstance, control: Control): void {
+  let waiting = 0
+  app.decorateRequest('idempotency', null)
+  app.addHook('preHandler', async (request, reply) => {
+    const key = request.headers[HEADER]
+    const { idempotent } = request.routeOptions.config
+    if (idempotent === undefined || key === undefined) return undefined
+    if (typeof key !== 'string' || !KEY.test(key)) {
+      throw new ApiError('invalidField', { error: 'Idempotency-Key must be 1 to 255 printable ASCII characters' })
+    }
+    if (waiting >= MAX_WAITING) throw unfinished(true)
+    waiting += 1
+    try {
+      const answer = await claimOrWait(control, idempotent, key, request)
+      return answer === null ? undefined : replay(reply, answer)
+    } finally {
+      waiting -= 1
+    }
+  })
+  app.addHook('onSend', async ({ idempotency, log }, reply, payload) => {
+    if (idempotency === null) return
+    await settle(control, idempotency, reply.statusCode, payload).catch((error: unknown) => {
+      // What was made is made: whoever asks again is told that the first is unfinished.
+      log.error({ err: error }, 'the answer to an idempotent request was not kept')
+    })
+  })
+}
+
+/** Id for what a create makes. */
+export function resourceIdOf({ idempotency }: FastifyRequest): string {
+  return idempotency?.resourceId ?? randomUUID()
+}
+
+function replay(reply: FastifyReply, { status, body }: KeptAnswer): FastifyReply {
+  return reply.code(status).type('application/json; charset=utf-8').header('idempotent-replayed', 'true').send(body)
+}
+
+/** `null`: this request is the one that is carried out. */
+async function claimOrWait(
+  control: Control,
+  route: IdempotentRoute,
+  key: string,
+  request: FastifyRequest,
+): Promise<KeptAnswer | null> {
+  const { pool } = control.database
+  const { workspaceId } = callerOf(request)
+  const fingerprint = fingerprintOf(request)
+  const claim = { workspaceId, key, resourceId: randomUUID() }
+  const endsAtMs = performance.now() + WAIT_MS
+  for (;;) {
+    const [mine] = await claimRequest(pool, workspaceId, key, fingerprint, control.lock.number, claim.resourceId)
+    const [first] = mine === undefined ? await firstRequest(pool, workspaceId, key, GIVEN_UP_SECONDS) : []
+    if (first !== undefined && !first.fingerprint.equals(fingerprint)) throw new ApiError('idempotencyMismatch')
+    const found = mine === undefined ? first && (await answerOf(control, route, claim, first)) : 'mine'
+    if (found === 'mine') {
+      request.idempotency = claim
+      return null
+    }
+    if (found !== undefined && found !== 'unsettled') return found
+    if (performance.now() > endsAtMs) throw unfinished(true)
+    await delay(LOOK_MS)
+  }
+}
+
+/** `mine`: the first came to nothing, and this one goes on in its place. */
+async function answerOf(
+  control: Control,
+  { findRemains }: IdempotentRoute,
+  { workspaceId, key, resourceId }: Claim,
+  first: FirstRequestRow,
+): Promise<KeptAnswer | 'mine' | 'unsettled'> {
+  const { status, answer, resource_id: firstId } = first
+  if (status !== null && answer !== null) return { status, body: control.answers.open(answer) }
+  if (!first.is_abandoned) return 'unsettled'
+  if (findRemains === undefined) throw unfinished(false)
+  const remains = await findRemains(control, workspaceId, firstId)
+  const { pool } = control.database
+  if (remains === 'nothing') {
+    const [taken] = await takeOverRequest(pool, workspaceId, key, firstId, control.lock.number, resourceId)
+    return taken === undefined ? 'unsettled' : 'mine'
+  }
+  if (remains !== 'unsettled') {
+    await keepAnswer(pool, workspaceId, key, firstId, remains.status, control.answers.close(remains.body))
+  }
+  return remains
+}
+
+async function settle(control: Control, claim: Claim, status: number, payload: unknown): Promise<void> {
+  const { workspaceId, key, resourceId } = claim
+  const { pool } = control.database
+  const isMade = status >= 200 && status <= 299 && typeof payload === 'string'
+  if (isMade) await keepAnswer(pool, workspaceId, key, resourceId, status, control.answers.close(payload))
+  else await forgetRequest(pool, workspaceId, key, resourceId)
+}
+
+/** Of what makes one request the same as another; the workspace is beside it. */
+function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
+  const hash = createHash('sha256').update(`${method} ${url}\n`)
+  return hash.update(Buffer.isBuffer(body) ? body : '').digest()
+}
+
+function unfinished(isRunning: boolean): ApiError {
+  const detail = isRunning
+    ? 'it is still under way: try again with the same key'
+    : 'it was interrupted: look whether it made something, then use another key'
+  return new ApiError('idempotencyUnfinished', { detail })
+}

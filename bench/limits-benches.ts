@@ -9,7 +9,9 @@ import { controlConfig, type ControlConfig } from '@offshoot/contract/process-co
 import { applyRecords } from '@offshoot/control/fleet/apply-records'
 import { upsertAgent } from '@offshoot/control/fleet/agent-statements'
 import { PostgresEvents } from '@offshoot/control/kinds/sandboxes/events/postgres-events'
+import { meterRecords } from '@offshoot/control/kinds/billing/metering/meter-records'
 import { startControl } from '@offshoot/control/control'
+import type { Queryable } from '@offshoot/control/platform/db/statement'
 import { type Database, openDatabase } from '@offshoot/control/platform/db/database'
 import { createServer } from '@offshoot/control/server'
 import { mintApiKey } from '@offshoot/control/kinds/orgs/identity/api-key'
@@ -87,11 +89,18 @@ export async function ledgerEvents(offshoot: Offshoot): Promise<Record<string, F
     const agentId = randomUUID()
     await upsertAgent(database.pool, agentId, 'http://127.0.0.1:1', '{}')
     const store = new PostgresEvents(database)
+    const hooks = [
+      { applyRecords: meterRecords },
+      {
+        prepareRecords: (batch: readonly AgentRecord[]) => store.prepare(batch),
+        applyRecords: (client: Queryable, batch: readonly AgentRecord[]) => store.append(client, batch),
+      },
+    ]
     const records = history(agentId)
-    await applyRecords(database.pool, store, agentId, records.slice(0, LEDGER_BATCH))
+    await applyRecords(database.pool, hooks, agentId, records.slice(0, LEDGER_BATCH))
     const startedAt = performance.now()
     for (let from = LEDGER_BATCH; from < records.length; from += LEDGER_BATCH) {
-      await applyRecords(database.pool, store, agentId, records.slice(from, from + LEDGER_BATCH))
+      await applyRecords(database.pool, hooks, agentId, records.slice(from, from + LEDGER_BATCH))
     }
     const rate = new Samples()
     rate.add(((records.length - LEDGER_BATCH) * 1000) / (performance.now() - startedAt))

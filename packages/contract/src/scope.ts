@@ -39,3 +39,17 @@ export function scopeOf(method: string, url: string): Scope | null {
   if (resource === undefined) return null
   return `${resource}:${method === 'GET' || method === 'HEAD' ? 'read' : 'write'}`
 }
+
+/** Scopes of operations that a suspended workspace may not start. */
+const COMPUTE: ReadonlySet<Scope | null> = new Set([
+  'sandboxes:write',
+  'templates:write',
+  'volumes:write',
+  'databases:write',
+  'apps:write',
+])
+
+/** Whether an operation starts or changes something that computes. Ending it is always allowed. */
+export function isCompute(scope: Scope | null, method: string): boolean {
+  return COMPUTE.has(scope) && method !== 'DELETE'
+}

@@ -1,169 +1,132 @@
 import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
-import type { BackupTaker } from './kinds/databases/take-backup.ts'
 import { Fleet } from './fleet/fleet.ts'
-import { certificateOrders } from './kinds/apps/certificates/certificate-orders.ts'
-import { removeOldPulls } from './kinds/apps/previews/preview-statements.ts'
-import { DnsTexts } from './kinds/apps/domains/dns-texts.ts'
+import { addFleetMetrics } from './fleet/fleet-metrics.ts'
+import type { AgentHooks, Kind } from './fleet/kind.ts'
+import { SandboxPlaces } from './fleet/sandbox-places.ts'
+import { SandboxReads } from './fleet/sandbox-reads.ts'
 import { AppChanges } from './kinds/apps/app-changes.ts'
-import { deletedApps } from './kinds/apps/remove-app.ts'
-import type { EventStore } from './kinds/sandboxes/events/event-store.ts'
-import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
-import { removeOldEntries } from './platform/audit/audit-statements.ts'
-import { Periodic, type PeriodicWork } from './platform/jobs/periodic.ts'
+import type { AppsContext } from './kinds/apps/apps-context.ts'
 import { Deployer } from './kinds/apps/deploying/deployer.ts'
-import { type GitCredentials, NO_CREDENTIALS } from './kinds/apps/deploying/git-credentials.ts'
-import { replaceLostVersions } from './kinds/apps/deploying/replace-lost.ts'
-import { settleOldVersions, unnamedSandboxes } from './kinds/apps/deploying/old-versions.ts'
-import { OpenStreams } from './platform/http/open-streams.ts'
+import { NO_CREDENTIALS } from './kinds/apps/deploying/git-credentials.ts'
+import { DnsTexts } from './kinds/apps/domains/dns-texts.ts'
 import { GitProvider } from './kinds/apps/git-provider/git-provider.ts'
-import { removeOldGitRows } from './kinds/apps/git-provider/git-provider-statements.ts'
 import { installationCredentials } from './kinds/apps/git-provider/installation-credentials.ts'
+import { Scaler } from './kinds/apps/instances/scaler.ts'
+import { apps } from './kinds/apps/kind.ts'
+import { billing } from './kinds/billing/kind.ts'
 import { Payments } from './kinds/billing/payments.ts'
-import { reportOverage } from './kinds/billing/report-overage.ts'
-import { CreditKeeper } from './kinds/billing/credit-keeper.ts'
-import { liftedSandboxes, unpaidSandboxes } from './kinds/billing/credit-pauses.ts'
-import { type Database, openDatabase } from './platform/db/database.ts'
-import { migrate } from './platform/db/migrate.ts'
-import { ProcessLock } from './platform/db/process-lock.ts'
-import { Sweeps } from './platform/jobs/sweeps.ts'
 import { Broker } from './kinds/databases/broker/broker.ts'
 import { Connections } from './kinds/databases/broker/connections.ts'
-import { removeOldProofs } from './kinds/databases/proof-statements.ts'
-import { createMetrics, type Metrics } from './platform/http/metrics.ts'
-import { type Accounts, createAccounts } from './kinds/orgs/identity/accounts.ts'
-import { accountsSecret } from './platform/accounts-secret.ts'
+import { databases } from './kinds/databases/kind.ts'
+import { createAccounts } from './kinds/orgs/identity/accounts.ts'
 import { FailedAttempts } from './kinds/orgs/identity/failed-attempts.ts'
 import { JwtVerifier } from './kinds/orgs/identity/jwt-verifier.ts'
 import { KeyUsage } from './kinds/orgs/identity/key-usage.ts'
 import { KnownKeys } from './kinds/orgs/identity/known-keys.ts'
-import { pruneCreates } from './kinds/billing/limits/quota-statements.ts'
+import { orgs } from './kinds/orgs/kind.ts'
+import { OperatorKey } from './kinds/orgs/operators/operator-key.ts'
+import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
+import { sandboxes } from './kinds/sandboxes/kind.ts'
+import { templates } from './kinds/templates/kind.ts'
+import { volumes } from './kinds/volumes/kind.ts'
+import { accountsSecret } from './platform/accounts-secret.ts'
+import { openDatabase } from './platform/db/database.ts'
+import { migrate } from './platform/db/migrate.ts'
+import { ProcessLock } from './platform/db/process-lock.ts'
+import { createMetrics } from './platform/http/metrics.ts'
+import { OpenStreams } from './platform/http/open-streams.ts'
+import { removeOldRequests } from './platform/idempotency/idempotency-statements.ts'
+import { Reaper } from './platform/jobs/reaper.ts'
+import { Sweeps } from './platform/jobs/sweeps.ts'
 import { PostgresBuckets } from './platform/limits/postgres-buckets.ts'
 import { RateLimiter } from './platform/limits/rate-limiter.ts'
 import { RedisBuckets } from './platform/limits/redis-buckets.ts'
 import { TurnsByWorkspace } from './platform/limits/turns-by-workspace.ts'
-import { removeOldRequests } from './platform/idempotency/idempotency-statements.ts'
-import { Seal } from './platform/seal.ts'
 import { leavingMails } from './platform/mail/leaving-mails.ts'
 import { mailCarrier } from './platform/mail/mail-carrier.ts'
-import type { Mail } from './platform/mail/mail.ts'
 import { removeUnsendable } from './platform/mail/mail-statements.ts'
 import { Outbox } from './platform/mail/outbox.ts'
-import { emptiedOrgs } from './kinds/sandboxes/emptied-orgs.ts'
-import { removeOldInvitations } from './kinds/orgs/invitation-statements.ts'
-import { OperatorKey } from './kinds/orgs/operators/operator-key.ts'
-import { settleStorage } from './kinds/billing/metering/settle-storage.ts'
-import { settleMeters } from './kinds/billing/metering/settle-meters.ts'
-import { dueBackups } from './kinds/databases/due-backups.ts'
-import { abandonedDatabases } from './kinds/databases/abandoned-databases.ts'
-import { expiredSandboxes } from './kinds/sandboxes/expired-sandboxes.ts'
-import { Reaper } from './platform/jobs/reaper.ts'
-import { unusedSnapshots } from './kinds/sandboxes/snapshots/unused-snapshots.ts'
-import { settleBuilds } from './kinds/templates/settle-builds.ts'
-import { SandboxPlaces } from './fleet/sandbox-places.ts'
-import { SandboxReads } from './fleet/sandbox-reads.ts'
-import { replaceUnhealthy } from './kinds/apps/instances/instance-health.ts'
-import { oldTrees, settleTrees } from './kinds/apps/trees/settle-trees.ts'
-import { Scaler } from './kinds/apps/instances/scaler.ts'
-import { settleInstances } from './kinds/apps/instances/settle-instances.ts'
+import { Seal } from './platform/seal.ts'
 
-/** What a control process is made of; every route and job is given it. */
-export interface Control {
-  readonly config: ControlConfig
-  readonly log: Logger
-  readonly database: Database
-  readonly lock: ProcessLock
-  readonly fleet: Fleet
-  /** Of the last 90 days. */
-  readonly events: EventStore
-  readonly accounts: Accounts
-  readonly outbox: Outbox
-  /** Of answers that idempotent requests are given again. */
-  readonly answers: Seal
-  /** Of the variables of apps. */
-  readonly appSecrets: Seal
-  /** Of the domains of apps. */
-  readonly dnsTexts: DnsTexts
-  /** Of the keys of certificates. */
-  readonly certificateKeys: Seal
-  /** Of what opens databases. */
-  readonly databaseSecrets: Seal
-  /** To databases. */
-  readonly brokerConnections: Connections
-  readonly broker: Broker
-  readonly jwt: JwtVerifier
-  readonly keys: KnownKeys
-  readonly failures: FailedAttempts
-  readonly operatorKey: OperatorKey
-  readonly places: SandboxPlaces
-  readonly reads: SandboxReads
-  readonly metrics: Metrics
-  readonly rate: RateLimiter
-  /** `null` without a payment provider. */
-  readonly payments: Payments | null
-  /** Streams to callers that nothing ends by itself. */
-  readonly openStreams: OpenStreams
-  readonly deployer: Deployer
-  readonly scaler: Scaler
-  readonly appChanges: AppChanges
-  /** `null` where the operator has set none up. */
-  readonly gitProvider: GitProvider | null
-  readonly gitCredentials: GitCredentials
-  /** Admissions of new sandboxes. */
-  readonly creates: TurnsByWorkspace
+/** Everything that a control process is made of. */
+export interface Control extends AppsContext {
   stop(): Promise<void>
 }
 
+/** All kinds, each after those that it imports. */
+export const KINDS: readonly Kind<Control>[] = [orgs, billing, templates, volumes, sandboxes, databases, apps]
+
+/** What the kinds do with what agents tell. */
+export function agentHooks(control: Control): readonly AgentHooks[] {
+  return KINDS.flatMap(({ agents }) => agents?.(control) ?? [])
+}
+
+/** Builds the services, then starts what runs by itself. Nothing listens yet: `server.ts` does. */
 export async function startControl(config: ControlConfig, log: Logger): Promise<Control> {
   const database = openDatabase(config.database, (error) => log.warn({ err: error }, 'idle database connection broke'))
+  const { pool } = database
   await migrate(database.db)
   const secret = await accountsSecret(config.data_dir)
   const outbox = new Outbox(new Seal(secret, 'mails'))
-  const sendMail = (mail: Mail) => outbox.put(database.pool, mail)
-  const accounts = await createAccounts({ database, config, secret, sendMail, log })
+  const accounts = await createAccounts({
+    database,
+    config,
+    secret,
+    sendMail: (mail) => outbox.put(pool, mail),
+    log,
+  })
   const lock = await ProcessLock.take(config.database)
   const events = new PostgresEvents(database)
   await events.sweep()
-  const fleet = new Fleet({ agents: config.agents, database, lock, events, log })
+  const fleet = new Fleet({ agents: config.agents, database, lock, log })
+  const keyUsage = new KeyUsage(pool, log)
   const databaseSecrets = new Seal(secret, 'databases')
   const brokerConnections = new Connections(fleet, databaseSecrets)
-  const certificateKeys = new Seal(secret, 'certificates')
-  const ending = new AbortController()
-  const ordering = { pool: database.pool, seal: certificateKeys, lock, log, stopped: ending.signal }
-  const keyUsage = new KeyUsage(database.pool, log)
-  const reapers = startReapers({ fleet, database, lock, log }, log)
-  const mails = new Reaper(leavingMails(database.pool, outbox, mailCarrier(config, log)), log)
-  const credit = new CreditKeeper({ database, fleet, outbox, log })
-  const sweeps = new Sweeps(database.pool, log, [
-    removeOldEntries,
-    removeUnsendable,
-    removeOldInvitations,
-    removeOldRequests,
-    removeOldGitRows,
-    removeOldPulls,
-    removeOldProofs,
-  ])
-  const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
-  const orders =
-    config.acme === undefined ? [] : [new Reaper(certificateOrders({ ...ordering, settings: config.acme }), log)]
-  const jobs = [...reapers, ...orders, mails, ...startBackground({ database, fleet, events, credit, payments }, log)]
   const gitProvider = config.github === undefined ? null : new GitProvider(config.github)
-  const deployer = new Deployer({
-    pool: database.pool,
-    lock,
+  const { redis_url: redisUrl, rate_burst: burst, rate_per_second: perSecond } = config.limits
+  const redis = redisUrl === undefined ? null : new RedisBuckets(redisUrl, pool, log)
+  const stopping = new AbortController()
+  const context: AppsContext = {
+    config,
     log,
-    isReady: () => fleet.reachable.length > 0,
-  })
-  const scaler = new Scaler(log)
-  const appChanges = new AppChanges(config.database, log)
-  const { redis_url: redisUrl } = config.limits
-  const redis = redisUrl === undefined ? null : new RedisBuckets(redisUrl, database.pool, log)
+    database,
+    lock,
+    outbox,
+    metrics: createMetrics(database),
+    rate: new RateLimiter(redis ?? new PostgresBuckets(pool), { burst, perSecond }),
+    openStreams: new OpenStreams(),
+    stopping: stopping.signal,
+    answers: new Seal(secret, 'answers'),
+    fleet,
+    places: new SandboxPlaces(pool),
+    reads: new SandboxReads(pool),
+    accounts,
+    jwt: new JwtVerifier(pool, config.public_url, config.jwt_issuers),
+    keys: new KnownKeys(pool, keyUsage),
+    failures: new FailedAttempts(),
+    operatorKey: new OperatorKey(config.operator_key_sha256),
+    payments: config.stripe === undefined ? null : new Payments(config.stripe, config.public_url),
+    creates: new TurnsByWorkspace(),
+    events,
+    databaseSecrets,
+    brokerConnections,
+    broker: new Broker(brokerConnections),
+    appSecrets: new Seal(secret, 'apps'),
+    certificateKeys: new Seal(secret, 'certificates'),
+    dnsTexts: new DnsTexts(config.dns_servers),
+    deployer: new Deployer({ pool, lock, log, isReady: () => fleet.reachable.length > 0 }),
+    scaler: new Scaler(log),
+    appChanges: new AppChanges(config.database, log),
+    gitProvider,
+    gitCredentials: gitProvider === null ? NO_CREDENTIALS : installationCredentials(pool, gitProvider),
+  }
   const stop = async () => {
-    ending.abort()
+    stopping.abort()
     redis?.close()
-    await deployer.stop()
-    await scaler.stop()
-    await appChanges.stop()
+    await context.deployer.stop()
+    await context.scaler.stop()
+    await context.appChanges.stop()
     for (const job of jobs) job.stop()
     await brokerConnections.close()
     await fleet.stop()
@@ -174,85 +137,18 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     await lock.release()
     await database.close()
   }
-  const jwt = new JwtVerifier(database.pool, config.public_url, config.jwt_issuers)
-  const metrics = createMetrics(database, fleet)
-  const keys = new KnownKeys(database.pool, keyUsage)
-  const places = new SandboxPlaces(database.pool)
-  const failures = new FailedAttempts()
-  const operatorKey = new OperatorKey(config.operator_key_sha256)
-  const { rate_burst: burst, rate_per_second: perSecond } = config.limits
-  const rate = new RateLimiter(redis ?? new PostgresBuckets(database.pool), { burst, perSecond })
-  const creates = new TurnsByWorkspace()
-  return {
-    config,
-    log,
-    database,
-    lock,
-    fleet,
-    events,
-    accounts,
-    outbox,
-    answers: new Seal(secret, 'answers'),
-    appSecrets: new Seal(secret, 'apps'),
-    certificateKeys,
-    dnsTexts: new DnsTexts(config.dns_servers),
-    databaseSecrets,
-    brokerConnections,
-    broker: new Broker(brokerConnections),
-    jwt,
-    keys,
-    failures,
-    operatorKey,
-    places,
-    reads: new SandboxReads(database.pool),
-    metrics,
-    rate,
-    payments,
-    openStreams: new OpenStreams(),
-    deployer,
-    scaler,
-    appChanges,
-    gitProvider,
-    gitCredentials: gitProvider === null ? NO_CREDENTIALS : installationCredentials(database.pool, gitProvider),
-    creates,
-    stop,
-  }
-}
-
-function startReapers(remover: BackupTaker, log: Logger) {
-  return [
-    new Reaper(expiredSandboxes(remover), log),
-    new Reaper(abandonedDatabases(remover), log),
-    new Reaper(dueBackups(remover), log),
-    new Reaper(unusedSnapshots(remover), log),
-    new Reaper(emptiedOrgs(remover), log),
-    new Reaper(deletedApps(remover), log),
-    new Reaper(unnamedSandboxes(remover), log),
-    new Reaper(oldTrees(remover), log),
-    new Reaper(unpaidSandboxes(remover), log),
-    new Reaper(liftedSandboxes(remover), log),
+  const control: Control = { ...context, stop }
+  addFleetMetrics(control.metrics.registry, fleet)
+  for (const { addMetrics } of KINDS) addMetrics?.(control.metrics.registry, control)
+  fleet.start(agentHooks(control))
+  const jobs = [
+    new Reaper(leavingMails(pool, outbox, mailCarrier(config, log)), log),
+    ...KINDS.flatMap(({ startJobs }) => startJobs?.(control) ?? []),
   ]
-}
-
-interface Background extends Pick<Control, 'database' | 'fleet' | 'events' | 'payments'> {
-  readonly credit: CreditKeeper
-}
-
-function startBackground({ database, fleet, events, credit, payments }: Background, log: Logger) {
-  const { pool } = database
-  const work: PeriodicWork[] = [
-    { what: 'look at credit', everyMs: 2_000, run: () => credit.look() },
-    { what: 'settling meters', everyMs: 60_000, run: () => settleMeters(pool) },
-    { what: 'settling builds', everyMs: 1_000, run: () => settleBuilds({ database, fleet }) },
-    { what: 'settling storage', everyMs: 30_000, run: () => settleStorage(pool) },
-    { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
-    { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },
-    { what: 'old versions of apps', everyMs: 1_000, run: () => settleOldVersions({ database, fleet }, log) },
-    { what: 'installed trees of apps', everyMs: 1_000, run: () => settleTrees({ database, fleet }, log) },
-    { what: 'further instances of apps', everyMs: 1_000, run: () => settleInstances({ database, fleet }, log) },
-    { what: 'health of instances', everyMs: 5_000, run: () => replaceUnhealthy({ database, fleet }, log) },
-    { what: 'lost versions of apps', everyMs: 2_000, run: () => replaceLostVersions(pool, log) },
-    { what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) },
-  ]
-  return work.map((each) => new Periodic(each, log))
+  const sweeps = new Sweeps(pool, log, [
+    removeUnsendable,
+    removeOldRequests,
+    ...KINDS.flatMap((kind) => kind.sweeps ?? []),
+  ])
+  return control
 }

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
-import { Periodic } from './platform/jobs/periodic.ts'
 import { startControl } from './control.ts'
 import { proveNextBackup } from './kinds/databases/prove-backup.ts'
-import { runDeployment } from './kinds/apps/deploying/run-deployment.ts'
+import { Periodic } from './platform/jobs/periodic.ts'
 import { createServer } from './server.ts'
 
 /** Milliseconds for requests that run when the process is told to end. */
@@ -29,7 +28,6 @@ const proofs = new Periodic(
   { what: 'proofs of backups', everyMs: PROOF_EVERY_MS, run: (signal) => proveNextBackup(control, signal) },
   log,
 )
-control.deployer.start((row, creator, cancelled) => runDeployment(control, row, creator, cancelled))
 await server.listen(config.listen)
 log.info({ address: server.server.address() }, 'listening')
 

@@ -4,9 +4,9 @@ import type { Logger } from 'pino'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../platform/db/database.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { dropUnreportedTemplates, reportGlobalTemplates } from '../kinds/templates/template-statements.ts'
 import { AgentClient } from './agent-client.ts'
 import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.ts'
+import type { AgentHooks } from './kind.ts'
 
 /** Milliseconds between two looks at an agent that answers, and at one that does not. */
 const LOOK_MS = 2_000
@@ -30,18 +30,13 @@ export interface KnownAgent {
 export class AgentDirectory {
   readonly all: readonly KnownAgent[]
   readonly #database: Database
+  #kinds: readonly AgentHooks[] = []
   readonly #log: Logger
   readonly #stopped = new AbortController()
-  readonly #onKnown: (agent: KnownAgent, info: AgentInfo) => void
+  #onKnown: (agent: KnownAgent, info: AgentInfo) => void = () => undefined
   #loops: Promise<void>[] = []
 
-  /** @param onKnown called at each agent's first answer and whenever another agent answers at its address */
-  constructor(
-    agents: readonly { readonly url: string; readonly secret: string }[],
-    database: Database,
-    log: Logger,
-    onKnown: (agent: KnownAgent, info: AgentInfo) => void,
-  ) {
+  constructor(agents: readonly { readonly url: string; readonly secret: string }[], database: Database, log: Logger) {
     this.all = agents.map((agent) => ({
       client: new AgentClient(agent),
       info: null,
@@ -50,10 +45,12 @@ export class AgentDirectory {
     }))
     this.#database = database
     this.#log = log
-    this.#onKnown = onKnown
   }
 
-  start(): void {
+  /** @param onKnown called at each agent's first answer and whenever another agent answers at its address */
+  start(kinds: readonly AgentHooks[], onKnown: (agent: KnownAgent, info: AgentInfo) => void): void {
+    this.#kinds = kinds
+    this.#onKnown = onKnown
     this.#loops = this.all.map((agent) => this.#look(agent))
   }
 
@@ -107,7 +104,6 @@ export class AgentDirectory {
   }
 
   async #record(agent: KnownAgent, info: AgentInfo): Promise<void> {
-    const global = info.templates.filter((template) => template.is_global)
     await transaction(this.#database.pool, async (client) => {
       await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
       const retired = await retireOthers(client, info.agent_id, agent.client.url)
@@ -116,8 +112,7 @@ export class AgentDirectory {
           client,
           retired.map(({ id }) => id),
         )
-      await reportGlobalTemplates(client, JSON.stringify(global))
-      await dropUnreportedTemplates(client)
+      for (const { storeOffer } of this.#kinds) await storeOffer?.(client, info)
     })
   }
 }

@@ -3,10 +3,11 @@ import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { EventStore } from '../kinds/sandboxes/events/event-store.ts'
+import { agentHooks } from '../control.ts'
 import { FakeAgentState } from '../test/fake-agent-state.ts'
 import { Harness } from '../test/harness.ts'
 import { applyRecords } from './apply-records.ts'
+import type { AgentHooks } from './kind.ts'
 
 /** Events that change rows, and one that does not. */
 const CHANGES: readonly EventType[] = [
@@ -20,7 +21,7 @@ const CHANGES: readonly EventType[] = [
 
 describe('records of a log', () => {
   let harness: Harness
-  let events: EventStore
+  let hooks: readonly AgentHooks[]
   let workspaceId: string
 
   beforeAll(async () => {
@@ -28,7 +29,7 @@ describe('records of a log', () => {
     const control = await harness.control([])
     const tenant = await harness.tenant(control, 'batches')
     ;({ workspaceId } = tenant)
-    ;({ events } = control.control)
+    hooks = agentHooks(control.control)
     await control.stop()
   })
   afterAll(() => harness.stop())
@@ -76,7 +77,7 @@ describe('records of a log', () => {
               return { seq: n + 1, number: n + 1, workspace_id: workspaceId, event }
             })
             for (let from = 0; from < records.length; from += batch)
-              await applyRecords(harness.pool, events, state.agentId, records.slice(from, from + batch))
+              await applyRecords(harness.pool, hooks, state.agentId, records.slice(from, from + batch))
             const { rows } = await harness.pool.query(
               `select array_position($2, id) as sandbox, status, boot_ms, boot_mode, guest_ip, last_event_seq::int,
                  parent_id is null as is_promoted from sandboxes where agent_id = $1 order by 1`,

@@ -2,12 +2,10 @@ import type { AgentRecord } from '@offshoot/contract/agent-api'
 import { isUuid } from '@offshoot/contract/ids'
 import { bootMode } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
-import type { EventStore } from '../kinds/sandboxes/events/event-store.ts'
 import { storable } from '../platform/db/storable.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { proofsAmong } from '../kinds/databases/proof-statements.ts'
-import { meterRecords } from '../kinds/billing/metering/meter-records.ts'
 import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
+import type { AgentHooks } from './kind.ts'
 import { applyPromoted, applyStatuses } from './record-statements.ts'
 import { STATUS_AFTER } from './status-after.ts'
 
@@ -19,20 +17,19 @@ import { STATUS_AFTER } from './status-after.ts'
  */
 export async function applyRecords(
   pool: pg.Pool,
-  store: EventStore,
+  kinds: readonly AgentHooks[],
   agentId: string,
   records: readonly AgentRecord[],
 ): Promise<number> {
-  await store.prepare(records)
+  for (const { prepareRecords } of kinds) await prepareRecords?.(records)
   return transaction(pool, async (client) => {
     const [agent] = await lockAgentCursor(client, agentId)
     if (agent === undefined) throw new Error(`no agent ${agentId}`)
     const fresh = records.filter(({ seq }) => seq > agent.cursor)
     const last = fresh.at(-1)
     if (last === undefined) return agent.cursor
-    const seen = await withoutProofs(client, fresh)
-    await meterRecords(client, seen)
-    await store.append(client, seen)
+    const seen = await withoutHidden(client, kinds, fresh)
+    for (const each of kinds) await each.applyRecords?.(client, seen)
     await setAgentCursor(client, agentId, last.seq)
     // Last: whoever asked for a change waits for its row as long as we have it.
     await applyToRows(client, agentId, fresh)
@@ -40,11 +37,15 @@ export async function applyRecords(
   })
 }
 
-/** What happens to a sandbox in which a backup is tried is nobody's event, and costs nobody anything. */
-async function withoutProofs(client: pg.PoolClient, records: readonly AgentRecord[]): Promise<readonly AgentRecord[]> {
+async function withoutHidden(
+  client: pg.PoolClient,
+  kinds: readonly AgentHooks[],
+  records: readonly AgentRecord[],
+): Promise<readonly AgentRecord[]> {
   const ids = records.flatMap(({ event: { sandbox_id: id } }) => (isUuid(id) ? [id] : []))
-  const proofs = new Set((await proofsAmong(client, ids)).map(({ id }) => id))
-  return records.filter(({ event }) => !proofs.has(event.sandbox_id))
+  const hidden = new Set<string>()
+  for (const { hiddenAmong } of kinds) for (const id of (await hiddenAmong?.(client, ids)) ?? []) hidden.add(id)
+  return records.filter(({ event }) => !hidden.has(event.sandbox_id))
 }
 
 async function applyToRows(client: pg.PoolClient, agentId: string, records: readonly AgentRecord[]): Promise<void> {

@@ -1,16 +1,15 @@
 import type { Logger } from 'pino'
-import type { EventStore } from '../kinds/sandboxes/events/event-store.ts'
 import type { Database } from '../platform/db/database.ts'
 import type { ProcessLock } from '../platform/db/process-lock.ts'
 import type { AgentClient } from './agent-client.ts'
 import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
 import { Follower } from './follower.ts'
+import type { AgentHooks } from './kind.ts'
 
 export interface FleetOptions {
   readonly agents: readonly { readonly url: string; readonly secret: string }[]
   readonly database: Database
   readonly lock: ProcessLock
-  readonly events: EventStore
   readonly log: Logger
 }
 
@@ -19,14 +18,22 @@ export class Fleet {
   readonly directory: AgentDirectory
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
 
-  constructor({ agents, database, lock, events, log }: FleetOptions) {
-    this.directory = new AgentDirectory(agents, database, log, ({ client }, { agent_id: agentId }) => {
+  readonly #options: FleetOptions
+
+  constructor(options: FleetOptions) {
+    this.#options = options
+    this.directory = new AgentDirectory(options.agents, options.database, options.log)
+  }
+
+  /** Starts to talk to the agents. */
+  start(kinds: readonly AgentHooks[]): void {
+    const { database, lock, log } = this.#options
+    this.directory.start(kinds, ({ client }, { agent_id: agentId }) => {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
-      this.#followers.set(client, { agentId, follower: new Follower({ agentId, client, database, lock, events, log }) })
+      this.#followers.set(client, { agentId, follower: new Follower({ agentId, client, database, lock, kinds, log }) })
     })
-    this.directory.start()
   }
 
   get agents(): readonly KnownAgent[] {

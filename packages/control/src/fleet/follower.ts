@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { agentRecord, type AgentRecord } from '@offshoot/contract/agent-api'
 import type { Logger } from 'pino'
-import type { EventStore } from '../kinds/sandboxes/events/event-store.ts'
 import type { Database } from '../platform/db/database.ts'
 import type { ProcessLock } from '../platform/db/process-lock.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
 import { applyRecords } from './apply-records.ts'
+import type { AgentHooks } from './kind.ts'
 import { reconcile } from './reconcile.ts'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 
@@ -26,7 +26,7 @@ export interface FollowerOptions {
   readonly client: AgentClient
   readonly database: Database
   readonly lock: ProcessLock
-  readonly events: EventStore
+  readonly kinds: readonly AgentHooks[]
   readonly log: Logger
 }
 
@@ -65,10 +65,10 @@ export class Follower {
   async #reconcileAfter(previous: Promise<void>): Promise<void> {
     await previous
     this.#isReconcileQueued = false
-    const { agentId, client, database, log } = this.#options
+    const { agentId, client, database, kinds, log } = this.#options
     const { signal } = this.#stopped
     try {
-      const givenUp = await reconcile({ pool: database.pool, client, agentId, log, signal })
+      const givenUp = await reconcile({ pool: database.pool, client, agentId, log, signal }, kinds)
       if (givenUp > 0) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation put off')
@@ -95,7 +95,7 @@ export class Follower {
   }
 
   async #follow(onConnected: () => void): Promise<void> {
-    const { agentId, client, database, events: store, log } = this.#options
+    const { agentId, client, database, kinds, log } = this.#options
     const cursor = await this.#cursor()
     const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
     onConnected()
@@ -105,7 +105,7 @@ export class Follower {
     try {
       for await (const events of readServerSentEvents(stream)) {
         const records: AgentRecord[] = events.map(({ data }) => agentRecord.parse(JSON.parse(data)))
-        if (records.length > 0) await applyRecords(database.pool, store, agentId, records)
+        if (records.length > 0) await applyRecords(database.pool, kinds, agentId, records)
       }
     } finally {
       clearInterval(timer)

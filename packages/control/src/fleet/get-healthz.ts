@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { KnownAgent } from './agent-directory.ts'
 import { agentCursors } from './agent-statements.ts'
 import { z } from 'zod'
-import type { Control } from '../control.ts'
+import type { FleetContext } from './fleet-context.ts'
 import type { RouteDocs } from '../platform/http/route-docs.ts'
 
 const HEALTHZ_DOCS: RouteDocs = {
@@ -27,7 +27,7 @@ type AgentStatus = 'ok' | 'behind' | 'unreachable'
  * `GET /healthz`: 200 while the database can be reached, whatever the agents do (a control plane without nodes is up);
  * 503 otherwise. Says of each agent what it runs on, because isolation differs with it.
  */
-export function getHealthz(app: FastifyInstance, control: Control): void {
+export function getHealthz(app: FastifyInstance, control: FleetContext): void {
   app.get('/healthz', { config: { docs: HEALTHZ_DOCS } }, async (_request, reply) => {
     const cursors = await readCursors(control)
     const agents = control.fleet.agents.map((agent) => describe(agent, cursors))
@@ -45,7 +45,7 @@ export function getHealthz(app: FastifyInstance, control: Control): void {
 }
 
 /** `null` when the database does not answer. */
-async function readCursors({ database, log }: Control): Promise<ReadonlyMap<string, number> | null> {
+async function readCursors({ database, log }: FleetContext): Promise<ReadonlyMap<string, number> | null> {
   try {
     const rows = await Deadline.after(DATABASE_TIMEOUT_MS, 'the database').race(agentCursors(database.pool))
     return new Map(rows.map(({ id, cursor }) => [id, cursor]))

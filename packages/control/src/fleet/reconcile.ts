@@ -6,10 +6,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { CREATE_TIMEOUT_MS, type AgentClient } from './agent-client.ts'
 import { agentCursor } from './agent-statements.ts'
-import { retellLifecycles } from '../kinds/sandboxes/lifecycle/retell-lifecycles.ts'
-import { reconcileSnapshots } from '../kinds/sandboxes/snapshots/reconcile-snapshots.ts'
-import { reconcileTemplates } from '../kinds/templates/reconcile-templates.ts'
-import { reconcileVolumes } from '../kinds/volumes/reconcile-volumes.ts'
+import type { AgentHooks } from './kind.ts'
 import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
 
 /** Milliseconds for the log to be applied up to the list. */
@@ -36,7 +33,8 @@ export interface ReconcileOptions {
  *
  * @returns how many rows in the making were given up: what they stood for may still come to be
  */
-export async function reconcile({ pool, client, agentId, log, signal }: ReconcileOptions): Promise<number> {
+export async function reconcile(options: ReconcileOptions, kinds: readonly AgentHooks[]): Promise<number> {
+  const { pool, client, agentId, log, signal } = options
   const requestId = randomUUID()
   const list = await client.list(requestId)
   await untilApplied(pool, agentId, list.last_seq, signal)
@@ -54,10 +52,7 @@ export async function reconcile({ pool, client, agentId, log, signal }: Reconcil
   for (const row of withoutVm(rows, list)) {
     if (await settle(pool, agentId, list.last_seq, row, log)) givenUp += 1
   }
-  givenUp += await reconcileSnapshots({ pool, client, agentId, log }, requestId)
-  givenUp += await reconcileVolumes({ pool, client, agentId, log }, requestId)
-  await reconcileTemplates({ pool, client, agentId, log }, requestId)
-  await retellLifecycles({ pool, client, agentId, log }, requestId)
+  for (const each of kinds) givenUp += (await each.reconcile?.(options, requestId)) ?? 0
   return givenUp
 }
 

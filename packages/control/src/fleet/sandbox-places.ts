@@ -2,7 +2,7 @@ import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
 import type { SandboxRow } from './sandbox-row.ts'
-import { sandboxOfWorkspace } from '../kinds/sandboxes/sandbox-statements.ts'
+import { sandboxOfWorkspace } from './sandbox-lookups.ts'
 
 /** What is needed to pass an operation on. */
 export type SandboxPlace = Pick<SandboxRow, 'id' | 'workspace_id' | 'agent_id' | 'status'>

@@ -1,7 +1,7 @@
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type pg from 'pg'
 import type { SandboxRow } from './sandbox-row.ts'
-import { sandboxesOfWorkspaces } from '../kinds/sandboxes/sandbox-statements.ts'
+import { sandboxesOfWorkspaces } from './sandbox-lookups.ts'
 
 /** Questions to the database under way: while one is waited for, another can be sent. */
 const MAX_ASKING = 2

@@ -38,6 +38,9 @@ export interface SandboxRow {
   readonly created_at: Date
 }
 
+/** Selects what tenants see: internal sandboxes (backup verification) neither show nor count against a quota. */
+export const SEEN = `managed_by is distinct from 'proof'`
+
 const COLUMNS = [
   'id',
   'workspace_id',

@@ -1,5 +1,6 @@
 // The small functions below stand beside the tests they are for.
 // oxlint-disable unicorn/consistent-function-scoping
+import { agentHooks } from '../control.ts'
 import { randomUUID } from 'node:crypto'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
@@ -266,8 +267,8 @@ describe('rows follow the agent', () => {
             const begin = Math.min(from, applied)
             const piece = records.slice(begin, begin + count)
             await Promise.all([
-              applyRecords(harness.pool, control.control.events, state.agentId, piece),
-              applyRecords(harness.pool, control.control.events, state.agentId, piece),
+              applyRecords(harness.pool, agentHooks(control.control), state.agentId, piece),
+              applyRecords(harness.pool, agentHooks(control.control), state.agentId, piece),
             ])
             applied = Math.max(applied, Math.min(begin + count, records.length))
             const { rows } = await harness.pool.query(

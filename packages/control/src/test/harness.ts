@@ -9,7 +9,6 @@ import { Pool } from 'pg'
 import { pino } from 'pino'
 import type { z } from 'zod'
 import { type Control, startControl } from '../control.ts'
-import { runDeployment } from '../kinds/apps/deploying/run-deployment.ts'
 import { createServer } from '../server.ts'
 import { mintApiKey } from '../kinds/orgs/identity/api-key.ts'
 import { insertApiKey } from '../kinds/orgs/identity/api-key-statements.ts'
@@ -95,7 +94,6 @@ export class Harness {
     const control = await startControl(config, pino({ level: 'silent' }))
     const app = await createServer(control)
     await app.listen(listen)
-    control.deployer.start((row, creator, cancelled) => runDeployment(control, row, creator, cancelled))
     const stop = async () => {
       if (!this.#running.delete(running)) return
       app.server.closeAllConnections()

@@ -2,12 +2,12 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
 import type { AgentClient } from '../agent-client.ts'
 import { AgentUnreachable } from '../agent-failure.ts'
-import type { Control } from '../../control.ts'
-import { placeOf } from '../../kinds/orgs/admission.ts'
+import type { FleetContext } from '../fleet-context.ts'
+import { placeOf } from '../admitted-sandbox.ts'
 import { isRuledOut, type ProxiedRoute } from './proxied-route.ts'
 
 /** The agent of the request's sandbox. @throws ApiError 404, 502: refused before anything is forwarded */
-export function agentOf(control: Control, route: ProxiedRoute, request: FastifyRequest): AgentClient {
+export function agentOf(control: FleetContext, route: ProxiedRoute, request: FastifyRequest): AgentClient {
   const place = placeOf(request)
   if (isRuledOut(route, place)) throw new ApiError('sandboxNotRunning')
   const agent = control.fleet.byId(place.agent_id)

@@ -1,8 +1,8 @@
-import type { Control } from '../../control.ts'
+import type { FleetContext } from '../fleet-context.ts'
 import type { OpenStreams } from '../../platform/http/open-streams.ts'
 
 /** What every forwarded request works with. */
 export interface ProxyContext {
-  readonly control: Control
+  readonly control: FleetContext
   readonly openStreams: OpenStreams
 }

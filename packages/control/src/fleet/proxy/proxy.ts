@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { FleetContext } from '../fleet-context.ts'
 import { isBodyEmpty } from '../../platform/http/request-body.ts'
 import { forward } from './forward.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
@@ -15,7 +15,7 @@ import { type ProxiedRoute, takesQueryToken } from './proxied-route.ts'
  */
 export async function registerProxy(
   app: FastifyInstance,
-  control: Control,
+  control: FleetContext,
   routes: readonly ProxiedRoute[],
 ): Promise<void> {
   const proxy = { control, openStreams: control.openStreams }

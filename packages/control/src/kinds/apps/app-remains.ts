@@ -1,11 +1,11 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import type { Remains } from '../../platform/idempotency/idempotency.ts'
 import { appOfWorkspace } from './app-statements.ts'
 import { presentAppOf } from './present-app.ts'
 
 /** What came of a create whose process died: it is one statement. */
-export async function appRemains(control: Control, workspaceId: WorkspaceId, id: string): Promise<Remains> {
+export async function appRemains(control: AppsContext, workspaceId: WorkspaceId, id: string): Promise<Remains> {
   const [row] = await appOfWorkspace(control.database.pool, id, workspaceId)
   return row === undefined ? 'nothing' : { status: 201, body: JSON.stringify(presentAppOf(control, row)) }
 }

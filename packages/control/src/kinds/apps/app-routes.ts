@@ -5,7 +5,7 @@ import { deleteDomainCertificate } from './certificates/delete-domain-certificat
 import { edgeCertificateRoutes } from './certificates/edge-certificate-routes.ts'
 import { postAppDomains } from './domains/post-app-domains.ts'
 import { getPreviews } from './previews/get-previews.ts'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import { deleteApp } from './delete-app.ts'
 import { getEdgeApp } from './get-edge-app.ts'
 import { getEdgeApps } from './get-edge-apps.ts'
@@ -16,7 +16,7 @@ import { postApps } from './post-apps.ts'
 import { postEdgeLoad } from './post-edge-load.ts'
 
 /** Everything under `/v1/apps`, and what edges are told of it, and tell. */
-export function appRoutes(app: FastifyInstance, control: Control): void {
+export function appRoutes(app: FastifyInstance, control: AppsContext): void {
   for (const route of [
     postApps,
     getApps,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { lockApp } from './deployments/deployment-statements.ts'
 import { markAppDeleted } from './app-statements.ts'
@@ -7,7 +7,7 @@ import { findApp } from './find-app.ts'
 import { removeApp } from './remove-app.ts'
 
 /** `DELETE /v1/apps/{id}`: 204 once its sandboxes are gone, those of older versions too. */
-export function deleteApp(app: FastifyInstance, control: Control): void {
+export function deleteApp(app: FastifyInstance, control: AppsContext): void {
   app.delete('/v1/apps/:id', {
     config: {
       credential: 'key-or-jwt',

@@ -1,11 +1,11 @@
 import { app as appSchema } from '@offshoot/contract/app'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import { findApp } from './find-app.ts'
 import { presentAppOf } from './present-app.ts'
 
 /** `GET /v1/apps/{id}`. */
-export function getApp(app: FastifyInstance, control: Control): void {
+export function getApp(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id', {
     config: {
       credential: 'key-or-jwt',

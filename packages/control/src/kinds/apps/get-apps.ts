@@ -1,13 +1,13 @@
 import { app as appSchema } from '@offshoot/contract/app'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { AppsContext } from './apps-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { appsOfWorkspace } from './app-statements.ts'
 import { presentAppOf } from './present-app.ts'
 
 /** `GET /v1/apps`: all of the workspace's, newest first. */
-export function getApps(app: FastifyInstance, control: Control): void {
+export function getApps(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps', {
     config: {
       credential: 'key-or-jwt',

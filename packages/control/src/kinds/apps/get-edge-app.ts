@@ -2,12 +2,12 @@ import { EDGE_APPS_PATH, type EdgeApp } from '@offshoot/contract/edge-app'
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import { admitEdge } from './admit-edge.ts'
 import { edgeApps } from './edge-app-statements.ts'
 
 /** `GET /internal/apps/{id}`, for edges: where one app is served at this moment. No part of the API. */
-export function getEdgeApp(app: FastifyInstance, control: Control): void {
+export function getEdgeApp(app: FastifyInstance, control: AppsContext): void {
   app.get(`${EDGE_APPS_PATH}/:id`, async (request): Promise<EdgeApp> => {
     await admitEdge(control, request)
     const { id } = request.params as { id: string }

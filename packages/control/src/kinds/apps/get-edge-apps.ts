@@ -1,13 +1,13 @@
 import { EDGE_APPS_PATH } from '@offshoot/contract/edge-app'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import { admitEdge } from './admit-edge.ts'
 import { edgeApps } from './edge-app-statements.ts'
 
 const HEARTBEAT_MS = 15_000
 
 /** `GET /internal/apps`, for edges: where each app is served, and every change of it. No part of the API. */
-export function getEdgeApps(app: FastifyInstance, control: Control): void {
+export function getEdgeApps(app: FastifyInstance, control: AppsContext): void {
   app.get(EDGE_APPS_PATH, async (request, reply) => {
     await admitEdge(control, request)
     reply.hijack()
@@ -26,7 +26,7 @@ export function getEdgeApps(app: FastifyInstance, control: Control): void {
 
 /** Reads what has changed, one question at a time however fast it changes, and sends it. */
 class Feed {
-  readonly #control: Control
+  readonly #control: AppsContext
   readonly #send: (event: string, data: unknown) => void
   readonly #forget: () => void
   /** `null`: all. */
@@ -34,7 +34,7 @@ class Feed {
   #isReading = false
   #isOver = false
 
-  constructor(control: Control, send: (event: string, data: unknown) => void) {
+  constructor(control: AppsContext, send: (event: string, data: unknown) => void) {
     this.#control = control
     this.#send = send
     this.#forget = control.appChanges.listen((id) => this.#note(id))

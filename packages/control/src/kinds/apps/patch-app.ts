@@ -2,7 +2,7 @@ import { app as appSchema, type PatchAppBody, patchAppBody } from '@offshoot/con
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { markPreviewsDeleted } from './previews/preview-statements.ts'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import type { Queryable } from '../../platform/db/statement.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { lockApp } from './deployments/deployment-statements.ts'
@@ -17,7 +17,7 @@ import { presentAppOf } from './present-app.ts'
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 
 /** `PATCH /v1/apps/{id}`: what the next deploy goes by; what serves now stays as it is. */
-export function patchApp(app: FastifyInstance, control: Control): void {
+export function patchApp(app: FastifyInstance, control: AppsContext): void {
   app.patch('/v1/apps/:id', {
     bodyLimit: BODY_LIMIT_BYTES,
     config: {
@@ -41,7 +41,7 @@ export function patchApp(app: FastifyInstance, control: Control): void {
   })
 }
 
-async function change(control: Control, client: Queryable, id: string, body: PatchAppBody): Promise<AppRow> {
+async function change(control: AppsContext, client: Queryable, id: string, body: PatchAppBody): Promise<AppRow> {
   await lockApp(client, id)
   if (body.preview_deploys === false) await markPreviewsDeleted(client, id, null)
   const [row] = await updateApp(

@@ -9,13 +9,13 @@ import {
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { AppsContext } from './apps-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { lockAccount } from '../orgs/account-statements.ts'
-import { accountOfWorkspace } from '../billing/limits/admit-sandboxes.ts'
+import { accountOfWorkspace } from '../orgs/account-statements.ts'
 import { workspaceSlug } from '../orgs/org-statements.ts'
 import { sealEnvironment } from './app-environment.ts'
 import { appRemains } from './app-remains.ts'
@@ -31,12 +31,12 @@ const UNIQUE_VIOLATION = '23505'
 const HOST_INDEX = 'apps_host_key'
 
 /** `POST /v1/apps`: the app and its address; nothing runs before its first deploy. */
-export function postApps(app: FastifyInstance, control: Control): void {
+export function postApps(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps', {
     bodyLimit: BODY_LIMIT_BYTES,
     config: {
       credential: 'key-or-jwt',
-      idempotent: { findRemains: appRemains },
+      idempotent: { findRemains: (workspaceId, id) => appRemains(control, workspaceId, id) },
       docs: {
         summary: 'Create an app of a git repository',
         tag: 'Apps',
@@ -55,7 +55,12 @@ export function postApps(app: FastifyInstance, control: Control): void {
   })
 }
 
-async function createApp(control: Control, workspaceId: WorkspaceId, id: string, body: CreateAppBody): Promise<AppRow> {
+async function createApp(
+  control: AppsContext,
+  workspaceId: WorkspaceId,
+  id: string,
+  body: CreateAppBody,
+): Promise<AppRow> {
   const { pool } = control.database
   await accountOfWorkspace(pool, workspaceId, control.config.limits.default_plan)
   const [workspace] = await workspaceSlug(pool, workspaceId)

@@ -1,12 +1,12 @@
 import { EDGE_LOAD_PATH, edgeLoad } from '@offshoot/contract/edge-app'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { scaleOut } from './instances/scale-out.ts'
 import { admitEdge } from './admit-edge.ts'
 
 /** `POST /internal/apps/load`, for edges: how many instances their visitors need. No part of the API. */
-export function postEdgeLoad(app: FastifyInstance, control: Control): void {
+export function postEdgeLoad(app: FastifyInstance, control: AppsContext): void {
   app.post(EDGE_LOAD_PATH, async (request, reply) => {
     await admitEdge(control, request)
     const { apps } = parseBody(request, edgeLoad)

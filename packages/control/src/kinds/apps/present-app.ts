@@ -1,9 +1,9 @@
 import type { App } from '@offshoot/contract/app'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import { openEnvironment } from './app-environment.ts'
 import { type AppRow, presentApp } from './app-row.ts'
 
 /** As callers see it, at this service's addresses. */
-export function presentAppOf({ appSecrets, config }: Pick<Control, 'appSecrets' | 'config'>, row: AppRow): App {
+export function presentAppOf({ appSecrets, config }: Pick<AppsContext, 'appSecrets' | 'config'>, row: AppRow): App {
   return presentApp(row, openEnvironment(appSecrets, row), config.preview)
 }

@@ -5,7 +5,7 @@ import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentRefused, refusalOf } from '../../fleet/agent-failure.ts'
 import { openGuestPort } from '../../fleet/open-guest-port.ts'
-import type { Control } from '../../control.ts'
+import type { AppsContext } from './apps-context.ts'
 import { deploymentOfApp } from './deployments/deployment-statements.ts'
 import { forwardedUrl } from '../../fleet/proxy/forwarded-url.ts'
 import { keepBodiesStreams } from '../../fleet/proxy/proxy.ts'
@@ -38,7 +38,7 @@ const OURS = new Set([
 ])
 
 /** `ANY /v1/apps/{id}/proxy/{rest...}`: the version that serves, as its own address leads to it, for whoever has a credential. */
-export async function proxyApp(app: FastifyInstance, control: Control): Promise<void> {
+export async function proxyApp(app: FastifyInstance, control: AppsContext): Promise<void> {
   await app.register(async (scope) => {
     keepBodiesStreams(scope)
     for (const url of ['/v1/apps/:id/proxy', '/v1/apps/:id/proxy/*']) {
@@ -47,7 +47,7 @@ export async function proxyApp(app: FastifyInstance, control: Control): Promise<
   })
 }
 
-function addRoute(scope: FastifyInstance, control: Control, method: (typeof METHODS)[number], url: string): void {
+function addRoute(scope: FastifyInstance, control: AppsContext, method: (typeof METHODS)[number], url: string): void {
   scope.route({
     method,
     url,
@@ -67,7 +67,7 @@ function addRoute(scope: FastifyInstance, control: Control, method: (typeof METH
   })
 }
 
-async function forwardToApp(control: Control, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function forwardToApp(control: AppsContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const app = await findApp(control, request)
   const path = pathInside(request.url, app.id)
   const port = await open(control, app, request.id).catch((error: unknown) => {
@@ -84,7 +84,7 @@ async function forwardToApp(control: Control, request: FastifyRequest, reply: Fa
   return upgradeOf(request.raw) === undefined ? askApp(asked) : upgradeToApp(asked, control.openStreams)
 }
 
-async function open(control: Control, app: AppRow, requestId: string) {
+async function open(control: AppsContext, app: AppRow, requestId: string) {
   const { pool } = control.database
   const [deployment] =
     app.active_deployment_id === null ? [] : await deploymentOfApp(pool, app.active_deployment_id, app.id)

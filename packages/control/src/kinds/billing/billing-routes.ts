@@ -4,11 +4,11 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import { PLANS } from '@offshoot/contract/plan'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from './billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { noteCustomer } from '../orgs/account-statements.ts'
-import { accountOfWorkspace } from './limits/admit-sandboxes.ts'
+import { accountOfWorkspace } from '../orgs/account-statements.ts'
 import { monthOf } from './credit-statements.ts'
 import type { Payments } from './payments.ts'
 import { syncSubscription } from './sync-subscription.ts'
@@ -17,7 +17,7 @@ import { usd } from './usd.ts'
 const noFields = z.object({})
 
 /** `POST /v1/billing/checkout`, `portal` and `sync`. */
-export function billingRoutes(app: FastifyInstance, control: Control): void {
+export function billingRoutes(app: FastifyInstance, control: BillingContext): void {
   const shared = { tag: 'Billing', status: 200 } as const
   const config = { credential: 'key-or-jwt', permission: 'billing:manage' } as const
   const payErrors = ['paymentsUnconfigured', 'paymentProvider'] as const
@@ -78,7 +78,7 @@ export function billingRoutes(app: FastifyInstance, control: Control): void {
   })
 }
 
-async function standing(control: Control, workspaceId: WorkspaceId): Promise<BillingSync> {
+async function standing(control: BillingContext, workspaceId: WorkspaceId): Promise<BillingSync> {
   const account = await accountIn(control, workspaceId)
   const [month] = await monthOf(control.database.pool, workspaceId)
   const { used_micro_usd = 0, granted_micro_usd = 0 } = month ?? {}
@@ -91,17 +91,17 @@ async function standing(control: Control, workspaceId: WorkspaceId): Promise<Bil
   }
 }
 
-function configured({ payments }: Control): Payments {
+function configured({ payments }: BillingContext): Payments {
   if (payments === null) throw new ApiError('paymentsUnconfigured')
   return payments
 }
 
-function accountIn({ database, config }: Control, workspaceId: WorkspaceId) {
+function accountIn({ database, config }: BillingContext, workspaceId: WorkspaceId) {
   return accountOfWorkspace(database.pool, workspaceId, config.limits.default_plan)
 }
 
 /** Made at the first checkout. Of two at once the provider makes one, and were it two, the first that is noted counts. */
-async function customerOf(control: Control, payments: Payments, workspaceId: WorkspaceId): Promise<string> {
+async function customerOf(control: BillingContext, payments: Payments, workspaceId: WorkspaceId): Promise<string> {
   const { customer_id: known } = await accountIn(control, workspaceId)
   if (known !== null) return known
   const [noted] = await noteCustomer(control.database.pool, workspaceId, await payments.makeCustomer(workspaceId))

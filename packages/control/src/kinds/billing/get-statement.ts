@@ -2,15 +2,15 @@ import { ApiError } from '@offshoot/contract/errors'
 import { PLANS } from '@offshoot/contract/plan'
 import { type StatementOfMonth, statementOfMonth } from '@offshoot/contract/usage'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
-import { accountOfWorkspace } from './limits/admit-sandboxes.ts'
+import type { BillingContext } from './billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
+import { accountOfWorkspace } from '../orgs/account-statements.ts'
 import { type StateRow, usageByState } from './metering/usage-query.ts'
 import { grantedIn } from './credit-statements.ts'
 import { usd } from './usd.ts'
 
 /** `GET /v1/statements/{month}`: what a month (UTC) has cost the caller's workspace, so far. */
-export function getStatement(app: FastifyInstance, { database, config }: Control): void {
+export function getStatement(app: FastifyInstance, { database, config }: BillingContext): void {
   app.get('/v1/statements/:month', {
     config: {
       credential: 'key-or-jwt',

@@ -14,11 +14,11 @@ import type { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
 import { grantCredit } from './grant-credit.ts'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from './billing-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { setRate } from '../orgs/account-statements.ts'
-import { accountOfWorkspace } from './limits/admit-sandboxes.ts'
+import { accountOfWorkspace } from '../orgs/account-statements.ts'
 import { setPlan } from './limits/set-plan.ts'
 import { findOrg, type OperatedOrgRow, presentOrg, setSuspended } from '../orgs/operators/operator-queries.ts'
 
@@ -35,7 +35,7 @@ interface Operation<Schema extends z.ZodType> {
  * `POST /v1/admin/orgs/{id}/…`: each in one transaction with its entry in the audit log, which its workspace reads too. Doing
  * the same again is no mistake.
  */
-export function operatedOrgRoutes(app: FastifyInstance, control: Control): void {
+export function operatedOrgRoutes(app: FastifyInstance, control: BillingContext): void {
   addOperation(app, control, {
     verb: 'plan',
     summary: 'Put a workspace on a plan',
@@ -79,7 +79,7 @@ export function operatedOrgRoutes(app: FastifyInstance, control: Control): void 
 
 function addOperation<Schema extends z.ZodType>(
   app: FastifyInstance,
-  control: Control,
+  control: BillingContext,
   operation: Operation<Schema>,
 ): void {
   const { verb, summary, body } = operation
@@ -93,7 +93,7 @@ function addOperation<Schema extends z.ZodType>(
 }
 
 async function operate<Schema extends z.ZodType>(
-  { config, database }: Control,
+  { config, database }: BillingContext,
   { action, body: schema, run }: Operation<Schema>,
   request: FastifyRequest,
 ): Promise<OperatedOrg> {

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from './billing-context.ts'
 import { accountOfCustomer } from '../orgs/account-statements.ts'
 import { syncSubscription } from './sync-subscription.ts'
 
@@ -9,7 +9,7 @@ import { syncSubscription } from './sync-subscription.ts'
  * `POST /v1/webhooks/stripe`: something has happened to a customer. What it was is asked of the provider, so that a repeated
  * event changes nothing and the order of events does not matter; one that cannot be asked about is answered 502, and sent again.
  */
-export function postStripeWebhook(app: FastifyInstance, control: Control): void {
+export function postStripeWebhook(app: FastifyInstance, control: BillingContext): void {
   app.post('/v1/webhooks/stripe', {
     config: {
       docs: {

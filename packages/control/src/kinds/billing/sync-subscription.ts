@@ -1,4 +1,4 @@
-import type { Control } from '../../control.ts'
+import type { BillingContext } from './billing-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { accountOf, lockSync, noteSubscription } from '../orgs/account-statements.ts'
 import { retellLimits } from './limits/sandbox-limits.ts'
@@ -13,7 +13,7 @@ const OVER = 'canceled'
  * @throws ApiError 502 and nothing has changed
  */
 export async function syncSubscription(
-  { database: { pool }, payments }: Pick<Control, 'database' | 'payments'>,
+  { database: { pool }, payments }: Pick<BillingContext, 'database' | 'payments'>,
   workspaceId: string,
 ): Promise<void> {
   if (payments === null) return

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { parseSnapshotId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { removeSnapshot } from '../sandboxes/snapshots/remove-snapshot.ts'
 import { type BackupRow, backupOfDatabase, backupsOfDatabase } from './backup-statements.ts'
@@ -17,7 +17,7 @@ const PATH = '/v1/databases/:id/backups'
 const tag = 'Databases'
 
 /** `POST`, `GET /v1/databases/{id}/backups` and `DELETE …/backups/{backup}`. */
-export function backupRoutes(app: FastifyInstance, control: Control): void {
+export function backupRoutes(app: FastifyInstance, control: DatabasesContext): void {
   app.post(PATH, {
     config: {
       credential: 'key-or-jwt',
@@ -69,7 +69,7 @@ export function backupRoutes(app: FastifyInstance, control: Control): void {
 
 /** @throws ApiError 404, also for another database's */
 export async function findBackup(
-  { database }: Control,
+  { database }: DatabasesContext,
   { id }: Pick<DatabaseRow, 'id'>,
   text: string,
 ): Promise<BackupRow> {

@@ -1,6 +1,6 @@
 import { databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { forkSandbox } from '../sandboxes/forks/fork-sandbox.ts'
 import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
@@ -16,7 +16,7 @@ import { openSecrets } from './secrets.ts'
  * takes an identity of its own before anybody can ask for it. Steps and failures are those of a create.
  * @throws ApiError as a fork's; nothing is left then
  */
-export async function branchDatabase(control: Control, branch: Branch): Promise<DatabaseRow> {
+export async function branchDatabase(control: DatabasesContext, branch: Branch): Promise<DatabaseRow> {
   const { parent, id, requestId } = branch
   const { pool } = control.database
   const { workspace_id: workspaceId } = parent

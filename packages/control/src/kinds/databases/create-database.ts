@@ -1,7 +1,7 @@
 import { type CreateDatabaseBody, DATABASE_TEMPLATES, DEFAULT_DATABASE_IDLE_SECONDS } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
 import { claimDatabase, UNCLAIMED } from './claim-database.ts'
@@ -29,7 +29,7 @@ export interface NewDatabase {
  * A process that dies on the way leaves a row that is due to be removed, and everything of it with it.
  * @throws ApiError as a sandbox's create; nothing is left then
  */
-export async function createDatabase(control: Control, wanted: NewDatabase): Promise<DatabaseRow> {
+export async function createDatabase(control: DatabasesContext, wanted: NewDatabase): Promise<DatabaseRow> {
   const { id, workspaceId, requestId, body } = wanted
   const { size = '1g', label = null } = body
   const secrets = makeSecrets()
@@ -63,7 +63,7 @@ export async function createDatabase(control: Control, wanted: NewDatabase): Pro
 
 /** What is made of a database that has a row already: whole, or not at all. */
 export async function orNothing<T>(
-  control: Control,
+  control: DatabasesContext,
   { id, requestId }: Pick<NewDatabase, 'id' | 'requestId'>,
   make: () => Promise<T>,
 ): Promise<T> {
@@ -82,7 +82,7 @@ export async function orNothing<T>(
 
 /** Its sandbox is there: what is left to do until it may be shown. @throws ApiError 409 when it was given up meanwhile */
 export async function finish(
-  { database: { pool } }: Control,
+  { database: { pool } }: DatabasesContext,
   { id, workspaceId }: Pick<NewDatabase, 'id' | 'workspaceId'>,
   claim: (row: DatabaseRow) => Promise<void>,
 ): Promise<DatabaseRow> {

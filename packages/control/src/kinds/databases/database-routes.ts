@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { backupRoutes } from './backup-routes.ts'
 import { deleteDatabase } from './delete-database.ts'
 import { getDatabases } from './get-databases.ts'
@@ -13,7 +13,7 @@ import { postResetCredentials } from './post-reset-credentials.ts'
 import { proxyRoutes } from './proxy-routes.ts'
 
 /** Everything under `/v1/databases`. */
-export function databaseRoutes(app: FastifyInstance, control: Control): void {
+export function databaseRoutes(app: FastifyInstance, control: DatabasesContext): void {
   for (const route of [
     postDatabases,
     getDatabases,

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
 import { setDatabaseDeleting } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
 import { removeDatabase } from './remove-database.ts'
 
 /** `DELETE /v1/databases/{id}`: 204 once machine and data are gone; irreversible from the first moment. */
-export function deleteDatabase(app: FastifyInstance, control: Control): void {
+export function deleteDatabase(app: FastifyInstance, control: DatabasesContext): void {
   app.delete('/v1/databases/:id', {
     config: {
       credential: 'key-or-jwt',

@@ -3,7 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import { takeIntoArchive } from '../../fleet/archive-calls.ts'
 import { refuse } from '../../fleet/agent-failure.ts'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { agentOfDatabase } from './agent-of-database.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { ADMIN } from './claim-database.ts'
@@ -20,7 +20,7 @@ const LOOK_MS = 50
  * @throws ApiError as the machine's agent says; 409 when it does not happen in time
  */
 export async function finishSegment(
-  control: Pick<Control, 'fleet' | 'databaseSecrets'>,
+  control: Pick<DatabasesContext, 'fleet' | 'databaseSecrets'>,
   database: DatabaseRow,
   until: Date,
   requestId: string,

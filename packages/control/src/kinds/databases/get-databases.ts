@@ -1,14 +1,14 @@
 import { database, databaseConnection, databaseSummary } from '@offshoot/contract/database'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { DatabasesContext } from './databases-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { presentDatabase, presentSummary } from './present-database.ts'
 import { databasesOfWorkspace } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
 
 /** `GET /v1/databases`, `GET /v1/databases/{id}` and `…/connection`: only the last two have what opens it. */
-export function getDatabases(app: FastifyInstance, control: Control): void {
+export function getDatabases(app: FastifyInstance, control: DatabasesContext): void {
   app.get('/v1/databases', {
     config: {
       credential: 'key-or-jwt',

@@ -2,7 +2,7 @@ import { logLine, logsQuery } from '@offshoot/contract/log'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { EVENTS_SILENCE_MS } from '../../fleet/agent-client.ts'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { refuseForwarded } from '../../fleet/proxy/agent-of.ts'
 import { answeredHeaders, forwardedHeaders } from '../../fleet/proxy/forwarded-headers.ts'
@@ -10,7 +10,7 @@ import { agentOfDatabase } from './agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 
 /** `GET /v1/databases/{id}/logs?follow=`: what the server writes; the log of its machine, which does not wake for it. */
-export function getLogs(app: FastifyInstance, control: Control): void {
+export function getLogs(app: FastifyInstance, control: DatabasesContext): void {
   app.get('/v1/databases/:id/logs', {
     config: {
       credential: 'key-or-jwt',

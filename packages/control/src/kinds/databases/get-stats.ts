@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { refuse } from '../../fleet/agent-failure.ts'
 import { readArchive } from '../../fleet/archive-calls.ts'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { agentOfDatabase } from './agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 import { readStats } from './read-stats.ts'
@@ -11,7 +11,7 @@ import { openSecrets } from './secrets.ts'
 import { clientConfig, withClient } from './server-client.ts'
 
 /** `GET /v1/databases/{id}/stats`: asks the server itself, which wakes for it. */
-export function getStats(app: FastifyInstance, control: Control): void {
+export function getStats(app: FastifyInstance, control: DatabasesContext): void {
   app.get('/v1/databases/:id/stats', {
     config: {
       credential: 'key-or-jwt',

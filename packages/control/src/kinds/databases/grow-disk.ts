@@ -1,5 +1,5 @@
 import { ApiError } from '@offshoot/contract/errors'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { lockDatabase, setDatabaseDisk } from './database-statements.ts'
@@ -13,7 +13,12 @@ const GROW_MS = 90_000
  * One at a time; whoever dies in between leaves a file system that is larger than its row says, and growing it again does no harm.
  * @throws ApiError 400 it would be smaller, 404, 409 the machine does not do it, and as the machine's agent says
  */
-export async function growDisk(control: Control, row: DatabaseRow, diskMb: number, requestId: string): Promise<void> {
+export async function growDisk(
+  control: DatabasesContext,
+  row: DatabaseRow,
+  diskMb: number,
+  requestId: string,
+): Promise<void> {
   await transaction(control.database.pool, async (client) => {
     const [locked] = await lockDatabase(client, row.id)
     if (locked === undefined) throw new ApiError('notFound')
@@ -25,7 +30,7 @@ export async function growDisk(control: Control, row: DatabaseRow, diskMb: numbe
 }
 
 /** Also of one that is not ready yet. */
-export async function resize({ fleet, log }: Control, row: DatabaseRow, diskMb: number, requestId: string) {
+export async function resize({ fleet, log }: DatabasesContext, row: DatabaseRow, diskMb: number, requestId: string) {
   const options = { timeoutMs: GROW_MS, requestId }
   const { exitCode, stderr } = await runInDatabase(fleet, row, `resize2fs /dev/vda ${diskMb}M`, options)
   if (exitCode === 0) return

@@ -1,7 +1,7 @@
 import { database, patchDatabaseBody } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { changeLifecycle } from '../sandboxes/lifecycle/change-lifecycle.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
@@ -14,7 +14,7 @@ import { growDisk } from './grow-disk.ts'
 const NEVER = 2_000_000_000
 
 /** `PATCH /v1/databases/{id}`: its label, its disk, and when it sleeps. */
-export function patchDatabase(app: FastifyInstance, control: Control): void {
+export function patchDatabase(app: FastifyInstance, control: DatabasesContext): void {
   app.patch('/v1/databases/:id', {
     config: {
       credential: 'key-or-jwt',

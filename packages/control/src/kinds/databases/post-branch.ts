@@ -1,7 +1,7 @@
 import { branchDatabaseBody, database } from '@offshoot/contract/database'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { FORK_ERRORS } from '../sandboxes/forks/fork-errors.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
@@ -12,7 +12,7 @@ import { findDatabase } from './find-database.ts'
 import { restoreBackup } from './restore-backup.ts'
 
 /** `POST /v1/databases/{id}/branch`: 201 with a database of its own that begins with all data of this instant, or of a backup. */
-export function postBranch(app: FastifyInstance, control: Control): void {
+export function postBranch(app: FastifyInstance, control: DatabasesContext): void {
   app.post('/v1/databases/:id/branch', {
     config: {
       credential: 'key-or-jwt',

@@ -1,8 +1,8 @@
 import { createDatabaseBody, database } from '@offshoot/contract/database'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { DatabasesContext } from './databases-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
 import { CREATE_REFUSALS } from '../billing/limits/create-refusals.ts'
@@ -10,7 +10,7 @@ import { createDatabase } from './create-database.ts'
 import { presentDatabase } from './present-database.ts'
 
 /** `POST /v1/databases`: 201 once a client can connect. A caller that hangs up meanwhile does not undo it. */
-export function postDatabases(app: FastifyInstance, control: Control): void {
+export function postDatabases(app: FastifyInstance, control: DatabasesContext): void {
   app.post('/v1/databases', {
     config: {
       credential: 'key-or-jwt',

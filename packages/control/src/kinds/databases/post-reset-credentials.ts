@@ -2,7 +2,7 @@ import { database, databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { claimDatabase } from './claim-database.ts'
@@ -13,7 +13,7 @@ import { findDatabase } from './find-database.ts'
 import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
 
 /** `POST /v1/databases/{id}/reset-credentials`: what opened it opens it no more, and every connection ends. */
-export function postResetCredentials(app: FastifyInstance, control: Control): void {
+export function postResetCredentials(app: FastifyInstance, control: DatabasesContext): void {
   app.post('/v1/databases/:id/reset-credentials', {
     config: {
       credential: 'key-or-jwt',
@@ -37,7 +37,7 @@ export function postResetCredentials(app: FastifyInstance, control: Control): vo
  * One at a time: what is kept is what the database was told last. A process that dies between the two leaves a database that is told
  * again by the next reset, because the key to that stays the same.
  */
-async function resetCredentials(control: Control, found: DatabaseRow): Promise<DatabaseRow> {
+async function resetCredentials(control: DatabasesContext, found: DatabaseRow): Promise<DatabaseRow> {
   return transaction(control.database.pool, async (client) => {
     const [locked] = await lockDatabase(client, found.id)
     if (locked === undefined) throw new ApiError('notFound')

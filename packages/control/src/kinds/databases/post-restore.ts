@@ -1,7 +1,7 @@
 import { database, restoreDatabaseBody } from '@offshoot/contract/database'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { FORK_ERRORS } from '../sandboxes/forks/fork-errors.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
@@ -10,7 +10,7 @@ import { findDatabase } from './find-database.ts'
 import { restoreDatabase } from './restore-database.ts'
 
 /** `POST /v1/databases/{id}/restore`: 201 with a database of its own, as this one was at a time since its oldest backup. */
-export function postRestore(app: FastifyInstance, control: Control): void {
+export function postRestore(app: FastifyInstance, control: DatabasesContext): void {
   app.post('/v1/databases/:id/restore', {
     config: {
       credential: 'key-or-jwt',

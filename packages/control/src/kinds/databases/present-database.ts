@@ -6,7 +6,7 @@ import {
   databaseUser,
 } from '@offshoot/contract/database'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { openSecrets } from './secrets.ts'
 
@@ -31,7 +31,10 @@ export function presentSummary(row: DatabaseRow): DatabaseSummary {
 }
 
 /** With all that opens it. */
-export function presentDatabase(control: Pick<Control, 'config' | 'databaseSecrets'>, row: DatabaseRow): Database {
+export function presentDatabase(
+  control: Pick<DatabasesContext, 'config' | 'databaseSecrets'>,
+  row: DatabaseRow,
+): Database {
   const { databases, public_url: publicUrl } = control.config
   const { password, brokerToken } = openSecrets(control.databaseSecrets, row.secrets)
   const username = databaseUser(row.id)

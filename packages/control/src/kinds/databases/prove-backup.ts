@@ -16,7 +16,7 @@ import { ApiError, type ErrorName } from '@offshoot/contract/errors'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { KnownAgent } from '../../fleet/agent-directory.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
@@ -40,7 +40,7 @@ const DISK_LOOK_MS = 30_000
 /** Why a sandbox may not be made now. */
 const NOBODYS: ReadonlySet<ErrorName> = new Set(['insufficientMemory', 'creditExhausted', 'noComputeNode'])
 
-export async function proveNextBackup(control: Control, ending: AbortSignal): Promise<void> {
+export async function proveNextBackup(control: DatabasesContext, ending: AbortSignal): Promise<void> {
   const { fleet, database, log } = control
   const [row] = await transaction(database.pool, async (client) => {
     await lockProofs(client)
@@ -69,7 +69,7 @@ export async function proveNextBackup(control: Control, ending: AbortSignal): Pr
 }
 
 /** @returns what is wrong, `null`: nothing */
-async function tryBackup(control: Control, row: ProofRow, signal: AbortSignal): Promise<string | null> {
+async function tryBackup(control: DatabasesContext, row: ProofRow, signal: AbortSignal): Promise<string | null> {
   const id = randomUUID() as SandboxId
   await insertProof(control.database.pool, id)
   try {
@@ -99,7 +99,12 @@ async function tryBackup(control: Control, row: ProofRow, signal: AbortSignal): 
   }
 }
 
-async function putOff({ database: { pool }, fleet, log }: Control, row: ProofRow, error: unknown, signal: AbortSignal) {
+async function putOff(
+  { database: { pool }, fleet, log }: DatabasesContext,
+  row: ProofRow,
+  error: unknown,
+  signal: AbortSignal,
+) {
   log.warn({ err: error, backup: row.id }, 'backup not tried to its end')
   // Given up, nobody there to do it, or nothing to do it with: that says nothing of the backup.
   const isAway = fleet.byId(row.agent_id)?.isReachable !== true

@@ -1,5 +1,5 @@
 import type { SandboxId } from '@offshoot/contract/ids'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { insertProvisioning } from './database-statements.ts'
 import { closeSecrets, makeSecrets, type Secrets, sha256 } from './secrets.ts'
@@ -14,7 +14,7 @@ export interface Branch {
 
 /** The first step of one that begins with another's data: its row, and secrets of its own. It is removed after `leaseSeconds` unless it is ready by then. */
 export async function provisionChild(
-  { database, databaseSecrets }: Control,
+  { database, databaseSecrets }: DatabasesContext,
   { parent, id, label }: Branch,
   leaseSeconds: number,
 ): Promise<Secrets> {

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { databaseById } from './database-statements.ts'
@@ -18,7 +18,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
  * `ANY /v1/databases/{id}/proxy/{path}`: SQL over HTTP for who has the broker's token. The machine wakes for it, and for nobody
  * else.
  */
-export function proxyRoutes(app: FastifyInstance, control: Control): void {
+export function proxyRoutes(app: FastifyInstance, control: DatabasesContext): void {
   for (const method of METHODS) {
     app.route({
       method,
@@ -47,7 +47,7 @@ export function proxyRoutes(app: FastifyInstance, control: Control): void {
   }
 }
 
-async function forward(control: Control, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function forward(control: DatabasesContext, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { '*': rest, id: text } = request.params as { '*': string; id: string }
   const id = parseSandboxId(text)
   const [row] = id === null ? [] : await databaseById(control.database.pool, id)
@@ -65,7 +65,7 @@ async function forward(control: Control, request: FastifyRequest, reply: Fastify
  * which there are.
  * @throws ApiError 401
  */
-function admit({ failures }: Control, request: FastifyRequest, row: DatabaseRow | undefined): void {
+function admit({ failures }: DatabasesContext, request: FastifyRequest, row: DatabaseRow | undefined): void {
   const token = bearerToken(request)
   if (timingSafeEqual(sha256(token), row?.broker_token_sha256 ?? NOBODYS)) return
   const isSpent = failures.isSpent(request.ip)

@@ -1,5 +1,5 @@
 import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import type { BackupRow } from './backup-statements.ts'
@@ -14,7 +14,11 @@ import { openSecrets } from './secrets.ts'
  * A database with all that another had when a backup of it was taken. Steps and failures are those of a create.
  * @throws ApiError as a create from a snapshot; nothing is left then
  */
-export async function restoreBackup(control: Control, branch: Branch, backup: BackupRow): Promise<DatabaseRow> {
+export async function restoreBackup(
+  control: DatabasesContext,
+  branch: Branch,
+  backup: BackupRow,
+): Promise<DatabaseRow> {
   const { parent, id, requestId } = branch
   const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
   const secrets = await provisionChild(control, branch, LEASE_SECONDS)

@@ -1,7 +1,7 @@
 import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import { feedFromArchive } from '../../fleet/archive-calls.ts'
-import type { Control } from '../../control.ts'
+import type { DatabasesContext } from './databases-context.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { agentOfDatabase } from './agent-of-database.ts'
 import { backupBefore, oldestBackup } from './backup-statements.ts'
@@ -27,7 +27,7 @@ const RECOVER = '/usr/local/lib/offshoot-postgres/recover'
  *
  * @throws ApiError 400 a time that cannot be had, 409 the archive does not reach it, and as a create from a snapshot; nothing is left then
  */
-export async function restoreDatabase(control: Control, branch: Branch, time: Date): Promise<DatabaseRow> {
+export async function restoreDatabase(control: DatabasesContext, branch: Branch, time: Date): Promise<DatabaseRow> {
   const { parent, id, requestId } = branch
   const backup = await backupFor(control, parent, time)
   const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
@@ -61,7 +61,7 @@ export async function restoreDatabase(control: Control, branch: Branch, time: Da
   })
 }
 
-async function backupFor({ database: { pool } }: Control, { id }: DatabaseRow, time: Date) {
+async function backupFor({ database: { pool } }: DatabasesContext, { id }: DatabaseRow, time: Date) {
   if (time.getTime() > Date.now()) throw new ApiError('invalidField', { error: 'time must not be in the future' })
   const [backup] = await backupBefore(pool, id, time)
   if (backup !== undefined) return backup
@@ -71,7 +71,13 @@ async function backupFor({ database: { pool } }: Control, { id }: DatabaseRow, t
 }
 
 /** The two go on beside one another: the machine asks for what it wants to read, and its agent gives it. */
-async function recover({ fleet, log }: Control, made: DatabaseRow, from: string, time: Date, requestId: string) {
+async function recover(
+  { fleet, log }: DatabasesContext,
+  made: DatabaseRow,
+  from: string,
+  time: Date,
+  requestId: string,
+) {
   const agent = agentOfDatabase(fleet, made)
   const subject = { id: made.id, workspaceId: made.workspace_id, requestId }
   const over = new AbortController()

@@ -2,8 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import { refusalOf } from '../../fleet/agent-failure.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
-import { DeployFailure } from '../apps/deploying/deploy-failure.ts'
-import { GuestShell, type Ran } from '../sandboxes/guest-shell.ts'
+import { CommandInterrupted, GuestShell, type Ran } from '../sandboxes/guest-shell.ts'
 import { agentOfDatabase } from './agent-of-database.ts'
 import type { Reached } from './tunnel.ts'
 
@@ -20,6 +19,8 @@ export async function runInDatabase(
   const agent = agentOfDatabase(fleet, to)
   const shell = new GuestShell(agent, to.id, to.workspace_id, requestId)
   return shell.run({ cmd }, Deadline.after(timeoutMs, `command in ${to.id}`)).catch((error: unknown) => {
-    throw error instanceof DeployFailure ? new ApiError('agentUnreachable', {}, { cause: error }) : refusalOf(error)
+    throw error instanceof CommandInterrupted
+      ? new ApiError('agentUnreachable', {}, { cause: error })
+      : refusalOf(error)
   })
 }

@@ -1,5 +1,6 @@
 import type { PlanName } from '@offshoot/contract/plan'
-import { statement } from '../../platform/db/statement.ts'
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import { type Queryable, statement } from '../../platform/db/statement.ts'
 
 /** Who chose a workspace's plan: nobody yet, an operator, or the payment provider's subscription. */
 export type PlanSource = 'default' | 'operator' | 'subscription'
@@ -90,3 +91,17 @@ export const setRate = statement<
   'set-rate',
   `update workspace_accounts set rate_burst = $2, rate_per_second = $3 where workspace_id = $1 returning workspace_id`,
 )
+
+/** The account, made on the configured plan where there is none yet. */
+export async function accountOfWorkspace(
+  on: Queryable,
+  workspaceId: WorkspaceId,
+  defaultPlan: AccountRow['plan'],
+): Promise<AccountRow> {
+  const [known] = await accountOf(on, workspaceId)
+  if (known !== undefined) return known
+  await ensureAccount(on, workspaceId, defaultPlan, 'default')
+  const [made] = await accountOf(on, workspaceId)
+  if (made === undefined) throw new Error(`workspace ${workspaceId} has no account`)
+  return made
+}

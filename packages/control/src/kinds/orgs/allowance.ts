@@ -1,18 +1,9 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { isPermitted, rolesWith, type WorkspaceRole } from '@offshoot/contract/role'
-import { type Scope, scopeOf } from '@offshoot/contract/scope'
+import { isCompute, type Scope, scopeOf } from '@offshoot/contract/scope'
 import type { FastifyRequest } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import type { Caller } from '../../platform/http/caller.ts'
-
-/** What a suspended workspace may not begin; what it has it may see, and end. */
-const COMPUTE: ReadonlySet<Scope | null> = new Set([
-  'sandboxes:write',
-  'templates:write',
-  'volumes:write',
-  'databases:write',
-  'apps:write',
-])
 
 /**
  * Whether the caller may use the route at all.
@@ -21,7 +12,7 @@ const COMPUTE: ReadonlySet<Scope | null> = new Set([
  * @throws ApiError 403
  */
 export function refuseUnlessAllowed(
-  { config }: Control,
+  { config }: OrgsContext,
   { routeOptions, method }: FastifyRequest,
   caller: Caller,
   role: WorkspaceRole,
@@ -34,11 +25,6 @@ export function refuseUnlessAllowed(
   if (caller.isSuspended && isCompute(scope, method)) {
     throw new ApiError('accountSuspended', { detail: contactSupport(config.support) })
   }
-}
-
-/** Whether it begins or changes something that computes; to end it is always allowed. */
-export function isCompute(scope: Scope | null, method: string): boolean {
-  return COMPUTE.has(scope) && method !== 'DELETE'
 }
 
 function refuseOutOfScope(caller: Caller, scope: Scope | null): void {

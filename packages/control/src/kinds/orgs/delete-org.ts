@@ -2,16 +2,16 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
-import type { Control } from '../../control.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { orgOf } from './admission.ts'
+import { orgOf } from '../../platform/http/caller.ts'
 import { closeOrg, markOrgDeleted } from './org-statements.ts'
 
 /**
  * `DELETE /v1/orgs/{id}`: gone at once for everybody who was in it, its keys revoked. What runs inside is ended by
  * {@link file://./emptied-orgs.ts}, and the workspace itself when nothing is left.
  */
-export function deleteOrg(app: FastifyInstance, { database }: Control): void {
+export function deleteOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id', {
     config: {
       credential: 'jwt',

@@ -2,8 +2,8 @@ import { workspaceSummary, type WorkspaceSummary } from '@offshoot/contract/iden
 import { type Org, org } from '@offshoot/contract/org'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
-import { orgOf, userOf } from './admission.ts'
+import type { OrgsContext } from './orgs-context.ts'
+import { orgOf, userOf } from '../../platform/http/caller.ts'
 import { presentWorkspace } from './identity/present-workspace.ts'
 import { orgDetails } from './org-statements.ts'
 
@@ -19,7 +19,7 @@ export function getOrgs(app: FastifyInstance): void {
 }
 
 /** `GET /v1/orgs/{id}` */
-export function getOrg(app: FastifyInstance, { database }: Control): void {
+export function getOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.get('/v1/orgs/:id', {
     config: {
       credential: 'jwt',

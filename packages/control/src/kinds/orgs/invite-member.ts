@@ -4,11 +4,11 @@ import { PLANS } from '@offshoot/contract/plan'
 import type { Queryable } from '../../platform/db/statement.ts'
 import type { Actor } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
-import type { Control } from '../../control.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { lockWorkspace } from './identity/api-key-statements.ts'
 import type { Membership, UserCaller } from '../../platform/http/caller.ts'
-import { accountOfWorkspace } from '../billing/limits/admit-sandboxes.ts'
+import { accountOfWorkspace } from './account-statements.ts'
 import { insertInvitation, type InvitationRow, takenSeats } from './invitation-statements.ts'
 import { invitationMail } from './invitation-mail.ts'
 
@@ -21,7 +21,7 @@ export interface InvitationRequest {
 
 /** @throws ApiError 402 when the plan's seats are taken, 404 when the workspace was deleted meanwhile, 409 for a member */
 export async function inviteMember(
-  control: Pick<Control, 'database' | 'config' | 'outbox'>,
+  control: Pick<OrgsContext, 'database' | 'config' | 'outbox'>,
   actor: Actor,
   { org, user, email, role }: InvitationRequest,
 ): Promise<InvitationRow> {
@@ -46,7 +46,7 @@ export function hashInvitation(token: string): Buffer {
 /** Makes of those who invite to, or join, one workspace a queue; each counts what those before it did. */
 export async function refuseOverSeats(
   client: Queryable,
-  { config }: Pick<Control, 'config'>,
+  { config }: Pick<OrgsContext, 'config'>,
   { id }: Pick<Membership, 'id'>,
   email: string,
 ): Promise<void> {

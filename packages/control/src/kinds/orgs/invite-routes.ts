@@ -5,14 +5,14 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
-import type { Control } from '../../control.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { orgOf } from './admission.ts'
+import { orgOf } from '../../platform/http/caller.ts'
 import { invitationsOfOrg, removeInvitation } from './invitation-statements.ts'
 import { presentInvitation } from './post-members.ts'
 
 /** `GET /v1/orgs/{id}/invites`: those that are open. */
-export function getInvites(app: FastifyInstance, { database }: Control): void {
+export function getInvites(app: FastifyInstance, { database }: OrgsContext): void {
   app.get('/v1/orgs/:id/invites', {
     config: {
       credential: 'jwt',
@@ -32,7 +32,7 @@ export function getInvites(app: FastifyInstance, { database }: Control): void {
 }
 
 /** `DELETE /v1/orgs/{id}/invites/{invite_id}`: its mail lets nobody in any more. */
-export function deleteInvite(app: FastifyInstance, { database }: Control): void {
+export function deleteInvite(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id/invites/:invite_id', {
     config: {
       credential: 'jwt',

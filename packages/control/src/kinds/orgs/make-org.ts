@@ -5,7 +5,7 @@ import { bestPlan, type PlanName, PLANS } from '@offshoot/contract/plan'
 import type pg from 'pg'
 import type { Actor } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
-import type { Control } from '../../control.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { insertMember, lockUser } from './identity/membership-statements.ts'
 import { ensureAccount } from './account-statements.ts'
@@ -21,7 +21,7 @@ export interface MadeOrg {
 
 /** @throws ApiError 402 when the user owns as many as the best of their plans allows, 409 when the slug is taken */
 export async function makeOrg(
-  { database, config }: Pick<Control, 'database' | 'config'>,
+  { database, config }: Pick<OrgsContext, 'database' | 'config'>,
   actor: Actor,
   userId: string,
   { name, slug }: CreateOrgBody,

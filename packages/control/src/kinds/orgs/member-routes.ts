@@ -5,14 +5,14 @@ import { isPermitted } from '@offshoot/contract/role'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
-import type { Control } from '../../control.ts'
-import { orgOf, userOf } from './admission.ts'
+import type { OrgsContext } from './orgs-context.ts'
+import { orgOf, userOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { changeMemberRole, endMembership } from './change-members.ts'
 import { type MemberRow, membersOfOrg } from './org-statements.ts'
 
 /** `GET /v1/orgs/{id}/members`: the one who joined first at the front. */
-export function getMembers(app: FastifyInstance, { database }: Control): void {
+export function getMembers(app: FastifyInstance, { database }: OrgsContext): void {
   app.get('/v1/orgs/:id/members', {
     config: {
       credential: 'jwt',
@@ -25,7 +25,7 @@ export function getMembers(app: FastifyInstance, { database }: Control): void {
 }
 
 /** `PATCH /v1/orgs/{id}/members/{user_id}`: gives another role. */
-export function patchMember(app: FastifyInstance, { database }: Control): void {
+export function patchMember(app: FastifyInstance, { database }: OrgsContext): void {
   app.patch('/v1/orgs/:id/members/:user_id', {
     config: {
       credential: 'jwt',
@@ -50,7 +50,7 @@ export function patchMember(app: FastifyInstance, { database }: Control): void {
 }
 
 /** `DELETE /v1/orgs/{id}/members/{user_id}`: a member may always leave; who manages members removes others. */
-export function deleteMember(app: FastifyInstance, { database }: Control): void {
+export function deleteMember(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id/members/:user_id', {
     config: {
       credential: 'jwt',

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { deleteOrg } from './delete-org.ts'
 import { getOrg, getOrgs } from './get-orgs.ts'
 import { deleteInvite, getInvites } from './invite-routes.ts'
@@ -10,7 +10,7 @@ import { postMembers } from './post-members.ts'
 import { postOrgs } from './post-orgs.ts'
 
 /** Everything under `/v1/orgs`. */
-export function orgRoutes(app: FastifyInstance, control: Control): void {
+export function orgRoutes(app: FastifyInstance, control: OrgsContext): void {
   getOrgs(app)
   postOrgs(app, control)
   getOrg(app, control)

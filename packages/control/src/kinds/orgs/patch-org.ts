@@ -4,9 +4,9 @@ import { changeOrgBody } from '@offshoot/contract/org'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
-import type { Control } from '../../control.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { orgOf } from './admission.ts'
+import { orgOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { presentWorkspace } from './identity/present-workspace.ts'
 import { changeOrg } from './org-statements.ts'
@@ -15,7 +15,7 @@ import { changeOrg } from './org-statements.ts'
 const UNIQUE_VIOLATION = '23505'
 
 /** `PATCH /v1/orgs/{id}`: name and slug. */
-export function patchOrg(app: FastifyInstance, { database }: Control): void {
+export function patchOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.patch('/v1/orgs/:id', {
     config: {
       credential: 'jwt',

@@ -3,9 +3,9 @@ import { chosenOrg, type ChosenOrg } from '@offshoot/contract/identity'
 import type { FastifyInstance } from 'fastify'
 import { type Actor, actorOf } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
-import type { Control } from '../../control.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { userOf } from './admission.ts'
+import { userOf } from '../../platform/http/caller.ts'
 import type { UserCaller } from '../../platform/http/caller.ts'
 import { insertMember } from './identity/membership-statements.ts'
 import { presentWorkspace } from './identity/present-workspace.ts'
@@ -14,7 +14,7 @@ import { confirmAddress, invitationByToken, removeInvitation } from './invitatio
 import { hashInvitation, refuseOverSeats } from './invite-member.ts'
 
 /** `POST /v1/orgs/invites/{token}/accept`: once, by who has the address that the invitation was sent to. */
-export function postAccept(app: FastifyInstance, control: Control): void {
+export function postAccept(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs/invites/:token/accept', {
     config: {
       credential: 'jwt',
@@ -40,7 +40,7 @@ export function postAccept(app: FastifyInstance, control: Control): void {
   })
 }
 
-async function accept(control: Control, actor: Actor, user: UserCaller['user'], token: string) {
+async function accept(control: OrgsContext, actor: Actor, user: UserCaller['user'], token: string) {
   return transaction(control.database.pool, async (client) => {
     const [invitation] = await invitationByToken(client, hashInvitation(token))
     if (invitation === undefined) throw new ApiError('notFound')

@@ -1,14 +1,14 @@
 import { invitation, type Invitation, inviteBody } from '@offshoot/contract/org'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
-import type { Control } from '../../control.ts'
-import { orgOf, userOf } from './admission.ts'
+import type { OrgsContext } from './orgs-context.ts'
+import { orgOf, userOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import type { InvitationRow } from './invitation-statements.ts'
 import { inviteMember } from './invite-member.ts'
 
 /** `POST /v1/orgs/{id}/members`: invites by mail. What accepts the invitation is in the mail alone. */
-export function postMembers(app: FastifyInstance, control: Control): void {
+export function postMembers(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs/:id/members', {
     config: {
       credential: 'jwt',

@@ -2,13 +2,13 @@ import { createOrgBody } from '@offshoot/contract/org'
 import { workspaceSummary, type WorkspaceSummary } from '@offshoot/contract/identity'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
-import type { Control } from '../../control.ts'
-import { userOf } from './admission.ts'
+import type { OrgsContext } from './orgs-context.ts'
+import { userOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { makeOrg } from './make-org.ts'
 
 /** `POST /v1/orgs`: a workspace with the caller as its owner. The one acted in stays what it was. */
-export function postOrgs(app: FastifyInstance, control: Control): void {
+export function postOrgs(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs', {
     config: {
       credential: 'jwt',

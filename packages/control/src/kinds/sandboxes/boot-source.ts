@@ -2,7 +2,7 @@ import type { AgentAttachment } from '@offshoot/contract/agent-volume'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { CreateSandboxBody, Egress } from '@offshoot/contract/sandbox'
-import type { Control } from '../../control.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
 import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
 import { findSnapshot } from './snapshots/find-snapshot.ts'
 import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
@@ -30,7 +30,7 @@ interface Wanted {
  * @throws ApiError 400, 404, 502
  */
 export async function bootSource(
-  control: Control,
+  control: SandboxesContext,
   workspaceId: WorkspaceId,
   { template: name, from_snapshot: snapshot, volumes: wanted = [], network }: CreateSandboxBody,
   isManaged = false,
@@ -57,7 +57,7 @@ export async function bootSource(
 }
 
 /** A built template stays on the agent that built it. */
-function nodesOf({ fleet }: Control, { name, built }: TemplateSize): Candidate[] {
+function nodesOf({ fleet }: SandboxesContext, { name, built }: TemplateSize): Candidate[] {
   if (built === null) return candidates(fleet.agents, name)
   const agent = fleet.byId(built.agentId)
   return agent !== undefined && isCandidate(agent) ? [agent] : []
@@ -65,7 +65,7 @@ function nodesOf({ fleet }: Control, { name, built }: TemplateSize): Candidate[]
 
 /** A snapshot stays on the agent that took it, and brings its own size; what its template is by now is of no account. */
 async function snapshotSource(
-  { database, fleet }: Control,
+  { database, fleet }: SandboxesContext,
   workspaceId: WorkspaceId,
   { name: template, text, egress, isManaged }: Wanted,
 ): Promise<BootSource> {

@@ -4,7 +4,7 @@ import { type CreateSandboxBody, DEFAULT_IDLE_TIMEOUT_SECONDS, DEFAULT_TTL_SECON
 import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { refusalOf } from '../../fleet/agent-failure.ts'
 import type { CreateOutcome } from '../../fleet/create-outcome.ts'
-import type { Control } from '../../control.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
 import type { Queryable } from '../../platform/db/statement.ts'
 import { admitSandboxes } from '../billing/limits/admit-sandboxes.ts'
 import type { Candidate } from '../../fleet/placement/candidates.ts'
@@ -33,7 +33,7 @@ export interface CreateRequest {
  * and names the agent that is being asked; it goes again when none could do it. A process that dies in between leaves a
  * row that reconciliation removes, or that the agent's log brings to `running`.
  */
-export async function createSandbox(control: Control, request: CreateRequest): Promise<SandboxRow> {
+export async function createSandbox(control: SandboxesContext, request: CreateRequest): Promise<SandboxRow> {
   const { id, workspaceId, body, manager } = request
   const source = request.source ?? (await bootSource(control, workspaceId, body, manager !== undefined))
   const { template, nodes } = source
@@ -73,7 +73,7 @@ export async function createSandbox(control: Control, request: CreateRequest): P
 }
 
 async function askNode(
-  control: Control,
+  control: SandboxesContext,
   { workspaceId, requestId, body, withoutMemory = false }: CreateRequest,
   { id, limits }: { readonly id: SandboxId; readonly limits: SandboxLimits | undefined },
   { template: source, snapshotId, egress, volumes, nodes }: BootSource,

@@ -1,11 +1,11 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { sandboxOf } from '../orgs/admission.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
+import { sandboxOf } from '../../fleet/admitted-sandbox.ts'
 import { removeSandbox } from './remove-sandbox.ts'
 
 /** `DELETE /v1/sandboxes/{id}`: 204 once the VM and its folder are gone. */
-export function deleteSandbox(app: FastifyInstance, control: Control): void {
+export function deleteSandbox(app: FastifyInstance, control: SandboxesContext): void {
   app.delete('/v1/sandboxes/:id', {
     config: {
       credential: 'key-or-jwt',

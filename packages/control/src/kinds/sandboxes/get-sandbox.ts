@@ -1,6 +1,6 @@
 import { sandbox } from '@offshoot/contract/sandbox'
 import type { FastifyInstance } from 'fastify'
-import { sandboxOf } from '../orgs/admission.ts'
+import { sandboxOf } from '../../fleet/admitted-sandbox.ts'
 import { presentSandbox } from '../../fleet/sandbox-row.ts'
 
 /** `GET /v1/sandboxes/{id}`. */

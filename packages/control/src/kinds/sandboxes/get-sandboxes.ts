@@ -4,8 +4,8 @@ import { sandbox } from '@offshoot/contract/sandbox'
 import { type SandboxListQuery, sandboxListQuery } from '@offshoot/contract/sandbox-list'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
 import { pageOf } from '../../platform/http/page-of.ts'
 import { listSandboxes } from './list-sandboxes-query.ts'
@@ -14,7 +14,7 @@ import { presentSandbox } from '../../fleet/sandbox-row.ts'
 const METADATA = 'metadata.'
 
 /** `GET /v1/sandboxes`: a page, newest first; the next one in `Link: <…>; rel="next"`. */
-export function getSandboxes(app: FastifyInstance, control: Control): void {
+export function getSandboxes(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/sandboxes', {
     config: {
       credential: 'key-or-jwt',

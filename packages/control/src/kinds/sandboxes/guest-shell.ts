@@ -5,7 +5,6 @@ import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 import type { z } from 'zod'
 import type { AgentClient } from '../../fleet/agent-client.ts'
 import { AgentRefused, AgentUnreachable } from '../../fleet/agent-failure.ts'
-import { DeployFailure } from '../apps/deploying/deploy-failure.ts'
 
 /** Milliseconds until a command has begun, or a question is answered. */
 const ANSWER_MS = 90_000
@@ -29,7 +28,12 @@ interface Chunk {
   readonly error?: string
 }
 
-/** Commands in the sandbox of one deployment. A control process that dies takes those it waits for with it. */
+/** A command ended without an exit code: its sandbox ended, for example. */
+export class CommandInterrupted extends Error {
+  override readonly name = 'CommandInterrupted'
+}
+
+/** Runs commands in one sandbox. A control process that dies takes those it waits for with it. */
 export class GuestShell {
   readonly sandboxId: string
   readonly client: AgentClient
@@ -43,7 +47,7 @@ export class GuestShell {
     this.requestId = requestId
   }
 
-  /** @param onOutput hears both streams as they come. @throws DeployFailure when it could not run to its end */
+  /** @param onOutput hears both streams as they come. @throws CommandInterrupted */
   async run(body: GuestCommand, deadline: Deadline, onOutput: OnOutput = () => undefined): Promise<Ran> {
     const kept = { stdout: '', stderr: '' }
     const answer = await this.#send('POST', '/exec/stream', deadline, JSON.stringify(body))
@@ -51,13 +55,13 @@ export class GuestShell {
       for (const { event, data } of batch) {
         const { chunk = '', exit_code: exitCode, error } = JSON.parse(data) as Chunk
         if (event === 'exit') return { exitCode: exitCode ?? -1, ...kept }
-        if (event === 'error') throw new DeployFailure(error ?? 'the command broke off')
+        if (event === 'error') throw new CommandInterrupted(error ?? 'the command broke off')
         if (event !== 'stdout' && event !== 'stderr') continue
         kept[event] = (kept[event] + chunk).slice(-KEPT_CHARS)
         onOutput(chunk, event)
       }
     }
-    throw new DeployFailure('the command broke off')
+    throw new CommandInterrupted('the command broke off')
   }
 
   /** Begins a command that goes on by itself. */

@@ -1,7 +1,7 @@
 import type { SandboxListQuery } from '@offshoot/contract/sandbox-list'
 import { type Kysely, sql } from 'kysely'
 import { pageConditions } from '../../platform/http/page-of.ts'
-import { SEEN } from './sandbox-statements.ts'
+import { SEEN } from '../../fleet/sandbox-row.ts'
 import { sandboxColumns, type SandboxRow } from '../../fleet/sandbox-row.ts'
 
 /** One page, newest first. Asks for one row more than it holds, which tells whether there is a next one. */

@@ -3,8 +3,8 @@ import { ApiError } from '@offshoot/contract/errors'
 import { execBody, execResult } from '@offshoot/contract/exec'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
-import type { Control } from '../../control.ts'
-import { placeOf } from '../orgs/admission.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
+import { placeOf } from '../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { refuseForwarded, unexpectedAnswer } from '../../fleet/proxy/agent-of.ts'
@@ -16,7 +16,7 @@ const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 const SMALL_ANSWER_BYTES = 64 * 1024
 
 /** `POST /v1/sandboxes/{id}/exec`: the agent runs it; a caller that hangs up ends the agent's request, and so the command. */
-export function postExec(app: FastifyInstance, control: Control): void {
+export function postExec(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/exec', {
     bodyLimit: BODY_LIMIT_BYTES,
     config: {

@@ -1,8 +1,8 @@
 import { createSandboxBody, sandbox } from '@offshoot/contract/sandbox'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { CREATE_REFUSALS } from '../billing/limits/create-refusals.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
@@ -14,12 +14,12 @@ import { presentSandbox } from '../../fleet/sandbox-row.ts'
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 
 /** `POST /v1/sandboxes`. A caller that hangs up meanwhile does not undo it: the sandbox is in the list. */
-export function postSandboxes(app: FastifyInstance, control: Control): void {
+export function postSandboxes(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes', {
     bodyLimit: BODY_LIMIT_BYTES,
     config: {
       credential: 'key-or-jwt',
-      idempotent: { findRemains: sandboxRemains },
+      idempotent: { findRemains: (workspaceId, id) => sandboxRemains(control, workspaceId, id) },
       docs: {
         summary: 'Create a sandbox from a template',
         tag: 'Sandboxes',

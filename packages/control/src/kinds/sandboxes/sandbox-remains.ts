@@ -1,11 +1,15 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { Control } from '../../control.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
 import type { Remains } from '../../platform/idempotency/idempotency.ts'
 import { presentSandbox } from '../../fleet/sandbox-row.ts'
-import { sandboxOfWorkspace } from './sandbox-statements.ts'
+import { sandboxOfWorkspace } from '../../fleet/sandbox-lookups.ts'
 
 /** What came of a create whose process died: the row tells, once reconciliation or the agent's log has settled it. */
-export async function sandboxRemains({ database }: Control, workspaceId: WorkspaceId, id: string): Promise<Remains> {
+export async function sandboxRemains(
+  { database }: SandboxesContext,
+  workspaceId: WorkspaceId,
+  id: string,
+): Promise<Remains> {
   const [row] = await sandboxOfWorkspace(database.pool, id, workspaceId)
   if (row === undefined) return 'nothing'
   if (row.status === 'creating') return 'unsettled'

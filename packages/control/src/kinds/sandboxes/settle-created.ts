@@ -1,6 +1,6 @@
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
-import type { Control } from '../../control.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
 import type { SandboxRow } from '../../fleet/sandbox-row.ts'
 import { sandboxById, setCreated } from './sandbox-statements.ts'
 
@@ -10,7 +10,7 @@ import { sandboxById, setCreated } from './sandbox-statements.ts'
  * @throws ApiError 409 when it was deleted meanwhile
  */
 export async function settleCreated(
-  { database, fleet }: Control,
+  { database, fleet }: SandboxesContext,
   agentId: string,
   made: AgentSandbox,
   requestId: string,

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { BuildId, WorkspaceId } from '@offshoot/contract/ids'
 import { AgentRefused, refusalOf } from '../../fleet/agent-failure.ts'
 import { beginOnAgent } from '../../fleet/build-calls.ts'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import type { BuildRow } from './build-row.ts'
 import { insertBuild, removeBuild } from './build-statements.ts'
 import type { BuildUpload } from './build-upload.ts'
@@ -14,7 +14,7 @@ const UNIQUE_VIOLATION = '23505'
 
 /** @throws ApiError 409: another template has the name */
 export async function refuseTaken(
-  { database }: Control,
+  { database }: BillingContext,
   workspaceId: WorkspaceId,
   { name, replace }: Pick<BuildFields, 'name' | 'replace'>,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function refuseTaken(
  * one that is settled as lost, and an upload that its agent drops.
  * @throws ApiError 409, 429, 502, 507
  */
-export async function beginBuild(control: Control, fields: BuildFields, upload: BuildUpload): Promise<BuildRow> {
+export async function beginBuild(control: BillingContext, fields: BuildFields, upload: BuildUpload): Promise<BuildRow> {
   const { id, workspaceId, agent, requestId, bytes = 0 } = upload
   const { pool } = control.database
   const { replace: _replace, name, size_mb, cpu, memory_mb, start_cmd, ready_cmd } = fields
@@ -46,7 +46,7 @@ export async function beginBuild(control: Control, fields: BuildFields, upload: 
 
 /** @throws ApiError 409: a build of the name has not ended */
 export async function addBuild(
-  { database, lock }: Control,
+  { database, lock }: BillingContext,
   { id, workspaceId, agentId }: { readonly id: BuildId; readonly workspaceId: string; readonly agentId: string },
   { name, size_mb, bytes }: Pick<BuildRow, 'name' | 'size_mb' | 'bytes'>,
 ): Promise<BuildRow> {

@@ -7,8 +7,8 @@ import { z } from 'zod'
 import { EVENTS_SILENCE_MS } from '../../fleet/agent-client.ts'
 import { refuse } from '../../fleet/agent-failure.ts'
 import { cancelOnAgent } from '../../fleet/build-calls.ts'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { passOn } from '../../fleet/proxy/forward.ts'
@@ -27,7 +27,7 @@ const tag = 'Templates'
 const logsQuery = z.object({ follow: queryFlag('follow') })
 
 /** `GET`, `DELETE /v1/builds/{id}`, `GET /v1/builds/{id}/logs`, the same under `/v1/templates/builds`, and their lists. */
-export function buildRoutes(app: FastifyInstance, control: Control): void {
+export function buildRoutes(app: FastifyInstance, control: BillingContext): void {
   const { pool } = control.database
   app.get('/v1/templates/:name/builds', {
     config: {
@@ -64,7 +64,7 @@ export function buildRoutes(app: FastifyInstance, control: Control): void {
   for (const path of ['/v1/builds/:id', '/v1/templates/builds/:id'] as const) oneBuild(app, control, path, openStreams)
 }
 
-function oneBuild(app: FastifyInstance, control: Control, path: string, openStreams: OpenStreams): void {
+function oneBuild(app: FastifyInstance, control: BillingContext, path: string, openStreams: OpenStreams): void {
   app.get(path, {
     config: { credential, docs: { summary: 'Read one build', tag, status: 200, answer: build, errors: ['notFound'] } },
     handler: async (request) => {
@@ -113,7 +113,7 @@ function oneBuild(app: FastifyInstance, control: Control, path: string, openStre
 }
 
 async function sendLog(
-  control: Control,
+  control: BillingContext,
   request: FastifyRequest,
   reply: FastifyReply,
   openStreams: OpenStreams,
@@ -143,7 +143,7 @@ async function sendLog(
   return passOn(reply, answer, (end) => openStreams.add(end))
 }
 
-async function find({ database }: Control, request: FastifyRequest): Promise<BuildRow> {
+async function find({ database }: BillingContext, request: FastifyRequest): Promise<BuildRow> {
   const { id } = request.params as { id: string }
   const [row] = isUuid(id) ? await buildOfWorkspace(database.pool, callerOf(request).workspaceId, id) : []
   if (row === undefined) throw new ApiError('notFound')
@@ -151,6 +151,6 @@ async function find({ database }: Control, request: FastifyRequest): Promise<Bui
 }
 
 /** Who asks sees what is; where an agent cannot be asked, what was. */
-async function settleNow(control: Control): Promise<void> {
+async function settleNow(control: BillingContext): Promise<void> {
   await settleBuilds(control).catch((error: unknown) => control.log.warn({ err: error }, 'builds are as they were'))
 }

@@ -4,7 +4,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { BuildId, WorkspaceId } from '@offshoot/contract/ids'
 import { AgentRefused, refusalOf } from '../../fleet/agent-failure.ts'
 import { cancelOnAgent, uploadRootfs } from '../../fleet/build-calls.ts'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import { type Candidate, isCandidate } from '../../fleet/placement/candidates.ts'
 
 /** An archive on its way to the agent that is to build it; nothing of it is kept here. */
@@ -17,7 +17,7 @@ export class BuildUpload {
   #bytes: number | undefined
 
   /** @throws ApiError 502 */
-  constructor({ fleet }: Control, workspaceId: WorkspaceId, requestId: string, signal: AbortSignal) {
+  constructor({ fleet }: BillingContext, workspaceId: WorkspaceId, requestId: string, signal: AbortSignal) {
     const [agent] = fleet.agents
       .filter(isCandidate)
       .toSorted(
@@ -51,7 +51,7 @@ export class BuildUpload {
   }
 
   /** Has the agent forget what came. */
-  async drop({ log }: Control): Promise<void> {
+  async drop({ log }: BillingContext): Promise<void> {
     await cancelOnAgent(this.agent.client, this).catch((error: unknown) =>
       log.warn({ err: error }, 'upload left to its agent'),
     )

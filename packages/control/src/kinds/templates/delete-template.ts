@@ -1,12 +1,12 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { deleteTemplateOnAgent } from '../../fleet/build-calls.ts'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { removeTemplateRow, templateByName } from './template-statements.ts'
 
 /** `DELETE /v1/templates/{name}`: no sandbox is made from it any more; those there are go on. */
-export function deleteTemplate(app: FastifyInstance, control: Control): void {
+export function deleteTemplate(app: FastifyInstance, control: BillingContext): void {
   const { database } = control
   app.delete('/v1/templates/:name', {
     config: {
@@ -28,7 +28,11 @@ export function deleteTemplate(app: FastifyInstance, control: Control): void {
   })
 }
 
-async function deleteOn({ fleet, log }: Control, agentId: string, of: Parameters<typeof deleteTemplateOnAgent>[1]) {
+async function deleteOn(
+  { fleet, log }: BillingContext,
+  agentId: string,
+  of: Parameters<typeof deleteTemplateOnAgent>[1],
+) {
   const agent = fleet.byId(agentId)
   if (agent === undefined) return
   await deleteTemplateOnAgent(agent.client, of).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import { templateByName } from './template-statements.ts'
 
 /** What a create needs of a template. */
@@ -18,7 +18,11 @@ export interface TemplateSize {
  *
  * @throws ApiError 404, its detail naming the template
  */
-export async function findTemplate(control: Control, workspaceId: WorkspaceId, name: string): Promise<TemplateSize> {
+export async function findTemplate(
+  control: BillingContext,
+  workspaceId: WorkspaceId,
+  name: string,
+): Promise<TemplateSize> {
   for (const agent of control.fleet.agents) {
     const offered = agent.info?.templates.find((template) => template.is_global && template.name === name)
     if (offered !== undefined) return { ...offered, built: null }

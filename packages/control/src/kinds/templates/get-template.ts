@@ -1,13 +1,13 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { template } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { presentTemplate } from './present-template.ts'
 import { templateByName } from './template-statements.ts'
 
 /** `GET /v1/templates/{name}`. */
-export function getTemplate(app: FastifyInstance, control: Control): void {
+export function getTemplate(app: FastifyInstance, control: BillingContext): void {
   app.get('/v1/templates/:name', {
     config: {
       credential: 'key-or-jwt',

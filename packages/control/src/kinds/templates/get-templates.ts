@@ -1,13 +1,13 @@
 import { template } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { presentTemplate } from './present-template.ts'
 import { templatesOfWorkspace } from './template-statements.ts'
 
 /** `GET /v1/templates`: the workspace's own and the global ones, by name. */
-export function getTemplates(app: FastifyInstance, control: Control): void {
+export function getTemplates(app: FastifyInstance, control: BillingContext): void {
   app.get('/v1/templates', {
     config: {
       credential: 'key-or-jwt',

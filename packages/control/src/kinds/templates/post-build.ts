@@ -1,7 +1,7 @@
 import { build, buildFields } from '@offshoot/contract/build'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { streamedBody } from '../../fleet/proxy/proxy.ts'
 import { refuseAccount } from '../billing/limits/refuse-account.ts'
@@ -11,7 +11,7 @@ import { BuildUpload } from './build-upload.ts'
 import { receiveBuild } from './receive-build.ts'
 
 /** `POST /v1/templates/build`: 202 once the archive is with its agent and the build is in its queue. */
-export async function postBuild(app: FastifyInstance, control: Control): Promise<void> {
+export async function postBuild(app: FastifyInstance, control: BillingContext): Promise<void> {
   // A scope of its own, because in it bodies stay streams.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()

@@ -4,8 +4,8 @@ import type { BuildId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import { AgentUnreachable, refusalOf } from '../../fleet/agent-failure.ts'
 import { buildFromSandbox } from '../../fleet/build-calls.ts'
-import type { Control } from '../../control.ts'
-import { sandboxOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { sandboxOf } from '../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { liveAgent, subjectOf } from '../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../fleet/sandbox-row.ts'
@@ -15,7 +15,7 @@ import { type BuildRow, presentBuild } from './build-row.ts'
 import { removeBuild, setBuildSource } from './build-statements.ts'
 
 /** `POST /v1/sandboxes/{id}/template`: 202 once what is wanted of the sandbox has been taken; it goes on. */
-export function postSandboxTemplate(app: FastifyInstance, control: Control): void {
+export function postSandboxTemplate(app: FastifyInstance, control: BillingContext): void {
   app.post('/v1/sandboxes/:id/template', {
     config: {
       credential: 'key-or-jwt',
@@ -54,7 +54,7 @@ export function postSandboxTemplate(app: FastifyInstance, control: Control): voi
 
 /** As `begin-build.ts` has it: the row is there before the agent is asked. */
 async function beginFromSandbox(
-  control: Control,
+  control: BillingContext,
   sandbox: SandboxRow,
   { replace: _replace, ...fields }: SandboxTemplateBody,
   requestId: string,

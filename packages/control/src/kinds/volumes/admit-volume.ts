@@ -1,11 +1,11 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { PLANS } from '@offshoot/contract/plan'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import type { Queryable } from '../../platform/db/statement.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { lockAccount } from '../orgs/account-statements.ts'
-import { accountOfWorkspace } from '../billing/limits/admit-sandboxes.ts'
+import { accountOfWorkspace } from '../orgs/account-statements.ts'
 import { accountRefusal } from '../billing/limits/refusal.ts'
 import type { VolumeRow } from './volume-row.ts'
 import { countVolumes } from './volume-statements.ts'
@@ -26,7 +26,7 @@ export interface WantedVolume {
  * @throws ApiError 402, 409 name taken, 429
  */
 export async function admitVolume<T>(
-  { database: { pool }, config }: Pick<Control, 'database' | 'config'>,
+  { database: { pool }, config }: Pick<BillingContext, 'database' | 'config'>,
   workspaceId: WorkspaceId,
   { kind, sizeMb }: WantedVolume,
   insert: (on: Queryable) => Promise<T>,
@@ -53,7 +53,7 @@ export async function admitVolume<T>(
 
 /** A volume that is to become larger. @throws ApiError 429 */
 export async function admitGrowth(
-  { database: { pool }, config }: Pick<Control, 'database' | 'config'>,
+  { database: { pool }, config }: Pick<BillingContext, 'database' | 'config'>,
   workspaceId: WorkspaceId,
   sizeMb: number,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import type { VolumeId, WorkspaceId } from '@offshoot/contract/ids'
 import type { KnownAgent } from '../../fleet/agent-directory.ts'
 import { AgentRefused, AgentUnreachable, refusalOf } from '../../fleet/agent-failure.ts'
 import { createOnAgent } from '../../fleet/volume-calls.ts'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import { type Candidate, isCandidate } from '../../fleet/placement/candidates.ts'
 import { admitVolume } from './admit-volume.ts'
 import type { VolumeRow } from './volume-row.ts'
@@ -26,7 +26,7 @@ export interface NewVolume {
  * one that reconciliation settles.
  * @throws ApiError 409 name taken, 429, 502, 507
  */
-export async function createVolume(control: Control, wanted: NewVolume): Promise<VolumeRow> {
+export async function createVolume(control: BillingContext, wanted: NewVolume): Promise<VolumeRow> {
   const { id, workspaceId, kind, name, sizeMb } = wanted
   const [first, ...others] = nodesFor(control, wanted)
   if (first === undefined) throw new ApiError(wanted.from === null ? 'noComputeNode' : 'agentUnreachable')
@@ -44,7 +44,7 @@ export async function createVolume(control: Control, wanted: NewVolume): Promise
 }
 
 /** One after the other while they have no room. */
-async function ask(control: Control, wanted: NewVolume, nodes: readonly Candidate[]) {
+async function ask(control: BillingContext, wanted: NewVolume, nodes: readonly Candidate[]) {
   const { id, workspaceId, requestId, name, sizeMb, from } = wanted
   const body = { id, name, size_mb: sizeMb, ...(from !== null && { from: from.id }) }
   let failure: unknown = new ApiError('noComputeNode')
@@ -65,7 +65,7 @@ async function ask(control: Control, wanted: NewVolume, nodes: readonly Candidat
   throw failure
 }
 
-function nodesFor({ fleet }: Control, { from }: NewVolume): Candidate[] {
+function nodesFor({ fleet }: BillingContext, { from }: NewVolume): Candidate[] {
   const known: readonly KnownAgent[] = fleet.agents
   const nodes = known.filter(isCandidate)
   if (from !== null) return nodes.filter(({ info }) => info.agent_id === from.agent_id)

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import { findVolume } from './find-volume.ts'
 import { removeVolume } from './remove-volume.ts'
 
 /** `DELETE /v1/volumes/{name}`: 204 once its data is gone; 409 while a sandbox has it. */
-export function deleteVolume(app: FastifyInstance, control: Control): void {
+export function deleteVolume(app: FastifyInstance, control: BillingContext): void {
   app.delete('/v1/volumes/:name', {
     config: {
       credential: 'key-or-jwt',

@@ -2,7 +2,7 @@ import type { AgentAttachment } from '@offshoot/contract/agent-volume'
 import { ApiError } from '@offshoot/contract/errors'
 import type { AgentId, WorkspaceId } from '@offshoot/contract/ids'
 import type { CreateSandboxBody } from '@offshoot/contract/sandbox'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import { volumesByName } from './volume-statements.ts'
 
 /**
@@ -10,7 +10,7 @@ import { volumesByName } from './volume-statements.ts'
  * @throws ApiError 404 naming one that is unknown, 409 they are not all on one agent
  */
 export async function findAttachments(
-  { database }: Pick<Control, 'database'>,
+  { database }: Pick<BillingContext, 'database'>,
   workspaceId: WorkspaceId,
   wanted: NonNullable<CreateSandboxBody['volumes']>,
 ): Promise<{ readonly agentId: AgentId | null; readonly attachments: readonly AgentAttachment[] }> {

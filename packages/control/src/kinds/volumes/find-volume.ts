@@ -1,13 +1,13 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import type { HeldVolumeRow } from './volume-row.ts'
 import { volumeByName } from './volume-statements.ts'
 
 /** The volume that the path names. @throws ApiError 404, also for another workspace's */
 export async function findVolume(
-  { database }: Pick<Control, 'database'>,
+  { database }: Pick<BillingContext, 'database'>,
   request: FastifyRequest,
 ): Promise<HeldVolumeRow> {
   const { name } = request.params as { name: string }

@@ -1,12 +1,12 @@
 import { volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import { findVolume } from './find-volume.ts'
 import { usedBytes } from './used-bytes.ts'
 import { presentVolume } from './volume-row.ts'
 
 /** `GET /v1/volumes/{name}`. */
-export function getVolume(app: FastifyInstance, control: Control): void {
+export function getVolume(app: FastifyInstance, control: BillingContext): void {
   app.get('/v1/volumes/:name', {
     config: {
       credential: 'key-or-jwt',

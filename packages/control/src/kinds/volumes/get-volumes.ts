@@ -1,14 +1,14 @@
 import { volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { usedBytes } from './used-bytes.ts'
 import { presentVolume } from './volume-row.ts'
 import { volumesOfWorkspace } from './volume-statements.ts'
 
 /** `GET /v1/volumes`: all of the workspace's, on whatever agent, newest first. */
-export function getVolumes(app: FastifyInstance, control: Control): void {
+export function getVolumes(app: FastifyInstance, control: BillingContext): void {
   app.get('/v1/volumes', {
     config: {
       credential: 'key-or-jwt',

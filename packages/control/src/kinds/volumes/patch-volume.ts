@@ -3,7 +3,7 @@ import { patchVolumeBody, volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
 import { refuse } from '../../fleet/agent-failure.ts'
 import { growOnAgent } from '../../fleet/volume-calls.ts'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { admitGrowth } from './admit-volume.ts'
 import { findVolume } from './find-volume.ts'
@@ -11,7 +11,7 @@ import { presentVolume } from './volume-row.ts'
 import { setVolumeReady } from './volume-statements.ts'
 
 /** `PATCH /v1/volumes/{name}`: it grows, its file system with it, also under the sandbox that writes it. */
-export function patchVolume(app: FastifyInstance, control: Control): void {
+export function patchVolume(app: FastifyInstance, control: BillingContext): void {
   app.patch('/v1/volumes/:name', {
     config: {
       credential: 'key-or-jwt',

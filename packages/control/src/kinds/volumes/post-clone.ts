@@ -1,8 +1,8 @@
 import type { VolumeId } from '@offshoot/contract/ids'
 import { cloneVolumeBody, volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
 import { createVolume } from './create-volume.ts'
@@ -11,11 +11,11 @@ import { presentNewVolume } from './present-new-volume.ts'
 import { volumeRemains } from './volume-remains.ts'
 
 /** `POST /v1/volumes/{name}/clone`: 201 with a volume that begins as this one is now. */
-export function postClone(app: FastifyInstance, control: Control): void {
+export function postClone(app: FastifyInstance, control: BillingContext): void {
   app.post('/v1/volumes/:name/clone', {
     config: {
       credential: 'key-or-jwt',
-      idempotent: { findRemains: volumeRemains },
+      idempotent: { findRemains: (workspaceId, id) => volumeRemains(control, workspaceId, id) },
       docs: {
         summary: 'Copy a volume, also while a sandbox writes it',
         tag: 'Volumes',

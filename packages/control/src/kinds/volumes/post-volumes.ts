@@ -2,8 +2,8 @@ import { ApiError } from '@offshoot/contract/errors'
 import { isUuid, type VolumeId, type WorkspaceId } from '@offshoot/contract/ids'
 import { createVolumeBody, DEFAULT_VOLUME_MIB, volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
 import { createVolume } from './create-volume.ts'
@@ -13,11 +13,11 @@ import type { VolumeRow } from './volume-row.ts'
 import { volumeSnapshotById } from './volume-statements.ts'
 
 /** `POST /v1/volumes`: 201 once its file system is on the agent's disk. */
-export function postVolumes(app: FastifyInstance, control: Control): void {
+export function postVolumes(app: FastifyInstance, control: BillingContext): void {
   app.post('/v1/volumes', {
     config: {
       credential: 'key-or-jwt',
-      idempotent: { findRemains: volumeRemains },
+      idempotent: { findRemains: (workspaceId, id) => volumeRemains(control, workspaceId, id) },
       docs: {
         summary: 'Create a volume: an ext4 block device that outlives sandboxes',
         tag: 'Volumes',
@@ -57,7 +57,7 @@ export function postVolumes(app: FastifyInstance, control: Control): void {
   })
 }
 
-async function findSnapshot({ database }: Control, workspaceId: WorkspaceId, id: string): Promise<VolumeRow> {
+async function findSnapshot({ database }: BillingContext, workspaceId: WorkspaceId, id: string): Promise<VolumeRow> {
   const [row] = isUuid(id) ? await volumeSnapshotById(database.pool, workspaceId, id) : []
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${id}` })
   return row

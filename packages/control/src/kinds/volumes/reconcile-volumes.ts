@@ -1,15 +1,6 @@
-import type pg from 'pg'
-import type { Logger } from 'pino'
-import type { AgentClient } from '../../fleet/agent-client.ts'
+import type { ReconcileOptions } from '../../fleet/reconcile.ts'
 import { deleteOnAgent, listOnAgent, VOLUME_TIMEOUT_MS } from '../../fleet/volume-calls.ts'
 import { removeCreatingVolume, removeVolumeRow, setVolumeReady, volumeRowsOfAgent } from './volume-statements.ts'
-
-export interface ReconcileVolumesOptions {
-  readonly pool: pg.Pool
-  readonly client: AgentClient
-  readonly agentId: string
-  readonly log: Logger
-}
 
 /**
  * Compares an agent's volumes with the rows that name it, as snapshots are: rows are read on both sides of the list. A
@@ -21,7 +12,7 @@ export interface ReconcileVolumesOptions {
  * @returns how many rows in the making were given up
  */
 export async function reconcileVolumes(
-  { pool, client, agentId, log }: ReconcileVolumesOptions,
+  { pool, client, agentId, log }: ReconcileOptions,
   requestId: string,
 ): Promise<number> {
   const readRows = () => volumeRowsOfAgent(pool, agentId, VOLUME_TIMEOUT_MS / 1000)

@@ -1,11 +1,11 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { listOnAgent } from '../../fleet/volume-calls.ts'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import type { VolumeRow } from './volume-row.ts'
 
 /** What each volume takes on its agent's disk, by id; those of agents that do not answer are missing. */
 export async function usedBytes(
-  { fleet, log }: Pick<Control, 'fleet' | 'log'>,
+  { fleet, log }: Pick<BillingContext, 'fleet' | 'log'>,
   workspaceId: WorkspaceId,
   rows: readonly VolumeRow[],
   requestId: string,

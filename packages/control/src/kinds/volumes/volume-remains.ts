@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import type { Remains } from '../../platform/idempotency/idempotency.ts'
 import { presentNewVolume } from './present-new-volume.ts'
 import { presentVolumeSnapshot } from './volume-row.ts'
 import { volumeById } from './volume-statements.ts'
 
 /** What came of a create, clone or snapshot whose process died: the row tells, once reconciliation has settled it. */
-export async function volumeRemains(control: Control, workspaceId: WorkspaceId, id: string): Promise<Remains> {
+export async function volumeRemains(control: BillingContext, workspaceId: WorkspaceId, id: string): Promise<Remains> {
   const [row] = await volumeById(control.database.pool, workspaceId, id)
   if (row === undefined) return 'nothing'
   if (row.status === 'creating') return 'unsettled'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../control.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
 import { deleteVolume } from './delete-volume.ts'
 import { getVolume } from './get-volume.ts'
 import { getVolumes } from './get-volumes.ts'
@@ -9,7 +9,7 @@ import { postVolumes } from './post-volumes.ts'
 import { volumeSnapshotRoutes } from './volume-snapshot-routes.ts'
 
 /** Everything under `/v1/volumes`. */
-export function volumeRoutes(app: FastifyInstance, control: Control): void {
+export function volumeRoutes(app: FastifyInstance, control: BillingContext): void {
   for (const route of [
     postVolumes,
     getVolumes,

@@ -3,8 +3,8 @@ import { isUuid, type VolumeId } from '@offshoot/contract/ids'
 import { volumeSnapshot } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../orgs/admission.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
 import { createVolume } from './create-volume.ts'
@@ -22,11 +22,11 @@ const credential = 'key-or-jwt'
  * `POST`, `GET /v1/volumes/{name}/snapshots` and `DELETE /v1/volumes/{name}/snapshots/{id}`: copies that nothing writes to, which
  * outlive their volume; `POST /v1/volumes` with `from_snapshot` makes a volume of one.
  */
-export function volumeSnapshotRoutes(app: FastifyInstance, control: Control): void {
+export function volumeSnapshotRoutes(app: FastifyInstance, control: BillingContext): void {
   app.post(path, {
     config: {
       credential,
-      idempotent: { findRemains: volumeRemains },
+      idempotent: { findRemains: (workspaceId, id) => volumeRemains(control, workspaceId, id) },
       docs: {
         summary: 'Take a snapshot of a volume, also while a sandbox writes it',
         tag: 'Volumes',

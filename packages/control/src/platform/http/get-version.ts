@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import packageJson from '../../../package.json' with { type: 'json' }
-import type { Control } from '../../control.ts'
+import type { Platform } from '../platform.ts'
 
 /** `GET /version`. */
-export function getVersion(app: FastifyInstance, { config }: Control): void {
+export function getVersion(app: FastifyInstance, { config }: Platform): void {
   const answer = { service: 'offshoot', version: packageJson.version, commit: config.commit, api: 'v1' }
   const docs = {
     summary: 'Which version runs',

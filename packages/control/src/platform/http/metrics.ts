@@ -1,11 +1,7 @@
-import { diskState } from '@offshoot/contract/agent-disk'
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
-import type { Fleet } from '../../fleet/fleet.ts'
 import type { RouteDocs } from './route-docs.ts'
-import { countTrees } from '../../kinds/apps/trees/tree-statements.ts'
-import { countByStatus } from '../../kinds/sandboxes/sandbox-statements.ts'
 
 /** Seconds; from a lookup to a command that runs long. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
@@ -23,83 +19,23 @@ export interface Metrics {
   readonly requests: Histogram<'method' | 'route' | 'status'>
 }
 
-export function createMetrics(database: Database, fleet: Fleet): Metrics {
+export function createMetrics(database: Database): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read())
-      },
-    })
-  gauge('offshoot_agents', 'Agents in the configuration', () => fleet.agents.length)
-  gauge('offshoot_agents_up', 'Agents that answer', () => fleet.agents.filter((agent) => agent.isReachable).length)
-  gauge('offshoot_database_connections', 'Open connections of the pool', () => database.pool.totalCount)
-  gauge('offshoot_database_connections_idle', 'Idle connections of the pool', () => database.pool.idleCount)
-  gauge('offshoot_database_waiting', 'Statements that wait for a connection', () => database.pool.waitingCount)
-  const sandboxes = new Gauge({
-    name: 'offshoot_sandboxes',
-    help: 'Sandboxes by status',
-    labelNames: ['status'],
-    registers,
-    async collect() {
-      // Without the database the rest is still worth reading.
-      const rows = await countByStatus(database.pool).catch(() => [])
-      sandboxes.reset()
-      for (const { status, count } of rows) sandboxes.set({ status }, count)
-    },
-  })
-  const trees = new Gauge({
-    name: 'offshoot_app_trees',
-    help: 'Installed trees of apps that are kept for their next builds, by status',
-    labelNames: ['status'],
-    registers,
-    async collect() {
-      const rows = await countTrees(database.pool).catch(() => [])
-      trees.reset()
-      for (const { status, count } of rows) trees.set({ status }, count)
-    },
-  })
-  const memory = new Gauge({
-    name: 'offshoot_agents_memory_mib',
-    help: 'Memory of all agents together when each was last looked at (`GET /v1/agent` says what each kind is)',
-    labelNames: ['kind'],
-    registers,
-    collect() {
-      memory.reset()
-      for (const { info } of fleet.agents) {
-        for (const [kind, mib] of Object.entries(info?.memory_mib ?? {})) memory.inc({ kind }, mib)
-      }
-    },
-  })
-  const disk = new Gauge({
-    name: 'offshoot_agents_disk_bytes',
-    help: 'Disks of all agents together when each was last looked at: total, free',
-    labelNames: ['kind'],
-    registers,
-    collect() {
-      disk.reset()
-      for (const { info } of fleet.agents) {
-        disk.inc({ kind: 'total' }, info?.disk?.total_bytes ?? 0)
-        disk.inc({ kind: 'free' }, info?.disk?.free_bytes ?? 0)
-      }
-    },
-  })
-  const disks = new Gauge({
-    name: 'offshoot_agents_disk',
-    help: 'Agents by the state of their disk when each was last looked at: ok, low, refusing',
-    labelNames: ['state'],
-    registers,
-    collect() {
-      for (const state of diskState.options) {
-        disks.set({ state }, fleet.agents.filter(({ info }) => info?.disk?.state === state).length)
-      }
-    },
-  })
+  addGauge(registry, 'offshoot_database_connections', 'Open connections of the pool', () => database.pool.totalCount)
+  addGauge(
+    registry,
+    'offshoot_database_connections_idle',
+    'Idle connections of the pool',
+    () => database.pool.idleCount,
+  )
+  addGauge(
+    registry,
+    'offshoot_database_waiting',
+    'Statements that wait for a connection',
+    () => database.pool.waitingCount,
+  )
   return {
     registry,
     creates: new Counter({ name: 'offshoot_sandboxes_created_total', help: 'Sandboxes created here', registers }),
@@ -111,6 +47,18 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
       registers,
     }),
   }
+}
+
+/** Adds a figure that is read when the metrics are. */
+export function addGauge(registry: Registry, name: string, help: string, read: () => number): Gauge {
+  return new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { ErrorName } from '@offshoot/contract/errors'
-import { scopeOf } from '@offshoot/contract/scope'
+import { isCompute, scopeOf } from '@offshoot/contract/scope'
 import type { RouteOptions } from 'fastify'
-import { isCompute } from '../../kinds/orgs/allowance.ts'
 
 /** What any route may answer, because it is looked at before there is a route, or has nothing to do with it. */
 export const ERRORS_EVERYWHERE: readonly ErrorName[] = [

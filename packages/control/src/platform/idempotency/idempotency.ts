@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Control } from '../../control.ts'
-import { callerOf } from '../../kinds/orgs/admission.ts'
+import type { Platform } from '../platform.ts'
+import { callerOf } from '../http/caller.ts'
 import {
   claimRequest,
   type FirstRequestRow,
@@ -27,7 +27,7 @@ export type Remains = KeptAnswer | 'nothing' | 'unsettled'
 /** Of a route that takes `Idempotency-Key`. */
 export interface IdempotentRoute {
   /** Where the route makes its resource under the id that it is given; else what was interrupted stays unfinished. */
-  readonly findRemains?: (control: Control, workspaceId: WorkspaceId, resourceId: string) => Promise<Remains>
+  readonly findRemains?: (workspaceId: WorkspaceId, resourceId: string) => Promise<Remains>
 }
 
 declare module 'fastify' {
@@ -63,7 +63,7 @@ const GIVEN_UP_SECONDS = 3600
  * The claim is in the database before anything is made, the answer before it is given. A process that dies in between leaves a
  * claim whose creator is gone: the next one with the key looks for what came of it. What was refused leaves no claim.
  */
-export function registerIdempotency(app: FastifyInstance, control: Control): void {
+export function registerIdempotency(app: FastifyInstance, control: Platform): void {
   let waiting = 0
   app.decorateRequest('idempotency', null)
   app.addHook('preHandler', async (request, reply) => {
@@ -102,7 +102,7 @@ function replay(reply: FastifyReply, { status, body }: KeptAnswer): FastifyReply
 
 /** `null`: this request is the one that is carried out. */
 async function claimOrWait(
-  control: Control,
+  control: Platform,
   route: IdempotentRoute,
   key: string,
   request: FastifyRequest,
@@ -129,7 +129,7 @@ async function claimOrWait(
 
 /** `mine`: the first came to nothing, and this one goes on in its place. */
 async function answerOf(
-  control: Control,
+  control: Platform,
   { findRemains }: IdempotentRoute,
   { workspaceId, key, resourceId }: Claim,
   first: FirstRequestRow,
@@ -138,7 +138,7 @@ async function answerOf(
   if (status !== null && answer !== null) return { status, body: control.answers.open(answer) }
   if (!first.is_abandoned) return 'unsettled'
   if (findRemains === undefined) throw unfinished(false)
-  const remains = await findRemains(control, workspaceId, firstId)
+  const remains = await findRemains(workspaceId, firstId)
   const { pool } = control.database
   if (remains === 'nothing') {
     const [taken] = await takeOverRequest(pool, workspaceId, key, firstId, control.lock.number, resourceId)
@@ -150,7 +150,7 @@ async function answerOf(
   return remains
 }
 
-async function settle(control: Control, claim: Claim, status: number, payload: unknown): Promise<void> {
+async function settle(control: Platform, claim: Claim, status: number, payload: unknown): Promise<void> {
   const { workspaceId, key, resourceId } = claim
   const { pool } = control.database
   const isMade = status >= 200 && status <= 299 && typeof payload === 'string'

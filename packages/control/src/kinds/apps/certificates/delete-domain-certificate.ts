@@ -2,11 +2,11 @@ import { parseDomain } from '@offshoot/contract/app-domain'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { takeGivenCertificate } from './certificate-statements.ts'
 
 /** `DELETE /v1/apps/{id}/domains/{domain}/certificate`: the one that was given is forgotten; 204. */
-export function deleteDomainCertificate(app: FastifyInstance, control: Control): void {
+export function deleteDomainCertificate(app: FastifyInstance, control: AppsContext): void {
   app.delete('/v1/apps/:id/domains/:domain/certificate', {
     config: {
       credential: 'key-or-jwt',

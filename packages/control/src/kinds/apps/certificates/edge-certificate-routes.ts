@@ -2,11 +2,11 @@ import { EDGE_ACME_PATH, EDGE_CERTIFICATES_PATH, type EdgeCertificate } from '@o
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { admitEdge } from '../admit-edge.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { acmeAnswer, servedCertificate } from './certificate-statements.ts'
 
 /** `GET /internal/certificates/{domain}` and `GET /internal/acme-answers/{domain}/{token}`, for edges. No part of the API. */
-export function edgeCertificateRoutes(app: FastifyInstance, control: Control): void {
+export function edgeCertificateRoutes(app: FastifyInstance, control: AppsContext): void {
   const { pool } = control.database
   app.get(`${EDGE_CERTIFICATES_PATH}/:domain`, async (request): Promise<EdgeCertificate> => {
     await admitEdge(control, request)

@@ -1,4 +1,4 @@
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { activate, lockApp, setLive, supersedeActive } from '../deployments/deployment-statements.ts'
@@ -11,7 +11,7 @@ import { NoLongerWanted } from './deploy-failure.ts'
  * @throws NoLongerWanted when it was cancelled, or its app deleted, just before
  */
 export async function makeLive(
-  { database }: Control,
+  { database }: AppsContext,
   { id, app_id: appId }: DeploymentRow,
   creator: number,
 ): Promise<void> {

@@ -3,14 +3,14 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { AgentRefused, AgentUnreachable } from '../../../fleet/agent-failure.ts'
 import { openEnvironment } from '../app-environment.ts'
 import { appById } from '../app-statements.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { failDeployment, MAX_ATTEMPTS, setDeploying, setSticky } from '../deployments/deployment-statements.ts'
 import { keepTree } from '../trees/keep-tree.ts'
 import { disownTree } from '../trees/tree-statements.ts'
 import { BuildLog } from './build-log.ts'
 import { ENDING } from './deployer.ts'
-import { DeployFailure, NoLongerWanted } from './deploy-failure.ts'
+import { DeployFailure, isDeployFailure, NoLongerWanted } from './deploy-failure.ts'
 import { type Deploying, mustBeOurs } from './deploying.ts'
 import { lastWords } from './last-words.ts'
 import { makeLive } from './make-live.ts'
@@ -30,7 +30,7 @@ import { wakeVersion } from './wake-version.ts'
  * another takes up, from the beginning.
  */
 export async function runDeployment(
-  control: Control,
+  control: AppsContext,
   row: DeploymentRow,
   creator: number,
   cancelled: AbortSignal,
@@ -84,7 +84,7 @@ async function buildAndStart(deploying: Deploying): Promise<void> {
     await startVersion(deploying, prepared.shell, plan, project, env)
   } catch (error) {
     // Perhaps because of it: the next one installs anew.
-    if (tree !== null && error instanceof DeployFailure) await disownTree(pool, tree.id)
+    if (tree !== null && isDeployFailure(error)) await disownTree(pool, tree.id)
     throw error
   }
 }
@@ -123,7 +123,7 @@ async function runStep(
 
 /** For the row: what whoever asked for the deploy can do something about. */
 function reasonOf(error: unknown): string {
-  if (error instanceof DeployFailure) return error.message
+  if (isDeployFailure(error)) return error.message
   if (error instanceof NoLongerWanted) return 'cancelled'
   if (error instanceof ApiError)
     return error.body.detail === undefined ? error.message : `${error.message}: ${error.body.detail}`

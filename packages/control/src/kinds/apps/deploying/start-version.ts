@@ -2,7 +2,7 @@ import { logLine } from '@offshoot/contract/log'
 import { z } from 'zod'
 import { readListeners } from '../../../fleet/sandbox-calls.ts'
 import type { BuildPlan } from './build-plan.ts'
-import { DeployFailure } from './deploy-failure.ts'
+import { DeployFailure, isDeployFailure } from './deploy-failure.ts'
 import type { GuestShell } from '../../sandboxes/guest-shell.ts'
 import { untilHealthy } from './health.ts'
 import { lastWords } from './last-words.ts'
@@ -39,7 +39,7 @@ export async function startVersion(
   } catch (error) {
     const listing = await whatItSays(shell).catch(() => '')
     log.write(listing)
-    if (!(error instanceof DeployFailure)) throw error
+    if (!isDeployFailure(error)) throw error
     const why = hasEnded ? lastWordsOf(listing) : await otherPorts(shell, row.port)
     throw new DeployFailure(`${error.message}${why}`)
   }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { getDeploy } from './get-deploy.ts'
 import { getDeployLogs } from './get-deploy-logs.ts'
 import { getDeploys } from './get-deploys.ts'
@@ -9,7 +9,7 @@ import { postDeploys } from './post-deploys.ts'
 import { postRollback } from './post-rollback.ts'
 
 /** Everything about the versions of an app. */
-export function deploymentRoutes(app: FastifyInstance, control: Control): void {
+export function deploymentRoutes(app: FastifyInstance, control: AppsContext): void {
   for (const route of [postDeploys, getDeploys, getDeploy, getDeployLogs, postCancel, postRollback, getRuntimeLogs]) {
     route(app, control)
   }

@@ -2,13 +2,13 @@ import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyRequest } from 'fastify'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { deploymentOfApp } from './deployment-statements.ts'
 
 /** The deployment that the path names. @throws ApiError 404, also for another app's */
 export async function findDeployment(
-  control: Pick<Control, 'database'>,
+  control: Pick<AppsContext, 'database'>,
   request: FastifyRequest,
 ): Promise<DeploymentRow> {
   const { id: appId } = await findApp(control, request)

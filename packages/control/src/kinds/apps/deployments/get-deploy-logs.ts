@@ -1,6 +1,6 @@
 import { logsFollowQuery } from '@offshoot/contract/deployment'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { deploymentOfApp } from './deployment-statements.ts'
@@ -11,7 +11,7 @@ import { readBuildLog, wholeBuildLog } from './read-build-log.ts'
 const OVER: ReadonlySet<DeploymentRow['status']> = new Set(['live', 'failed', 'superseded'])
 
 /** `GET /v1/apps/{id}/deploys/{deployment_id}/logs`: as text, or followed until the deploy has ended. */
-export function getDeployLogs(app: FastifyInstance, control: Control): void {
+export function getDeployLogs(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/deploys/:deployment_id/logs', {
     config: {
       credential: 'key-or-jwt',
@@ -39,7 +39,7 @@ export function getDeployLogs(app: FastifyInstance, control: Control): void {
 }
 
 /** What is written by now; the deployment is looked at before its log, so that nothing comes after the end. */
-async function pieces({ database: { pool } }: Control, row: DeploymentRow, after: string): Promise<SentLines> {
+async function pieces({ database: { pool } }: AppsContext, row: DeploymentRow, after: string): Promise<SentLines> {
   const [now] = await deploymentOfApp(pool, row.id, row.app_id)
   const lines: { id: string; text: string }[] = []
   for await (const { number, text } of readBuildLog(pool, row.id, after)) lines.push({ id: number, text })

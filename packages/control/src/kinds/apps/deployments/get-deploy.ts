@@ -1,12 +1,12 @@
 import { deploymentWithLogs } from '@offshoot/contract/deployment'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { presentDeployment } from './deployment-row.ts'
 import { findDeployment } from './find-deployment.ts'
 import { wholeBuildLog } from './read-build-log.ts'
 
 /** `GET /v1/apps/{id}/deploys/{deployment_id}`: with all that its build said. */
-export function getDeploy(app: FastifyInstance, control: Control): void {
+export function getDeploy(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/deploys/:deployment_id', {
     config: {
       credential: 'key-or-jwt',

@@ -3,12 +3,12 @@ import { MAX_LIST_LIMIT } from '@offshoot/contract/page'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { presentDeployment } from './deployment-row.ts'
 import { deploymentsOfApp } from './deployment-statements.ts'
 
 /** `GET /v1/apps/{id}/deploys`: the last thousand, newest first. */
-export function getDeploys(app: FastifyInstance, control: Control): void {
+export function getDeploys(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/deploys', {
     config: {
       credential: 'key-or-jwt',

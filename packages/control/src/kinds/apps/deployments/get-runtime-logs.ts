@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { AppRow } from '../app-row.ts'
 import { appById } from '../app-statements.ts'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import { servingSandboxes } from '../instances/instance-statements.ts'
@@ -18,7 +18,7 @@ const MAX_LINES = 10_000
 const lines = z.array(logLine)
 
 /** `GET /v1/apps/{id}/runtime-logs`: what the instances of the version that serves have said, as text, or followed over every version that comes. */
-export function getRuntimeLogs(app: FastifyInstance, control: Control): void {
+export function getRuntimeLogs(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/runtime-logs', {
     config: {
       credential: 'key-or-jwt',
@@ -46,7 +46,7 @@ export function getRuntimeLogs(app: FastifyInstance, control: Control): void {
 }
 
 /** Positions count lines of the version that serves, from 1; another version begins anew. */
-function follower(control: Control, { id }: AppRow, requestId: string) {
+function follower(control: AppsContext, { id }: AppRow, requestId: string) {
   const seen = new Map<string, number>()
   let active: string | null = null
   let position = 0
@@ -69,7 +69,7 @@ function follower(control: Control, { id }: AppRow, requestId: string) {
   }
 }
 
-async function runtimeLines(control: Control, app: AppRow, requestId: string): Promise<string[]> {
+async function runtimeLines(control: AppsContext, app: AppRow, requestId: string): Promise<string[]> {
   const said = await saidBySandbox(control, app, requestId)
   return inOrder(said.flatMap(({ lines: all }) => all)).slice(-MAX_LINES)
 }
@@ -79,7 +79,7 @@ function inOrder(all: readonly LogLine[]): string[] {
 }
 
 /** What commands in the background have written in each sandbox that serves: the app itself. */
-async function saidBySandbox(control: Control, app: AppRow, requestId: string) {
+async function saidBySandbox(control: AppsContext, app: AppRow, requestId: string) {
   const sandboxes = await servingSandboxes(control.database.pool, app.id)
   return Promise.all(
     sandboxes.map(async (sandbox) => ({
@@ -89,7 +89,7 @@ async function saidBySandbox(control: Control, app: AppRow, requestId: string) {
   )
 }
 
-async function linesOf(control: Control, sandbox: SandboxRow, requestId: string): Promise<LogLine[]> {
+async function linesOf(control: AppsContext, sandbox: SandboxRow, requestId: string): Promise<LogLine[]> {
   const agent = control.fleet.byId(sandbox.agent_id)
   if (agent === undefined) return []
   const answer = await agent.client.forward({

@@ -1,13 +1,13 @@
 import { deployment } from '@offshoot/contract/deployment'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { presentDeployment } from './deployment-row.ts'
 import { cancelDeployment } from './deployment-statements.ts'
 import { findDeployment } from './find-deployment.ts'
 
 /** `POST /v1/apps/{id}/deploys/{deployment_id}/cancel`: 202; it comes to be `failed`, unless it was live first. */
-export function postCancel(app: FastifyInstance, control: Control): void {
+export function postCancel(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps/:id/deploys/:deployment_id/cancel', {
     config: {
       credential: 'key-or-jwt',

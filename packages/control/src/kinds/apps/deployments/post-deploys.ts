@@ -2,7 +2,7 @@ import { deployBody } from '@offshoot/contract/app'
 import { deployment } from '@offshoot/contract/deployment'
 import type { FastifyInstance } from 'fastify'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { refuseAccount } from '../../billing/limits/refuse-account.ts'
 import { presentDeployment } from './deployment-row.ts'
@@ -11,7 +11,7 @@ import { queueDeployment } from './queue-deployment.ts'
 const COMMIT = /^[0-9a-f]{40}$/
 
 /** `POST /v1/apps/{id}/deploys`: 202; what becomes of it is told by the deployment. */
-export function postDeploys(app: FastifyInstance, control: Control): void {
+export function postDeploys(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps/:id/deploys', {
     config: {
       credential: 'key-or-jwt',

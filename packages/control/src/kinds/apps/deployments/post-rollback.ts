@@ -5,14 +5,14 @@ import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { AppRow } from '../app-row.ts'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { type DeploymentRow, presentDeployment } from './deployment-row.ts'
 import { deploymentOfApp, previousDeployment } from './deployment-statements.ts'
 import { queueDeployment } from './queue-deployment.ts'
 
 /** `POST /v1/apps/{id}/rollback`: 202 with a new deployment of what was deployed before: woken where it is kept, else built again. */
-export function postRollback(app: FastifyInstance, control: Control): void {
+export function postRollback(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps/:id/rollback', {
     config: {
       credential: 'key-or-jwt',
@@ -38,7 +38,7 @@ export function postRollback(app: FastifyInstance, control: Control): void {
   })
 }
 
-async function targetOf({ database }: Control, { id }: AppRow, named: string | undefined): Promise<DeploymentRow> {
+async function targetOf({ database }: AppsContext, { id }: AppRow, named: string | undefined): Promise<DeploymentRow> {
   if (named === undefined) {
     const [previous] = await previousDeployment(database.pool, id)
     if (previous === undefined) throw new ApiError('noEarlierDeployment')

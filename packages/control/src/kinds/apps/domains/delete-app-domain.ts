@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { removeDomain } from './app-domain-statements.ts'
 
@@ -17,7 +17,7 @@ const docs = {
 const query = z.object({ domain: z.string().optional() })
 
 /** `DELETE /v1/apps/{id}/domains/{domain}`, or with the domain in the query or the body: 204; the app is no longer served there. */
-export function deleteAppDomain(app: FastifyInstance, control: Control): void {
+export function deleteAppDomain(app: FastifyInstance, control: AppsContext): void {
   app.delete(`${URL}/:domain`, {
     config: { credential: 'key-or-jwt', docs },
     handler: (request, reply) => remove(control, request, reply, (request.params as { domain: string }).domain),
@@ -29,7 +29,7 @@ export function deleteAppDomain(app: FastifyInstance, control: Control): void {
 }
 
 async function remove(
-  control: Control,
+  control: AppsContext,
   request: FastifyRequest,
   reply: FastifyReply,
   named: unknown,

@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { certificatesOfApp } from '../certificates/certificate-statements.ts'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { presentAppDomain } from './app-domain-row.ts'
 import { domainsOfApp } from './app-domain-statements.ts'
 
 /** `GET /v1/apps/{id}/domains`: all of them, the oldest first. */
-export function getAppDomains(app: FastifyInstance, control: Control): void {
+export function getAppDomains(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/domains', {
     config: {
       credential: 'key-or-jwt',

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { certificateOf, giveCertificate, orderSooner } from '../certificates/certificate-statements.ts'
 import { type GivenCertificate, givenCertificate } from '../certificates/given-certificate.ts'
 import { findApp } from '../find-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { type AppDomainRow, presentAppDomain } from './app-domain-row.ts'
@@ -18,7 +18,7 @@ const TOKEN_BYTES = 20
  * `POST /v1/apps/{id}/domains`: what the DNS must say. Again once it does: then the app is served there. With a certificate of one's
  * own, at any time, that is shown there.
  */
-export function postAppDomains(app: FastifyInstance, control: Control): void {
+export function postAppDomains(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps/:id/domains', {
     config: {
       credential: 'key-or-jwt',
@@ -56,21 +56,21 @@ function givenIn({ domain, certificate, private_key: key }: PostAppDomainBody): 
   return givenCertificate(domain, certificate, key)
 }
 
-async function give(control: Control, id: string, domain: string, given: GivenCertificate): Promise<void> {
+async function give(control: AppsContext, id: string, domain: string, given: GivenCertificate): Promise<void> {
   const { chain, key, fingerprint, endsAt } = given
   const sealed = control.certificateKeys.close(key)
   await giveCertificate(control.database.pool, id, domain, chain, sealed, fingerprint, endsAt)
 }
 
 /** What is below our own suffixes is not for apps to have. */
-function refuseOurs({ config: { preview, databases } }: Control, domain: string): void {
+function refuseOurs({ config: { preview, databases } }: AppsContext, domain: string): void {
   for (const suffix of [preview.suffix, databases.suffix]) {
     if (suffix !== null && (domain === suffix || domain.endsWith(`.${suffix}`)))
       throw new ApiError('invalidField', { error: `domain must not be below ${suffix}` })
   }
 }
 
-function wanted({ database }: Control, appId: string, domain: string): Promise<AppDomainRow> {
+function wanted({ database }: AppsContext, appId: string, domain: string): Promise<AppDomainRow> {
   return transaction(database.pool, async (client) => {
     const [locked] = await lockAppForDomains(client, appId)
     if (locked === undefined) throw new ApiError('notFound')

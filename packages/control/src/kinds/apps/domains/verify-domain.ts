@@ -1,5 +1,5 @@
 import { recordNameOf } from '@offshoot/contract/app-domain'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { type AppDomainRow, recordValueOf } from './app-domain-row.ts'
 import { lockDomain, markDomainVerified, releaseDomain } from './app-domain-statements.ts'
@@ -9,7 +9,7 @@ import { lockDomain, markDomainVerified, releaseDomain } from './app-domain-stat
  * when the record is not there. `null`: it was deleted meanwhile.
  */
 export async function verifyDomain(
-  { database, dnsTexts }: Pick<Control, 'database' | 'dnsTexts'>,
+  { database, dnsTexts }: Pick<AppsContext, 'database' | 'dnsTexts'>,
   appId: string,
   row: AppDomainRow,
 ): Promise<AppDomainRow | null> {

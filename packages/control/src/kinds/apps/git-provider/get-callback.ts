@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { gitCallbackQuery } from '@offshoot/contract/git-provider'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { bindInstallation, takeConnect } from './git-provider-statements.ts'
 import { providerOf } from './provider-of.ts'
@@ -14,7 +14,7 @@ const CLOCK_MS = 5 * 60_000
  * installation's number into the address: it must be one that came to be, or was changed, after the connect was begun, and
  * that no other workspace has.
  */
-export function getCallback(app: FastifyInstance, control: Control, base: string): void {
+export function getCallback(app: FastifyInstance, control: AppsContext, base: string): void {
   app.get(`${base}/callback`, {
     config: {
       docs: {

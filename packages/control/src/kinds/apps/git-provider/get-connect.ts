@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { callerOf } from '../../orgs/admission.ts'
+import type { AppsContext } from '../apps-context.ts'
+import { callerOf } from '../../../platform/http/caller.ts'
 import { insertConnect } from './git-provider-statements.ts'
 import { providerOf } from './provider-of.ts'
 
 /** `GET connect`: where to install the provider's app for the caller's workspace. */
-export function getConnect(app: FastifyInstance, control: Control, base: string): void {
+export function getConnect(app: FastifyInstance, control: AppsContext, base: string): void {
   app.get(`${base}/connect`, {
     config: {
       credential: 'key-or-jwt',

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { getCallback } from './get-callback.ts'
 import { getConnect } from './get-connect.ts'
 import { installationRoutes } from './installation-routes.ts'
 import { postGitWebhook } from './post-webhook.ts'
 
 /** Under the provider's own name and under the one that stands for it. */
-export function gitProviderRoutes(app: FastifyInstance, control: Control): void {
+export function gitProviderRoutes(app: FastifyInstance, control: AppsContext): void {
   for (const name of ['gitprovider', 'github']) {
     getConnect(app, control, `/v1/${name}`)
     getCallback(app, control, `/v1/${name}`)

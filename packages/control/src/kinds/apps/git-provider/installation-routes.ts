@@ -2,8 +2,8 @@ import { ApiError } from '@offshoot/contract/errors'
 import { gitInstallation, gitRepository, gitReposQuery } from '@offshoot/contract/git-provider'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { callerOf } from '../../orgs/admission.ts'
+import type { AppsContext } from '../apps-context.ts'
+import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { installationOfWorkspace, installationsOfWorkspace, removeInstallation } from './git-provider-statements.ts'
 import { providerOf } from './provider-of.ts'
@@ -11,7 +11,7 @@ import { providerOf } from './provider-of.ts'
 const TAG = 'Git provider'
 
 /** `GET installations`, `DELETE installations/{installation_id}`, `GET repos`: the caller's workspace's own. */
-export function installationRoutes(app: FastifyInstance, control: Control, base: string): void {
+export function installationRoutes(app: FastifyInstance, control: AppsContext, base: string): void {
   const { pool } = control.database
   app.get(`${base}/installations`, {
     config: {

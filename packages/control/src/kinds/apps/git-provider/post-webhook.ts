@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { followPullRequest } from '../previews/follow-pull-request.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { queueIn } from '../deployments/queue-deployment.ts'
 import type { AppId } from '@offshoot/contract/ids'
@@ -22,7 +22,7 @@ const installationEvent = z.object({ action: z.string(), installation: z.object(
  * where the app wants that, is deployed beside it, and removed when it is closed. The delivery
  * is noted in the transaction that acts on it: told again, it changes nothing.
  */
-export function postGitWebhook(app: FastifyInstance, control: Control, path: string): void {
+export function postGitWebhook(app: FastifyInstance, control: AppsContext, path: string): void {
   app.post(path, {
     bodyLimit: BODY_LIMIT_BYTES,
     config: {
@@ -62,7 +62,7 @@ function parse(raw: Buffer): object {
   return value
 }
 
-async function act(control: Control, { headers }: FastifyRequest, body: unknown): Promise<void> {
+async function act(control: AppsContext, { headers }: FastifyRequest, body: unknown): Promise<void> {
   const delivery = headers['x-github-delivery']
   const event = headers['x-github-event']
   await transaction(control.database.pool, async (client) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Deadline } from '@offshoot/kit/deadline'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { deploymentOfApp, lockApp } from '../deployments/deployment-statements.ts'
 import { GuestShell } from '../../sandboxes/guest-shell.ts'
@@ -16,7 +16,7 @@ const HEALTHY_MS = 5_000
 const PASSES = 1
 
 /** Brings an app to as many instances as are needed, or as it may have, one after the other. @throws when one could not be made */
-export async function scaleOut(control: Control, appId: string, needed: number): Promise<void> {
+export async function scaleOut(control: AppsContext, appId: string, needed: number): Promise<void> {
   const { pool } = control.database
   await noteNeeded(pool, appId, needed)
   for (;;) {
@@ -31,7 +31,7 @@ export async function scaleOut(control: Control, appId: string, needed: number):
   }
 }
 
-function claim(control: Control, appId: string, needed: number): Promise<InstanceRow | undefined> {
+function claim(control: AppsContext, appId: string, needed: number): Promise<InstanceRow | undefined> {
   return transaction(control.database.pool, async (client) => {
     await lockApp(client, appId)
     const [row] = await claimInstance(client, randomUUID(), appId, control.lock.number, needed)
@@ -40,7 +40,10 @@ function claim(control: Control, appId: string, needed: number): Promise<Instanc
 }
 
 /** Like a deployment's sandbox it is named before it is there: one that no row names is deleted. */
-async function start(control: Control, { id, app_id: appId, deployment_id: deploymentId }: InstanceRow): Promise<void> {
+async function start(
+  control: AppsContext,
+  { id, app_id: appId, deployment_id: deploymentId }: InstanceRow,
+): Promise<void> {
   const { pool } = control.database
   const requestId = randomUUID()
   const [deployment] = await deploymentOfApp(pool, deploymentId, appId)

@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { findApp } from '../find-app.ts'
 import { presentAppOf } from '../present-app.ts'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import { previewsOfApp } from './preview-statements.ts'
 
 /** `GET /v1/apps/{id}/previews`: of the pull requests that are open, each an app of its own. */
-export function getPreviews(app: FastifyInstance, control: Control): void {
+export function getPreviews(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/previews', {
     config: {
       credential: 'key-or-jwt',

@@ -1,12 +1,12 @@
 import { APP_TEMPLATE } from '@offshoot/contract/app'
 import { ApiError } from '@offshoot/contract/errors'
-import type { Control } from '../../../control.ts'
+import type { AppsContext } from '../apps-context.ts'
 import type { BootSource } from '../../sandboxes/boot-source.ts'
 import { isCandidate } from '../../../fleet/placement/candidates.ts'
 import type { TreeRow } from './tree-statements.ts'
 
 /** Where a sandbox with what was installed is restored: on the agent that has it. @throws ApiError 502 */
-export function treeSource({ fleet }: Pick<Control, 'fleet'>, { id, agent_id: agentId }: TreeRow): BootSource {
+export function treeSource({ fleet }: Pick<AppsContext, 'fleet'>, { id, agent_id: agentId }: TreeRow): BootSource {
   const node = fleet.byId(agentId)
   if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
   const size = node.info.templates.find(({ name, is_global: isGlobal }) => isGlobal && name === APP_TEMPLATE)
@@ -22,7 +22,7 @@ export function treeSource({ fleet }: Pick<Control, 'fleet'>, { id, agent_id: ag
 }
 
 /** Names the image that apps are built in on the agent of a sandbox, all versions of all programs; `null` where it is not known. */
-export function appImageDigest({ fleet }: Pick<Control, 'fleet'>): string | null {
+export function appImageDigest({ fleet }: Pick<AppsContext, 'fleet'>): string | null {
   for (const { info } of fleet.agents) {
     const digest = info?.templates.find(({ name, is_global: isGlobal }) => isGlobal && name === APP_TEMPLATE)?.meta[
       'image_digest'

@@ -2,10 +2,10 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import { type Plan, PLANS } from '@offshoot/contract/plan'
 import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { monthOf } from '../credit-statements.ts'
-import type { Control } from '../../../control.ts'
+import type { BillingContext } from '../billing-context.ts'
 import type { Queryable } from '../../../platform/db/statement.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
-import { type AccountRow, accountOf, ensureAccount, lockAccount } from '../../orgs/account-statements.ts'
+import { accountOfWorkspace, type AccountRow, lockAccount } from '../../orgs/account-statements.ts'
 import { holdingsOf, noteCreates } from './quota-statements.ts'
 import { accountRefusal, monthRefusal, planRefusal } from './refusal.ts'
 
@@ -32,7 +32,7 @@ export interface Admitted<T> {
  * @throws ApiError 402, 429
  */
 export async function admitSandboxes<T>(
-  { database: { pool }, config, creates }: Pick<Control, 'database' | 'config' | 'creates'>,
+  { database: { pool }, config, creates }: Pick<BillingContext, 'database' | 'config' | 'creates'>,
   workspaceId: WorkspaceId,
   wanted: Wanted,
   insert: (on: Queryable) => Promise<T>,
@@ -63,20 +63,6 @@ async function planWith(on: Queryable, workspaceId: WorkspaceId, { ids, cpu, mem
   const refusal = monthRefusal(plan, month) ?? planRefusal(plan, has, demand)
   if (refusal !== null) throw refusal
   return plan
-}
-
-/** The account, made on the configured plan where there is none yet. */
-export async function accountOfWorkspace(
-  on: Queryable,
-  workspaceId: WorkspaceId,
-  defaultPlan: AccountRow['plan'],
-): Promise<AccountRow> {
-  const [known] = await accountOf(on, workspaceId)
-  if (known !== undefined) return known
-  await ensureAccount(on, workspaceId, defaultPlan, 'default')
-  const [made] = await accountOf(on, workspaceId)
-  if (made === undefined) throw new Error(`workspace ${workspaceId} has no account`)
-  return made
 }
 
 function throwIfRefused(account: AccountRow): void {

@@ -1,5 +1,5 @@
 import { statement } from '../../../platform/db/statement.ts'
-import { SEEN } from '../../sandboxes/sandbox-statements.ts'
+import { SEEN } from '../../../fleet/sandbox-row.ts'
 
 /** What a workspace has. */
 export interface Holdings {
@@ -27,4 +27,11 @@ export const noteCreates = statement<never, [workspaceId: string, sandboxIds: re
 export const pruneCreates = statement<never, []>(
   'prune-creates',
   `delete from sandbox_creates where created_at < now() - interval '2 hours'`,
+)
+
+/** All sandboxes of a workspace: their agents are told again, and of the limits that its plan gives them now. */
+export const unsettleWorkspace = statement<never, [workspaceId: string]>(
+  'unsettle-workspace',
+  `update sandboxes set lifecycle_unsettled_at = greatest(now(), lifecycle_unsettled_at + interval '1 ms')
+   where workspace_id = $1 and status <> 'failed' and deletion_due_at is null`,
 )

@@ -1,14 +1,14 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { type PlanName, PLANS } from '@offshoot/contract/plan'
 import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
-import type { Control } from '../../../control.ts'
+import type { BillingContext } from '../billing-context.ts'
 import type { Queryable } from '../../../platform/db/statement.ts'
-import { unsettleWorkspace } from '../../sandboxes/lifecycle/lifecycle-statements.ts'
-import { accountOfWorkspace } from './admit-sandboxes.ts'
+import { unsettleWorkspace } from './quota-statements.ts'
+import { accountOfWorkspace } from '../../orgs/account-statements.ts'
 
 /** How fast each sandbox of a workspace may be. */
 export async function sandboxLimitsOf(
-  { database: { pool }, config }: Pick<Control, 'database' | 'config'>,
+  { database: { pool }, config }: Pick<BillingContext, 'database' | 'config'>,
   workspaceId: string,
 ): Promise<SandboxLimits> {
   const { plan } = await accountOfWorkspace(pool, workspaceId as WorkspaceId, config.limits.default_plan)

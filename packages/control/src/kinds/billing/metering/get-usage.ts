@@ -2,15 +2,15 @@ import { type Usage, usage, type UsageFigures, usageQuery } from '@offshoot/cont
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { usd } from '../usd.ts'
-import type { Control } from '../../../control.ts'
-import { callerOf } from '../../orgs/admission.ts'
+import type { BillingContext } from '../billing-context.ts'
+import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { usageGroups, type UsageRow, usageTotal } from './usage-query.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 
 /** `GET /v1/usage`: what the caller's workspace has used, by what it was used for. */
-export function getUsage(app: FastifyInstance, { database }: Control): void {
+export function getUsage(app: FastifyInstance, { database }: BillingContext): void {
   app.get('/v1/usage', {
     config: {
       credential: 'key-or-jwt',

@@ -2,14 +2,14 @@ import { type AuditEntry, auditEntry, auditQuery } from '@offshoot/contract/audi
 import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { callerOf } from '../admission.ts'
+import type { OrgsContext } from '../orgs-context.ts'
+import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { pageOf } from '../../../platform/http/page-of.ts'
 import { type AuditRow, listAudit } from './audit-query.ts'
 
 /** `GET /v1/audit`: what was done to the caller's workspace, by whom and from where; operators' deeds among it. */
-export function getAudit(app: FastifyInstance, { config, database }: Control): void {
+export function getAudit(app: FastifyInstance, { config, database }: OrgsContext): void {
   app.get('/v1/audit', {
     config: {
       credential: 'key-or-jwt',

@@ -1,11 +1,11 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Control } from '../../../control.ts'
+import type { OrgsContext } from '../orgs-context.ts'
 import { libraryRefusal } from './library-refusal.ts'
 import { CLIENT_IP_HEADER } from './accounts.ts'
 
 /** `/api/auth/*`: sign-up, sign-in and tokens, in the protocol of the accounts library and its clients. */
-export function accountsRoutes(app: FastifyInstance, { accounts, config }: Control): void {
+export function accountsRoutes(app: FastifyInstance, { accounts, config }: OrgsContext): void {
   app.route({
     method: ['GET', 'POST'],
     url: '/api/auth/*',

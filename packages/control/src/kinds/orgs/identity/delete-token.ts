@@ -3,14 +3,14 @@ import { isPermitted } from '@offshoot/contract/role'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../../platform/audit/actor.ts'
 import { recordDeed } from '../../../platform/audit/audit-statements.ts'
-import type { Control } from '../../../control.ts'
+import type { OrgsContext } from '../orgs-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
-import { userOf } from '../admission.ts'
+import { userOf } from '../../../platform/http/caller.ts'
 import { isApiKeyPrefix } from './api-key.ts'
 import { revokeToken } from './api-key-statements.ts'
 
 /** `DELETE /v1/me/tokens/{prefix}`: no process lets the key in any more when a second has passed. */
-export function deleteToken(app: FastifyInstance, { database, keys }: Control): void {
+export function deleteToken(app: FastifyInstance, { database, keys }: OrgsContext): void {
   app.delete('/v1/me/tokens/:prefix', {
     config: {
       credential: 'jwt',

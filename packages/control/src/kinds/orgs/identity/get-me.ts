@@ -1,6 +1,6 @@
 import { me, type Me } from '@offshoot/contract/identity'
 import type { FastifyInstance } from 'fastify'
-import { userOf } from '../admission.ts'
+import { userOf } from '../../../platform/http/caller.ts'
 import { presentWorkspace } from './present-workspace.ts'
 
 /** `GET /v1/me`, for users only: an API key speaks for a workspace, not for a person. */

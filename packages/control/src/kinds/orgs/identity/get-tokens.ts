@@ -2,13 +2,13 @@ import { isPermitted } from '@offshoot/contract/role'
 import { type Token, token } from '@offshoot/contract/token'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { userOf } from '../admission.ts'
+import type { OrgsContext } from '../orgs-context.ts'
+import { userOf } from '../../../platform/http/caller.ts'
 import { tokensOfWorkspace } from './api-key-statements.ts'
 import { presentToken } from './present-token.ts'
 
 /** `GET /v1/me/tokens`: the keys of the workspace acted in that the caller may revoke. An expired one is listed until it is revoked. */
-export function getTokens(app: FastifyInstance, { database }: Control): void {
+export function getTokens(app: FastifyInstance, { database }: OrgsContext): void {
   app.get('/v1/me/tokens', {
     config: {
       credential: 'jwt',

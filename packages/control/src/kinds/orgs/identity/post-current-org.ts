@@ -1,8 +1,8 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { chooseOrgBody, chosenOrg, type ChosenOrg } from '@offshoot/contract/identity'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
-import { userOf } from '../admission.ts'
+import type { OrgsContext } from '../orgs-context.ts'
+import { userOf } from '../../../platform/http/caller.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { chooseWorkspace } from './membership-statements.ts'
 import { presentWorkspace } from './present-workspace.ts'
@@ -11,7 +11,7 @@ import { presentWorkspace } from './present-workspace.ts'
  * `POST /v1/me/current-org`: from the next request on, all of the user's tokens act in that workspace, wherever no header says
  * otherwise. It is the user's choice, not the token's or the session's.
  */
-export function postCurrentOrg(app: FastifyInstance, { database }: Control): void {
+export function postCurrentOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.post('/v1/me/current-org', {
     config: {
       credential: 'jwt',

@@ -1,13 +1,13 @@
 import { createdToken, createTokenBody } from '@offshoot/contract/token'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../../platform/audit/actor.ts'
-import type { Control } from '../../../control.ts'
-import { userOf } from '../admission.ts'
+import type { OrgsContext } from '../orgs-context.ts'
+import { userOf } from '../../../platform/http/caller.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { makeToken } from './make-token.ts'
 
 /** `POST /v1/me/tokens`: a key of the workspace acted in. Its secret is in this answer and nowhere else. */
-export function postTokens(app: FastifyInstance, { database }: Control): void {
+export function postTokens(app: FastifyInstance, { database }: OrgsContext): void {
   app.post('/v1/me/tokens', {
     config: {
       credential: 'jwt',

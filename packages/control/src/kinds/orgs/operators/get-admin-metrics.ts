@@ -1,7 +1,7 @@
 import { agentUsage, type AgentUsage } from '@offshoot/contract/sandbox-metrics'
 import type { FastifyInstance } from 'fastify'
 import type { KnownAgent } from '../../../fleet/agent-directory.ts'
-import type { Control } from '../../../control.ts'
+import type { OrgsContext } from '../orgs-context.ts'
 
 /** Milliseconds for an agent to list its sandboxes; within the ten seconds after which Prometheus gives up a scrape. */
 const LIST_MS = 8_000
@@ -69,7 +69,7 @@ const FAMILIES: readonly Family[] = [
  * `GET /v1/admin/metrics`: figures for Prometheus with the ids that `GET /metrics` leaves out because it needs no
  * credential. An agent that does not answer is missing but for `offshoot_agent_up`.
  */
-export function getAdminMetrics(app: FastifyInstance, { fleet, log }: Control): void {
+export function getAdminMetrics(app: FastifyInstance, { fleet, log }: OrgsContext): void {
   app.get('/v1/admin/metrics', {
     config: {
       credential: 'operator',

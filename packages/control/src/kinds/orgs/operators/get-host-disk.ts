@@ -1,14 +1,14 @@
 import { agentDisk, hostDisk } from '@offshoot/contract/agent-disk'
 import type { FastifyInstance } from 'fastify'
 import { refuse } from '../../../fleet/agent-failure.ts'
-import type { Control } from '../../../control.ts'
+import type { OrgsContext } from '../orgs-context.ts'
 import { operatedHost } from './operated-host.ts'
 
 /** Milliseconds for an agent to look at all of its files. */
 const LOOK_MS = 30_000
 
 /** `GET /v1/hosts/{id}/disk`: what takes the disk of an agent's host. `self` is the host where there is only one. */
-export function getHostDisk(app: FastifyInstance, { fleet }: Control): void {
+export function getHostDisk(app: FastifyInstance, { fleet }: OrgsContext): void {
   app.get('/v1/hosts/:id/disk', {
     config: {
       credential: 'operator',

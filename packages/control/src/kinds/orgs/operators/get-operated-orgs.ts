@@ -2,13 +2,13 @@ import { type OperatedOrg, operatedOrg, operatedOrgsQuery } from '@offshoot/cont
 import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
+import type { OrgsContext } from '../orgs-context.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { pageOf } from '../../../platform/http/page-of.ts'
 import { listOrgs, presentOrg } from './operator-queries.ts'
 
 /** `GET /v1/admin/orgs`: all workspaces, newest first, or those of one slug or member. */
-export function getOperatedOrgs(app: FastifyInstance, { config, database }: Control): void {
+export function getOperatedOrgs(app: FastifyInstance, { config, database }: OrgsContext): void {
   app.get('/v1/admin/orgs', {
     config: {
       credential: 'operator',

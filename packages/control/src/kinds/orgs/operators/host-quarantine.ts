@@ -2,7 +2,7 @@ import { agentQuarantine, hostQuarantine } from '@offshoot/contract/agent-quaran
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuse } from '../../../fleet/agent-failure.ts'
-import type { Control } from '../../../control.ts'
+import type { OrgsContext } from '../orgs-context.ts'
 import { operatedHost } from './operated-host.ts'
 
 /** Milliseconds for an agent to move, take over or remove an object of gigabytes. */
@@ -15,7 +15,7 @@ const TAG = 'Operators'
  * `GET /v1/hosts/{id}/quarantine`, `POST …/{entry}/restore`, `DELETE …/{entry}`: what an agent neither uses nor deletes, because nobody
  * accounts for it or its record cannot be read (docs/recovery.md). `self` is the host where there is only one.
  */
-export function hostQuarantineRoutes(app: FastifyInstance, { fleet }: Control): void {
+export function hostQuarantineRoutes(app: FastifyInstance, { fleet }: OrgsContext): void {
   const ask = async (request: FastifyRequest, method: 'GET' | 'POST' | 'DELETE', path = '') => {
     const agent = operatedHost(fleet, request)
     const call = { method, path: `/v1/quarantine${path}`, requestId: request.id, timeoutMs: ACT_MS } as const

@@ -2,7 +2,7 @@ import type { AgentInfo } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
 import type { KnownAgent } from '../../../fleet/agent-directory.ts'
-import type { Control } from '../../../control.ts'
+import type { OrgsContext } from '../orgs-context.ts'
 
 export interface OperatedHost extends Pick<KnownAgent, 'client'> {
   readonly info: AgentInfo
@@ -12,7 +12,7 @@ export interface OperatedHost extends Pick<KnownAgent, 'client'> {
  * The agent of the host that an operator names in the path; `self` is the host where there is only one.
  * @throws ApiError 404; 502 it has not been reached yet
  */
-export function operatedHost(fleet: Control['fleet'], { params }: FastifyRequest): OperatedHost {
+export function operatedHost(fleet: OrgsContext['fleet'], { params }: FastifyRequest): OperatedHost {
   const { id } = params as { id: string }
   const agent = id === 'self' ? onlyOne(fleet.agents) : fleet.byId(id)
   if (agent === undefined) throw new ApiError('notFound')

@@ -3,14 +3,14 @@ import { eventListQuery } from '@offshoot/contract/event-list'
 import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { callerOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { decodeCursor } from '../../../platform/http/cursor.ts'
 import { pageOf } from '../../../platform/http/page-of.ts'
 
 /** `GET /v1/events`: what happened in the caller's workspace, whichever agent it was on. */
-export function getEvents(app: FastifyInstance, { config, events }: Control): void {
+export function getEvents(app: FastifyInstance, { config, events }: SandboxesContext): void {
   app.get('/v1/events', {
     config: {
       credential: 'key-or-jwt',

@@ -2,7 +2,7 @@ import type { AgentFork, ForkOnAgentBody } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import { AgentUnreachable, refusalOf } from '../../../fleet/agent-failure.ts'
 import { fork } from '../../../fleet/sandbox-calls.ts'
-import type { Control } from '../../../control.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
 import { admitSandboxes } from '../../billing/limits/admit-sandboxes.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
@@ -31,7 +31,7 @@ interface ForkError {
  *
  * @throws ApiError also when not one child came to run: then with the first one's reason, and all of them in `errors`
  */
-export async function forkSandbox(control: Control, request: ForkRequest, requestId: string): Promise<Forked> {
+export async function forkSandbox(control: SandboxesContext, request: ForkRequest, requestId: string): Promise<Forked> {
   const { parent, manager = null } = request
   const agent = liveAgent(control, parent)
   const { pool } = control.database
@@ -75,7 +75,7 @@ export async function forkSandbox(control: Control, request: ForkRequest, reques
 
 /** @param ids of all children, by their index */
 async function settleChildren(
-  control: Control,
+  control: SandboxesContext,
   parent: SandboxRow,
   ids: readonly string[],
   made: AgentFork,

@@ -1,14 +1,14 @@
 import { DEFAULT_FORK_COUNT, type ForkTree, forkTree, forkTreeBody } from '@offshoot/contract/fork'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
-import { sandboxOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { presentSandbox } from '../../../fleet/sandbox-row.ts'
 import { FORK_ERRORS } from './fork-errors.ts'
 import { forkSandbox } from './fork-sandbox.ts'
 
 /** `POST /v1/sandboxes/{id}/fork-tree`: 201 with the children, and why others did not come to run. */
-export function postForkTree(app: FastifyInstance, control: Control): void {
+export function postForkTree(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/fork-tree', {
     config: {
       credential: 'key-or-jwt',

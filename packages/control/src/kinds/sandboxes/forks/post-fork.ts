@@ -1,14 +1,14 @@
 import { type Fork, fork, forkBody } from '@offshoot/contract/fork'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
-import { sandboxOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { presentSandbox } from '../../../fleet/sandbox-row.ts'
 import { FORK_ERRORS } from './fork-errors.ts'
 import { forkSandbox } from './fork-sandbox.ts'
 
 /** `POST /v1/sandboxes/{id}/fork`: 201 with the child. A caller that hangs up meanwhile does not undo it. */
-export function postFork(app: FastifyInstance, control: Control): void {
+export function postFork(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/fork', {
     config: {
       credential: 'key-or-jwt',

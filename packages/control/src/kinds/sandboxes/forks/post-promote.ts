@@ -1,12 +1,12 @@
 import { promoteBody, promotion } from '@offshoot/contract/fork'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
-import { sandboxOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { promoteSandbox } from './promote-sandbox.ts'
 
 /** `POST /v1/sandboxes/{id}/promote`. */
-export function postPromote(app: FastifyInstance, control: Control): void {
+export function postPromote(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/promote', {
     config: {
       credential: 'key-or-jwt',

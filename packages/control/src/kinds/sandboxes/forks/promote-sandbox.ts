@@ -3,7 +3,7 @@ import type { PromoteBody, Promotion } from '@offshoot/contract/fork'
 import { refuse } from '../../../fleet/agent-failure.ts'
 import { lockAgentCursor } from '../../../fleet/agent-statements.ts'
 import { look, promote } from '../../../fleet/sandbox-calls.ts'
-import type { Control } from '../../../control.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { LEASE_SECONDS, RETRY_SECONDS } from '../../../platform/jobs/reaper.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
@@ -22,7 +22,7 @@ import { detachWinner, doomSiblings } from './fork-statements.ts'
  * @throws ApiError 404, 409, 502: before the rows have changed, but for an agent that is lost on the way
  */
 export async function promoteSandbox(
-  control: Control,
+  control: SandboxesContext,
   row: SandboxRow,
   { tree_id: askedTree, cleanup_siblings: cleansUp = true }: PromoteBody,
   requestId: string,
@@ -39,7 +39,12 @@ export async function promoteSandbox(
 }
 
 /** @returns the siblings to delete */
-function decide({ database }: Control, row: SandboxRow, treeId: string, cleansUp: boolean): Promise<SandboxRow[]> {
+function decide(
+  { database }: SandboxesContext,
+  row: SandboxRow,
+  treeId: string,
+  cleansUp: boolean,
+): Promise<SandboxRow[]> {
   return transaction(database.pool, async (client) => {
     // All of a tree is on one agent. Whoever changes several of its rows in one transaction holds this lock, in this order.
     await lockAgentCursor(client, row.agent_id)
@@ -49,7 +54,7 @@ function decide({ database }: Control, row: SandboxRow, treeId: string, cleansUp
   })
 }
 
-async function removeAll(control: Control, siblings: readonly SandboxRow[], requestId: string) {
+async function removeAll(control: SandboxesContext, siblings: readonly SandboxRow[], requestId: string) {
   const deleted: string[] = []
   const failures: Record<string, string> = {}
   await Promise.all(

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { Lifecycle, LifecyclePatch } from '@offshoot/contract/lifecycle'
 import { refuse } from '../../../fleet/agent-failure.ts'
 import { patchLifecycle, readLifecycle } from '../../../fleet/sandbox-calls.ts'
-import type { Control } from '../../../control.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import { setLifecycle, unsettle } from './lifecycle-statements.ts'
@@ -16,7 +16,7 @@ import { presentLifecycle } from './present-lifecycle.ts'
  * @throws ApiError 404, 502
  */
 export async function changeLifecycle(
-  control: Control,
+  control: SandboxesContext,
   row: SandboxRow,
   patch: Partial<LifecyclePatch>,
   requestId: string,
@@ -45,7 +45,7 @@ function patchForAgent({ persistent, idle_timeout_seconds }: Partial<LifecyclePa
 
 /** @returns for how long nothing was under way. A VM that has failed has nothing to be told, and is idle no more. */
 async function tellAgent(
-  control: Control,
+  control: SandboxesContext,
   row: SandboxRow,
   patch: AgentLifecyclePatch | null,
   requestId: string,

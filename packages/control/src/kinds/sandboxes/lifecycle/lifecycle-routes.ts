@@ -1,14 +1,14 @@
 import { lifecycle, lifecyclePatch } from '@offshoot/contract/lifecycle'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
-import { sandboxOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { changeLifecycle } from './change-lifecycle.ts'
 
 const URL = '/v1/sandboxes/:id/lifecycle'
 
 /** `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`. Neither wakes a sandbox, nor counts as activity. */
-export function lifecycleRoutes(app: FastifyInstance, control: Control): void {
+export function lifecycleRoutes(app: FastifyInstance, control: SandboxesContext): void {
   const shared = { tag: 'Lifecycle', status: 200, answer: lifecycle } as const
   app.get(URL, {
     config: {

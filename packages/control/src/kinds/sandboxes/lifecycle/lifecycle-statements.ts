@@ -17,13 +17,6 @@ export const unsettle = statement<{ mark: Date; is_alone: boolean }, [id: string
    returning s.lifecycle_unsettled_at as mark, before.lifecycle_unsettled_at is null as is_alone`,
 )
 
-/** All sandboxes of a workspace: their agents are told again, and of the limits that its plan gives them now. */
-export const unsettleWorkspace = statement<never, [workspaceId: string]>(
-  'unsettle-workspace',
-  `update sandboxes set lifecycle_unsettled_at = greatest(now(), lifecycle_unsettled_at + interval '1 ms')
-   where workspace_id = $1 and status <> 'failed' and deletion_due_at is null`,
-)
-
 /** `null` leaves a column as it is. A time to live counts from now; so does the old one when persistence ends. */
 export const setLifecycle = statement<
   SandboxRow,

@@ -1,7 +1,5 @@
+import type { ReconcileOptions } from '../../../fleet/reconcile.ts'
 import { PLANS } from '@offshoot/contract/plan'
-import type pg from 'pg'
-import type { Logger } from 'pino'
-import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import { PATCH_TIMEOUT_MS, patchLifecycle } from '../../../fleet/sandbox-calls.ts'
 import { settle, unsettledOfAgent } from './lifecycle-statements.ts'
@@ -9,16 +7,9 @@ import { settle, unsettledOfAgent } from './lifecycle-statements.ts'
 /** Seconds that a change may take, its call to the agent included. */
 const CHANGE_SECONDS = PATCH_TIMEOUT_MS / 1000 + 15
 
-export interface RetellOptions {
-  readonly pool: pg.Pool
-  readonly client: AgentClient
-  readonly agentId: string
-  readonly log: Logger
-}
-
 /** Tells an agent what the rows and the plan say of those sandboxes of which it may have been told something else. */
 export async function retellLifecycles(
-  { pool, client, agentId, log }: RetellOptions,
+  { pool, client, agentId, log }: ReconcileOptions,
   requestId: string,
 ): Promise<void> {
   for (const row of await unsettledOfAgent(pool, agentId, CHANGE_SECONDS)) {

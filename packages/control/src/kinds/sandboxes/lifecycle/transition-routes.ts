@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { refuse } from '../../../fleet/agent-failure.ts'
 import { applyStatus } from '../../../fleet/record-statements.ts'
 import { move, type Transition } from '../../../fleet/sandbox-calls.ts'
-import type { Control } from '../../../control.ts'
-import { placeOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { placeOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
@@ -27,7 +27,7 @@ const noFields = z.object({})
  * `POST /v1/sandboxes/{id}/pause`, `resume`, `hibernate`, `wake`. Which is possible the agent knows: rows may lag behind.
  * A caller that hangs up meanwhile does not undo it.
  */
-export function transitionRoutes(app: FastifyInstance, control: Control): void {
+export function transitionRoutes(app: FastifyInstance, control: SandboxesContext): void {
   for (const [transition, summary] of Object.entries(SUMMARIES) as [Transition, string][]) {
     app.post(`/v1/sandboxes/:id/${transition}`, {
       config: {
@@ -53,7 +53,7 @@ export function transitionRoutes(app: FastifyInstance, control: Control): void {
 
 /** @returns as the row has it, which nobody asks for before, with the agent's answer in it, or with what the log has said since */
 async function moveSandbox(
-  control: Control,
+  control: SandboxesContext,
   place: SandboxPlace,
   transition: Transition,
   requestId: string,

@@ -2,8 +2,8 @@ import { ApiError } from '@offshoot/contract/errors'
 import { parsePort, portToRemove } from '@offshoot/contract/port'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { sandboxOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { removePort } from './port-statements.ts'
 
@@ -11,7 +11,7 @@ const URL = '/v1/sandboxes/:id/ports'
 const query = z.object({ port: z.string().optional() })
 
 /** `DELETE …/ports/{port}`, `…/ports?port=` and `…/ports` with a body: takes the name away. What listens goes on. */
-export function deletePorts(app: FastifyInstance, control: Control): void {
+export function deletePorts(app: FastifyInstance, control: SandboxesContext): void {
   const shared = { tag: 'Ports', status: 204, errors: ['invalidField', 'notFound'] } as const
   const admission = { credential: 'key-or-jwt', loads: 'sandbox' } as const
   app.delete(`${URL}/:port`, {
@@ -28,7 +28,7 @@ export function deletePorts(app: FastifyInstance, control: Control): void {
 }
 
 async function remove(
-  { database }: Control,
+  { database }: SandboxesContext,
   request: FastifyRequest,
   reply: FastifyReply,
   named: unknown,

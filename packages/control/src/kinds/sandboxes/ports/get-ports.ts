@@ -2,13 +2,13 @@ import { port, type Port } from '@offshoot/contract/port'
 import { previewUrl } from '@offshoot/contract/preview-address'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { sandboxOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { listeningPorts } from './listening-ports.ts'
 import { portsOfSandbox } from './port-statements.ts'
 
 /** `GET /v1/sandboxes/{id}/ports`: those that the user named and those on which something listens, ascending. Wakes nothing. */
-export function getPorts(app: FastifyInstance, control: Control): void {
+export function getPorts(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/sandboxes/:id/ports', {
     config: {
       credential: 'key-or-jwt',

@@ -1,12 +1,12 @@
 import { refuse } from '../../../fleet/agent-failure.ts'
 import { readListeners } from '../../../fleet/sandbox-calls.ts'
-import type { Control } from '../../../control.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 /** What accepts connections in a sandbox now, as its agent says; nothing in one that does not run. @throws ApiError 502 */
 export async function listeningPorts(
-  control: Control,
+  control: SandboxesContext,
   row: SandboxRow,
   requestId: string,
 ): Promise<ReadonlySet<number>> {

@@ -2,15 +2,15 @@ import { ApiError } from '@offshoot/contract/errors'
 import { MAX_NAMED_PORTS, port, portBody, type Port } from '@offshoot/contract/port'
 import { previewUrl } from '@offshoot/contract/preview-address'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
-import { sandboxOf } from '../../orgs/admission.ts'
+import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { listeningPorts } from './listening-ports.ts'
 import { lockSandbox, namePort, type PortRow } from './port-statements.ts'
 
 /** `POST /v1/sandboxes/{id}/ports`: 201. One that has a name gets the new one. Nothing needs to listen there yet. */
-export function postPorts(app: FastifyInstance, control: Control): void {
+export function postPorts(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/ports', {
     config: {
       credential: 'key-or-jwt',
@@ -42,7 +42,7 @@ export function postPorts(app: FastifyInstance, control: Control): void {
 }
 
 /** @throws ApiError 404 gone by now, 429 */
-function nameOne({ database }: Control, id: string, { port, label }: PortRow): Promise<PortRow> {
+function nameOne({ database }: SandboxesContext, id: string, { port, label }: PortRow): Promise<PortRow> {
   return transaction(database.pool, async (client) => {
     const [sandbox] = await lockSandbox(client, id)
     if (sandbox === undefined) throw new ApiError('notFound')

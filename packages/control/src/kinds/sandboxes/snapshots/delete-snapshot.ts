@@ -1,12 +1,12 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
-import { callerOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { callerOf } from '../../../platform/http/caller.ts'
 import { findSnapshot } from './find-snapshot.ts'
 import { removeSnapshot } from './remove-snapshot.ts'
 
 /** `DELETE /v1/snapshots/{id}`: 204. What others still depend on goes with the last of them. */
-export function deleteSnapshot(app: FastifyInstance, control: Control): void {
+export function deleteSnapshot(app: FastifyInstance, control: SandboxesContext): void {
   app.delete('/v1/snapshots/:id', {
     config: {
       credential: 'key-or-jwt',

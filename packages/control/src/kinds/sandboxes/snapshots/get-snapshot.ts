@@ -1,13 +1,13 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { snapshot } from '@offshoot/contract/snapshot'
 import type { FastifyInstance } from 'fastify'
-import type { Control } from '../../../control.ts'
-import { callerOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { callerOf } from '../../../platform/http/caller.ts'
 import { findSnapshot } from './find-snapshot.ts'
 import { presentSnapshot } from './snapshot-row.ts'
 
 /** `GET /v1/snapshots/{id}`. */
-export function getSnapshot(app: FastifyInstance, control: Control): void {
+export function getSnapshot(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/snapshots/:id', {
     config: {
       credential: 'key-or-jwt',

@@ -3,15 +3,15 @@ import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import { snapshot, snapshotListQuery } from '@offshoot/contract/snapshot'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { callerOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { pageOf } from '../../../platform/http/page-of.ts'
 import { listSnapshots } from './list-snapshots-query.ts'
 import { presentSnapshot } from './snapshot-row.ts'
 
 /** `GET /v1/snapshots`: what the workspace's users have taken, a page, newest first; the next one in `Link: <…>; rel="next"`. */
-export function getSnapshots(app: FastifyInstance, control: Control): void {
+export function getSnapshots(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/snapshots', {
     config: {
       credential: 'key-or-jwt',

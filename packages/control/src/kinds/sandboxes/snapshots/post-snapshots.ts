@@ -1,8 +1,8 @@
 import { snapshot } from '@offshoot/contract/snapshot'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { Control } from '../../../control.ts'
-import { sandboxOf } from '../../orgs/admission.ts'
+import type { SandboxesContext } from '../sandboxes-context.ts'
+import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { makeSnapshot } from './make-snapshot.ts'
 import { presentSnapshot } from './snapshot-row.ts'
@@ -10,7 +10,7 @@ import { presentSnapshot } from './snapshot-row.ts'
 const noFields = z.object({})
 
 /** `POST /v1/sandboxes/{id}/snapshots`: 201 once it is on the agent's disk. The sandbox goes on. */
-export function postSnapshots(app: FastifyInstance, control: Control): void {
+export function postSnapshots(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/snapshots', {
     config: {
       credential: 'key-or-jwt',

@@ -1,6 +1,4 @@
-import type pg from 'pg'
-import type { Logger } from 'pino'
-import type { AgentClient } from '../../../fleet/agent-client.ts'
+import type { ReconcileOptions } from '../../../fleet/reconcile.ts'
 import { MEMORY_TIMEOUT_MS } from '../../../fleet/sandbox-calls.ts'
 import { listSnapshots, removeFromAgent } from '../../../fleet/snapshot-calls.ts'
 import {
@@ -9,13 +7,6 @@ import {
   setSnapshotReady,
   snapshotRowsOfAgent,
 } from './snapshot-statements.ts'
-
-export interface ReconcileSnapshotsOptions {
-  readonly pool: pg.Pool
-  readonly client: AgentClient
-  readonly agentId: string
-  readonly log: Logger
-}
 
 /**
  * Compares an agent's snapshots with the rows that name it: one without a row is deleted; a row in the making becomes
@@ -27,7 +18,7 @@ export interface ReconcileSnapshotsOptions {
  * @returns how many rows in the making were given up
  */
 export async function reconcileSnapshots(
-  { pool, client, agentId, log }: ReconcileSnapshotsOptions,
+  { pool, client, agentId, log }: ReconcileOptions,
   requestId: string,
 ): Promise<number> {
   const readRows = () => snapshotRowsOfAgent(pool, agentId, MEMORY_TIMEOUT_MS / 1000)

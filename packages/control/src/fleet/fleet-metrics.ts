@@ -1,0 +1,51 @@
+import { diskState } from '@offshoot/contract/agent-disk'
+import { Gauge, type Registry } from 'prom-client'
+import { addGauge } from '../platform/http/metrics.ts'
+import type { Fleet } from './fleet.ts'
+
+export function addFleetMetrics(registry: Registry, fleet: Fleet): void {
+  const registers = [registry]
+  addGauge(registry, 'offshoot_agents', 'Agents in the configuration', () => fleet.agents.length)
+  addGauge(
+    registry,
+    'offshoot_agents_up',
+    'Agents that answer',
+    () => fleet.agents.filter((agent) => agent.isReachable).length,
+  )
+  const memory = new Gauge({
+    name: 'offshoot_agents_memory_mib',
+    help: 'Memory of all agents together when each was last looked at (`GET /v1/agent` says what each kind is)',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      memory.reset()
+      for (const { info } of fleet.agents) {
+        for (const [kind, mib] of Object.entries(info?.memory_mib ?? {})) memory.inc({ kind }, mib)
+      }
+    },
+  })
+  const disk = new Gauge({
+    name: 'offshoot_agents_disk_bytes',
+    help: 'Disks of all agents together when each was last looked at: total, free',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      disk.reset()
+      for (const { info } of fleet.agents) {
+        disk.inc({ kind: 'total' }, info?.disk?.total_bytes ?? 0)
+        disk.inc({ kind: 'free' }, info?.disk?.free_bytes ?? 0)
+      }
+    },
+  })
+  const disks = new Gauge({
+    name: 'offshoot_agents_disk',
+    help: 'Agents by the state of their disk when each was last looked at: ok, low, refusing',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const state of diskState.options) {
+        disks.set({ state }, fleet.agents.filter(({ info }) => info?.disk?.state === state).length)
+      }
+    },
+  })
+}

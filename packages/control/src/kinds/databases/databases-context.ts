@@ -1,0 +1,12 @@
+import type { Seal } from '../../platform/seal.ts'
+import type { SandboxesContext } from '../sandboxes/sandboxes-context.ts'
+import type { Broker } from './broker/broker.ts'
+import type { Connections } from './broker/connections.ts'
+
+export interface DatabasesContext extends SandboxesContext {
+  /** Encrypts the credentials of databases. */
+  readonly databaseSecrets: Seal
+  /** To databases. */
+  readonly brokerConnections: Connections
+  readonly broker: Broker
+}

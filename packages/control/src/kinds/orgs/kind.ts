@@ -1,0 +1,38 @@
+import type { Kind } from '../../fleet/kind.ts'
+import { removeOldEntries } from '../../platform/audit/audit-statements.ts'
+import { getAudit } from './audit/get-audit.ts'
+import { accountOperations } from './identity/account-operations.ts'
+import { accountsRoutes } from './identity/accounts-routes.ts'
+import { deleteToken } from './identity/delete-token.ts'
+import { getMe } from './identity/get-me.ts'
+import { getTokens } from './identity/get-tokens.ts'
+import { postCurrentOrg } from './identity/post-current-org.ts'
+import { postTokens } from './identity/post-tokens.ts'
+import { removeOldInvitations } from './invitation-statements.ts'
+import { getAdminMetrics } from './operators/get-admin-metrics.ts'
+import { getHostDisk } from './operators/get-host-disk.ts'
+import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
+import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
+import { orgRoutes } from './org-routes.ts'
+import type { OrgsContext } from './orgs-context.ts'
+
+/** Users, workspaces, members, invitations, API keys, operators, and the audit log. */
+export const orgs: Kind<OrgsContext> = {
+  name: 'orgs',
+  routes(app, control) {
+    accountsRoutes(app, control)
+    getMe(app)
+    postCurrentOrg(app, control)
+    postTokens(app, control)
+    getTokens(app, control)
+    deleteToken(app, control)
+    getAudit(app, control)
+    orgRoutes(app, control)
+    getOperatedOrgs(app, control)
+    getHostDisk(app, control)
+    hostQuarantineRoutes(app, control)
+    getAdminMetrics(app, control)
+  },
+  describedRoutes: accountOperations,
+  sweeps: [removeOldEntries, removeOldInvitations],
+}

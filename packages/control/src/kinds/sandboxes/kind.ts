@@ -1,0 +1,91 @@
+import { Gauge } from 'prom-client'
+import type { Kind } from '../../fleet/kind.ts'
+import { registerProxy } from '../../fleet/proxy/proxy.ts'
+import { Periodic } from '../../platform/jobs/periodic.ts'
+import { Reaper } from '../../platform/jobs/reaper.ts'
+import { deleteSandbox } from './delete-sandbox.ts'
+import { emptiedOrgs } from './emptied-orgs.ts'
+import { getEvents } from './events/get-events.ts'
+import { expiredSandboxes } from './expired-sandboxes.ts'
+import { postFork } from './forks/post-fork.ts'
+import { postForkTree } from './forks/post-fork-tree.ts'
+import { postPromote } from './forks/post-promote.ts'
+import { getSandbox } from './get-sandbox.ts'
+import { getSandboxes } from './get-sandboxes.ts'
+import { lifecycleRoutes } from './lifecycle/lifecycle-routes.ts'
+import { retellLifecycles } from './lifecycle/retell-lifecycles.ts'
+import { transitionRoutes } from './lifecycle/transition-routes.ts'
+import { getLanguages } from './lsp/get-languages.ts'
+import { deletePorts } from './ports/delete-ports.ts'
+import { getPorts } from './ports/get-ports.ts'
+import { postPorts } from './ports/post-ports.ts'
+import { postExec } from './post-exec.ts'
+import { postSandboxes } from './post-sandboxes.ts'
+import { proxiedRoutes } from './proxied-routes.ts'
+import { countByStatus } from './sandbox-statements.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
+import { deleteSnapshot } from './snapshots/delete-snapshot.ts'
+import { getSnapshot } from './snapshots/get-snapshot.ts'
+import { getSnapshots } from './snapshots/get-snapshots.ts'
+import { postSnapshots } from './snapshots/post-snapshots.ts'
+import { reconcileSnapshots } from './snapshots/reconcile-snapshots.ts'
+import { unusedSnapshots } from './snapshots/unused-snapshots.ts'
+
+/** Sandboxes: their life, forks, snapshots, ports, events, and what runs in them. */
+export const sandboxes: Kind<SandboxesContext> = {
+  name: 'sandboxes',
+  async routes(app, control) {
+    postSandboxes(app, control)
+    getSandboxes(app, control)
+    getSandbox(app)
+    deleteSandbox(app, control)
+    postExec(app, control)
+    transitionRoutes(app, control)
+    lifecycleRoutes(app, control)
+    postFork(app, control)
+    postForkTree(app, control)
+    postPromote(app, control)
+    postSnapshots(app, control)
+    getSnapshots(app, control)
+    getSnapshot(app, control)
+    deleteSnapshot(app, control)
+    getPorts(app, control)
+    postPorts(app, control)
+    deletePorts(app, control)
+    await registerProxy(app, control, proxiedRoutes)
+    getLanguages(app)
+    getEvents(app, control)
+  },
+  agents: ({ events }) => ({
+    prepareRecords: (records) => events.prepare(records),
+    applyRecords: (client, records) => events.append(client, records),
+    async reconcile(options, requestId) {
+      const givenUp = await reconcileSnapshots(options, requestId)
+      await retellLifecycles(options, requestId)
+      return givenUp
+    },
+  }),
+  startJobs(control) {
+    const { events, log } = control
+    return [
+      new Reaper(expiredSandboxes(control), log),
+      new Reaper(unusedSnapshots(control), log),
+      new Reaper(emptiedOrgs(control), log),
+      new Periodic({ what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() }, log),
+    ]
+  },
+  addMetrics(registry, control) {
+    const sandboxes = new Gauge({
+      name: 'offshoot_sandboxes',
+      help: 'Sandboxes by status',
+      labelNames: ['status'],
+      registers: [registry],
+      async collect() {
+        // Without the database the rest is still worth reading.
+        const rows = await countByStatus(control.database.pool).catch(() => [])
+        sandboxes.reset()
+        for (const { status, count } of rows) sandboxes.set({ status }, count)
+      },
+    })
+  },
+}

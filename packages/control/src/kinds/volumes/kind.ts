@@ -1,0 +1,11 @@
+import type { Kind } from '../../fleet/kind.ts'
+import type { BillingContext } from '../billing/billing-context.ts'
+import { reconcileVolumes } from './reconcile-volumes.ts'
+import { volumeRoutes } from './volume-routes.ts'
+
+/** Volumes. */
+export const volumes: Kind<BillingContext> = {
+  name: 'volumes',
+  routes: volumeRoutes,
+  agents: () => ({ reconcile: reconcileVolumes }),
+}

@@ -1,0 +1,26 @@
+import type { ControlConfig } from '@offshoot/contract/process-config'
+import type { Logger } from 'pino'
+import type { Database } from './db/database.ts'
+import type { ProcessLock } from './db/process-lock.ts'
+import type { Metrics } from './http/metrics.ts'
+import type { OpenStreams } from './http/open-streams.ts'
+import type { RateLimiter } from './limits/rate-limiter.ts'
+import type { Outbox } from './mail/outbox.ts'
+import type { Seal } from './seal.ts'
+
+/** The services of a control process that know no resource. Each layer above adds its own (`*-context.ts`). */
+export interface Platform {
+  readonly config: ControlConfig
+  readonly log: Logger
+  readonly database: Database
+  readonly lock: ProcessLock
+  readonly outbox: Outbox
+  readonly metrics: Metrics
+  readonly rate: RateLimiter
+  /** Long-lived responses, which end when the process stops. */
+  readonly openStreams: OpenStreams
+  /** Aborts when the process stops: what runs leaves its work to another process. */
+  readonly stopping: AbortSignal
+  /** Encrypts the stored responses of idempotent requests. */
+  readonly answers: Seal
+}

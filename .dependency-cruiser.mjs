@@ -1,7 +1,7 @@
 /**
  * The import direction of ARCHITECTURE.md, held by `npm run imports`:
  * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent;
- * inside the agent: store ← machine ← sandbox ← http.
+ * inside the agent: store ← machine ← sandbox ← http; inside control: platform ← fleet ← the kinds, in their order.
  */
 const within = (...names) => `^packages/(${names.join('|')})/`
 
@@ -64,9 +64,27 @@ const agentRules = Object.entries(agentLayers).flatMap(([layer, folders], index,
   ]
 })
 
+const CONTROL = '^packages/control/src/'
+const CONTROL_TESTS = '(\\.test\\.ts$|^packages/control/src/test/)'
+
+/** The layers of control, the lowest first: a kind may import the platform, the fleet and the kinds before it. */
+const controlLayers = [
+  'platform',
+  'fleet',
+  ...inOrder('orgs billing templates volumes sandboxes databases apps').map((kind) => `kinds/${kind}`),
+]
+
+const controlRules = controlLayers.map((layer, index) => ({
+  name: `control-${layer.replace('/', '-')}-imports-only-what-is-below`,
+  severity: 'error',
+  from: { path: `${CONTROL}${layer}/`, pathNot: CONTROL_TESTS },
+  to: { path: CONTROL, pathNot: `${CONTROL}(${controlLayers.slice(0, index + 1).join('|')})/` },
+}))
+
 export default {
   forbidden: [
     ...agentRules,
+    ...controlRules,
     {
       name: 'agent-store-does-not-know-that-vms-run',
       severity: 'error',

@@ -6,7 +6,7 @@ import type { Database } from '../platform/db/database.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { AgentClient } from './agent-client.ts'
 import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.ts'
-import type { AgentHooks } from './kind.ts'
+import type { AgentHooks } from './agent-hooks.ts'
 
 /** Milliseconds between two looks at an agent that answers, and at one that does not. */
 const LOOK_MS = 2_000

@@ -7,7 +7,7 @@ import { agentHooks } from '../control.ts'
 import { FakeAgentState } from '../test/fake-agent-state.ts'
 import { Harness } from '../test/harness.ts'
 import { applyRecords } from './apply-records.ts'
-import type { AgentHooks } from './kind.ts'
+import type { AgentHooks } from './agent-hooks.ts'
 
 /** Events that change rows, and one that does not. */
 const CHANGES: readonly EventType[] = [

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { storable } from '../platform/db/storable.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
-import type { AgentHooks } from './kind.ts'
+import type { AgentHooks } from './agent-hooks.ts'
 import { applyPromoted, applyStatuses } from './record-statements.ts'
 import { STATUS_AFTER } from './status-after.ts'
 

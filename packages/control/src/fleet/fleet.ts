@@ -4,7 +4,7 @@ import type { ProcessLock } from '../platform/db/process-lock.ts'
 import type { AgentClient } from './agent-client.ts'
 import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
 import { Follower } from './follower.ts'
-import type { AgentHooks } from './kind.ts'
+import type { AgentHooks } from './agent-hooks.ts'
 
 export interface FleetOptions {
   readonly agents: readonly { readonly url: string; readonly secret: string }[]

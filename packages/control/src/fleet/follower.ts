@@ -8,7 +8,7 @@ import { transaction } from '../platform/db/transaction.ts'
 import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
 import { applyRecords } from './apply-records.ts'
-import type { AgentHooks } from './kind.ts'
+import type { AgentHooks } from './agent-hooks.ts'
 import { reconcile } from './reconcile.ts'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 

@@ -4,23 +4,14 @@ import type { AgentSandboxList } from '@offshoot/contract/agent-api'
 import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { CREATE_TIMEOUT_MS, type AgentClient } from './agent-client.ts'
+import { CREATE_TIMEOUT_MS } from './agent-client.ts'
 import { agentCursor } from './agent-statements.ts'
-import type { AgentHooks } from './kind.ts'
+import type { AgentHooks, ReconcileOptions } from './agent-hooks.ts'
 import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
 
 /** Milliseconds for the log to be applied up to the list. */
 const CATCH_UP_MS = 10_000
 const CATCH_UP_LOOK_MS = 20
-
-export interface ReconcileOptions {
-  readonly pool: pg.Pool
-  readonly client: AgentClient
-  readonly agentId: string
-  readonly log: Logger
-  /** Ends the wait for the log. */
-  readonly signal: AbortSignal
-}
 
 /**
  * Compares an agent's list with the rows that name it:

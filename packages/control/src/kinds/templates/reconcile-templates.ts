@@ -1,4 +1,4 @@
-import type { ReconcileOptions } from '../../fleet/reconcile.ts'
+import type { ReconcileOptions } from '../../fleet/agent-hooks.ts'
 import { deleteTemplateOnAgent, listTemplates } from '../../fleet/build-calls.ts'
 import { templateIdsOfAgent } from './template-statements.ts'
 

@@ -1,4 +1,4 @@
-import type { ReconcileOptions } from '../../fleet/reconcile.ts'
+import type { ReconcileOptions } from '../../fleet/agent-hooks.ts'
 import { deleteOnAgent, listOnAgent, VOLUME_TIMEOUT_MS } from '../../fleet/volume-calls.ts'
 import { removeCreatingVolume, removeVolumeRow, setVolumeReady, volumeRowsOfAgent } from './volume-statements.ts'
 

@@ -1,4 +1,4 @@
-import type { ReconcileOptions } from '../../../fleet/reconcile.ts'
+import type { ReconcileOptions } from '../../../fleet/agent-hooks.ts'
 import { PLANS } from '@offshoot/contract/plan'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import { PATCH_TIMEOUT_MS, patchLifecycle } from '../../../fleet/sandbox-calls.ts'

@@ -1,4 +1,4 @@
-import type { ReconcileOptions } from '../../../fleet/reconcile.ts'
+import type { ReconcileOptions } from '../../../fleet/agent-hooks.ts'
 import { MEMORY_TIMEOUT_MS } from '../../../fleet/sandbox-calls.ts'
 import { listSnapshots, removeFromAgent } from '../../../fleet/snapshot-calls.ts'
 import {

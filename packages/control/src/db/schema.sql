@@ -441,6 +441,14 @@ create table "jwks" (
   constraint jwks_pkey PRIMARY KEY (id)
 );
 
+create table "leases" (
+  name text not null,
+  holder uuid not null,
+  creator integer not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint leases_pkey PRIMARY KEY (name)
+);
+
 create table "ledger" (
   meter_id uuid not null,
   began_at timestamp(3) with time zone not null,

@@ -111,9 +111,3 @@ export const retryDatabaseDeletion = statement<never, [id: string, afterSeconds:
   'retry-database-deletion',
   'update databases set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
 )
-
-/** A child of a fork becomes a database's sandbox. */
-export const manageSandbox = statement<{ id: string }, [id: string]>(
-  'manage-sandbox-of-database',
-  `update sandboxes set managed_by = 'database', managed_id = id, parent_id = null where id = $1 returning id`,
-)

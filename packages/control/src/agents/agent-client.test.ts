@@ -30,7 +30,13 @@ describe('connections to an agent', () => {
 
   const exec = async (workspaceId: string, cmd: string) => {
     const signal = new AbortController().signal
-    const { statusCode, body } = await client.exec(workspaceId === 'greedy' ? 'x' : 'y', workspaceId, 'r', JSON.stringify({ cmd }), signal)
+    const { statusCode, body } = await client.exec(
+      workspaceId === 'greedy' ? 'x' : 'y',
+      workspaceId,
+      'r',
+      JSON.stringify({ cmd }),
+      signal,
+    )
     await body.dump()
     return statusCode
   }

@@ -56,6 +56,7 @@ describe('migrate', () => {
       '0023-app-trees',
       '0024-app-certificates',
       '0025-app-previews',
+      '0030-snapshot-managers',
     ])
   })
 

@@ -644,6 +644,7 @@ create table "snapshots" (
   deletion_due_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default now(),
   egress text not null default 'internet'::text,
+  managed_by text,
   constraint snapshots_check CHECK (((status = 'ready'::text) = (size_bytes IS NOT NULL))),
   constraint snapshots_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
   constraint snapshots_origin_check CHECK ((origin = ANY (ARRAY['user'::text, 'fork'::text, 'backup'::text]))),

@@ -8,7 +8,7 @@ import type { Caller, Membership, UserCaller } from '../identity/caller.ts'
 import { userCaller } from '../identity/user-caller.ts'
 import type { SandboxPlace } from '../sandboxes/sandbox-places.ts'
 import type { SandboxRow } from '../sandboxes/sandbox-row.ts'
-import { refuseUnlessAllowed } from './allowance.ts'
+import { refuseManaged, refuseUnlessAllowed } from './allowance.ts'
 import { bearerToken } from './bearer-token.ts'
 
 declare module 'fastify' {
@@ -17,6 +17,11 @@ declare module 'fastify' {
     readonly credential?: 'key-or-jwt' | 'jwt' | 'operator' | 'broker'
     /** The route's `:id` is a sandbox of the caller's workspace, its row, or just where it is; or a workspace the caller is in. */
     readonly loads?: 'sandbox' | 'place' | 'org'
+    /**
+     * What the route does with a sandbox that a database or an app owns: a key with scopes needs the owner's scope for it. When
+     * absent, a GET reads and everything else writes. `open`: shows no more than lists do, or refuses everybody itself.
+     */
+    readonly managed?: 'open' | 'read' | 'write'
     /** What the caller's role must allow: in the workspace of `:id` if the route loads one, else in the one acted in. */
     readonly permission?: Permission
     /** What a key with scopes must have, where path and method do not tell: a GET that upgrades may do anything. */
@@ -104,11 +109,19 @@ async function admit(control: Control, request: FastifyRequest): Promise<Admitte
   if (loads === 'place') {
     const place = await control.places.find(id, caller.workspaceId)
     if (place === null) throw new ApiError('notFound')
+    refuseManagedSandbox(request, caller, place)
     return { ...admitted, place }
   }
   const sandbox = await control.reads.find(id, caller.workspaceId)
   if (sandbox === null) throw new ApiError('notFound')
+  refuseManagedSandbox(request, caller, sandbox)
   return { ...admitted, sandbox }
+}
+
+function refuseManagedSandbox({ method, routeOptions }: FastifyRequest, caller: Caller, place: SandboxPlace): void {
+  const isRead = method === 'GET' || method === 'HEAD'
+  const { managed = isRead ? 'read' : 'write' } = routeOptions.config
+  if (managed !== 'open') refuseManaged(caller, place.managed_by, managed)
 }
 
 function orgNamed(request: FastifyRequest, caller: Caller): Membership {

@@ -10,6 +10,7 @@ export function deleteSandbox(app: FastifyInstance, control: Control): void {
     config: {
       credential: 'key-or-jwt',
       loads: 'sandbox',
+      managed: 'open',
       docs: {
         summary: 'Delete a sandbox',
         tag: 'Sandboxes',

@@ -9,8 +9,8 @@ export const insertCreatingSnapshot = statement<
   [id: string, sandboxId: string, creator: number, origin: 'user' | 'backup']
 >(
   'insert-creating-snapshot',
-  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, origin, status)
-   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, $4, 'creating' from sandboxes where id = $2
+  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, managed_by, origin, status)
+   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, managed_by, $4, 'creating' from sandboxes where id = $2
    returning id`,
 )
 

@@ -2,6 +2,7 @@ import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { BackupTaker } from './databases/take-backup.ts'
 import { Fleet } from './agents/fleet.ts'
+import { forgetOldRemovals, ownCluster } from './agents/reconcile-statements.ts'
 import { certificateOrders } from './app-certificates/certificate-orders.ts'
 import { removeOldPulls } from './app-previews/preview-statements.ts'
 import { DnsTexts } from './app-domains/dns-texts.ts'
@@ -124,7 +125,8 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const lock = await ProcessLock.take(config.database)
   const events = new PostgresEvents(database)
   await events.sweep()
-  const fleet = new Fleet({ agents: config.agents, database, lock, events, log })
+  const clusterId = await ownClusterId(database.pool)
+  const fleet = new Fleet({ agents: config.agents, clusterId, database, lock, events, log })
   const databaseSecrets = new Seal(secret, 'databases')
   const brokerConnections = new Connections(fleet, databaseSecrets)
   const certificateKeys = new Seal(secret, 'certificates')
@@ -142,6 +144,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     removeOldGitRows,
     removeOldPulls,
     removeOldProofs,
+    forgetOldRemovals,
   ])
   const payments = config.stripe === undefined ? null : new Payments(config.stripe, config.public_url)
   const orders =
@@ -217,6 +220,12 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     creates,
     stop,
   }
+}
+
+async function ownClusterId(pool: Database['pool']): Promise<string> {
+  const [cluster] = await ownCluster(pool)
+  if (cluster === undefined) throw new Error('the database has no cluster id')
+  return cluster.id
 }
 
 function startReapers(remover: BackupTaker, log: Logger) {

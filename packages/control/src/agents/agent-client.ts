@@ -64,9 +64,9 @@ export class AgentClient {
   readonly #streams: Pool
   readonly #credential: AgentCredential
 
-  constructor({ url, secret }: { readonly url: string; readonly secret: string }) {
+  constructor({ url, secret }: { readonly url: string; readonly secret: string }, clusterId: string) {
     this.url = url
-    this.#credential = new AgentCredential(secret)
+    this.#credential = new AgentCredential(secret, clusterId)
     const options = { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS } }
     this.#calls = new Pool(url, { ...options, connections: MAX_CALL_CONNECTIONS })
     this.#execs = new Pool(url, { ...options, connections: MAX_EXEC_CONNECTIONS })
@@ -83,6 +83,12 @@ export class AgentClient {
   async putSpentCredit(body: SpentCreditBody, requestId: string): Promise<void> {
     const path = '/v1/agent/spent-credit'
     await this.ask({ method: 'PUT', path, requestId, body: JSON.stringify(body), timeoutMs: STATUS_TIMEOUT_MS })
+  }
+
+  /** Makes the agent obey this cluster. @throws AgentRefused 409: it obeys another one, which only `takeOver` overrides */
+  async obey(clusterId: string, requestId: string, takeOver = false): Promise<void> {
+    const body = JSON.stringify({ cluster_id: clusterId, take_over: takeOver })
+    await this.ask({ method: 'PUT', path: '/v1/agent/cluster', requestId, body, timeoutMs: STATUS_TIMEOUT_MS })
   }
 
   async list(requestId: string): Promise<AgentSandboxList> {

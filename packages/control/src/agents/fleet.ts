@@ -8,6 +8,8 @@ import { Follower } from './follower.ts'
 
 export interface FleetOptions {
   readonly agents: readonly { readonly url: string; readonly secret: string }[]
+  /** Of the database. */
+  readonly clusterId: string
   readonly database: Database
   readonly lock: ProcessLock
   readonly events: EventStore
@@ -19,12 +21,15 @@ export class Fleet {
   readonly directory: AgentDirectory
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
 
-  constructor({ agents, database, lock, events, log }: FleetOptions) {
-    this.directory = new AgentDirectory(agents, database, log, ({ client }, { agent_id: agentId }) => {
+  constructor({ agents, clusterId, database, lock, events, log }: FleetOptions) {
+    this.directory = new AgentDirectory(agents, clusterId, database, log, ({ client }, { agent_id: agentId }) => {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
-      this.#followers.set(client, { agentId, follower: new Follower({ agentId, client, database, lock, events, log }) })
+      this.#followers.set(client, {
+        agentId,
+        follower: new Follower({ agentId, clusterId, client, database, lock, events, log }),
+      })
     })
     this.directory.start()
   }

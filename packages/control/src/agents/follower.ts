@@ -23,6 +23,8 @@ const RECONCILE_AGAIN_MS = 3_000
 
 export interface FollowerOptions {
   readonly agentId: string
+  /** Of this control's database. */
+  readonly clusterId: string
   readonly client: AgentClient
   readonly database: Database
   readonly lock: ProcessLock
@@ -65,11 +67,11 @@ export class Follower {
   async #reconcileAfter(previous: Promise<void>): Promise<void> {
     await previous
     this.#isReconcileQueued = false
-    const { agentId, client, database, log } = this.#options
+    const { agentId, clusterId, client, database, log } = this.#options
     const { signal } = this.#stopped
     try {
-      const givenUp = await reconcile({ pool: database.pool, client, agentId, log, signal })
-      if (givenUp > 0) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
+      const lookAgain = await reconcile({ pool: database.pool, client, agentId, clusterId, log, signal })
+      if (lookAgain) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation put off')
     }

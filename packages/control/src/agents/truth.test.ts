@@ -111,14 +111,6 @@ describe('rows follow the agent', () => {
   })
 
   describe('reconciliation', () => {
-    it('deletes a VM without a row', async () => {
-      const stray = randomUUID()
-      agent.addSandbox(stray, tenant.workspaceId)
-      await caughtUp()
-      agent.cutStreams()
-      expect(await eventually(() => !agent.state.sandboxes.has(stray))).toBe(true)
-    })
-
     it('fails a row whose VM has vanished without a word', async () => {
       const { id } = (await create()).body
       await caughtUp()

@@ -57,6 +57,7 @@ describe('migrate', () => {
       '0024-app-certificates',
       '0025-app-previews',
       '0030-snapshot-managers',
+      '0031-removed-objects',
     ])
   })
 

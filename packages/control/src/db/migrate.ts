@@ -24,6 +24,7 @@ import * as appTrees from './migrations/0023-app-trees.ts'
 import * as appCertificates from './migrations/0024-app-certificates.ts'
 import * as appPreviews from './migrations/0025-app-previews.ts'
 import * as snapshotManagers from './migrations/0030-snapshot-managers.ts'
+import * as removedObjects from './migrations/0031-removed-objects.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -51,6 +52,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0024-app-certificates': appCertificates,
   '0025-app-previews': appPreviews,
   '0030-snapshot-managers': snapshotManagers,
+  '0031-removed-objects': removedObjects,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import type { Fleet } from '../agents/fleet.ts'
+import { waitingByAgent } from '../agents/reconcile-statements.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { countTrees } from '../trees/tree-statements.ts'
 import { countByStatus } from '../sandboxes/sandbox-statements.ts'
@@ -38,6 +39,9 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
     })
   gauge('offshoot_agents', 'Agents in the configuration', () => fleet.agents.length)
   gauge('offshoot_agents_up', 'Agents that answer', () => fleet.agents.filter((agent) => agent.isReachable).length)
+  gauge('offshoot_agents_foreign', 'Agents that obey another cluster', () => {
+    return fleet.agents.filter((agent) => agent.isForeign).length
+  })
   gauge('offshoot_database_connections', 'Open connections of the pool', () => database.pool.totalCount)
   gauge('offshoot_database_connections_idle', 'Idle connections of the pool', () => database.pool.idleCount)
   gauge('offshoot_database_waiting', 'Statements that wait for a connection', () => database.pool.waitingCount)
@@ -51,6 +55,15 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
       const rows = await countByStatus(database.pool).catch(() => [])
       sandboxes.reset()
       for (const { status, count } of rows) sandboxes.set({ status }, count)
+    },
+  })
+  const waiting = new Gauge({
+    name: 'offshoot_reconcile_waiting',
+    help: 'Objects that reconciliation removes only when an operator confirms it (docs/recovery.md)',
+    registers,
+    async collect() {
+      const rows = await waitingByAgent(database.pool).catch(() => null)
+      if (rows !== null) waiting.set(rows.reduce((sum, { count }) => sum + count, 0))
     },
   })
   const trees = new Gauge({

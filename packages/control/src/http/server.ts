@@ -50,6 +50,7 @@ import { getTemplates } from '../templates/get-templates.ts'
 import { databaseRoutes } from '../databases/database-routes.ts'
 import { getAdminMetrics } from '../operators/get-admin-metrics.ts'
 import { getHostDisk } from '../operators/get-host-disk.ts'
+import { hostReconcileRoutes } from '../operators/host-reconcile.ts'
 import { hostQuarantineRoutes } from '../operators/host-quarantine.ts'
 import { volumeRoutes } from '../volumes/volume-routes.ts'
 import { registerAdmission } from './admission.ts'
@@ -154,6 +155,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   databaseRoutes(app, control)
   getHostDisk(app, control)
   hostQuarantineRoutes(app, control)
+  hostReconcileRoutes(app, control)
   getAdminMetrics(app, control)
   getLanguages(app)
   getEvents(app, control)

@@ -19,16 +19,19 @@ export interface FleetOptions {
 /** The agents and, for each that has ever answered, the follower of its log. */
 export class Fleet {
   readonly directory: AgentDirectory
+  /** Records of agents' logs that this version cannot read, since this process began. */
+  skippedRecords = 0
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
 
   constructor({ agents, clusterId, database, lock, events, log }: FleetOptions) {
+    const onSkipped = (records: number) => (this.skippedRecords += records)
     this.directory = new AgentDirectory(agents, clusterId, database, log, ({ client }, { agent_id: agentId }) => {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
       this.#followers.set(client, {
         agentId,
-        follower: new Follower({ agentId, clusterId, client, database, lock, events, log }),
+        follower: new Follower({ agentId, clusterId, client, database, lock, events, onSkipped, log }),
       })
     })
     this.directory.start()

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { agentRecord, type AgentRecord } from '@offshoot/contract/agent-api'
 import type { Logger } from 'pino'
 import type { EventStore } from '../analytics/event-store.ts'
 import type { Database } from '../db/database.ts'
@@ -9,6 +8,7 @@ import { transaction } from '../db/transaction.ts'
 import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
 import { applyRecords } from './apply-records.ts'
+import { readRecords } from './read-records.ts'
 import { reconcile } from './reconcile.ts'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 
@@ -29,6 +29,8 @@ export interface FollowerOptions {
   readonly database: Database
   readonly lock: ProcessLock
   readonly events: EventStore
+  /** Records were passed over that this version cannot read. */
+  readonly onSkipped: (records: number) => void
   readonly log: Logger
 }
 
@@ -97,7 +99,7 @@ export class Follower {
   }
 
   async #follow(onConnected: () => void): Promise<void> {
-    const { agentId, client, database, events: store, log } = this.#options
+    const { agentId, client, database, events: store, onSkipped, log } = this.#options
     const cursor = await this.#cursor()
     const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
     onConnected()
@@ -106,8 +108,11 @@ export class Follower {
     const timer = setInterval(() => this.reconcileSoon(), RECONCILE_EVERY_MS)
     try {
       for await (const events of readServerSentEvents(stream)) {
-        const records: AgentRecord[] = events.map(({ data }) => agentRecord.parse(JSON.parse(data)))
-        if (records.length > 0) await applyRecords(database.pool, store, agentId, records)
+        const { records, lastSeq, skipped } = readRecords(events)
+        if (lastSeq === null) continue
+        await applyRecords(database.pool, store, agentId, records, lastSeq)
+        for (const { seq, error } of skipped) log.error({ agent: agentId, seq, err: error }, 'record passed over')
+        if (skipped.length > 0) onSkipped(skipped.length)
       }
     } finally {
       clearInterval(timer)

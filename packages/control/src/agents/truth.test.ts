@@ -89,6 +89,18 @@ describe('rows follow the agent', () => {
     await caughtUp()
   })
 
+  it('past records of a kind that this version does not know, and counts them', async () => {
+    const { id } = (await create()).body
+    await caughtUp()
+    for (const type of ['sandbox.teleported', 'sandbox.ssh_ready'] as const) agent.log(type as EventType, id)
+    agent.log('sandbox.paused', id)
+    expect(await eventually(async () => (await statusOf(id)) === 'paused')).toBe(true)
+    agent.log('sandbox.teleported' as EventType, id)
+    await caughtUp()
+    const { body } = await call(control.url, 'GET', '/metrics')
+    expect(body).toContain('offshoot_agent_records_skipped_total 2')
+  })
+
   it('after control was away', async () => {
     const { id } = (await create()).body
     await caughtUp()

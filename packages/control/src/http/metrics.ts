@@ -57,6 +57,15 @@ export function createMetrics(database: Database, fleet: Fleet): Metrics {
       for (const { status, count } of rows) sandboxes.set({ status }, count)
     },
   })
+  const skipped = new Counter({
+    name: 'offshoot_agent_records_skipped_total',
+    help: 'Records of agents that this version does not understand and passed over',
+    registers,
+    collect() {
+      skipped.reset()
+      skipped.inc(fleet.skippedRecords)
+    },
+  })
   const waiting = new Gauge({
     name: 'offshoot_reconcile_waiting',
     help: 'Objects that reconciliation removes only when an operator confirms it (docs/recovery.md)',

@@ -252,7 +252,7 @@ function startBackground({ database, fleet, events, credit, payments }: Backgrou
   const work: PeriodicWork[] = [
     { what: 'look at credit', everyMs: 2_000, run: () => credit.look() },
     { what: 'settling meters', everyMs: 60_000, run: () => settleMeters(pool) },
-    { what: 'settling builds', everyMs: 1_000, run: () => settleBuilds({ database, fleet }) },
+    { what: 'settling builds', everyMs: 1_000, run: () => settleBuilds({ database, fleet }, log) },
     { what: 'settling storage', everyMs: 30_000, run: () => settleStorage(pool) },
     { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
     { what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() },

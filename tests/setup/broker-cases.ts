@@ -9,7 +9,8 @@ const insert = (id: number) => ({ sql: 'insert into kept (id) values ($1)', para
 /** What the broker of a database does, with its table `kept` of 1,000 rows. */
 export function brokerCases(of: () => Database, server: () => Offshoot): void {
   it('answers as wire.md says', async () => {
-    expect(await call('GET', `${of().broker_url}/v1/health`)).toMatchObject({ status: 200, body: { status: 'ok' } })
+    expect(await broker(of(), 'v1/health')).toMatchObject({ status: 200, body: { status: 'ok' } })
+    expect((await call('GET', `${of().broker_url}/v1/health`)).status).toBe(401)
     expect(await broker(of(), 'v1/info')).toMatchObject({
       status: 200,
       body: { user: of().username, database: 'app', server_version: expect.stringMatching(/^16/) },

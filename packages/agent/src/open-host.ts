@@ -13,6 +13,7 @@ import { loadSigningKeys } from './store/checkpoints/signing-key.ts'
 import { SpentCredit } from './store/credit/spent-credit.ts'
 import { Layers } from './store/disks/layers.ts'
 import { EventLog } from './store/events/event-log.ts'
+import { ObeyedCluster } from './store/events/obeyed-cluster.ts'
 import { loadAgentId } from './store/events/agent-id.ts'
 import type { SlotClaims } from './machine/host/slot-claims.ts'
 import type { NameServer } from './machine/network/dns/name-server.ts'
@@ -107,6 +108,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     volumes: await Volumes.open(dir.volumes, ledger),
     templates: await BuiltTemplates.open(dir.templates, ledger),
     credit: await SpentCredit.open(dir.spentCreditFile, log),
+    cluster: await ObeyedCluster.open(dir.clusterFile, log),
     events: await EventLog.open(dir.events, id, {
       onLost: (lastSeq) =>
         log.error({ last_seq: lastSeq }, 'event log: records that control has not read were removed'),

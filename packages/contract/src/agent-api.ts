@@ -67,8 +67,17 @@ export const agentInfo = z.object({
   /** Restored guests that wait for their sandbox. */
   spares: z.int(),
   last_seq: z.int(),
+  /** Whose control it lets delete; `null` before the first one asked, absent of an agent that knows no clusters. */
+  cluster_id: z.uuid().nullable().optional(),
 })
 export type AgentInfo = z.infer<typeof agentInfo>
+
+/**
+ * Body of the agent's `PUT /v1/agent/cluster`: the database of this control, which the agent keeps. An agent that has another one
+ * answers 409, unless an operator has it taken over. Credentials name the cluster too (`cluster_id`): one that names another
+ * deletes nothing.
+ */
+export const agentClusterBody = z.object({ cluster_id: z.uuid(), take_over: z.boolean().default(false) })
 
 /** Body of the agent's `POST /v1/sandboxes`; the workspace is in the credential. */
 export const createOnAgentBody = z.object({

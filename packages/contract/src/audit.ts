@@ -19,6 +19,8 @@ export const auditAction = z.enum([
   'member.joined',
   'member.role_changed',
   'member.removed',
+  /** Of no workspace: an operator let a host's reconciliation go on. */
+  'host.reconciled',
 ])
 export type AuditAction = z.infer<typeof auditAction>
 

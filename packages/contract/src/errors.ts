@@ -50,6 +50,8 @@ const registry = {
     status: 409,
     error: 'managed sandbox: delete it from the feature that owns it (Databases or Apps)',
   },
+  /** Of an agent: the control that asks belongs to another database than the one the agent obeys. */
+  otherCluster: { status: 409, error: 'host belongs to another cluster' },
   notForkTreeChild: { status: 409, error: 'sandbox is not a child of a fork tree' },
   slugTaken: { status: 409, error: 'slug already taken' },
   alreadyMember: { status: 409, error: 'already a member' },

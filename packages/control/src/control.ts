@@ -4,6 +4,7 @@ import { Fleet } from './fleet/fleet.ts'
 import { addFleetMetrics } from './fleet/fleet-metrics.ts'
 import type { AgentHooks } from './fleet/agent-hooks.ts'
 import type { Kind } from './fleet/kind.ts'
+import { forgetOldRemovals, ownCluster } from './fleet/reconcile-statements.ts'
 import { SandboxPlaces } from './fleet/sandbox-places.ts'
 import { SandboxReads } from './fleet/sandbox-reads.ts'
 import { AppChanges } from './kinds/apps/app-changes.ts'
@@ -80,7 +81,9 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const lock = await ProcessLock.take(config.database)
   const events = new PostgresEvents(database)
   await events.sweep()
-  const fleet = new Fleet({ agents: config.agents, database, lock, log })
+  const [cluster] = await ownCluster(pool)
+  if (cluster === undefined) throw new Error('the database has no cluster id')
+  const fleet = new Fleet({ agents: config.agents, clusterId: cluster.id, database, lock, log })
   const keyUsage = new KeyUsage(pool, log)
   const databaseSecrets = new Seal(secret, 'databases')
   const brokerConnections = new Connections(fleet, databaseSecrets)
@@ -139,7 +142,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     await database.close()
   }
   const control: Control = { ...context, stop }
-  addFleetMetrics(control.metrics.registry, fleet)
+  addFleetMetrics(control.metrics.registry, control)
   for (const { addMetrics } of KINDS) addMetrics?.(control.metrics.registry, control)
   fleet.start(agentHooks(control))
   const jobs = [
@@ -149,6 +152,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const sweeps = new Sweeps(pool, log, [
     removeUnsendable,
     removeOldRequests,
+    forgetOldRemovals,
     ...KINDS.flatMap((kind) => kind.sweeps ?? []),
   ])
   return control

@@ -1,5 +1,5 @@
 import { cpus } from 'node:os'
-import { type AgentInfo, spentCreditBody } from '@offshoot/contract/agent-api'
+import { agentClusterBody, type AgentInfo, spentCreditBody } from '@offshoot/contract/agent-api'
 import type { AgentDisk } from '@offshoot/contract/agent-disk'
 import type { Template } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
@@ -33,6 +33,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       sandboxes: agent.host.sandboxes.size,
       spares: agent.host.pool.spares.length,
       last_seq: agent.host.events.lastSeq,
+      cluster_id: agent.host.cluster.id,
     }
   })
 }
@@ -42,6 +43,16 @@ export function getDisk(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/disk', async (request): Promise<AgentDisk> => {
     requireControl(request)
     return readDiskUsage(host.dir)
+  })
+}
+
+/** `PUT /v1/agent/cluster`: whose control may delete here from now on. */
+export function putCluster(server: FastifyInstance, { host }: Agent): void {
+  server.put('/v1/agent/cluster', async (request, reply) => {
+    requireControl(request)
+    const { cluster_id: id, take_over: takeOver } = parseBody(agentClusterBody, request.body)
+    await host.cluster.obey(id, takeOver)
+    return reply.code(204).send()
   })
 }
 

@@ -31,13 +31,17 @@ export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent
     await untilTaken(host, sandbox, parseBody(takeArchiveBody, request.body).name)
     return show(host, sandbox)
   })
-  server.post(`${PATH}/prune`, status, async (request, reply) => {
-    const sandbox = find(request)
-    const { before } = parseBody(pruneArchiveBody, request.body)
-    const archive = await host.archives.of(sandbox)
-    await host.archives.exclusively(sandbox, () => archive.prune(Date.parse(before)))
-    return reply.code(204).send()
-  })
+  server.post(
+    `${PATH}/prune`,
+    { ...status, config: { ...status.config, isDeletion: true } },
+    async (request, reply) => {
+      const sandbox = find(request)
+      const { before } = parseBody(pruneArchiveBody, request.body)
+      const archive = await host.archives.of(sandbox)
+      await host.archives.exclusively(sandbox, () => archive.prune(Date.parse(before)))
+      return reply.code(204).send()
+    },
+  )
   server.post(`${PATH}/feed`, async (request, reply) => {
     const sandbox = find(request)
     const { from } = parseBody(feedArchiveBody, request.body)

@@ -5,8 +5,13 @@ import type { Agent } from '../sandbox/agent.ts'
 import { answerErrors } from './request/answer-errors.ts'
 import { countActivity } from './request/count-activity.ts'
 import { createSandboxRoute } from './create-sandbox.ts'
-import { type CallerSecrets, refuseUnreadable, requireCredential } from './request/require-credential.ts'
-import { getAgent, getDisk, putSpentCredit } from './agent-routes.ts'
+import {
+  type CallerSecrets,
+  refuseOtherCluster,
+  refuseUnreadable,
+  requireCredential,
+} from './request/require-credential.ts'
+import { getAgent, getDisk, putCluster, putSpentCredit } from './agent-routes.ts'
 import { getAgentEvents } from './get-agent-events.ts'
 import { getEvents } from './get-events.ts'
 import { getLogs } from './get-logs.ts'
@@ -51,6 +56,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     void reply.header('x-request-id', request.id)
   })
   requireCredential(server, secrets)
+  refuseOtherCluster(server, agent.host.cluster)
   refuseUnreadable(server, agent.host.ledger.unreadable)
   countActivity(server, agent)
   answerErrors(server)
@@ -61,6 +67,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     getAgent,
     getAgentEvents,
     putSpentCredit,
+    putCluster,
     listSandboxes,
     createSandboxRoute,
     getSandbox,

@@ -8,6 +8,8 @@ import {
   type CreateOnAgentBody,
   type SpentCreditBody,
 } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
+import { FairLimit } from '@offshoot/kit/fair-limit'
 import { Pool, type Dispatcher } from 'undici'
 import { AgentCredential } from './agent-credential.ts'
 import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
@@ -21,11 +23,15 @@ const STATUS_TIMEOUT_MS = 5_000
 /** Milliseconds an agent may take over one create, its queue included. */
 export const CREATE_TIMEOUT_MS = 120_000
 const REMOVE_TIMEOUT_MS = 60_000
+/** The agent's state, its list, its log and spent credit have connections of their own: no tenant's call delays them. */
+const MAX_STATUS_CONNECTIONS = 16
 /** Commands run for as long as their callers wait, so they have connections of their own and never starve the rest. */
-const MAX_CALL_CONNECTIONS = 256
+const MAX_CALL_CONNECTIONS = 1_024
 const MAX_EXEC_CONNECTIONS = 2_048
 /** What stays open for hours has its own, too. */
 const MAX_STREAM_CONNECTIONS = 16_384
+/** Of each kind of connection to one agent, the share that one workspace may hold. */
+const WORKSPACE_SHARE = 1 / 2
 /** Bytes of an answer that we read as a whole. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** Bytes up to which an answer that says how long it is is taken at once, without the steps of a stream. */
@@ -54,23 +60,30 @@ export type Forwarded = Required<Pick<Call, 'workspaceId' | 'headers' | 'silence
   Omit<Call, 'workspaceId' | 'headers' | 'silenceMs' | 'signal'>
 export type ForwardedUpgrade = Pick<Forwarded, 'path' | 'workspaceId' | 'requestId' | 'headers' | 'signal'>
 
+/** Connections of one kind, and how many of them each workspace holds. */
+interface Connections {
+  readonly pool: Pool
+  readonly shares: FairLimit
+}
+
 /** One agent's HTTP API (contract/agent-api.ts). Throws {@link AgentUnreachable} when no answer came. */
 export class AgentClient {
   readonly url: string
   /** Called when a connection could not be made: the agent is gone for everyone, not just for this request. */
   onGone: () => void = () => undefined
-  readonly #calls: Pool
-  readonly #execs: Pool
-  readonly #streams: Pool
+  readonly #status: Connections
+  readonly #calls: Connections
+  readonly #execs: Connections
+  readonly #streams: Connections
   readonly #credential: AgentCredential
 
-  constructor({ url, secret }: { readonly url: string; readonly secret: string }) {
+  constructor({ url, secret }: { readonly url: string; readonly secret: string }, clusterId: string) {
     this.url = url
-    this.#credential = new AgentCredential(secret)
-    const options = { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS } }
-    this.#calls = new Pool(url, { ...options, connections: MAX_CALL_CONNECTIONS })
-    this.#execs = new Pool(url, { ...options, connections: MAX_EXEC_CONNECTIONS })
-    this.#streams = new Pool(url, { ...options, connections: MAX_STREAM_CONNECTIONS })
+    this.#credential = new AgentCredential(secret, clusterId)
+    this.#status = connections(url, MAX_STATUS_CONNECTIONS)
+    this.#calls = connections(url, MAX_CALL_CONNECTIONS)
+    this.#execs = connections(url, MAX_EXEC_CONNECTIONS)
+    this.#streams = connections(url, MAX_STREAM_CONNECTIONS)
   }
 
   async info(requestId: string): Promise<AgentInfo> {
@@ -83,6 +96,12 @@ export class AgentClient {
   async putSpentCredit(body: SpentCreditBody, requestId: string): Promise<void> {
     const path = '/v1/agent/spent-credit'
     await this.ask({ method: 'PUT', path, requestId, body: JSON.stringify(body), timeoutMs: STATUS_TIMEOUT_MS })
+  }
+
+  /** Makes the agent obey this cluster. @throws AgentRefused 409: it obeys another one, which only `takeOver` overrides */
+  async obey(clusterId: string, requestId: string, takeOver = false): Promise<void> {
+    const body = JSON.stringify({ cluster_id: clusterId, take_over: takeOver })
+    await this.ask({ method: 'PUT', path: '/v1/agent/cluster', requestId, body, timeoutMs: STATUS_TIMEOUT_MS })
   }
 
   async list(requestId: string): Promise<AgentSandboxList> {
@@ -150,18 +169,19 @@ export class AgentClient {
   async events(cursor: number, requestId: string, signal: AbortSignal): Promise<Readable> {
     const path = `/v1/agent/events?after=${cursor}`
     const call = { method: 'GET', path, requestId, timeoutMs: EVENTS_SILENCE_MS, signal } as const
-    const { statusCode, body } = await this.#send(this.#execs, call)
+    const { statusCode, body } = await this.#send(this.#status, call)
     if (statusCode === 200) return body
     throw new AgentRefused(call, statusCode, await readBounded(body))
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#calls.destroy(), this.#execs.destroy(), this.#streams.destroy()])
+    const all = [this.#status, this.#calls, this.#execs, this.#streams]
+    await Promise.all(all.map(({ pool }) => pool.destroy()))
   }
 
-  /** Sends one call and reads its answer whole. @throws AgentUnreachable, AgentRefused */
+  /** Sends one call and reads its answer whole. @throws AgentUnreachable, AgentRefused, ApiError 429 */
   async ask(call: Call): Promise<unknown> {
-    const { statusCode, headers, body } = await this.#send(this.#calls, call)
+    const { statusCode, headers, body } = await this.#send(call.workspaceId ? this.#calls : this.#status, call)
     const isSmall = Number(headers['content-length']) <= SMALL_ANSWER_BYTES
     const text = await (isSmall ? body.text() : readBounded(body)).catch((error: unknown) => {
       throw new AgentUnreachable(call, error)
@@ -170,7 +190,21 @@ export class AgentClient {
     return text === '' ? undefined : JSON.parse(text)
   }
 
-  async #send(pool: Pool, call: Call): Promise<Dispatcher.ResponseData> {
+  /** @throws ApiError 429 when the call's workspace holds its share of the connections already */
+  async #send({ pool, shares }: Connections, call: Call): Promise<Dispatcher.ResponseData> {
+    const release = call.workspaceId === undefined ? () => undefined : shares.take(call.workspaceId)
+    if (release === null) throw new ApiError('tooManyConnections', { error: 'too many requests to one host' })
+    try {
+      const answer = await this.#request(pool, call)
+      answer.body.once('close', release)
+      return answer
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  async #request(pool: Pool, call: Call): Promise<Dispatcher.ResponseData> {
     const { method, path, body, timeoutMs, silenceMs = timeoutMs, signal } = call
     const headers: Record<string, string> = {
       ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -197,6 +231,13 @@ export class AgentClient {
     const unreachable = new AgentUnreachable(call, error)
     if (!unreachable.mayHaveBegun) this.onGone()
     return unreachable
+  }
+}
+
+function connections(url: string, count: number): Connections {
+  return {
+    pool: new Pool(url, { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS }, connections: count }),
+    shares: new FairLimit(count * WORKSPACE_SHARE, count),
   }
 }
 

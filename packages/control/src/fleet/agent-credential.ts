@@ -9,10 +9,15 @@ const MAX_KEPT = 10_000
 /** Signs the credentials for one agent, and keeps each for half its life: signing is most of what a small request costs. */
 export class AgentCredential {
   readonly #secret: Uint8Array
+  readonly #clusterId: string
   readonly #kept = new Map<string | undefined, { readonly token: Promise<string>; readonly untilMs: number }>()
 
-  /** @param secret base64, as in the configuration */
-  constructor(secret: string) {
+  /**
+   * @param secret base64, as in the configuration
+   * @param clusterId an agent that obeys another cluster deletes nothing for it
+   */
+  constructor(secret: string, clusterId: string) {
+    this.#clusterId = clusterId
     this.#secret = Buffer.from(secret, 'base64')
   }
 
@@ -28,7 +33,7 @@ export class AgentCredential {
   }
 
   #sign(workspaceId: string | undefined): Promise<string> {
-    return new SignJWT(workspaceId === undefined ? {} : { workspace_id: workspaceId })
+    return new SignJWT({ cluster_id: this.#clusterId, ...(workspaceId !== undefined && { workspace_id: workspaceId }) })
       .setProtectedHeader({ alg: 'HS256' })
       .setIssuedAt()
       .setExpirationTime(`${AGENT_CREDENTIAL_SECONDS}s`)

@@ -12,6 +12,11 @@ import type { AgentHooks } from './agent-hooks.ts'
 const LOOK_MS = 2_000
 const LOOK_AGAIN_MS = 200
 
+/** Whether an agent obeys another cluster: it runs nothing for this one. */
+export function isForeign(info: AgentInfo, clusterId: string): boolean {
+  return typeof info.cluster_id === 'string' && info.cluster_id !== clusterId
+}
+
 /** What this process knows of one configured agent. */
 export interface KnownAgent {
   readonly client: AgentClient
@@ -19,6 +24,8 @@ export interface KnownAgent {
   info: AgentInfo | null
   /** Whether the last look was answered, and every connection since could be made. */
   isReachable: boolean
+  /** It obeys another cluster, said the last look that was answered: this control places nothing there. */
+  isForeign: boolean
   /** MiB promised to creates that the agent has not yet counted in `info`. */
   promisedMib: number
 }
@@ -29,6 +36,7 @@ export interface KnownAgent {
  */
 export class AgentDirectory {
   readonly all: readonly KnownAgent[]
+  readonly clusterId: string
   readonly #database: Database
   #kinds: readonly AgentHooks[] = []
   readonly #log: Logger
@@ -36,13 +44,20 @@ export class AgentDirectory {
   #onKnown: (agent: KnownAgent, info: AgentInfo) => void = () => undefined
   #loops: Promise<void>[] = []
 
-  constructor(agents: readonly { readonly url: string; readonly secret: string }[], database: Database, log: Logger) {
+  constructor(
+    agents: readonly { readonly url: string; readonly secret: string }[],
+    clusterId: string,
+    database: Database,
+    log: Logger,
+  ) {
     this.all = agents.map((agent) => ({
-      client: new AgentClient(agent),
+      client: new AgentClient(agent, clusterId),
       info: null,
       isReachable: false,
+      isForeign: false,
       promisedMib: 0,
     }))
+    this.clusterId = clusterId
     this.#database = database
     this.#log = log
   }
@@ -81,11 +96,12 @@ export class AgentDirectory {
   /** @returns what of the answer has been recorded */
   async #ask(agent: KnownAgent, reported: string): Promise<string> {
     try {
-      const info = await agent.client.info(randomUUID())
+      const info = await this.#introduce(agent.client, await agent.client.info(randomUUID()))
       const report = JSON.stringify([info.agent_id, info.templates, info.accelerator, info.isolation, info.version])
       if (report !== reported) await this.#record(agent, info)
       const isNew = agent.info?.agent_id !== info.agent_id
       agent.info = info
+      this.#setForeign(agent, isForeign(info, this.clusterId))
       this.#setReachable(agent, true)
       if (isNew) this.#onKnown(agent, info)
       return report
@@ -93,6 +109,23 @@ export class AgentDirectory {
       this.#setReachable(agent, false, error)
       return reported
     }
+  }
+
+  /** The first control that an agent meets is the one that it obeys. */
+  async #introduce(client: AgentClient, info: AgentInfo): Promise<AgentInfo> {
+    if (info.cluster_id !== null) return info
+    await client.obey(this.clusterId, randomUUID())
+    return { ...info, cluster_id: this.clusterId }
+  }
+
+  #setForeign(agent: KnownAgent, foreign: boolean): void {
+    if (foreign && !agent.isForeign) {
+      this.#log.error(
+        { url: agent.client.url, agent: agent.info?.agent_id },
+        'host belongs to another cluster: docs/recovery.md',
+      )
+    }
+    agent.isForeign = foreign
   }
 
   #setReachable(agent: KnownAgent, isReachable: boolean, error?: unknown): void {
@@ -106,7 +139,8 @@ export class AgentDirectory {
   async #record(agent: KnownAgent, info: AgentInfo): Promise<void> {
     await transaction(this.#database.pool, async (client) => {
       await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
-      const retired = await retireOthers(client, info.agent_id, agent.client.url)
+      // A host of another cluster is here by mistake: the one that belongs here is not gone.
+      const retired = isForeign(info, this.clusterId) ? [] : await retireOthers(client, info.agent_id, agent.client.url)
       if (retired.length > 0)
         await failSandboxesOf(
           client,

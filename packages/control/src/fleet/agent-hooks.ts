@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Queryable } from '../platform/db/statement.ts'
 import type { AgentClient } from './agent-client.ts'
+import type { ReconcileBrake } from './reconcile-brake.ts'
 
 /** One agent, whose objects are compared with the rows that name it. */
 export interface ReconcileOptions {
@@ -10,8 +11,8 @@ export interface ReconcileOptions {
   readonly client: AgentClient
   readonly agentId: string
   readonly log: Logger
-  /** Ends the wait for the log. */
-  readonly signal: AbortSignal
+  /** Says which objects without a row may be deleted. */
+  readonly brake: ReconcileBrake
 }
 
 /** What a kind does with what agents tell. */
@@ -29,4 +30,6 @@ export interface AgentHooks {
    * @returns how many rows in the making were given up: their objects may still appear
    */
   readonly reconcile?: (options: ReconcileOptions, requestId: string) => Promise<number>
+  /** Tells the agent what it may have missed, after all comparisons. */
+  readonly retell?: (options: ReconcileOptions, requestId: string) => Promise<void>
 }

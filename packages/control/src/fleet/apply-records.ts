@@ -13,6 +13,7 @@ import { STATUS_AFTER } from './status-after.ts'
  * Applies records of one agent's log, each exactly once, and moves the cursor with them in one transaction: whatever is
  * delivered twice, out of order across processes, or again after a crash lies at or below the cursor and is passed over.
  *
+ * @param lastSeq how far the cursor moves: records after the last one may have been passed over
  * @returns the cursor as it stands afterwards
  */
 export async function applyRecords(
@@ -20,20 +21,20 @@ export async function applyRecords(
   kinds: readonly AgentHooks[],
   agentId: string,
   records: readonly AgentRecord[],
+  lastSeq = records.at(-1)?.seq ?? 0,
 ): Promise<number> {
   for (const { prepareRecords } of kinds) await prepareRecords?.(records)
   return transaction(pool, async (client) => {
     const [agent] = await lockAgentCursor(client, agentId)
     if (agent === undefined) throw new Error(`no agent ${agentId}`)
     const fresh = records.filter(({ seq }) => seq > agent.cursor)
-    const last = fresh.at(-1)
-    if (last === undefined) return agent.cursor
+    if (lastSeq <= agent.cursor) return agent.cursor
     const seen = await withoutHidden(client, kinds, fresh)
     for (const each of kinds) await each.applyRecords?.(client, seen)
-    await setAgentCursor(client, agentId, last.seq)
+    await setAgentCursor(client, agentId, lastSeq)
     // Last: whoever asked for a change waits for its row as long as we have it.
     await applyToRows(client, agentId, fresh)
-    return last.seq
+    return lastSeq
   })
 }
 

@@ -1,11 +1,39 @@
 import { diskState } from '@offshoot/contract/agent-disk'
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import { addGauge } from '../platform/http/metrics.ts'
-import type { Fleet } from './fleet.ts'
+import type { FleetContext } from './fleet-context.ts'
+import { waitingByAgent } from './reconcile-statements.ts'
 
-export function addFleetMetrics(registry: Registry, fleet: Fleet): void {
+export function addFleetMetrics(
+  registry: Registry,
+  { fleet, database }: Pick<FleetContext, 'fleet' | 'database'>,
+): void {
   const registers = [registry]
+  const skipped = new Counter({
+    name: 'offshoot_agent_records_skipped_total',
+    help: 'Records of agents that this version does not understand and passed over',
+    registers,
+    collect() {
+      skipped.reset()
+      skipped.inc(fleet.skippedRecords)
+    },
+  })
+  const waiting = new Gauge({
+    name: 'offshoot_reconcile_waiting',
+    help: 'Objects that reconciliation removes only when an operator confirms it (docs/recovery.md)',
+    registers,
+    async collect() {
+      const rows = await waitingByAgent(database.pool).catch(() => null)
+      if (rows !== null) waiting.set(rows.reduce((sum, { count }) => sum + count, 0))
+    },
+  })
   addGauge(registry, 'offshoot_agents', 'Agents in the configuration', () => fleet.agents.length)
+  addGauge(
+    registry,
+    'offshoot_agents_foreign',
+    'Agents that obey another cluster',
+    () => fleet.agents.filter((agent) => agent.isForeign).length,
+  )
   addGauge(
     registry,
     'offshoot_agents_up',

@@ -8,6 +8,8 @@ import type { AgentHooks } from './agent-hooks.ts'
 
 export interface FleetOptions {
   readonly agents: readonly { readonly url: string; readonly secret: string }[]
+  /** Of the database. */
+  readonly clusterId: string
   readonly database: Database
   readonly lock: ProcessLock
   readonly log: Logger
@@ -16,23 +18,27 @@ export interface FleetOptions {
 /** The agents and, for each that has ever answered, the follower of its log. */
 export class Fleet {
   readonly directory: AgentDirectory
+  /** Records of agents' logs that this version cannot read, since this process began. */
+  skippedRecords = 0
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
 
   readonly #options: FleetOptions
 
   constructor(options: FleetOptions) {
     this.#options = options
-    this.directory = new AgentDirectory(options.agents, options.database, options.log)
+    this.directory = new AgentDirectory(options.agents, options.clusterId, options.database, options.log)
   }
 
   /** Starts to talk to the agents. */
   start(kinds: readonly AgentHooks[]): void {
-    const { database, lock, log } = this.#options
+    const { clusterId, database, lock, log } = this.#options
+    const onSkipped = (records: number) => (this.skippedRecords += records)
     this.directory.start(kinds, ({ client }, { agent_id: agentId }) => {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
-      this.#followers.set(client, { agentId, follower: new Follower({ agentId, client, database, lock, kinds, log }) })
+      const follower = new Follower({ agentId, clusterId, client, database, lock, kinds, onSkipped, log })
+      this.#followers.set(client, { agentId, follower })
     })
   }
 

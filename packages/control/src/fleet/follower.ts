@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { agentRecord, type AgentRecord } from '@offshoot/contract/agent-api'
 import type { Logger } from 'pino'
 import type { Database } from '../platform/db/database.ts'
 import type { ProcessLock } from '../platform/db/process-lock.ts'
@@ -9,6 +8,7 @@ import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
 import { applyRecords } from './apply-records.ts'
 import type { AgentHooks } from './agent-hooks.ts'
+import { readRecords } from './read-records.ts'
 import { reconcile } from './reconcile.ts'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 
@@ -23,10 +23,14 @@ const RECONCILE_AGAIN_MS = 3_000
 
 export interface FollowerOptions {
   readonly agentId: string
+  /** Of this control's database. */
+  readonly clusterId: string
   readonly client: AgentClient
   readonly database: Database
   readonly lock: ProcessLock
   readonly kinds: readonly AgentHooks[]
+  /** Called after passing over records that this version cannot read. */
+  readonly onSkipped: (records: number) => void
   readonly log: Logger
 }
 
@@ -65,11 +69,11 @@ export class Follower {
   async #reconcileAfter(previous: Promise<void>): Promise<void> {
     await previous
     this.#isReconcileQueued = false
-    const { agentId, client, database, kinds, log } = this.#options
+    const { agentId, clusterId, client, database, kinds, log } = this.#options
     const { signal } = this.#stopped
     try {
-      const givenUp = await reconcile({ pool: database.pool, client, agentId, log, signal }, kinds)
-      if (givenUp > 0) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
+      const lookAgain = await reconcile({ pool: database.pool, client, agentId, clusterId, log, signal }, kinds)
+      if (lookAgain) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation put off')
     }
@@ -95,7 +99,7 @@ export class Follower {
   }
 
   async #follow(onConnected: () => void): Promise<void> {
-    const { agentId, client, database, kinds, log } = this.#options
+    const { agentId, client, database, kinds, onSkipped, log } = this.#options
     const cursor = await this.#cursor()
     const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
     onConnected()
@@ -104,8 +108,11 @@ export class Follower {
     const timer = setInterval(() => this.reconcileSoon(), RECONCILE_EVERY_MS)
     try {
       for await (const events of readServerSentEvents(stream)) {
-        const records: AgentRecord[] = events.map(({ data }) => agentRecord.parse(JSON.parse(data)))
-        if (records.length > 0) await applyRecords(database.pool, kinds, agentId, records)
+        const { records, lastSeq, skipped } = readRecords(events)
+        if (lastSeq === null) continue
+        await applyRecords(database.pool, kinds, agentId, records, lastSeq)
+        for (const { seq, error } of skipped) log.error({ agent: agentId, seq, err: error }, 'record passed over')
+        if (skipped.length > 0) onSkipped(skipped.length)
       }
     } finally {
       clearInterval(timer)

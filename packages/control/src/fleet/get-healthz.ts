@@ -5,6 +5,7 @@ import type { KnownAgent } from './agent-directory.ts'
 import { agentCursors } from './agent-statements.ts'
 import { z } from 'zod'
 import type { FleetContext } from './fleet-context.ts'
+import { briefCache } from '../platform/http/brief-cache.ts'
 import type { RouteDocs } from '../platform/http/route-docs.ts'
 
 const HEALTHZ_DOCS: RouteDocs = {
@@ -19,6 +20,8 @@ const HEALTHZ_DOCS: RouteDocs = {
 }
 /** Milliseconds the database may take to answer. */
 const DATABASE_TIMEOUT_MS = 2_000
+/** Milliseconds for which an answer of the database serves all who ask. */
+const FRESH_MS = 250
 
 /** `behind`: rows do not yet show all that the agent had logged when it was last looked at. */
 type AgentStatus = 'ok' | 'behind' | 'unreachable'
@@ -28,8 +31,9 @@ type AgentStatus = 'ok' | 'behind' | 'unreachable'
  * 503 otherwise. Says of each agent what it runs on, because isolation differs with it.
  */
 export function getHealthz(app: FastifyInstance, control: FleetContext): void {
+  const latestCursors = briefCache(FRESH_MS, () => readCursors(control))
   app.get('/healthz', { config: { docs: HEALTHZ_DOCS } }, async (_request, reply) => {
-    const cursors = await readCursors(control)
+    const cursors = await latestCursors()
     const agents = control.fleet.agents.map((agent) => describe(agent, cursors))
     reply.code(cursors ? 200 : 503)
     return {

@@ -1,3 +1,4 @@
+import type { WaitingObject } from '@offshoot/contract/host-reconciliation'
 import { isAbandoned } from '../platform/db/abandoned.ts'
 import { statement } from '../platform/db/statement.ts'
 
@@ -38,3 +39,62 @@ export const adoptStatus = statement<
    where id = $1 and agent_id = $2 and last_event_seq <= $3 and status <> $4
    returning id`,
 )
+
+/** Of these objects, those whose row the database removed, or took from this agent. */
+export const recordedRemovals = statement<{ id: string }, [agentId: string, ids: readonly string[]]>(
+  'recorded-removals',
+  'select id from removed_objects where agent_id = $1 and id = any($2)',
+)
+
+/** Days for which a removal is remembered: for so long an agent may be away and still be told. */
+const REMEMBERED_DAYS = 180
+
+export const forgetOldRemovals = statement<never, []>(
+  'forget-old-removals',
+  `delete from removed_objects where (id, agent_id) in (
+     select id, agent_id from removed_objects where removed_at < now() - interval '${REMEMBERED_DAYS} days' limit 10000)`,
+)
+
+export type NewlyWaiting = Pick<WaitingObject, 'action' | 'kind' | 'id' | 'workspace_id'>
+
+export interface WaitingRow extends NewlyWaiting {
+  readonly since: Date
+}
+
+/** In place of what waited before; what goes on waiting keeps its time and its confirmation. */
+export const keepWaiting = statement<never, [agentId: string, waiting: string]>(
+  'keep-waiting',
+  `with now_waiting as (
+     select * from jsonb_to_recordset($2) as w (action text, kind text, id text, workspace_id text)
+   ), gone as (
+     delete from reconcile_waiting r where agent_id = $1
+       and not exists (select from now_waiting w where (w.action, w.kind, w.id) = (r.action, r.kind, r.id))
+   )
+   insert into reconcile_waiting (agent_id, action, kind, id, workspace_id)
+   select $1, action, kind, id, workspace_id from now_waiting
+   on conflict do nothing`,
+)
+
+export const waitingObjects = statement<WaitingRow & { readonly total: number }, [agentId: string, limit: number]>(
+  'waiting-objects',
+  `select action, kind, id, workspace_id, since, count(*) over () as total from reconcile_waiting
+   where agent_id = $1 and confirmed_at is null order by since, kind, id limit $2`,
+)
+
+export const waitingByAgent = statement<{ agent_id: string; count: number }, []>(
+  'waiting-by-agent',
+  'select agent_id, count(*) as count from reconcile_waiting where confirmed_at is null group by agent_id',
+)
+
+export const confirmedObjects = statement<NewlyWaiting, [agentId: string]>(
+  'confirmed-objects',
+  'select action, kind, id, workspace_id from reconcile_waiting where agent_id = $1 and confirmed_at is not null',
+)
+
+/** All that waits. The rows are locked: no other confirmation counts them, too. */
+export const confirmWaiting = statement<{ id: string }, [agentId: string]>(
+  'confirm-waiting',
+  'update reconcile_waiting set confirmed_at = now() where agent_id = $1 and confirmed_at is null returning id',
+)
+
+export const ownCluster = statement<{ id: string }, []>('own-cluster', 'select id from cluster')

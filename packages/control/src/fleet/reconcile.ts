@@ -4,47 +4,67 @@ import type { AgentSandboxList } from '@offshoot/contract/agent-api'
 import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { CREATE_TIMEOUT_MS } from './agent-client.ts'
+import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
 import { agentCursor } from './agent-statements.ts'
-import type { AgentHooks, ReconcileOptions } from './agent-hooks.ts'
+import type { AgentHooks } from './agent-hooks.ts'
+import { orLog } from './or-log.ts'
+import { ReconcileBrake } from './reconcile-brake.ts'
 import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
 
 /** Milliseconds for the log to be applied up to the list. */
 const CATCH_UP_MS = 10_000
 const CATCH_UP_LOOK_MS = 20
 
+export interface Reconciliation {
+  readonly pool: pg.Pool
+  readonly client: AgentClient
+  readonly agentId: string
+  /** Of this control's database. */
+  readonly clusterId: string
+  readonly log: Logger
+  /** Ends the wait for the log. */
+  readonly signal: AbortSignal
+}
+
 /**
  * Compares an agent's list with the rows that name it:
- * a VM without a row is deleted; a row without a VM becomes `failed`; a row still `creating` whose creator is gone and
+ * a VM without a row is deleted if its removal is recorded ({@link ReconcileBrake}); a row without a VM becomes `failed`; a row still `creating` whose creator is gone and
  * of which the agent knows nothing is removed. A row whose VM's record the agent cannot read stays as it is.
  *
  * The list is true at a numbered point of the log. The comparison waits until that point has been applied, and leaves
  * alone whatever changed after it; a row is there before its VM and is read after the list, so that no VM that
  * is just being made looks like one without a row.
  *
- * @returns how many rows in the making were given up: what they stood for may still come to be
+ * @returns whether to look again soon: removals are left, or rows in the making were given up, and what they stood for may still
+ *   come to be
  */
-export async function reconcile(options: ReconcileOptions, kinds: readonly AgentHooks[]): Promise<number> {
-  const { pool, client, agentId, log, signal } = options
+export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks[]): Promise<boolean> {
+  const { pool, client, agentId, clusterId, log, signal } = from
   const requestId = randomUUID()
+  const { cluster_id: obeyed = null } = await client.info(requestId)
+  const brake = await ReconcileBrake.open(pool, agentId, obeyed !== null && obeyed !== clusterId)
   const list = await client.list(requestId)
   await untilApplied(pool, agentId, list.last_seq, signal)
   const rows = new Map((await rowsOfAgent(pool, agentId, CREATE_TIMEOUT_MS / 1000)).map((row) => [row.id, row]))
   for (const vm of list.sandboxes) {
     const row = rows.get(vm.id)
-    if (row === undefined) {
-      log.warn({ agent: agentId, sandbox: vm.id }, 'VM without a row: deleting it')
-      await client.remove(vm.id, vm.workspace_id, requestId)
-    } else if (row.status !== vm.status && vm.status !== 'creating') {
-      await adoptStatus(pool, vm.id, agentId, list.last_seq, vm.status, vm.last_seq)
-    }
+    if (row === undefined || row.status === vm.status || vm.status === 'creating') continue
+    await adoptStatus(pool, vm.id, agentId, list.last_seq, vm.status, vm.last_seq)
+  }
+  const strays = list.sandboxes.filter(({ id }) => !rows.has(id))
+  for (const { id, workspace_id: workspaceId } of await brake.deletable('sandbox', strays)) {
+    log.warn({ agent: agentId, sandbox: id }, 'VM of a removed row: deleting it')
+    await orLog(log, { agent: agentId, sandbox: id }, client.remove(id, workspaceId, requestId))
   }
   let givenUp = 0
   for (const row of withoutVm(rows, list)) {
     if (await settle(pool, agentId, list.last_seq, row, log)) givenUp += 1
   }
+  const options = { pool, client, agentId, log, brake }
   for (const each of kinds) givenUp += (await each.reconcile?.(options, requestId)) ?? 0
-  return givenUp
+  await brake.finish(log)
+  for (const each of kinds) await each.retell?.(options, requestId)
+  return givenUp > 0 || brake.isUnfinished
 }
 
 async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancelled: AbortSignal): Promise<void> {

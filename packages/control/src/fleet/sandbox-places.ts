@@ -5,7 +5,7 @@ import type { SandboxRow } from './sandbox-row.ts'
 import { sandboxOfWorkspace } from './sandbox-lookups.ts'
 
 /** What is needed to pass an operation on. */
-export type SandboxPlace = Pick<SandboxRow, 'id' | 'workspace_id' | 'agent_id' | 'status'>
+export type SandboxPlace = Pick<SandboxRow, 'id' | 'workspace_id' | 'agent_id' | 'status' | 'managed_by'>
 
 /** Places kept; those found longest ago go first. */
 const MAX_KEPT = 50_000
@@ -30,8 +30,8 @@ export class SandboxPlaces {
     if (kept !== undefined) return kept.workspace_id === workspaceId ? kept : null
     const [row] = await sandboxOfWorkspace(this.#pool, id, workspaceId)
     if (row === undefined) return null
-    const { workspace_id, agent_id, status } = row
-    const place = { id, workspace_id, agent_id, status }
+    const { workspace_id, agent_id, status, managed_by } = row
+    const place = { id, workspace_id, agent_id, status, managed_by }
     if (HAS_RUN.has(status)) this.#keep(place)
     return place
   }

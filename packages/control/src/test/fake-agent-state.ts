@@ -30,6 +30,8 @@ export const FAKE_DISK: Omit<AgentDisk, 'free_bytes'> = {
 export class FakeAgentState {
   readonly builds = new FakeBuilds()
   readonly agentId = randomUUID()
+  /** Whose control it obeys. */
+  clusterId: string | null = null
   readonly sandboxes = new Map<string, AgentSandbox>()
   readonly snapshots = new Map<string, AgentSnapshot>()
   readonly volumes = new Map<string, AgentVolume>()

@@ -10,11 +10,11 @@ import type {
 } from '@offshoot/contract/agent-api'
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
-import { jwtVerify } from 'jose'
 import { FAKE_DISK, FakeAgentState, FAKE_SIZE } from './fake-agent-state.ts'
 import type { Handled } from './handled.ts'
 import { answer, frame, readAll } from './fake-answer.ts'
 import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
+import { answerCluster, claimsOf } from './fake-cluster.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
 import { answerQuarantine } from './fake-quarantine.ts'
 import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
@@ -164,7 +164,7 @@ export class FakeAgent {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url)
     const method = request.method ?? 'GET'
-    const workspaceId = await this.#workspace(request)
+    const { workspace_id: workspaceId, cluster_id: clusterId } = await claimsOf(request, this.secret)
     const requestId = request.headers['x-request-id'] as string | undefined
     this.requests.push({ method, path: url.pathname, requestId, workspaceId })
     if (method === 'GET' && url.pathname === '/v1/agent/events') {
@@ -175,6 +175,8 @@ export class FakeAgent {
     const upload = await takeFakeUpload(this.state.builds, method, url.pathname, request)
     if (upload !== undefined) return answer(response, upload, requestId)
     const body = method !== 'GET' && method !== 'DELETE' ? JSON.parse(await readAll(request)) : undefined
+    const cluster = answerCluster(this.state, { method, path: url.pathname, clusterId, body })
+    if (cluster !== undefined) return answer(response, cluster, requestId)
     answer(response, await this.#route(request, method, url.pathname, workspaceId, body), requestId)
   }
 
@@ -280,6 +282,7 @@ export class FakeAgent {
       sandboxes: this.state.sandboxes.size,
       spares: 0,
       last_seq: this.state.records.length,
+      cluster_id: this.state.clusterId,
     }
   }
 
@@ -289,11 +292,5 @@ export class FakeAgent {
     for (const record of this.state.records.slice(after)) response.write(frame(record))
     this.#streams.add(response)
     response.once('close', () => this.#streams.delete(response))
-  }
-
-  async #workspace({ headers }: IncomingMessage): Promise<string | undefined> {
-    const token = (headers.authorization ?? '').replace(/^Bearer /, '')
-    const { payload } = await jwtVerify(token, Buffer.from(this.secret, 'base64'), { requiredClaims: ['exp'] })
-    return payload.workspace_id as string | undefined
   }
 }

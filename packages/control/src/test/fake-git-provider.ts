@@ -2,16 +2,24 @@ import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { jwtVerify } from 'jose'
+import { readAll } from './fake-answer.ts'
 import { type Answer, call } from './harness.ts'
 
 const APP_ID = '4711'
 const REPOSITORIES = 130
 const PAGE = 100
 
+interface TokenScope {
+  readonly repositories?: readonly string[]
+  readonly permissions?: Readonly<Record<string, string>>
+}
+
 /** A git provider's API for apps, with what ours asks of it: tokens are checked as the true one does. */
 export class FakeGitProvider {
   readonly #keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  readonly #tokens = new Map<string, number>()
+  readonly #tokens = new Map<string, { installation: number; scope: TokenScope }>()
+  /** Names of repositories that installations do not have. */
+  readonly hidden = new Set<string>()
   readonly #server: Server
   /** By number: whose it is, and when it came to be. */
   readonly installations = new Map<number, { login: string; createdAt: Date | null }>()
@@ -45,7 +53,12 @@ export class FakeGitProvider {
 
   /** Whether a token opens that installation. */
   opens(token: string, installationId: number): boolean {
-    return this.#tokens.get(token) === installationId
+    return this.#tokens.get(token)?.installation === installationId
+  }
+
+  /** What a token is narrowed to. */
+  scopeOf(token: string): TokenScope | undefined {
+    return this.#tokens.get(token)?.scope
   }
 
   /** Tells control of something, as often as it is asked to with one id. */
@@ -68,7 +81,7 @@ export class FakeGitProvider {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (request.headers['user-agent'] === undefined) return void send(403, { message: 'no user agent' })
     if (pathname === '/installation/repositories') {
-      const id = this.#tokens.get(token)
+      const id = this.#tokens.get(token)?.installation
       if (id === undefined) return void send(401, { message: 'Bad credentials' })
       return void send(200, this.#page(id, Number(searchParams.get('page'))))
     }
@@ -77,8 +90,11 @@ export class FakeGitProvider {
     const installation = this.installations.get(Number(number))
     if (installation === undefined) return void send(404, { message: 'Not Found' })
     if (action === undefined) return void send(200, present(Number(number), installation))
+    const scope = JSON.parse((await readAll(request)) || '{}') as TokenScope
+    if (scope.repositories?.some((name) => this.hidden.has(name)) === true)
+      return void send(422, { message: 'There is at least one repository that does not exist or is not accessible' })
     const made = `ghs_${randomUUID()}`
-    this.#tokens.set(made, Number(number))
+    this.#tokens.set(made, { installation: Number(number), scope })
     send(201, { token: made, expires_at: new Date(Date.now() + 3_600_000).toISOString() })
   }
 

@@ -147,6 +147,11 @@ export class Harness {
     return twin.id
   }
 
+  /** As if the row of this object had been removed before its agent could be told. */
+  async recordRemoval({ state: { agentId } }: FakeAgent, id: string): Promise<void> {
+    await this.pool.query('insert into removed_objects (id, agent_id) values ($1, $2)', [id, agentId])
+  }
+
   async stop(): Promise<void> {
     await Promise.all([...this.#running].map((running) => running.stop()))
     await this.#cleanUp()

@@ -2,12 +2,14 @@ import { type AgentSandbox, type AgentRecord } from '@offshoot/contract/agent-ap
 import type { EventType } from '@offshoot/contract/event'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
+import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { Agent } from './agent.ts'
 
 /** Sandboxes whose places are kept; beyond it the oldest is forgotten, and found again by asking. */
 const MAX_KEPT = 200_000
-/** Questions about unknown ids at the same time, over all visitors: whoever makes up ids is told 404 without one. */
-const MAX_ASKING = 32
+/** Questions about unknown ids at the same time, of one visitor's address and of all: whoever makes up ids is told 404 without one. */
+const MAX_ASKING_OF_VISITOR = 32
+const MAX_ASKING = 64
 
 export interface Place {
   readonly agent: Agent
@@ -31,7 +33,8 @@ const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
 export class Places {
   readonly #agents: readonly Agent[]
   readonly #places = new Map<SandboxId, Place>()
-  #asking = 0
+  readonly #asking = new FairLimit(MAX_ASKING_OF_VISITOR, MAX_ASKING)
+  readonly #questions = new Map<SandboxId, Promise<Place | null>>()
 
   constructor(agents: readonly Agent[]) {
     this.#agents = agents
@@ -42,22 +45,23 @@ export class Places {
     return this.#places.get(id)
   }
 
-  /** Asks the agents where it is not known: one that has just been made may be quicker than the news of it. */
-  async find(id: SandboxId, signal: AbortSignal): Promise<Place | null> {
+  /**
+   * Asks the agents where it is not known: one that has just been made may be quicker than the news of it. So that nobody has an
+   * id is not remembered; those who want to know of one id at once share one question.
+   * @param visitor address of who wants to know
+   */
+  async find(id: SandboxId, visitor: string, signal: AbortSignal): Promise<Place | null> {
     const known = this.#places.get(id)
     if (known !== undefined) return known
-    if (this.#asking >= MAX_ASKING) return null
-    this.#asking += 1
+    const done = this.#asking.take(visitor)
+    if (done === null) return null
+    const question = this.#questions.get(id) ?? this.#ask(id, signal)
+    this.#questions.set(id, question)
     try {
-      const answers = await Promise.all(
-        this.#agents.map(async (agent) => {
-          const sandbox = await agent.find(id, signal).catch(() => null)
-          return sandbox === null ? null : this.#set(agent, sandbox)
-        }),
-      )
-      return answers.find((place) => place !== null) ?? null
+      return await question
     } finally {
-      this.#asking -= 1
+      this.#questions.delete(id)
+      done()
     }
   }
 
@@ -78,6 +82,16 @@ export class Places {
     const status = STATUS_AFTER[event.type]
     if (event.type === 'sandbox.deleted') this.#places.delete(id)
     else if (status !== undefined) this.#set(agent, { id, status })
+  }
+
+  async #ask(id: SandboxId, signal: AbortSignal): Promise<Place | null> {
+    const answers = await Promise.all(
+      this.#agents.map(async (agent) => {
+        const sandbox = await agent.find(id, signal).catch(() => null)
+        return sandbox === null ? null : this.#set(agent, sandbox)
+      }),
+    )
+    return answers.find((place) => place !== null) ?? null
   }
 
   #set(agent: Agent, { id, status }: Pick<AgentSandbox, 'id' | 'status'>): Place {

@@ -154,7 +154,7 @@ export class DatabaseFront {
       const leave = this.#enter(wanted.id)
       client.once('close', leave)
       const deadline = Deadline.after(wakeMs, `connection to database ${wanted.id}`)
-      const server = await openDatabase(places, wanted.id, deadline)
+      const server = await openDatabase(places, wanted.id, client, deadline)
       if (client.destroyed) return void server.destroy()
       server.write(startupPacket(version, new Map([...parameters, ['user', wanted.user]])))
       if (rest.length > 0) server.write(rest)
@@ -201,7 +201,7 @@ export class DatabaseFront {
   async #cancel(socket: Socket, { key, packet }: Extract<FirstPacket, { kind: 'cancel' }>): Promise<void> {
     const deadline = Deadline.after(CANCEL_MS, 'cancel request')
     for (const id of this.#keys.of(key)) {
-      const server = await openDatabase(this.#options.places, id, deadline).catch(() => null)
+      const server = await openDatabase(this.#options.places, id, socket, deadline).catch(() => null)
       if (server === null) continue
       server.on('error', () => server.destroy())
       // The server closes when it has done it: until then the client waits.

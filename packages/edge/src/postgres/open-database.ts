@@ -23,8 +23,13 @@ const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]
  * A connection to the server of a database, which is woken for it; one that is just being started again is waited for.
  * @throws ConnectionRefused
  */
-export async function openDatabase(places: Places, id: SandboxId, deadline: Deadline): Promise<Socket> {
-  const place = await places.find(id, deadline.signal)
+export async function openDatabase(
+  places: Places,
+  id: SandboxId,
+  client: Pick<Socket, 'remoteAddress'>,
+  deadline: Deadline,
+): Promise<Socket> {
+  const place = await places.find(id, client.remoteAddress ?? '', deadline.signal)
   if (place === null) throw new ConnectionRefused(noSuchDatabase, 'database does not exist')
   for (;;) {
     try {

@@ -116,7 +116,7 @@ export class Preview {
   ): Promise<void> {
     const { places, pools, trustsForwarded } = this.#options
     const { sandboxId, port, target, app } = wanted
-    const place = places.known(sandboxId) ?? (await this.#find(wanted))
+    const place = places.known(sandboxId) ?? (await this.#find(wanted, request))
     const underWay = this.#begin(wanted)
     try {
       const guest = { agent: place.agent, sandboxId, port }
@@ -141,8 +141,9 @@ export class Preview {
     }
   }
 
-  async #find({ sandboxId }: Wanted): Promise<Place> {
-    const place = await this.#options.places.find(sandboxId, AbortSignal.timeout(FIND_MS))
+  async #find({ sandboxId }: Wanted, { socket }: VisitorRequest): Promise<Place> {
+    const visitor = socket.remoteAddress ?? ''
+    const place = await this.#options.places.find(sandboxId, visitor, AbortSignal.timeout(FIND_MS))
     if (place === null) throw refusals.unknownSandbox()
     return place
   }

@@ -17,6 +17,10 @@ export class PretendedAgent {
   onOpen: (id: string, port: number) => Promise<number | null> | number | null = () => null
   readonly #followers = new Set<ServerResponse>()
   readonly #sockets = new Set<Duplex>()
+  /** Ids of sandboxes that were asked for one by one. */
+  readonly asked: string[] = []
+  /** Awaited before such a question is answered. */
+  onAsk: () => Promise<void> | void = () => undefined
   #server: Server | undefined
   #seq = 0
   #port = 0
@@ -87,6 +91,10 @@ export class PretendedAgent {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!(await this.#isEdge(request))) return refuse(response, 401)
     const [, id] = /^\/v1\/sandboxes\/([^/]+)$/.exec(request.url ?? '') ?? []
+    if (id !== undefined) {
+      this.asked.push(id)
+      await this.onAsk()
+    }
     if (request.url === '/v1/sandboxes') {
       answerJson(response, { last_seq: this.#seq, sandboxes: [...this.sandboxes.values()] })
     } else if (request.url?.startsWith('/v1/agent/events')) {

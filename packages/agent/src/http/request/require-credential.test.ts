@@ -1,11 +1,12 @@
 /** Which callers each kind of route accepts. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
+import { ApiError } from '@offshoot/contract/errors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
 import { beforeEach, expect, it } from 'vitest'
 import { answerErrors } from './answer-errors.ts'
-import { requireControl, requireCredential } from './require-credential.ts'
+import { refuseOtherCluster, requireControl, requireCredential } from './require-credential.ts'
 
 const control = randomBytes(32)
 const edge = randomBytes(32)
@@ -34,12 +35,24 @@ interface Signed {
   readonly key?: Uint8Array
   readonly keyId?: string
   readonly workspaceId?: string
+  readonly clusterId?: string
   readonly expires?: string
   readonly algorithm?: string
 }
 
-function sign({ key = control, keyId, workspaceId, expires = '60s', algorithm = 'HS256' }: Signed): Promise<string> {
-  return new SignJWT(workspaceId === undefined ? {} : { workspace_id: workspaceId })
+function sign({
+  key = control,
+  keyId,
+  workspaceId,
+  clusterId,
+  expires = '60s',
+  algorithm = 'HS256',
+}: Signed): Promise<string> {
+  const claims = {
+    ...(workspaceId !== undefined && { workspace_id: workspaceId }),
+    ...(clusterId !== undefined && { cluster_id: clusterId }),
+  }
+  return new SignJWT(claims)
     .setProtectedHeader({ alg: algorithm, ...(keyId !== undefined && { kid: keyId }) })
     .setExpirationTime(expires)
     .sign(key)
@@ -84,4 +97,26 @@ it('rejects every edge when none is configured, and requests without a credentia
   server = serve(null)
   expect(await statusOf('/list', await sign({ key: edge, keyId: EDGE_KEY_ID }))).toBe(401)
   expect([await statusOf('/list'), await statusOf('/open')]).toEqual([401, 200])
+})
+
+it('lets control of another cluster call every route but those that delete', async () => {
+  const [own, other] = [randomUUID(), randomUUID()]
+  const made = Fastify()
+  requireCredential(made, { control, edge })
+  refuseOtherCluster(made, {
+    refuseOther: (id) => {
+      if (id !== undefined && id !== own) throw new ApiError('otherCluster')
+    },
+  })
+  answerErrors(made)
+  made.delete('/own', async () => 'deleted')
+  made.post('/prune', { config: { isDeletion: true } }, async () => 'pruned')
+  made.post('/own', async () => 'changed')
+  const ask = async (method: 'DELETE' | 'POST', url: string, clusterId?: string) => {
+    const token = await sign({ workspaceId: randomUUID(), ...(clusterId !== undefined && { clusterId }) })
+    return (await made.inject({ method, url, headers: { authorization: `Bearer ${token}` } })).statusCode
+  }
+  expect([await ask('DELETE', '/own', other), await ask('POST', '/prune', other)]).toEqual([409, 409])
+  expect([await ask('DELETE', '/own', own), await ask('POST', '/prune', own)]).toEqual([200, 200])
+  expect([await ask('POST', '/own', other), await ask('DELETE', '/own')]).toEqual([200, 200])
 })

@@ -5,12 +5,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { jwtVerify } from 'jose'
 import { z } from 'zod'
 import type { RecordKind, UnreadableRecords } from '../../store/ledger/unreadable-records.ts'
+import type { ObeyedCluster } from '../../store/events/obeyed-cluster.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 
 /** Who sends a request: control for a workspace, control for itself (`workspaceId` is `null`), or the edge. */
 export interface Caller {
   readonly workspaceId: WorkspaceId | null
   readonly isEdge?: boolean
+  /** The database behind the control that asks, where its credential names one. */
+  readonly clusterId?: string
 }
 
 /** The HMAC keys that verify credentials. */
@@ -29,12 +32,18 @@ declare module 'fastify' {
     isPublic?: boolean
     /** The edge may call this route, for every sandbox. All other routes answer it with 404. */
     isForEdge?: boolean
+    /** Deletes without being a DELETE. */
+    isDeletion?: boolean
   }
 }
 
 /** Clock skew between two hosts that the expiry check tolerates, in seconds. */
 const CLOCK_TOLERANCE_SECONDS = 5
-const claims = z.object({ workspace_id: z.string().refine(isUuid).optional(), exp: z.number() })
+const claims = z.object({
+  workspace_id: z.string().refine(isUuid).optional(),
+  cluster_id: z.uuid().optional(),
+  exp: z.number(),
+})
 /** Verified credentials in the cache. Control sends the same one until it expires. */
 const MAX_REMEMBERED = 1024
 const anonymous: Caller = { workspaceId: null }
@@ -71,9 +80,13 @@ async function readCredential(
       (header: { readonly kid?: string }) => secretOf(secrets, header.kid),
       options,
     )
-    const { workspace_id, exp } = claims.parse(payload)
+    const { workspace_id, cluster_id: clusterId, exp } = claims.parse(payload)
     const isEdge = protectedHeader.kid === EDGE_KEY_ID
-    const caller = { workspaceId: isEdge ? null : ((workspace_id ?? null) as WorkspaceId | null), isEdge }
+    const caller = {
+      workspaceId: isEdge ? null : ((workspace_id ?? null) as WorkspaceId | null),
+      isEdge,
+      ...(clusterId !== undefined && { clusterId }),
+    }
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.set(token, { caller, endsAtMs: exp * 1000 })
     return caller
@@ -91,6 +104,13 @@ function secretOf({ control, edge }: CallerSecrets, keyId: string | undefined): 
 /** For routes of control alone. A workspace gets 404, so that it does not learn that the route exists. */
 export function requireControl({ caller }: FastifyRequest): void {
   if (caller.workspaceId !== null) throw new ApiError('notFound')
+}
+
+/** Control of another cluster deletes nothing: its database does not know what is here. Registered after {@link requireCredential}. */
+export function refuseOtherCluster(server: FastifyInstance, cluster: Pick<ObeyedCluster, 'refuseOther'>): void {
+  server.addHook('onRequest', async ({ caller, method, routeOptions }) => {
+    if (method === 'DELETE' || routeOptions.config.isDeletion) cluster.refuseOther(caller.clusterId)
+  })
 }
 
 /** The kind of record that a route's `:id` names, by the first segment of its path below `/v1`. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Archives } from '../../store/archives/archives.ts'
 import type { CaptureThreads } from '../../machine/capture/capture-threads.ts'
 import type { Checkpoints } from '../../store/checkpoints/checkpoints.ts'
+import type { ObeyedCluster } from '../../store/events/obeyed-cluster.ts'
 import type { SpentCredit } from '../../store/credit/spent-credit.ts'
 import type { Layers } from '../../store/disks/layers.ts'
 import type { EventDraft, EventLog } from '../../store/events/event-log.ts'
@@ -52,6 +53,8 @@ export interface Host {
   readonly templates: BuiltTemplates<BakedTemplate>
   /** The workspaces that may start nothing because their credit is spent. */
   readonly credit: SpentCredit
+  /** Whose control may delete here. */
+  readonly cluster: ObeyedCluster
   readonly events: EventLog
   readonly slots: Slots
   readonly pool: Pool

@@ -14,6 +14,8 @@ export class DataDir {
   readonly acceleratorFile: string
   readonly earlierMachinesFile: string
   readonly spentCreditFile: string
+  /** Whose control may delete here (`store/events/obeyed-cluster.ts`). */
+  readonly clusterFile: string
   readonly events: string
   readonly bakes: string
   /** What the probe of the accelerator bakes and restores, while it runs. */
@@ -47,6 +49,7 @@ export class DataDir {
     this.acceleratorFile = join(root, 'accelerator.json')
     this.earlierMachinesFile = join(root, 'earlier-machines.json')
     this.spentCreditFile = join(root, 'spent-credit.json')
+    this.clusterFile = join(root, 'cluster.json')
     this.events = join(root, 'events')
     this.bakes = join(root, 'bakes')
     this.probe = join(root, 'probe')

@@ -1,10 +1,10 @@
 import type { KnownAgent } from '../agent-directory.ts'
 
-/** An agent that has told its id, and can therefore be written into a row. */
+/** An agent that has told its id, and can therefore be written into a row, and that obeys this cluster. */
 export type Candidate = KnownAgent & { readonly info: NonNullable<KnownAgent['info']> }
 
 export function isCandidate(agent: KnownAgent): agent is Candidate {
-  return agent.info !== null
+  return agent.info !== null && !agent.isForeign
 }
 
 /**

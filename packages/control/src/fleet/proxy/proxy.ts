@@ -48,6 +48,8 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
     config: {
       credential: 'key-or-jwt',
       loads: 'place',
+      // Files and commands show a guest's variables, whatever the method is.
+      ...(route.needs === 'guest' && { managed: 'write' as const }),
       ...(route.kind === 'websocket' && { scope: 'sandboxes:write' as const }),
       takesQueryToken: takesQueryToken(route),
       docs: route.docs,

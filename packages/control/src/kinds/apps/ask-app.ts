@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http'
 import { type Duplex, pipeline, Readable } from 'node:stream'
 import { ApiError } from '@offshoot/contract/errors'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
@@ -10,6 +10,32 @@ import { REQUEST_ID } from '../../platform/http/request-id.ts'
 
 /** Milliseconds that an app has to begin its answer. */
 const ANSWER_MS = 600_000
+/**
+ * Headers by which an app would change how browsers treat the API's origin. An app has an address of its own for cookies; the
+ * content security policy is ours.
+ */
+const OF_THE_ORIGIN = new Set([
+  'alt-svc',
+  'clear-site-data',
+  'content-security-policy',
+  'content-security-policy-report-only',
+  'nel',
+  'report-to',
+  'reporting-endpoints',
+  'service-worker-allowed',
+  'set-cookie',
+  'set-cookie2',
+  'strict-transport-security',
+])
+/**
+ * A tenant's page on the API's origin must not run as that origin: `sandbox` gives it an opaque origin and runs no scripts, so it
+ * reads neither our cookies nor the token in its own address.
+ */
+const ISOLATION = {
+  'content-security-policy': 'sandbox',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const
 
 export interface Asked {
   readonly request: FastifyRequest
@@ -46,9 +72,13 @@ function passOn(reply: FastifyReply, answer: IncomingMessage): void {
   const own = reply.getHeaders() as Record<string, string | string[]>
   reply.hijack()
   const { raw } = reply
-  raw.writeHead(answer.statusCode ?? 502, { ...answeredHeaders(answer.headers), ...own })
+  raw.writeHead(answer.statusCode ?? 502, { ...appHeaders(answer.headers), ...ISOLATION, ...own })
   raw.flushHeaders()
   pipeline(answer, raw, () => undefined)
+}
+
+function appHeaders(headers: IncomingHttpHeaders): ReturnType<typeof answeredHeaders> {
+  return Object.fromEntries(Object.entries(answeredHeaders(headers)).filter(([name]) => !OF_THE_ORIGIN.has(name)))
 }
 
 /** Once the app has agreed, the two connections are one; before, it is a request like any other. */
@@ -85,7 +115,7 @@ export async function upgradeToApp(
 }
 
 function switchingHead(request: FastifyRequest, { headers }: IncomingMessage): string {
-  const names = Object.entries(answeredHeaders(headers)).flatMap(([name, values]) =>
+  const names = Object.entries(appHeaders(headers)).flatMap(([name, values]) =>
     [values].flat().map((value) => `${name}: ${value}`),
   )
   const own = ['connection: Upgrade', 'upgrade: websocket', `${REQUEST_ID}: ${request.id}`]

@@ -1,5 +1,5 @@
-import { Gauge } from 'prom-client'
 import type { Kind } from '../../fleet/kind.ts'
+import { addStatusGauge } from '../../platform/http/metrics.ts'
 import { Periodic, type PeriodicWork } from '../../platform/jobs/periodic.ts'
 import { Reaper } from '../../platform/jobs/reaper.ts'
 import { appRoutes } from './app-routes.ts'
@@ -50,17 +50,12 @@ export const apps: Kind<AppsContext> = {
     ]
   },
   sweeps: [removeOldGitRows, removeOldPulls],
-  addMetrics(registry, control) {
-    const trees = new Gauge({
-      name: 'offshoot_app_trees',
-      help: 'Installed trees of apps that are kept for their next builds, by status',
-      labelNames: ['status'],
-      registers: [registry],
-      async collect() {
-        const rows = await countTrees(control.database.pool).catch(() => [])
-        trees.reset()
-        for (const { status, count } of rows) trees.set({ status }, count)
-      },
-    })
+  addMetrics(registry, { database: { pool } }) {
+    addStatusGauge(
+      registry,
+      'offshoot_app_trees',
+      'Installed dependencies of apps that are kept for their next builds, by status',
+      () => countTrees(pool),
+    )
   },
 }

@@ -21,10 +21,11 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 /** What an agent answers when a sandbox may not run: no credit is left, or it is paused. */
 const SUSPENDED: ReadonlySet<number> = new Set([402, 409])
 const SUSPENDED_PAGE = '<!doctype html><title>Suspended</title><h1>This app is suspended</h1>\n'
-/** Of the connection to us, or what opens our own API. */
+/** Headers of the connection to us, and headers that hold our own credentials: cookies here are those of the API's origin. */
 const OURS = new Set([
   'authorization',
   'connection',
+  'cookie',
   'expect',
   'host',
   'keep-alive',
@@ -110,5 +111,12 @@ function headersInside(headers: IncomingHttpHeaders, host: string): Record<strin
   const kept = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined || OURS.has(name) ? [] : [[name, value] as const],
   )
-  return { ...Object.fromEntries(kept), host, 'x-forwarded-host': host }
+  const { referer } = headers
+  return {
+    ...Object.fromEntries(kept),
+    // A page that was opened with `access_token` in its address sends that address with its next request.
+    ...(referer !== undefined && { referer: forwardedUrl(referer) }),
+    host,
+    'x-forwarded-host': host,
+  }
 }

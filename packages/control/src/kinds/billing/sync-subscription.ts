@@ -1,6 +1,6 @@
 import type { BillingContext } from './billing-context.ts'
-import { transaction } from '../../platform/db/transaction.ts'
-import { accountOf, lockSync, noteSubscription } from '../orgs/account-statements.ts'
+import { underLease } from '../../platform/db/lease.ts'
+import { accountOf, noteSubscription } from '../orgs/account-statements.ts'
 import { retellLimits } from './limits/sandbox-limits.ts'
 
 /** Plans are taken from a subscription that is one; what has ended leaves the plan and is refused for its status. */
@@ -13,19 +13,21 @@ const OVER = 'canceled'
  * @throws ApiError 502 and nothing has changed
  */
 export async function syncSubscription(
-  { database: { pool }, payments }: Pick<BillingContext, 'database' | 'payments'>,
+  { database: { pool }, payments, lock }: Pick<BillingContext, 'database' | 'payments' | 'lock'>,
   workspaceId: string,
 ): Promise<void> {
   if (payments === null) return
-  await transaction(pool, async (client) => {
-    await lockSync(client, workspaceId)
-    const [account] = await accountOf(client, workspaceId)
+  await underLease({ pool, lock }, `billing ${workspaceId}`, async (commit) => {
+    const [account] = await accountOf(pool, workspaceId)
     const customer = account?.customer_id
     if (customer === null || customer === undefined) return
     const subscription = await payments.subscriptionOf(customer)
     const { id = null, status = null, plan = null } = subscription ?? {}
-    await noteSubscription(client, workspaceId, id, status, status === OVER ? null : plan)
-    const [synced] = await accountOf(client, workspaceId)
-    if (account && synced) await retellLimits(client, workspaceId, account.plan, synced.plan)
+    await commit(async (client) => {
+      const [before] = await accountOf(client, workspaceId)
+      await noteSubscription(client, workspaceId, id, status, status === OVER ? null : plan)
+      const [synced] = await accountOf(client, workspaceId)
+      if (before && synced) await retellLimits(client, workspaceId, before.plan, synced.plan)
+    })
   })
 }

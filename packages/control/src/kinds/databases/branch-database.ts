@@ -7,7 +7,7 @@ import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
 import type { DatabaseRow } from './database-row.ts'
-import { manageSandbox, patchDatabaseRow } from './database-statements.ts'
+import { patchDatabaseRow } from './database-statements.ts'
 import { type Branch, provisionChild } from './provision-child.ts'
 import { openSecrets } from './secrets.ts'
 
@@ -24,8 +24,8 @@ export async function branchDatabase(control: DatabasesContext, branch: Branch):
   return orNothing(control, { id, requestId }, async () => {
     const [machine] = await sandboxById(pool, parent.id)
     if (machine === undefined) throw new ApiError('notFound')
-    await forkSandbox(control, { parent: machine, count: null, metadata: {}, ids: [id] }, requestId)
-    await manageSandbox(pool, id)
+    const manager = { by: 'database', id } as const
+    await forkSandbox(control, { parent: machine, count: null, metadata: {}, ids: [id], manager }, requestId)
     const { adminToken } = openSecrets(control.databaseSecrets, parent.secrets)
     const formerly = { user: databaseUser(parent.id), adminToken }
     const row = await finish(control, { id, workspaceId }, (made) =>

@@ -64,10 +64,15 @@ export const patchDatabaseRow = statement<
    where id = $1 and status = 'ready' returning id`,
 )
 
-/** For who changes what opens it; until the end of the transaction it is the only one. */
-export const lockDatabase = statement<Pick<DatabaseRow, 'secrets' | 'disk_mb'>, [id: string]>(
-  'lock-database',
-  `select secrets, disk_mb from databases where id = $1 and status = 'ready' for update`,
+/** Name of the lease under which a database's server is told something that its row then holds. */
+export function databaseLease(id: string): string {
+  return `database ${id}`
+}
+
+/** What the row says while the lease is held. */
+export const readyDatabase = statement<Pick<DatabaseRow, 'secrets' | 'disk_mb'>, [id: string]>(
+  'ready-database',
+  `select secrets, disk_mb from databases where id = $1 and status = 'ready'`,
 )
 
 export const setDatabaseDisk = statement<{ id: string }, [id: string, diskMb: number]>(
@@ -105,10 +110,4 @@ export const claimAbandonedDatabases = statement<{ id: string }, [limit: number,
 export const retryDatabaseDeletion = statement<never, [id: string, afterSeconds: number]>(
   'retry-database-deletion',
   'update databases set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
-)
-
-/** A child of a fork becomes a database's sandbox. */
-export const manageSandbox = statement<{ id: string }, [id: string]>(
-  'manage-sandbox-of-database',
-  `update sandboxes set managed_by = 'database', managed_id = id, parent_id = null where id = $1 returning id`,
 )

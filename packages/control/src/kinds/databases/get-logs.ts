@@ -6,6 +6,7 @@ import type { DatabasesContext } from './databases-context.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { refuseForwarded } from '../../fleet/proxy/agent-of.ts'
 import { answeredHeaders, forwardedHeaders } from '../../fleet/proxy/forwarded-headers.ts'
+import { forwardedUrl } from '../../fleet/proxy/forwarded-url.ts'
 import { agentOfDatabase } from './agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 
@@ -28,11 +29,10 @@ export function getLogs(app: FastifyInstance, control: DatabasesContext): void {
       const row = await findDatabase(control, request)
       const agent = agentOfDatabase(control.fleet, row)
       const hangUp = hangUpSignal(request, reply)
-      const [, query = ''] = request.url.split('?', 2)
       const { statusCode, headers, body } = await agent
         .forward({
           method: 'GET',
-          path: `/v1/sandboxes/${row.id}/logs?${query}`,
+          path: forwardedUrl(request.url).replace('/v1/databases/', '/v1/sandboxes/'),
           workspaceId: row.workspace_id,
           requestId: request.id,
           headers: forwardedHeaders(request.headers),

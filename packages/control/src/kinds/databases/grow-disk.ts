@@ -1,8 +1,8 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { DatabasesContext } from './databases-context.ts'
-import { transaction } from '../../platform/db/transaction.ts'
+import { underLease } from '../../platform/db/lease.ts'
 import type { DatabaseRow } from './database-row.ts'
-import { lockDatabase, setDatabaseDisk } from './database-statements.ts'
+import { databaseLease, readyDatabase, setDatabaseDisk } from './database-statements.ts'
 import { runInDatabase } from './run-in-database.ts'
 
 /** Milliseconds for a file system to be grown in a machine that may have to be woken. */
@@ -19,13 +19,14 @@ export async function growDisk(
   diskMb: number,
   requestId: string,
 ): Promise<void> {
-  await transaction(control.database.pool, async (client) => {
-    const [locked] = await lockDatabase(client, row.id)
-    if (locked === undefined) throw new ApiError('notFound')
-    if (diskMb < locked.disk_mb)
-      throw new ApiError('invalidField', { error: `disk_mb must be >= ${locked.disk_mb}: a disk only grows` })
+  const { pool } = control.database
+  await underLease({ pool, lock: control.lock }, databaseLease(row.id), async (commit) => {
+    const [current] = await readyDatabase(pool, row.id)
+    if (current === undefined) throw new ApiError('notFound')
+    if (diskMb < current.disk_mb)
+      throw new ApiError('invalidField', { error: `disk_mb must be >= ${current.disk_mb}: a disk only grows` })
     await resize(control, row, diskMb, requestId)
-    await setDatabaseDisk(client, row.id, diskMb)
+    await commit((client) => setDatabaseDisk(client, row.id, diskMb))
   })
 }
 

@@ -3,12 +3,12 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { DatabasesContext } from './databases-context.ts'
-import { transaction } from '../../platform/db/transaction.ts'
+import { underLease } from '../../platform/db/lease.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { claimDatabase } from './claim-database.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { presentDatabase } from './present-database.ts'
-import { lockDatabase, setDatabaseSecrets } from './database-statements.ts'
+import { databaseLease, readyDatabase, setDatabaseSecrets } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
 import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
 
@@ -38,14 +38,15 @@ export function postResetCredentials(app: FastifyInstance, control: DatabasesCon
  * again by the next reset, because the key to that stays the same.
  */
 async function resetCredentials(control: DatabasesContext, found: DatabaseRow): Promise<DatabaseRow> {
-  return transaction(control.database.pool, async (client) => {
-    const [locked] = await lockDatabase(client, found.id)
-    if (locked === undefined) throw new ApiError('notFound')
-    const { adminToken } = openSecrets(control.databaseSecrets, locked.secrets)
+  const { pool } = control.database
+  return underLease({ pool, lock: control.lock }, databaseLease(found.id), async (commit) => {
+    const [current] = await readyDatabase(pool, found.id)
+    if (current === undefined) throw new ApiError('notFound')
+    const { adminToken } = openSecrets(control.databaseSecrets, current.secrets)
     const secrets = { ...makeSecrets(), adminToken }
     await claimDatabase(control.fleet, found, { secrets, formerly: { user: databaseUser(found.id), adminToken } })
     const sealed = closeSecrets(control.databaseSecrets, secrets)
-    await setDatabaseSecrets(client, found.id, sealed, sha256(secrets.brokerToken))
+    await commit((client) => setDatabaseSecrets(client, found.id, sealed, sha256(secrets.brokerToken)))
     control.brokerConnections.forget(found.id)
     return { ...found, secrets: sealed }
   })

@@ -27,11 +27,10 @@ import { openSecrets } from './secrets.ts'
 
 /** Seconds for one: a few gigabytes under software emulation. Its sandbox lives no longer, whoever dies. */
 const PROOF_SECONDS = 1_800
-/** Delay of the next attempt after one that failed. Attempts that failed for want of room do not count as tries. */
-const RETRY_SECONDS = 300
+/** Delays after attempts that failed. After the last one, a backup that cannot be started counts as damaged. */
+const RETRY_SECONDS = [15, 60, 300, 900]
+/** Delay after an attempt that the host had no room for. It does not count. */
 const NO_ROOM_RETRY_SECONDS = 60
-/** Attempts until a backup that cannot be started counts as damaged. */
-const MAX_TRIES = 3
 const LOOK_MS = 1_000
 const MIB_TO_SPARE = 512
 /** Bytes of a host's disk; on one that has less a machine may fail for that. */
@@ -110,10 +109,9 @@ async function putOff(
   const isAway = fleet.byId(row.agent_id)?.isReachable !== true
   const isRefused = error instanceof ApiError && NOBODYS.has(error.kind)
   const isNobodys = signal.aborted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
-  if (isNobodys || row.proof_tries + 1 < MAX_TRIES) {
-    await (isNobodys
-      ? putProofOff(pool, row.id, NO_ROOM_RETRY_SECONDS, 0)
-      : putProofOff(pool, row.id, RETRY_SECONDS, 1))
+  const retrySeconds = isNobodys ? NO_ROOM_RETRY_SECONDS : RETRY_SECONDS[row.proof_tries]
+  if (retrySeconds !== undefined) {
+    await putProofOff(pool, row.id, retrySeconds, isNobodys ? 0 : 1)
     return
   }
   const reason = error instanceof Error ? error.message : String(error)

@@ -4,6 +4,7 @@ import { parseSandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { DatabasesContext } from './databases-context.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
+import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { databaseById } from './database-statements.ts'
 import { sha256 } from './secrets.ts'
@@ -51,12 +52,17 @@ async function forward(control: DatabasesContext, request: FastifyRequest, reply
   const { '*': rest, id: text } = request.params as { '*': string; id: string }
   const id = parseSandboxId(text)
   const [row] = id === null ? [] : await databaseById(control.database.pool, id)
-  const isOpen = request.method === 'GET' && rest === 'v1/health'
-  if (!isOpen) admit(control, request, row)
+  admit(control, request, row)
   if (row === undefined) throw new ApiError('notFound')
   await control.rate.take(row.workspace_id)
   const { method, headers, body } = request
-  const answer = await control.broker.answer(row, { method, path: rest, headers, body })
+  const answer = await control.broker.answer(row, {
+    method,
+    path: rest,
+    headers,
+    body,
+    hangUp: hangUpSignal(request, reply),
+  })
   return reply.code(answer.status).send(answer.body)
 }
 

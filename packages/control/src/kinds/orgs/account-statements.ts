@@ -59,12 +59,6 @@ export const accountOfCustomer = statement<{ workspace_id: string }, [customerId
   'select workspace_id from workspace_accounts where customer_id = $1',
 )
 
-/** One at a time asks the provider about a workspace, and writes what it said before the next one asks. */
-export const lockSync = statement<never, [workspaceId: string]>(
-  'lock-sync',
-  `select pg_advisory_xact_lock(hashtext('billing-sync'), hashtext($1))`,
-)
-
 /**
  * What the provider says of a subscription. Its plan is taken unless an operator has given another since it began, or it
  * is over: then what there was stays, and is refused for its status.

@@ -1,10 +1,11 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { parseSandboxId, type WorkspaceId } from '@offshoot/contract/ids'
+import { parseSandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { OrgsContext } from './orgs-context.ts'
 import type { Caller, Membership } from '../../platform/http/caller.ts'
 import { userCaller } from './identity/user-caller.ts'
-import { refuseUnlessAllowed } from './allowance.ts'
+import type { SandboxPlace } from '../../fleet/sandbox-places.ts'
+import { refuseManaged, refuseUnlessAllowed } from './allowance.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
 
 /**
@@ -40,20 +41,29 @@ async function admit(control: OrgsContext, request: FastifyRequest): Promise<voi
   const org = loads === 'org' ? orgNamed(request, caller) : null
   refuseUnlessAllowed(control, request, caller, org?.role ?? caller.role)
   request.admitted = { caller, org }
-  if (loads === 'sandbox' || loads === 'place') await loadSandbox(control, request, loads, caller.workspaceId)
+  if (loads === 'sandbox' || loads === 'place') await loadSandbox(control, request, loads, caller)
 }
 
 async function loadSandbox(
   { places, reads }: OrgsContext,
   request: FastifyRequest,
   loads: 'sandbox' | 'place',
-  workspaceId: WorkspaceId,
+  caller: Caller,
 ): Promise<void> {
+  const { workspaceId } = caller
   const id = parseSandboxId((request.params as { id: string }).id)
   if (id === null) throw new ApiError('notFound')
   if (loads === 'place') request.admittedPlace = await places.find(id, workspaceId)
   else request.admittedSandbox = await reads.find(id, workspaceId)
-  if (request.admittedPlace === null && request.admittedSandbox === null) throw new ApiError('notFound')
+  const found = request.admittedPlace ?? request.admittedSandbox
+  if (found === null) throw new ApiError('notFound')
+  refuseManagedSandbox(request, caller, found)
+}
+
+function refuseManagedSandbox({ method, routeOptions }: FastifyRequest, caller: Caller, place: SandboxPlace): void {
+  const isRead = method === 'GET' || method === 'HEAD'
+  const { managed = isRead ? 'read' : 'write' } = routeOptions.config
+  if (managed !== 'open') refuseManaged(caller, place.managed_by, managed)
 }
 
 function orgNamed(request: FastifyRequest, caller: Caller): Membership {

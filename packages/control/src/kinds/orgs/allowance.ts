@@ -4,6 +4,7 @@ import { isCompute, type Scope, scopeOf } from '@offshoot/contract/scope'
 import type { FastifyRequest } from 'fastify'
 import type { OrgsContext } from './orgs-context.ts'
 import type { Caller } from '../../platform/http/caller.ts'
+import type { Manager } from '../../fleet/sandbox-row.ts'
 
 /**
  * Whether the caller may use the route at all.
@@ -31,6 +32,23 @@ function refuseOutOfScope(caller: Caller, scope: Scope | null): void {
   if (caller.method === 'jwt' || caller.scopes === null) return
   if (scope === null) throw new ApiError('scopeMissing', { detail: 'takes a key without scopes' })
   if (!caller.scopes.includes(scope)) throw new ApiError('scopeMissing', { detail: `takes the scope ${scope}` })
+}
+
+/** Scopes of the features whose sandboxes those are. */
+const FEATURE_OF = { app: 'apps', database: 'databases', proof: 'databases' } as const satisfies Record<
+  Manager['by'],
+  string
+>
+
+/**
+ * Whoever reaches the machine of a database or an app has its data and variables: a key with scopes needs the scope of that feature
+ * beside the one of the route. The same for what was taken of such a machine.
+ *
+ * @param managedBy of the sandbox or snapshot
+ * @throws ApiError 403
+ */
+export function refuseManaged(caller: Caller, managedBy: Manager['by'] | null, access: 'read' | 'write'): void {
+  if (managedBy !== null) refuseOutOfScope(caller, `${FEATURE_OF[managedBy]}:${access}`)
 }
 
 function contactSupport(address: string | undefined): string {

@@ -13,6 +13,7 @@ import { getAdminMetrics } from './operators/get-admin-metrics.ts'
 import { getHostDisk } from './operators/get-host-disk.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
 import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
+import { hostReconcileRoutes } from './operators/host-reconcile.ts'
 import { orgRoutes } from './org-routes.ts'
 import type { OrgsContext } from './orgs-context.ts'
 
@@ -31,6 +32,7 @@ export const orgs: Kind<OrgsContext> = {
     getOperatedOrgs(app, control)
     getHostDisk(app, control)
     hostQuarantineRoutes(app, control)
+    hostReconcileRoutes(app, control)
     getAdminMetrics(app, control)
   },
   describedRoutes: accountOperations,

@@ -4,7 +4,8 @@ import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { CreateSandboxBody, Egress } from '@offshoot/contract/sandbox'
 import type { SandboxesContext } from './sandboxes-context.ts'
 import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
-import { findSnapshot } from './snapshots/find-snapshot.ts'
+import type { Caller } from '../../platform/http/caller.ts'
+import { findFeatureSnapshot, findOwnSnapshot } from './snapshots/find-snapshot.ts'
 import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
 import { findAttachments } from '../volumes/find-attachments.ts'
 
@@ -22,18 +23,18 @@ interface Wanted {
   readonly name: string
   readonly text: string
   readonly egress: Egress | undefined
-  readonly isManaged: boolean
+  readonly caller: Caller | null
 }
 
 /**
- * @param isManaged for a feature's own sandbox, which may be of a backup
- * @throws ApiError 400, 404, 502
+ * @param caller who asked for it; `null` for a feature's own sandbox, which may be of any snapshot of the workspace
+ * @throws ApiError 400, 403, 404, 502
  */
 export async function bootSource(
   control: SandboxesContext,
   workspaceId: WorkspaceId,
   { template: name, from_snapshot: snapshot, volumes: wanted = [], network }: CreateSandboxBody,
-  isManaged = false,
+  caller: Caller | null,
 ): Promise<BootSource> {
   const { agentId, attachments: volumes } = await findAttachments(control, workspaceId, wanted)
   if (snapshot !== undefined) {
@@ -41,7 +42,7 @@ export async function bootSource(
       name,
       text: snapshot,
       egress: network?.egress,
-      isManaged,
+      caller,
     })
     if (agentId !== null && source.nodes[0].info.agent_id !== agentId) {
       throw new ApiError('conflict', { detail: 'the snapshot and the volumes are not on the same host' })
@@ -67,9 +68,12 @@ function nodesOf({ fleet }: SandboxesContext, { name, built }: TemplateSize): Ca
 async function snapshotSource(
   { database, fleet }: SandboxesContext,
   workspaceId: WorkspaceId,
-  { name: template, text, egress, isManaged }: Wanted,
+  { name: template, text, egress, caller }: Wanted,
 ): Promise<BootSource> {
-  const row = await findSnapshot(database, workspaceId, text, isManaged)
+  const row =
+    caller === null
+      ? await findFeatureSnapshot(database, workspaceId, text)
+      : await findOwnSnapshot(database, caller, text)
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${text}` })
   if (row.template !== template) {
     throw new ApiError('invalidField', { error: `template must be ${row.template}, the template of the snapshot` })

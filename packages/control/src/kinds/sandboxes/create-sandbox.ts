@@ -6,6 +6,7 @@ import { refusalOf } from '../../fleet/agent-failure.ts'
 import type { CreateOutcome } from '../../fleet/create-outcome.ts'
 import type { SandboxesContext } from './sandboxes-context.ts'
 import type { Queryable } from '../../platform/db/statement.ts'
+import type { Caller } from '../../platform/http/caller.ts'
 import { admitSandboxes } from '../billing/limits/admit-sandboxes.ts'
 import type { Candidate } from '../../fleet/placement/candidates.ts'
 import { place } from '../../fleet/placement/place.ts'
@@ -22,6 +23,8 @@ export interface CreateRequest {
   readonly body: CreateSandboxBody
   /** The feature that owns it, with the id of whatever there; the workspace's own when absent. */
   readonly manager?: Manager
+  /** Who asked for it; none when a feature does. */
+  readonly caller?: Caller
   /** Instead of what the body names. */
   readonly source?: BootSource
   /** The disk of its snapshot alone, booted as after a power cut. */
@@ -35,7 +38,7 @@ export interface CreateRequest {
  */
 export async function createSandbox(control: SandboxesContext, request: CreateRequest): Promise<SandboxRow> {
   const { id, workspaceId, body, manager } = request
-  const source = request.source ?? (await bootSource(control, workspaceId, body, manager !== undefined))
+  const source = request.source ?? (await bootSource(control, workspaceId, body, request.caller ?? null))
   const { template, nodes } = source
   const wanted = { ids: [id], cpu: template.cpu, memoryMib: template.memory_mb }
   const insert = (on: Queryable) =>

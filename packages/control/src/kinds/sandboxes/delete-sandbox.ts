@@ -10,6 +10,7 @@ export function deleteSandbox(app: FastifyInstance, control: SandboxesContext): 
     config: {
       credential: 'key-or-jwt',
       loads: 'sandbox',
+      managed: 'open',
       docs: {
         summary: 'Delete a sandbox',
         tag: 'Sandboxes',

@@ -9,6 +9,7 @@ export function getSandbox(app: FastifyInstance): void {
     config: {
       credential: 'key-or-jwt',
       loads: 'sandbox',
+      managed: 'open',
       docs: { summary: 'Read one sandbox', tag: 'Sandboxes', status: 200, answer: sandbox, errors: ['notFound'] },
     },
     handler: async (request) => presentSandbox(sandboxOf(request)),

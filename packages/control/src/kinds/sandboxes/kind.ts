@@ -1,6 +1,6 @@
-import { Gauge } from 'prom-client'
 import type { Kind } from '../../fleet/kind.ts'
 import { registerProxy } from '../../fleet/proxy/proxy.ts'
+import { addStatusGauge } from '../../platform/http/metrics.ts'
 import { Periodic } from '../../platform/jobs/periodic.ts'
 import { Reaper } from '../../platform/jobs/reaper.ts'
 import { deleteSandbox } from './delete-sandbox.ts'
@@ -59,11 +59,8 @@ export const sandboxes: Kind<SandboxesContext> = {
   agents: ({ events }) => ({
     prepareRecords: (records) => events.prepare(records),
     applyRecords: (client, records) => events.append(client, records),
-    async reconcile(options, requestId) {
-      const givenUp = await reconcileSnapshots(options, requestId)
-      await retellLifecycles(options, requestId)
-      return givenUp
-    },
+    reconcile: reconcileSnapshots,
+    retell: retellLifecycles,
   }),
   startJobs(control) {
     const { events, log } = control
@@ -74,18 +71,7 @@ export const sandboxes: Kind<SandboxesContext> = {
       new Periodic({ what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() }, log),
     ]
   },
-  addMetrics(registry, control) {
-    const sandboxes = new Gauge({
-      name: 'offshoot_sandboxes',
-      help: 'Sandboxes by status',
-      labelNames: ['status'],
-      registers: [registry],
-      async collect() {
-        // Without the database the rest is still worth reading.
-        const rows = await countByStatus(control.database.pool).catch(() => [])
-        sandboxes.reset()
-        for (const { status, count } of rows) sandboxes.set({ status }, count)
-      },
-    })
+  addMetrics(registry, { database: { pool } }) {
+    addStatusGauge(registry, 'offshoot_sandboxes', 'Sandboxes by status', () => countByStatus(pool))
   },
 }

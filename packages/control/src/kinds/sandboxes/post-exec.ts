@@ -37,6 +37,7 @@ export function postExec(app: FastifyInstance, control: SandboxesContext): void 
           'agentUnreachable',
           'commandTimeout',
           'tooManyCommands',
+          'tooManyConnections',
         ],
       },
     },

@@ -38,10 +38,11 @@ export function postSandboxes(app: FastifyInstance, control: SandboxesContext): 
       },
     },
     handler: async (request, reply) => {
-      const { workspaceId } = callerOf(request)
+      const caller = callerOf(request)
+      const { workspaceId } = caller
       const body = parseBody(request, createSandboxBody)
       const id = resourceIdOf(request) as SandboxId
-      const created = await createSandbox(control, { id, workspaceId, requestId: request.id, body })
+      const created = await createSandbox(control, { id, workspaceId, caller, requestId: request.id, body })
       control.metrics.creates.inc()
       return reply.code(201).send(presentSandbox(created))
     },

@@ -152,5 +152,7 @@ async function find({ database }: BillingContext, request: FastifyRequest): Prom
 
 /** Who asks sees what is; where an agent cannot be asked, what was. */
 async function settleNow(control: BillingContext): Promise<void> {
-  await settleBuilds(control).catch((error: unknown) => control.log.warn({ err: error }, 'builds are as they were'))
+  await settleBuilds(control, control.log).catch((error: unknown) =>
+    control.log.warn({ err: error }, 'builds are as they were'),
+  )
 }

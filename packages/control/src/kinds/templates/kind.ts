@@ -30,6 +30,9 @@ export const templates: Kind<BillingContext> = {
     reconcile: reconcileTemplates,
   }),
   startJobs: (control) => [
-    new Periodic({ what: 'settling builds', everyMs: 1_000, run: () => settleBuilds(control) }, control.log),
+    new Periodic(
+      { what: 'settling builds', everyMs: 1_000, run: () => settleBuilds(control, control.log) },
+      control.log,
+    ),
   ],
 }

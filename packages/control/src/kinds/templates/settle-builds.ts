@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentBuild } from '@offshoot/contract/agent-build'
 import type pg from 'pg'
+import type { Logger } from 'pino'
 import type { AgentClient } from '../../fleet/agent-client.ts'
 import { listBuilds } from '../../fleet/build-calls.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
@@ -14,16 +15,24 @@ const LOST_SECONDS = 120
 
 /**
  * Brings the rows of builds that have not ended to what their agents say; with a build that is done its template appears, in
- * the place of the one that had its name. Any process may, at any time: only one of them ends a row.
+ * the place of the one that had its name. Any process may, at any time: only one of them ends a row. An agent that does not answer
+ * holds up no other.
  */
-export async function settleBuilds({ database, fleet }: { database: Database; fleet: Fleet }): Promise<void> {
+export async function settleBuilds(
+  { database, fleet }: { database: Database; fleet: Fleet },
+  log: Pick<Logger, 'warn'>,
+): Promise<void> {
   const open = await openBuilds(database.pool, LOST_SECONDS)
-  for (const agentId of new Set(open.map((row) => row.agent_id))) {
-    const agent = fleet.byId(agentId)
-    if (agent === undefined) continue
-    const rows = open.filter((row) => row.agent_id === agentId)
-    await settleOfAgent(database.pool, agent.client, agentId, rows)
-  }
+  const byAgent = Map.groupBy(open, (row) => row.agent_id)
+  await Promise.all(
+    [...byAgent].map(async ([agentId, rows]) => {
+      const agent = fleet.byId(agentId)
+      if (agent === undefined) return
+      await settleOfAgent(database.pool, agent.client, agentId, rows).catch((error: unknown) => {
+        log.warn({ err: error, agent: agentId }, 'builds of an agent: put off')
+      })
+    }),
+  )
 }
 
 async function settleOfAgent(

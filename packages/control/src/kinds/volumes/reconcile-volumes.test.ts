@@ -77,8 +77,9 @@ describe('volumes after a crash', () => {
     expect(await rows()).toMatchObject([{ id, size_mb: 512 }])
   })
 
-  it('a volume without a row goes only while nobody can have written to it', async () => {
+  it('a volume whose row was removed goes only while nobody can have written to it', async () => {
     const [fresh, used] = [randomUUID(), randomUUID()]
+    for (const id of [fresh, used]) await harness.recordRemoval(agent, id)
     addVolume(agent.state, { id: used, name: 'used', size_mb: 256 }, tenant.workspaceId, { was_attached: true })
     addVolume(agent.state, { id: fresh, name: 'fresh', size_mb: 256 }, tenant.workspaceId)
     await afterReconciliation(() => !agent.state.volumes.has(fresh))

@@ -1,4 +1,5 @@
 import type { ReconcileOptions } from '../../fleet/agent-hooks.ts'
+import { orLog } from '../../fleet/or-log.ts'
 import { deleteOnAgent, listOnAgent, VOLUME_TIMEOUT_MS } from '../../fleet/volume-calls.ts'
 import { removeCreatingVolume, removeVolumeRow, setVolumeReady, volumeRowsOfAgent } from './volume-statements.ts'
 
@@ -6,13 +7,13 @@ import { removeCreatingVolume, removeVolumeRow, setVolumeReady, volumeRowsOfAgen
  * Compares an agent's volumes with the rows that name it, as snapshots are: rows are read on both sides of the list. A
  * row in the making becomes what the agent says, or goes when nobody works on it; sizes are the agent's.
  *
- * A volume without a row is deleted only while no sandbox has ever had it: then its create was never answered for. Any other may
+ * A volume without a row is deleted only where the brake allows it and while no sandbox has ever had it. Any other may
  * hold what somebody wants back, whatever has happened to the row, and is left where it is.
  *
  * @returns how many rows in the making were given up
  */
 export async function reconcileVolumes(
-  { pool, client, agentId, log }: ReconcileOptions,
+  { pool, client, agentId, log, brake }: ReconcileOptions,
   requestId: string,
 ): Promise<number> {
   const readRows = () => volumeRowsOfAgent(pool, agentId, VOLUME_TIMEOUT_MS / 1000)
@@ -20,17 +21,19 @@ export async function reconcileVolumes(
   const { volumes, unreadable } = await listOnAgent(client, null, requestId)
   const listed = new Set([...volumes.map(({ id }) => id), ...unreadable])
   const after = new Map((await readRows()).map((row) => [row.id, row]))
-  for (const { id, workspace_id: workspaceId, size_mb: sizeMb, was_attached: wasAttached } of volumes) {
+  for (const { id, size_mb: sizeMb, was_attached: wasAttached } of volumes) {
     const row = after.get(id)
     if (row !== undefined) {
       if (row.status === 'creating' || row.size_mb < sizeMb) await setVolumeReady(pool, id, sizeMb)
     } else if (wasAttached) log.error({ agent: agentId, volume: id }, 'volume without a row: left alone')
-    else {
-      log.warn({ agent: agentId, volume: id }, 'volume without a row, never attached: deleting it')
-      await deleteOnAgent(client, { id, workspaceId, requestId })
-    }
   }
-  for (const { id } of before.filter((row) => row.status === 'ready' && !listed.has(row.id))) {
+  const strays = volumes.filter(({ id, was_attached: wasAttached }) => !after.has(id) && !wasAttached)
+  for (const { id, workspace_id: workspaceId } of await brake.deletable('volume', strays)) {
+    log.warn({ agent: agentId, volume: id }, 'volume of a removed row, never attached: deleting it')
+    await orLog(log, { agent: agentId, volume: id }, deleteOnAgent(client, { id, workspaceId, requestId }))
+  }
+  const lost = before.filter((row) => row.status === 'ready' && !listed.has(row.id))
+  for (const { id } of brake.forgettable('volume', lost)) {
     const [removed] = await removeVolumeRow(pool, id)
     if (removed) log.error({ agent: agentId, volume: id }, 'row without a volume: removed')
   }

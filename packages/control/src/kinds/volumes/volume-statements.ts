@@ -88,6 +88,7 @@ export const countVolumes = statement<{ count: number }, [workspaceId: string, k
 
 export interface ReconcileVolumeRow {
   readonly id: string
+  readonly workspace_id: string
   readonly status: 'creating' | 'ready'
   readonly size_mb: number
   /** @see isAbandoned */
@@ -96,5 +97,5 @@ export interface ReconcileVolumeRow {
 
 export const volumeRowsOfAgent = statement<ReconcileVolumeRow, [agentId: string, deadlineSeconds: number]>(
   'volume-rows-of-agent',
-  `select v.id, v.status, v.size_mb, ${isAbandoned('v', '$2')} as is_abandoned from volumes v where v.agent_id = $1`,
+  `select v.id, v.workspace_id, v.status, v.size_mb, ${isAbandoned('v', '$2')} as is_abandoned from volumes v where v.agent_id = $1`,
 )

@@ -56,6 +56,9 @@ describe('migrate', () => {
       '0023-app-trees',
       '0024-app-certificates',
       '0025-app-previews',
+      '0027-leases',
+      '0030-snapshot-managers',
+      '0031-removed-objects',
     ])
   })
 

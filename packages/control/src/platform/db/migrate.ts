@@ -23,6 +23,9 @@ import * as databaseDisks from './migrations/0021-database-disks.ts'
 import * as appTrees from './migrations/0023-app-trees.ts'
 import * as appCertificates from './migrations/0024-app-certificates.ts'
 import * as appPreviews from './migrations/0025-app-previews.ts'
+import * as leases from './migrations/0027-leases.ts'
+import * as snapshotManagers from './migrations/0030-snapshot-managers.ts'
+import * as removedObjects from './migrations/0031-removed-objects.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -49,6 +52,9 @@ const MIGRATIONS: Record<string, Migration> = {
   '0023-app-trees': appTrees,
   '0024-app-certificates': appCertificates,
   '0025-app-previews': appPreviews,
+  '0027-leases': leases,
+  '0030-snapshot-managers': snapshotManagers,
+  '0031-removed-objects': removedObjects,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

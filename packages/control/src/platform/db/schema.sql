@@ -264,6 +264,14 @@ create table "certificate_orders" (
 
 CREATE INDEX certificate_orders_workspace_idx ON public.certificate_orders USING btree (workspace_id, created_at);
 
+create table "cluster" (
+  id uuid not null default gen_random_uuid(),
+  is_only boolean not null default true,
+  constraint cluster_is_only_check CHECK (is_only),
+  constraint cluster_pkey PRIMARY KEY (id),
+  constraint cluster_is_only_key UNIQUE (is_only)
+);
+
 create table "credit_grants" (
   id uuid not null default gen_random_uuid(),
   workspace_id uuid not null,
@@ -441,6 +449,14 @@ create table "jwks" (
   constraint jwks_pkey PRIMARY KEY (id)
 );
 
+create table "leases" (
+  name text not null,
+  holder uuid not null,
+  creator integer not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint leases_pkey PRIMARY KEY (name)
+);
+
 create table "ledger" (
   meter_id uuid not null,
   began_at timestamp(3) with time zone not null,
@@ -535,6 +551,28 @@ create table "rate_buckets" (
   refilled_at timestamp with time zone not null,
   constraint rate_buckets_pkey PRIMARY KEY (workspace_id)
 );
+
+create table "reconcile_waiting" (
+  agent_id text not null,
+  action text not null,
+  kind text not null,
+  id text not null,
+  workspace_id text not null,
+  since timestamp(3) with time zone not null default now(),
+  confirmed_at timestamp(3) with time zone,
+  constraint reconcile_waiting_action_check CHECK ((action = ANY (ARRAY['delete'::text, 'forget'::text]))),
+  constraint reconcile_waiting_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint reconcile_waiting_pkey PRIMARY KEY (agent_id, action, kind, id)
+);
+
+create table "removed_objects" (
+  id uuid not null,
+  agent_id text not null,
+  removed_at timestamp(3) with time zone not null default now(),
+  constraint removed_objects_pkey PRIMARY KEY (id, agent_id)
+);
+
+CREATE INDEX removed_objects_oldest_idx ON public.removed_objects USING btree (removed_at);
 
 create table "sandbox_creates" (
   sandbox_id uuid not null,
@@ -644,6 +682,7 @@ create table "snapshots" (
   deletion_due_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default now(),
   egress text not null default 'internet'::text,
+  managed_by text,
   constraint snapshots_check CHECK (((status = 'ready'::text) = (size_bytes IS NOT NULL))),
   constraint snapshots_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
   constraint snapshots_origin_check CHECK ((origin = ANY (ARRAY['user'::text, 'fork'::text, 'backup'::text]))),

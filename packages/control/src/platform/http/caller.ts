@@ -10,6 +10,11 @@ declare module 'fastify' {
     readonly credential?: 'key-or-jwt' | 'jwt' | 'operator' | 'broker'
     /** The route's `:id` is a sandbox of the caller's workspace, its row, or just where it is; or a workspace the caller is in. */
     readonly loads?: 'sandbox' | 'place' | 'org'
+    /**
+     * What the route does with a sandbox that a database or an app owns: a key with scopes needs the owner's scope for it. When
+     * absent, a GET reads and everything else writes. `open`: shows no more than lists do, or refuses everybody itself.
+     */
+    readonly managed?: 'open' | 'read' | 'write'
     /** What the caller's role must allow: in the workspace of `:id` if the route loads one, else in the one acted in. */
     readonly permission?: Permission
     /** What a key with scopes must have, where path and method do not tell: a GET that upgrades may do anything. */

@@ -1,10 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { briefCache } from './brief-cache.ts'
 import type { RouteDocs } from './route-docs.ts'
 
 /** Seconds; from a lookup to a command that runs long. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
+
+/** Milliseconds for which what the database counts serves all who ask: no credential is needed for it. */
+const FRESH_MS = 250
 
 const METRICS_DOCS: RouteDocs = {
   summary: 'Figures for Prometheus',
@@ -57,6 +61,27 @@ export function addGauge(registry: Registry, name: string, help: string, read: (
     registers: [registry],
     collect() {
       this.set(read())
+    },
+  })
+}
+
+/** Adds counts by status, read from the database at most every {@link FRESH_MS}. Without the database there are none. */
+export function addStatusGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => Promise<readonly { readonly status: string; readonly count: number }[]>,
+): void {
+  const latest = briefCache(FRESH_MS, () => read().catch(() => []))
+  const gauge = new Gauge({
+    name,
+    help,
+    labelNames: ['status'],
+    registers: [registry],
+    async collect() {
+      const rows = await latest()
+      gauge.reset()
+      for (const { status, count } of rows) gauge.set({ status }, count)
     },
   })
 }

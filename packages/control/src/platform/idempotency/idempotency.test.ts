@@ -2,6 +2,7 @@
 // oxlint-disable unicorn/consistent-function-scoping
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { insertMember } from '../../kinds/orgs/identity/membership-statements.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 
@@ -87,6 +88,26 @@ describe('Idempotency-Key', () => {
     expect(theirs.body.id).not.toBe(ours.body.id)
   })
 
+  it('is the caller’s own: another member, or another key, that uses it gets nothing of the first answer', async () => {
+    const member = await harness.tenant(control, 'member')
+    await insertMember(harness.pool, alice.workspaceId, member.userId, 'member')
+    const orgs = { 'x-offshoot-org': alice.workspaceId }
+    const tokens = async ({ jwt }: Tenant, key: string) =>
+      call(control.url, 'POST', '/v1/me/tokens', {
+        token: jwt,
+        body: { name: 'ci' },
+        headers: { ...orgs, 'idempotency-key': key },
+      })
+    const [hers, theirs] = [await tokens(alice, 'guessed'), await tokens(member, 'guessed')]
+    expect([hers.status, theirs.status]).toEqual([201, 201])
+    expect(theirs.headers.has('idempotent-replayed')).toBe(false)
+    expect(theirs.body.token).not.toBe(hers.body.token)
+    const another = hers.body.token as string
+    const [one, two] = [await post('by keys'), await post('by keys', undefined, undefined, { token: another })]
+    expect([one.status, two.status]).toEqual([201, 201])
+    expect(two.body.id).not.toBe(one.body.id)
+  })
+
   it('is free again after a refusal, and after 24 hours', async () => {
     expect((await post('c', undefined, { template: 'nowhere' })).status).toBe(404)
     expect((await post('c', undefined, '{')).body.error).toBe('invalid json')
@@ -96,7 +117,7 @@ describe('Idempotency-Key', () => {
     const first = await post('c')
     expect(first.status).toBe(201)
     await harness.pool.query(
-      `update idempotent_requests set created_at = now() - interval '24 hours 1 second' where key = 'c'`,
+      `update idempotent_requests set created_at = now() - interval '24 hours 1 second' where key like '% c'`,
     )
     const next = await post('c', undefined, { template: 'minimal' })
     expect(next.status).toBe(201)
@@ -144,7 +165,7 @@ describe('Idempotency-Key', () => {
     async function abandon(key: string, path: string, body: unknown, resourceId = randomUUID()): Promise<string> {
       await post(key, path, body)
       await harness.pool.query(
-        `update idempotent_requests set creator = -1, status = null, answer = null, resource_id = $2 where key = $1`,
+        `update idempotent_requests set creator = -1, status = null, answer = null, resource_id = $2 where key like '% ' || $1`,
         [key, resourceId],
       )
       return resourceId
@@ -188,7 +209,7 @@ describe('Idempotency-Key', () => {
       await abandon('org', '/v1/me/tokens', { name: 'k' })
       await post('org', '/v1/me/tokens', { name: 'k' }, { token: alice.jwt })
       await harness.pool.query(
-        `update idempotent_requests set creator = -1, status = null, answer = null where key = 'org'`,
+        `update idempotent_requests set creator = -1, status = null, answer = null where key like '% org'`,
       )
       expect(await post('org', '/v1/me/tokens', { name: 'k' }, { token: alice.jwt })).toMatchObject({
         status: 409,

@@ -4,7 +4,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Platform } from '../platform.ts'
-import { callerOf } from '../http/caller.ts'
+import { type Caller, callerOf } from '../http/caller.ts'
 import {
   claimRequest,
   type FirstRequestRow,
@@ -41,6 +41,7 @@ declare module 'fastify' {
 
 interface Claim {
   readonly workspaceId: WorkspaceId
+  /** As {@link keyOf} stores it. */
   readonly key: string
   /** What the request is to make has this id. */
   readonly resourceId: string
@@ -104,11 +105,13 @@ function replay(reply: FastifyReply, { status, body }: KeptAnswer): FastifyReply
 async function claimOrWait(
   control: Platform,
   route: IdempotentRoute,
-  key: string,
+  header: string,
   request: FastifyRequest,
 ): Promise<KeptAnswer | null> {
   const { pool } = control.database
-  const { workspaceId } = callerOf(request)
+  const caller = callerOf(request)
+  const { workspaceId } = caller
+  const key = keyOf(caller, header)
   const fingerprint = fingerprintOf(request)
   const claim = { workspaceId, key, resourceId: randomUUID() }
   const endsAtMs = performance.now() + WAIT_MS
@@ -158,7 +161,12 @@ async function settle(control: Platform, claim: Claim, status: number, payload: 
   else await forgetRequest(pool, workspaceId, key, resourceId)
 }
 
-/** Of what makes one request the same as another; the workspace is beside it. */
+/** The header's key is the caller's own: a member who guesses another's key must not be given the other's answer, which may hold a secret. */
+function keyOf(caller: Caller, header: string): string {
+  return `${caller.method === 'jwt' ? `user:${caller.user.id}` : `key:${caller.prefix}`} ${header}`
+}
+
+/** Of what makes one request the same as another; the workspace and the caller are beside it. */
 function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
   const hash = createHash('sha256').update(`${method} ${url}\n`)
   return hash.update(Buffer.isBuffer(body) ? body : '').digest()

@@ -9,11 +9,12 @@ import type { AppsContext } from '../apps-context.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import { servingSandboxes } from '../instances/instance-statements.ts'
+import { LogTail } from './log-tail.ts'
 import { sendLines, type SentLines, wantsEventStream } from './line-stream.ts'
 
 /** Milliseconds for the log of a sandbox. */
 const ANSWER_MS = 15_000
-/** Lines that are kept of each version's output, as an answer shows them. */
+/** Lines that an answer shows of what is kept. */
 const MAX_LINES = 10_000
 const lines = z.array(logLine)
 
@@ -47,46 +48,44 @@ export function getRuntimeLogs(app: FastifyInstance, control: AppsContext): void
 
 /** Positions count lines of the version that serves, from 1; another version begins anew. */
 function follower(control: AppsContext, { id }: AppRow, requestId: string) {
-  const seen = new Map<string, number>()
+  const tails = new Map<SandboxRow['id'], LogTail>()
   let active: string | null = null
   let position = 0
-  return async (after: string): Promise<SentLines> => {
+  let had = 0
+  return async (after: string, left: AbortSignal): Promise<SentLines> => {
     const [app] = await appById(control.database.pool, id)
     if (app === undefined) return { lines: [], isOver: true }
-    const said = await saidBySandbox(control, app, requestId).catch(() => [])
-    const isNew = app.active_deployment_id !== active
-    // Whoever comes back has had these.
-    const skipped = active === null ? Number(after) : 0
-    if (isNew) position = 0
-    active = app.active_deployment_id
-    const fresh = said.flatMap(({ sandboxId, lines: all }) => {
-      const from = seen.get(sandboxId) ?? 0
-      seen.set(sandboxId, Math.max(from, all.length))
-      return all.slice(from)
-    })
-    const told = inOrder(fresh).map((text) => ({ id: String((position += 1)), text }))
-    return { lines: isNew ? told.slice(skipped) : told, isOver: false }
+    if (app.active_deployment_id !== active) {
+      // Whoever comes back has had the first lines of the version that serves then.
+      had = active === null ? Number(after) : 0
+      position = 0
+      active = app.active_deployment_id
+    }
+    const serving = await servingSandboxes(control.database.pool, id)
+    for (const sandbox of serving) {
+      if (!tails.has(sandbox.id)) tails.set(sandbox.id, new LogTail(control, sandbox, requestId, left))
+    }
+    const ids = new Set(serving.map((each) => each.id))
+    const fresh = [...tails.values()].flatMap((tail) => tail.take())
+    for (const [sandboxId, tail] of tails) {
+      if (ids.has(sandboxId)) continue
+      tail.end()
+      tails.delete(sandboxId)
+    }
+    const told = inOrder(fresh).map((text) => ({ at: (position += 1), text }))
+    return { lines: told.filter(({ at }) => at > had).map(({ at, text }) => ({ id: String(at), text })), isOver: false }
   }
 }
 
+/** What commands in the background have written in each sandbox that serves: the app itself. */
 async function runtimeLines(control: AppsContext, app: AppRow, requestId: string): Promise<string[]> {
-  const said = await saidBySandbox(control, app, requestId)
-  return inOrder(said.flatMap(({ lines: all }) => all)).slice(-MAX_LINES)
+  const sandboxes = await servingSandboxes(control.database.pool, app.id)
+  const said = await Promise.all(sandboxes.map((sandbox) => linesOf(control, sandbox, requestId)))
+  return inOrder(said.flat()).slice(-MAX_LINES)
 }
 
 function inOrder(all: readonly LogLine[]): string[] {
   return all.toSorted((a, b) => (a.ts < b.ts ? -1 : Number(a.ts > b.ts))).map(({ line }) => line)
-}
-
-/** What commands in the background have written in each sandbox that serves: the app itself. */
-async function saidBySandbox(control: AppsContext, app: AppRow, requestId: string) {
-  const sandboxes = await servingSandboxes(control.database.pool, app.id)
-  return Promise.all(
-    sandboxes.map(async (sandbox) => ({
-      sandboxId: sandbox.id,
-      lines: (await linesOf(control, sandbox, requestId)).slice(-MAX_LINES),
-    })),
-  )
 }
 
 async function linesOf(control: AppsContext, sandbox: SandboxRow, requestId: string): Promise<LogLine[]> {

@@ -24,7 +24,7 @@ export async function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
   openStreams: OpenStreams,
-  look: (after: string) => Promise<SentLines>,
+  look: (after: string, left: AbortSignal) => Promise<SentLines>,
 ): Promise<FastifyReply> {
   const asked = request.headers['last-event-id']
   let after = typeof asked === 'string' && /^\d{1,18}$/.test(asked) ? asked : '0'
@@ -44,7 +44,7 @@ export async function sendLines(
   const heartbeat = setInterval(() => raw.write(': \n\n'), HEARTBEAT_MS)
   try {
     while (!left.signal.aborted) {
-      const { lines, isOver } = await look(after)
+      const { lines, isOver } = await look(after, left.signal)
       for (const { id, text } of lines) {
         after = id
         if (!raw.write(framesOf(text, id))) await drained(raw, left.signal)
@@ -60,6 +60,7 @@ export async function sendLines(
     raw.destroy()
   } finally {
     clearInterval(heartbeat)
+    left.abort()
     forget()
   }
   return reply

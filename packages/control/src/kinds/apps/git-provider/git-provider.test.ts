@@ -1,6 +1,7 @@
 // The small functions below stand beside the tests they are for.
 // oxlint-disable unicorn/consistent-function-scoping
 import { createHmac, randomUUID } from 'node:crypto'
+import { type ClientRequest, request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeGitProvider } from '../../../test/fake-git-provider.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
@@ -102,6 +103,13 @@ describe('git provider', () => {
     const credential = (await of(alice, `${REPOSITORY}.git`)) ?? ''
     expect(credential.startsWith('x-access-token:')).toBe(true)
     expect(provider.opens(credential.slice('x-access-token:'.length), 1)).toBe(true)
+    // A guest gets it, whose root is the tenant.
+    expect(provider.scopeOf(credential.slice('x-access-token:'.length))).toEqual({
+      repositories: [REPOSITORY.split('/').at(-1)],
+      permissions: { contents: 'read' },
+    })
+    provider.hidden.add('not-installed')
+    expect(await of(alice, REPOSITORY.replace(/[^/]+$/, 'not-installed'))).toBe(null)
     for (const [tenant, url] of [
       [bob, REPOSITORY],
       [alice, 'https://git.example.com/carols/x'],
@@ -180,6 +188,27 @@ describe('git provider', () => {
       for (const raw of ['{', '[]', '5', 'null'])
         expect(await deliver(raw)).toMatchObject({ status: 400, body: { error: 'invalid json' } })
       expect(await commitsOf(alice, app)).toEqual([])
+    })
+
+    it('refuses a body before it is sent: an unsigned one, and a large one while others are held', async () => {
+      const begun: ClientRequest[] = []
+      const begin = (headers: Record<string, string>): Promise<number | undefined> => {
+        const asked = request(`${control.url}/v1/webhooks/github`, { method: 'POST', headers })
+        begun.push(asked)
+        asked.on('error', () => undefined)
+        asked.flushHeaders()
+        return new Promise((resolve) => asked.once('response', ({ statusCode }) => resolve(statusCode)))
+      }
+      const large = { 'content-length': `${2 * 1024 * 1024}` }
+      expect(await begin(large)).toBe(401)
+      const signed = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }
+      // One of them is refused at once; the others wait for their bodies.
+      const refused = await Promise.race(Array.from({ length: 5 }, () => begin({ ...large, ...signed })))
+      expect(refused).toBe(429)
+      // Without a length a body may be as large.
+      expect(await begin({ 'transfer-encoding': 'chunked', ...signed })).toBe(429)
+      expect((await deliver(push({ ref: 'refs/heads/small' }))).status).toBe(200)
+      for (const each of begun) each.destroy()
     })
 
     it('forgets an installation that was taken away', async () => {

@@ -58,28 +58,40 @@ export class GitProvider {
 
   /** `null`: there is none. @throws ApiError 502 */
   async installation(id: number): Promise<ProvidersInstallation | null> {
-    return this.#ask('GET', `/app/installations/${id}`, await this.#appToken(), installation)
+    const answer = await this.#ask('GET', `/app/installations/${id}`, await this.#appToken(), installation)
+    return answer === 'unprocessable' ? null : answer
   }
 
   /** All that it opens, a thousand at most. @throws ApiError 502 */
   async repositories(installationId: number): Promise<z.infer<typeof gitRepository>[]> {
-    const credential = await this.installationToken(installationId)
+    const credential = await this.#installationToken(installationId, { permissions: { metadata: 'read' } })
+    if (credential === null) throw new ApiError('gitProvider', { detail: 'the installation may not list repositories' })
     const all: z.infer<typeof gitRepository>[] = []
     for (let page = 1; page <= MAX_PAGES; page++) {
       const path = `/installation/repositories?per_page=${PAGE}&page=${page}`
-      const { repositories: found } = (await this.#ask('GET', path, credential, repositories)) ?? { repositories: [] }
+      const answer = await this.#ask('GET', path, credential, repositories)
+      const found = answer === null || answer === 'unprocessable' ? [] : answer.repositories
       all.push(...found)
       if (found.length < PAGE) break
     }
     return all
   }
 
-  /** Reads contents, for an hour. @throws ApiError 502, also when the installation is gone */
-  async installationToken(installationId: number): Promise<string> {
+  /**
+   * Reads the contents of one repository, for an hour. It is used in a guest, whose root is the tenant: it must open nothing else.
+   * `null`: the installation does not have that repository. @throws ApiError 502, also when the installation is gone
+   */
+  async cloneToken(installationId: number, gitUrl: string): Promise<string | null> {
+    const name = new URL(gitUrl).pathname.split('/')[2]?.replace(/\.git$/, '')
+    if (!name) return null
+    return this.#installationToken(installationId, { repositories: [name], permissions: { contents: 'read' } })
+  }
+
+  async #installationToken(installationId: number, scope: object): Promise<string | null> {
     const path = `/app/installations/${installationId}/access_tokens`
-    const answer = await this.#ask('POST', path, await this.#appToken(), token)
+    const answer = await this.#ask('POST', path, await this.#appToken(), token, scope)
     if (answer === null) throw new ApiError('gitProvider', { detail: 'the installation is gone' })
-    return answer.token
+    return answer === 'unprocessable' ? null : answer.token
   }
 
   #appToken(): Promise<string> {
@@ -92,13 +104,14 @@ export class GitProvider {
       .sign(this.#key)
   }
 
-  /** `null` for what is not there. @throws ApiError 502, also for an answer that is not as `schema` says */
+  /** `null` for what is not there; `unprocessable` for a scope that the installation does not have. @throws ApiError 502, also for an answer that is not as `schema` says */
   async #ask<Answer>(
     method: 'GET' | 'POST',
     path: string,
     credential: string,
     schema: z.ZodType<Answer>,
-  ): Promise<Answer | null> {
+    body?: object,
+  ): Promise<Answer | 'unprocessable' | null> {
     const headers = {
       accept: 'application/vnd.github+json',
       authorization: `Bearer ${credential}`,
@@ -109,11 +122,13 @@ export class GitProvider {
       const answer = await request(this.#settings.api_url + path, {
         method,
         headers,
+        ...(body && { body: JSON.stringify(body) }),
         headersTimeout: ANSWER_MS,
         bodyTimeout: ANSWER_MS,
       })
       const text = await answer.body.text()
       if (answer.statusCode === 404) return null
+      if (answer.statusCode === 422) return 'unprocessable'
       if (answer.statusCode >= 300)
         throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text.slice(0, 200)}`)
       return schema.parse(JSON.parse(text))

@@ -3,14 +3,15 @@ import type { GitCredentials } from '../deploying/git-credentials.ts'
 import type { GitProvider } from './git-provider.ts'
 import { installationOfAccount } from './git-provider-statements.ts'
 
-/** A token of the installation that the app's own workspace has of the repository's account. */
+/** A token for the app's repository alone, of the installation that the app's own workspace has of the repository's account. */
 export function installationCredentials(pool: pg.Pool, provider: GitProvider): GitCredentials {
   return {
     of: async ({ workspace_id: workspaceId, git_url: gitUrl }) => {
       const account = provider.accountOf(gitUrl)
       const [row] = account === null ? [] : await installationOfAccount(pool, workspaceId, account)
       if (row === undefined) return null
-      return `x-access-token:${await provider.installationToken(row.installation_id)}`
+      const token = await provider.cloneToken(row.installation_id, gitUrl)
+      return token === null ? null : `x-access-token:${token}`
     },
   }
 }

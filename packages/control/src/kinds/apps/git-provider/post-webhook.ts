@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { ApiError } from '@offshoot/contract/errors'
+import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { followPullRequest } from '../previews/follow-pull-request.ts'
@@ -14,6 +16,12 @@ import { isDeployed, pushEvent } from './push-event.ts'
 
 /** Bytes; the provider sends 25 MiB at most. */
 const BODY_LIMIT_BYTES = 26 * 1024 * 1024
+/** Bytes up to which a body is taken like any route's: most events have some tens of KiB. */
+const SMALL_BODY_BYTES = 1024 * 1024
+/** Larger bodies at the same time, of one address and of all: each is held until its signature can be looked at. */
+const LARGE_OF_ADDRESS = 4
+const LARGE_AT_ONCE = 8
+const SIGNATURE = /^sha256=[\da-f]{64}$/
 
 const installationEvent = z.object({ action: z.string(), installation: z.object({ id: z.int() }) })
 
@@ -23,15 +31,25 @@ const installationEvent = z.object({ action: z.string(), installation: z.object(
  * is noted in the transaction that acts on it: told again, it changes nothing.
  */
 export function postGitWebhook(app: FastifyInstance, control: AppsContext, path: string): void {
+  const largeBodies = new FairLimit(LARGE_OF_ADDRESS, LARGE_AT_ONCE)
   app.post(path, {
     bodyLimit: BODY_LIMIT_BYTES,
+    // Before the body is read: it costs nothing to come without a signature.
+    onRequest: async ({ headers, ip }, { raw }) => {
+      providerOf(control)
+      if (!SIGNATURE.test(signatureOf(headers))) throw new ApiError('invalidSignature')
+      if (Number(headers['content-length'] ?? BODY_LIMIT_BYTES) <= SMALL_BODY_BYTES) return
+      const release = largeBodies.take(ip)
+      if (release === null) throw new ApiError('rateLimited', { error: 'too many large events at the same time' })
+      raw.once('close', release)
+    },
     config: {
       docs: {
         summary: 'Take an event of the git provider, signed by it',
         tag: 'Git provider',
         status: 200,
         answer: z.object({ ok: z.literal(true) }),
-        errors: ['invalidJson', 'invalidSignature', 'gitProviderUnconfigured'],
+        errors: ['invalidJson', 'invalidSignature', 'rateLimited', 'gitProviderUnconfigured'],
       },
     },
     handler: async (request) => {
@@ -45,10 +63,13 @@ export function postGitWebhook(app: FastifyInstance, control: AppsContext, path:
 
 /** Over the bytes as they came, in constant time. */
 function isSigned({ headers }: FastifyRequest, raw: Buffer, secret: string): boolean {
-  const given = headers['x-hub-signature-256']
   const right = Buffer.from(`sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`)
-  const signature = Buffer.from(typeof given === 'string' ? given : '')
+  const signature = Buffer.from(signatureOf(headers))
   return signature.length === right.length && timingSafeEqual(signature, right)
+}
+
+function signatureOf({ 'x-hub-signature-256': given }: IncomingHttpHeaders): string {
+  return typeof given === 'string' ? given : ''
 }
 
 function parse(raw: Buffer): object {

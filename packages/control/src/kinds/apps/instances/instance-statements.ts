@@ -95,12 +95,17 @@ export const drainingInstances = statement<InstanceRow & { readonly is_over: boo
    order by drain_until limit $1`,
 )
 
-/** With the port that each listens on. */
-export const servingInstances = statement<InstanceRow & { readonly port: number }, [limit: number]>(
+export interface ServingRow extends InstanceRow {
+  /** That it listens on. */
+  readonly port: number
+}
+
+/** A page of them, by id. */
+export const servingInstances = statement<ServingRow, [afterId: string, limit: number]>(
   'serving-instances',
   `select i.id, i.app_id, i.deployment_id, d.port from app_instances i
    join app_deployments d on d.id = i.deployment_id join sandboxes s on s.id = i.id
-   where i.status = 'serving' and s.status = 'running' order by i.created_at limit $1`,
+   where i.status = 'serving' and s.status = 'running' and i.id > $1 order by i.id limit $2`,
 )
 
 /** All that an app is served by, the one that was built first. */

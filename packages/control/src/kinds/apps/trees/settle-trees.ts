@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { cancelOnAgent, deleteTemplateOnAgent, listBuilds } from '../../../fleet/build-calls.ts'
 import { agentOrRetired, type Remover } from '../../../fleet/agent-or-retired.ts'
 import { LEASE_SECONDS, type Reaping } from '../../../platform/jobs/reaper.ts'
@@ -17,20 +19,37 @@ import {
 /** Seconds after which one that its agent does not know was never begun, or is lost. */
 const LOST_SECONDS = 120
 
-/** Brings what is being made to what agents say of it; what came to nothing is nobody's from then on. */
+/**
+ * Brings what is being made to what agents say of it; what came to nothing is nobody's from then on. An agent that does not answer
+ * holds up no other.
+ */
 export async function settleTrees({ database: { pool }, fleet }: Remover, log: Logger): Promise<void> {
   const making = await makingTrees(pool, LOST_SECONDS)
-  for (const agentId of new Set(making.map((row) => row.agent_id))) {
-    const agent = fleet.byId(agentId)
-    if (agent === undefined) continue
-    const builds = new Map((await listBuilds(agent.client, randomUUID())).map((build) => [build.id, build]))
-    for (const row of making.filter((each) => each.agent_id === agentId)) {
-      const outcome = outcomeOf(row, builds.get(row.id))
-      if (outcome === 'ready') await setTreeReady(pool, row.id)
-      if (outcome !== 'lost') continue
-      log.warn({ tree: row.id, error: builds.get(row.id)?.error ?? null }, 'installed tree came to nothing')
-      await disownTree(pool, row.id)
-    }
+  const byAgent = Map.groupBy(making, (row) => row.agent_id)
+  await Promise.all(
+    [...byAgent].map(async ([agentId, rows]) => {
+      const agent = fleet.byId(agentId)
+      if (agent === undefined) return
+      await settleOfAgent(pool, agent.client, rows, log).catch((error: unknown) => {
+        log.warn({ err: error, agent: agentId }, 'installed trees of an agent: put off')
+      })
+    }),
+  )
+}
+
+async function settleOfAgent(
+  pool: pg.Pool,
+  client: AgentClient,
+  rows: readonly MakingTreeRow[],
+  log: Logger,
+): Promise<void> {
+  const builds = new Map((await listBuilds(client, randomUUID())).map((build) => [build.id, build]))
+  for (const row of rows) {
+    const outcome = outcomeOf(row, builds.get(row.id))
+    if (outcome === 'ready') await setTreeReady(pool, row.id)
+    if (outcome !== 'lost') continue
+    log.warn({ tree: row.id, error: builds.get(row.id)?.error ?? null }, 'installed tree came to nothing')
+    await disownTree(pool, row.id)
   }
 }
 

@@ -218,6 +218,7 @@ describe('what a build has installed', () => {
     await deploy()
     const tree = await madeTree()
     const stray = randomUUID()
+    await harness.recordRemoval(agent, stray)
     agent.state.builds.templates.set(stray, alice.workspaceId)
     agent.cutStreams()
     await eventually(() => !onAgent(stray))

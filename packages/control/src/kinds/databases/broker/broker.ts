@@ -4,8 +4,9 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { databaseUser, DATABASE_NAME } from '@offshoot/contract/database'
+import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { DatabaseRow } from '../database-row.ts'
-import type { Connections } from './connections.ts'
+import { type Connections, PER_DATABASE } from './connections.ts'
 import { neonSql } from './neon.ts'
 import { Refusal, refusalOf } from './refusal.ts'
 import { exec, query, transaction } from './statement-routes.ts'
@@ -17,6 +18,7 @@ export interface BrokerRequest {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: unknown
+  readonly hangUp: AbortSignal
 }
 
 export interface BrokerAnswer {
@@ -26,6 +28,11 @@ export interface BrokerAnswer {
 
 /** Requests of this process at the same time: each may hold an answer in memory. */
 const MAX_REQUESTS = 256
+/** Of them, requests to the databases of one workspace, */
+const PER_WORKSPACE = 64
+/** and to one database: as many again as it has connections wait for one. */
+const PER_DATABASE_REQUESTS = 2 * PER_DATABASE
+const PROBE_MS = 10_000
 const METHOD_OF: Readonly<Record<string, 'GET' | 'POST'>> = {
   'v1/health': 'GET',
   'v1/info': 'GET',
@@ -37,7 +44,8 @@ const METHOD_OF: Readonly<Record<string, 'GET' | 'POST'>> = {
 
 export class Broker {
   readonly #connections: Connections
-  #requests = 0
+  readonly #ofWorkspace = new FairLimit(PER_WORKSPACE, MAX_REQUESTS)
+  readonly #ofDatabase = new FairLimit(PER_DATABASE_REQUESTS, Number.POSITIVE_INFINITY)
 
   constructor(connections: Connections) {
     this.#connections = connections
@@ -45,17 +53,20 @@ export class Broker {
 
   /** Never throws for what a database says, or fails to say. @throws ApiError where its machine cannot be reached */
   async answer(row: DatabaseRow, request: BrokerRequest): Promise<BrokerAnswer> {
-    this.#requests += 1
+    const inDatabase = this.#ofDatabase.take(row.id)
+    const inWorkspace = inDatabase && this.#ofWorkspace.take(row.workspace_id)
     try {
-      if (this.#requests > MAX_REQUESTS) throw new Refusal(429, 'too many requests at the same time')
-      const use: Use = (database, work) => this.#connections.use(row, database, work)
+      if (inWorkspace === null) throw new Refusal(429, 'too many requests at the same time')
+      const { hangUp } = request
+      const use: Use = (database, limitMs, work) => this.#connections.use(row, database, { limitMs, hangUp }, work)
       return { status: 200, body: await route(use, row, request) }
     } catch (error) {
       const refusal = refusalOf(error)
       // `message` is what Neon's driver reads.
       return { status: refusal.status, body: { error: refusal.message, message: refusal.message, ...refusal.fields } }
     } finally {
-      this.#requests -= 1
+      inWorkspace?.()
+      inDatabase?.()
     }
   }
 }
@@ -66,7 +77,7 @@ async function route(use: Use, row: DatabaseRow, { method, path, headers, body }
   if (method !== expected) throw new Refusal(405, 'method not allowed')
   switch (path) {
     case 'v1/health':
-      return use(DATABASE_NAME, async (client) => client.query('select 1').then(() => ({ status: 'ok' })))
+      return use(DATABASE_NAME, PROBE_MS, async (client) => client.query('select 1').then(() => ({ status: 'ok' })))
     case 'v1/info':
       return info(use, row)
     case 'v1/query':
@@ -91,7 +102,7 @@ function objectOf(body: unknown): Readonly<Record<string, unknown>> {
 }
 
 async function info(use: Use, row: DatabaseRow): Promise<object> {
-  return use(DATABASE_NAME, async (client) => {
+  return use(DATABASE_NAME, PROBE_MS, async (client) => {
     const { rows } = await client.query<{ server_version: string; databases: string[]; max_connections: number }>(
       `select current_setting('server_version') as server_version, current_setting('max_connections')::int as max_connections,
          (select array_agg(datname::text order by datname) from pg_database where datallowconn and not datistemplate) as databases`,

@@ -1,21 +1,36 @@
 import { databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
+import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
 import pg from 'pg'
 import type { Fleet } from '../../../fleet/fleet.ts'
 import { outliveBrokenConnections } from '../../../platform/db/outlive-broken-connections.ts'
 import type { Seal } from '../../../platform/seal.ts'
 import type { DatabaseRow } from '../database-row.ts'
 import { openSecrets } from '../secrets.ts'
-import { clientConfig } from '../server-client.ts'
+import { cancelStatement, clientConfig } from '../server-client.ts'
+import { QUERY_CANCELED, Refusal } from './refusal.ts'
 
 /** Connections of this process to one database: clients' own are what `max_connections` is for. */
-const PER_DATABASE = 8
+export const PER_DATABASE = 8
 /** Databases that connections are kept to; the one asked longest ago loses its own first. */
 const MAX_KEPT = 1_000
 /** Milliseconds that an unused connection stays open. It counts as activity, so not for long. */
 const KEEP_MS = 5_000
 /** Milliseconds that a statement may take, where the request does not say. */
 export const DEFAULT_TIMEOUT_MS = 30_000
+/** The most that a request may say, and what all statements of one transaction may take. */
+export const MAX_TIMEOUT_MS = 600_000
+/** Milliseconds by which we cancel later than the server does by itself: its own refusal says more. */
+export const GRACE_MS = 2_000
+/** Milliseconds for a connection to become as new after a request. */
+const CLEAN_MS = 5_000
+
+/** How long one request may keep its connection. */
+export interface Limits {
+  /** Milliseconds from the moment it has the connection. The statements of a tenant cannot change it, as they can `statement_timeout`. */
+  readonly limitMs: number
+  readonly hangUp: AbortSignal
+}
 
 /** Connections to databases as their owners, for SQL over HTTP. */
 export class Connections {
@@ -30,15 +45,29 @@ export class Connections {
 
   /**
    * One connection for one request. What the request leaves behind in it (an open transaction, settings, temporary tables) is
-   * gone before the next one gets it.
+   * gone before the next one gets it. When its time is up or its caller hangs up, the server is told to cancel the statement, and
+   * the connection ends.
    */
-  async use<T>(row: DatabaseRow, database: string, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async use<T>(
+    row: DatabaseRow,
+    database: string,
+    { limitMs, hangUp }: Limits,
+    work: (client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> {
     const client = await this.#pool(row, database).connect()
+    const deadline = Deadline.after(limitMs, `SQL over HTTP of ${row.id}`, hangUp)
     let isSpoilt = true
     try {
-      const result = await work(client)
+      hangUp.throwIfAborted()
+      const result = await deadline.race(work(client))
       isSpoilt = false
       return result
+    } catch (error) {
+      const isLate = error instanceof DeadlineExceeded
+      if (isLate || hangUp.aborted) cancelStatement(this.#fleet, row, client)
+      if (isLate) throw new Refusal(408, 'canceling request: it took too long', { code: QUERY_CANCELED })
+      // Nobody is there to read it.
+      throw hangUp.aborted ? new Refusal(400, 'the caller hung up') : error
     } finally {
       void clean(client, isSpoilt)
     }
@@ -93,7 +122,7 @@ export class Connections {
 /** @param isSpoilt whether its request failed: then it is not worth finding out in which state it is */
 async function clean(client: pg.PoolClient, isSpoilt: boolean): Promise<void> {
   try {
-    if (!isSpoilt) await discardAll(client)
+    if (!isSpoilt) await Deadline.after(CLEAN_MS, 'a clean connection').race(discardAll(client))
     client.release(isSpoilt)
   } catch {
     client.release(true)

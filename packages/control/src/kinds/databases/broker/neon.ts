@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type pg from 'pg'
 import { DATABASE_NAME } from '@offshoot/contract/database'
 import { type Body, paramsOf, textOf } from './body-fields.ts'
+import { DEFAULT_TIMEOUT_MS, GRACE_MS, MAX_TIMEOUT_MS } from './connections.ts'
 import type { Use } from './use.ts'
 import { Refusal } from './refusal.ts'
 import { runStatement, type Statement } from './run-statement.ts'
@@ -23,10 +24,10 @@ export async function neonSql(use: Use, headers: IncomingHttpHeaders, body: Body
   const database = databaseOf(headers['neon-connection-string'])
   if (body['queries'] === undefined) {
     const statement = statementOf(body)
-    return use(database, async (client) => present(client, statement, isArray))
+    return use(database, DEFAULT_TIMEOUT_MS + GRACE_MS, async (client) => present(client, statement, isArray))
   }
   const statements = batchOf(body)
-  return use(database, async (client) => {
+  return use(database, MAX_TIMEOUT_MS, async (client) => {
     await client.query(beginning(headers))
     const results: object[] = []
     for (const statement of statements) results.push(await present(client, statement, isArray))

@@ -14,8 +14,8 @@ export class Refusal extends Error {
   }
 }
 
-/** SQLSTATE of a statement that was cancelled: nobody cancels here but `statement_timeout`. */
-const QUERY_CANCELED = '57014'
+/** SQLSTATE of a statement that was cancelled: by `statement_timeout`, or because its request was over. */
+export const QUERY_CANCELED = '57014'
 
 /** What the server said, as HTTP: 408 when a statement took too long, else 400. @throws ApiError of the machine, or of a broken connection */
 export function refusalOf(error: unknown): Refusal {

@@ -2,13 +2,12 @@ import type pg from 'pg'
 import { DATABASE_NAME } from '@offshoot/contract/database'
 import { type Body, optionalInteger, optionalText, paramsOf, textOf } from './body-fields.ts'
 import type { Use } from './use.ts'
-import { DEFAULT_TIMEOUT_MS } from './connections.ts'
+import { DEFAULT_TIMEOUT_MS, GRACE_MS, MAX_TIMEOUT_MS } from './connections.ts'
 import { jsonValue } from './json-value.ts'
 import { Refusal } from './refusal.ts'
 import { MAX_ROWS, runStatement, type Statement } from './run-statement.ts'
 import { typeNames } from './type-names.ts'
 
-const MAX_TIMEOUT_MS = 600_000
 const DEFAULT_ROWS = 1_000
 /** Statements of one transaction. */
 const MAX_STATEMENTS = 1_000
@@ -17,7 +16,7 @@ const MAX_STATEMENTS = 1_000
 export async function query(use: Use, body: Body): Promise<object> {
   const statement = statementOf(body)
   const maxRows = optionalInteger(body, 'max_rows', 1, MAX_ROWS) ?? DEFAULT_ROWS
-  return onConnection(use, body, async (client, startedAt) => {
+  return onConnection(use, body, null, async (client, startedAt) => {
     const result = await present(client, statement, maxRows)
     return { ...result, duration_ms: since(startedAt) }
   })
@@ -26,7 +25,7 @@ export async function query(use: Use, body: Body): Promise<object> {
 /** `POST v1/exec`: what one statement, or several without parameters, have done. */
 export async function exec(use: Use, body: Body): Promise<object> {
   const statement = statementOf(body)
-  return onConnection(use, body, async (client, startedAt) => {
+  return onConnection(use, body, null, async (client, startedAt) => {
     const { rowCount } = await runStatement(client, statement, 0)
     return { rows_affected: rowCount ?? 0, duration_ms: since(startedAt) }
   })
@@ -43,7 +42,7 @@ export async function transaction(use: Use, body: Body): Promise<object> {
     return statementOf(each as Body)
   })
   const maxRows = optionalInteger(body, 'max_rows', 1, MAX_ROWS) ?? DEFAULT_ROWS
-  return onConnection(use, body, async (client, startedAt) => {
+  return onConnection(use, body, MAX_TIMEOUT_MS, async (client, startedAt) => {
     await client.query('begin')
     const results: object[] = []
     for (const statement of parsed) {
@@ -65,15 +64,17 @@ function statementOf(body: Body): Statement {
   return { sql: textOf(body, 'sql'), params: paramsOf(body) }
 }
 
+/** @param limitMs for all of the request; `null`: what one statement may take, whose own limit the server should see to first */
 async function onConnection(
   use: Use,
   body: Body,
+  limitMs: number | null,
   work: (client: pg.ClientBase, startedAt: number) => Promise<object>,
 ): Promise<object> {
   const database = optionalText(body, 'database') ?? DATABASE_NAME
   const timeoutMs = optionalInteger(body, 'timeout_ms', 1, MAX_TIMEOUT_MS) ?? DEFAULT_TIMEOUT_MS
   const startedAt = performance.now()
-  return use(database, async (client) => {
+  return use(database, limitMs ?? timeoutMs + GRACE_MS, async (client) => {
     if (timeoutMs !== DEFAULT_TIMEOUT_MS) await client.query(`set statement_timeout = ${timeoutMs}`)
     return work(client, startedAt)
   })

@@ -63,6 +63,23 @@ describe('accounts', () => {
     expect((await signIn('rosa', 'another horse')).status).toBe(200)
   })
 
+  it('lose the tokens of their sessions with a reset password, and by signing out those of that session', async () => {
+    const signedUp = (await signUp('tess')).body.token
+    const { token: before } = (await tokenFor(signedUp)).body
+    const me = async (token: string) => (await call(control.url, 'GET', '/v1/me', { token })).status
+    expect(await me(before)).toBe(200)
+    await post('request-password-reset', { email: 'tess@example.com' })
+    const mail = await mailTo('tess', 'Reset your Offshoot password')
+    const token = /"token":"([^"]+)"/.exec(mail)?.[1] ?? ''
+    expect((await post('reset-password', { token, newPassword: 'another horse' })).status).toBe(200)
+    expect(await me(before)).toBe(401)
+    const [one, other] = [await signIn('tess', 'another horse'), await signIn('tess', 'another horse')]
+    const [first, second] = [await tokenFor(one.body.token), await tokenFor(other.body.token)]
+    expect([await me(first.body.token), await me(second.body.token)]).toEqual([200, 200])
+    await post('sign-out', {}, control, { authorization: `Bearer ${one.body.token}` })
+    expect([await me(first.body.token), await me(second.body.token)]).toEqual([401, 200])
+  })
+
   it('answer a reset for an unknown address as one for a known one', async () => {
     await signUp('kira')
     const [known, unknown] = [

@@ -34,7 +34,7 @@ export interface AccountsOptions {
 /**
  * Users, sessions and the keys that sign tokens, on the tables of migration 0001. Workspaces are ours: the library's
  * would be made past plans, audit and the table of roles.
- * Tokens: EdDSA, 24 hours, `sub` the user.
+ * Tokens: EdDSA, 24 hours, `sub` the user, `sid` the session that they were made in and end with.
  */
 export async function createAccounts(options: AccountsOptions) {
   const chosen = libraryOptions(options)
@@ -99,7 +99,7 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
           issuer: publicUrl,
           audience: AUDIENCE,
           expirationTime: '24h',
-          definePayload: ({ user }) => ({ email: user.email }),
+          definePayload: ({ user, session }) => ({ email: user.email, sid: session.id }),
         },
       }),
     ],

@@ -28,7 +28,7 @@ export async function firstCredentials(
   const userId = existing?.id ?? (await signUp(accounts, password))
   if (existing !== undefined && password !== null) await setPassword(accounts, userId, password)
   await makePersonalWorkspace(pool, userId, 'Admin')
-  const [membership] = await membershipsOfUser(pool, userId)
+  const [membership] = await membershipsOfUser(pool, userId, null)
   const workspaceId = membership?.workspace_id
   if (workspaceId === null || workspaceId === undefined) throw new Error('the first user has no workspace')
   // Whoever runs the service is no customer of it.

@@ -9,6 +9,8 @@ export interface JwtClaims {
   readonly userId: string
   /** Workspace the token was made for, if any; membership is checked anew with each request. */
   readonly workspaceId: string | null
+  /** Session of the accounts that the token ends with; `null`: none. */
+  readonly sessionId: string | null
 }
 
 /** Asymmetric only: with a symmetric algorithm whoever can verify could also sign. */
@@ -62,7 +64,12 @@ export class JwtVerifier {
     })
     const payload = await verifiedPayload(token, keys, this.#issuer, AUDIENCE)
     if (payload?.sub === undefined) return null
-    return { userId: payload.sub, workspaceId: typeof payload.org === 'string' ? payload.org : null }
+    const { sub: userId, org, sid } = payload
+    return {
+      userId,
+      workspaceId: typeof org === 'string' ? org : null,
+      sessionId: typeof sid === 'string' ? sid : null,
+    }
   }
 
   #mayReload(): boolean {
@@ -81,7 +88,7 @@ export class JwtVerifier {
 async function verifyForeign(token: string, issuer: ForeignIssuer): Promise<JwtClaims | null> {
   const payload = await verifiedPayload(token, issuer.key, issuer.issuer, issuer.audience)
   const userId = payload?.sub === undefined ? null : await issuer.userOf(payload)
-  return userId === null ? null : { userId, workspaceId: null }
+  return userId === null ? null : { userId, workspaceId: null, sessionId: null }
 }
 
 /** `null` for a token that says it is from the future; the library looks at `nbf` and `exp` alone. */

@@ -19,8 +19,8 @@ export interface MembershipRow {
   readonly plan: PlanName | null
 }
 
-/** No row: no such user. Oldest membership first; a workspace that was deleted is gone, though it may not be empty yet. */
-export const membershipsOfUser = statement<MembershipRow, [userId: string]>(
+/** No row: no such user, or the session has ended (by a sign-out, a reset password, …). Oldest membership first; a workspace that was deleted is gone, though it may not be empty yet. */
+export const membershipsOfUser = statement<MembershipRow, [userId: string, sessionId: string | null]>(
   'memberships-of-user',
   `select u.id as user_id, u.email, u.name as user_name, o.id as workspace_id, o.slug, o.name as workspace_name, m.role,
      o.suspended_at is not null as is_suspended, o.id = u.current_workspace_id as is_current, a.plan
@@ -28,7 +28,8 @@ export const membershipsOfUser = statement<MembershipRow, [userId: string]>(
    left join (member m join organization o on o.id = m."organizationId" and o.deletion_due_at is null)
      on m."userId" = u.id
    left join workspace_accounts a on a.workspace_id = o.id
-   where u.id = $1 order by m."createdAt", m.id`,
+   where u.id = $1 and ($2::uuid is null or exists (select from session s where s.id = $2 and s."userId" = u.id))
+   order by m."createdAt", m.id`,
 )
 
 /** No row: not a member. */

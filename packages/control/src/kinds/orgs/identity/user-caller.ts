@@ -13,7 +13,7 @@ import { makePersonalWorkspace } from './personal-workspace.ts'
  *
  * Asked of the database with each request: a choice, a suspension or a lost membership is in force at once, in every process.
  *
- * @throws ApiError 401 when the user is gone; 404 when the header names a workspace the user is not in
+ * @throws ApiError 401 when the user or the token's session is gone; 404 when the header names a workspace the user is not in
  */
 export async function userCaller(
   pool: pg.Pool,
@@ -21,12 +21,14 @@ export async function userCaller(
   header: string | undefined,
   defaultPlan: PlanName,
 ): Promise<UserCaller> {
-  let rows = isUuid(claims.userId) ? await membershipsOfUser(pool, claims.userId) : []
+  const { userId, sessionId } = claims
+  const areIds = isUuid(userId) && (sessionId === null || isUuid(sessionId))
+  let rows = areIds ? await membershipsOfUser(pool, userId, sessionId) : []
   const [user] = rows
   if (user === undefined) throw new ApiError('invalidApiToken')
   if (user.workspace_id === null) {
     await makePersonalWorkspace(pool, user.user_id, user.user_name)
-    rows = await membershipsOfUser(pool, user.user_id)
+    rows = await membershipsOfUser(pool, user.user_id, sessionId)
   }
   const workspaces = rows.flatMap((row) => membership(row, defaultPlan))
   const chosen = rows.find((row) => row.is_current)?.workspace_id ?? claims.workspaceId

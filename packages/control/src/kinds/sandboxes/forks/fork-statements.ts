@@ -24,8 +24,8 @@ export const stageFork = statement<
   `with parent as (
      select * from sandboxes where id = $1 and deletion_due_at is null
    ), snapshot as (
-     insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, origin, status)
-     select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, egress, 'fork', 'creating' from parent
+     insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, managed_by, origin, status)
+     select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, egress, managed_by, 'fork', 'creating' from parent
    )
    insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, volumes,
      persistent, ttl_seconds, idle_timeout_seconds, expires_at, from_snapshot, parent_id, fork_tree_id,

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import type { SandboxesContext } from '../sandboxes-context.ts'
 import { callerOf } from '../../../platform/http/caller.ts'
-import { findSnapshot } from './find-snapshot.ts'
+import { findOwnSnapshot } from './find-snapshot.ts'
 import { removeSnapshot } from './remove-snapshot.ts'
 
 /** `DELETE /v1/snapshots/{id}`: 204. What others still depend on goes with the last of them. */
@@ -14,7 +14,7 @@ export function deleteSnapshot(app: FastifyInstance, control: SandboxesContext):
     },
     handler: async (request, reply) => {
       const { id } = request.params as { id: string }
-      const row = await findSnapshot(control.database, callerOf(request).workspaceId, id)
+      const row = await findOwnSnapshot(control.database, callerOf(request), id)
       if (row === undefined) throw new ApiError('notFound')
       await removeSnapshot(control, row, request.id)
       return reply.code(204).send()

@@ -15,7 +15,7 @@ export function getSnapshot(app: FastifyInstance, control: SandboxesContext): vo
     },
     handler: async (request) => {
       const { id } = request.params as { id: string }
-      const row = await findSnapshot(control.database, callerOf(request).workspaceId, id)
+      const row = await findSnapshot(control.database, callerOf(request), id)
       if (row === undefined) throw new ApiError('notFound')
       return presentSnapshot(row)
     },

@@ -1,4 +1,5 @@
 import type { ReconcileOptions } from '../../../fleet/agent-hooks.ts'
+import { orLog } from '../../../fleet/or-log.ts'
 import { MEMORY_TIMEOUT_MS } from '../../../fleet/sandbox-calls.ts'
 import { listSnapshots, removeFromAgent } from '../../../fleet/snapshot-calls.ts'
 import {
@@ -9,7 +10,7 @@ import {
 } from './snapshot-statements.ts'
 
 /**
- * Compares an agent's snapshots with the rows that name it: one without a row is deleted; a row in the making becomes
+ * Compares an agent's snapshots with the rows that name it: one without a row is deleted where the brake allows it; a row in the making becomes
  * what the agent says, or goes when nobody works on it; a row whose snapshot is no longer there goes.
  *
  * Rows are read on both sides of the list: a snapshot's row is there before it, so what has no row *after* the list is
@@ -18,7 +19,7 @@ import {
  * @returns how many rows in the making were given up
  */
 export async function reconcileSnapshots(
-  { pool, client, agentId, log }: ReconcileOptions,
+  { pool, client, agentId, log, brake }: ReconcileOptions,
   requestId: string,
 ): Promise<number> {
   const readRows = () => snapshotRowsOfAgent(pool, agentId, MEMORY_TIMEOUT_MS / 1000)
@@ -26,14 +27,16 @@ export async function reconcileSnapshots(
   const { snapshots, unreadable } = await listSnapshots(client, requestId)
   const listed = new Set([...snapshots.map(({ id }) => id), ...unreadable])
   const after = new Map((await readRows()).map((row) => [row.id, row]))
-  for (const { id, workspace_id: workspaceId, size_bytes: sizeBytes } of snapshots) {
-    const row = after.get(id)
-    if (row === undefined) {
-      log.warn({ agent: agentId, snapshot: id }, 'snapshot without a row: deleting it')
-      await removeFromAgent(client, { id, workspaceId, requestId })
-    } else if (row.status === 'creating') await setSnapshotReady(pool, id, sizeBytes)
+  for (const { id, size_bytes: sizeBytes } of snapshots) {
+    if (after.get(id)?.status === 'creating') await setSnapshotReady(pool, id, sizeBytes)
   }
-  for (const { id } of before.filter((row) => row.status === 'ready' && !listed.has(row.id))) {
+  const strays = snapshots.filter(({ id }) => !after.has(id))
+  for (const { id, workspace_id: workspaceId } of await brake.deletable('snapshot', strays)) {
+    log.warn({ agent: agentId, snapshot: id }, 'snapshot of a removed row: deleting it')
+    await orLog(log, { agent: agentId, snapshot: id }, removeFromAgent(client, { id, workspaceId, requestId }))
+  }
+  const lost = before.filter((row) => row.status === 'ready' && !listed.has(row.id))
+  for (const { id } of brake.forgettable('snapshot', lost)) {
     const [removed] = await removeSnapshotRow(pool, id)
     if (removed) log.warn({ agent: agentId, snapshot: id }, 'row without a snapshot: removed')
   }

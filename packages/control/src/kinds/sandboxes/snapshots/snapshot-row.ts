@@ -1,6 +1,7 @@
 import type { AgentId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { Egress } from '@offshoot/contract/sandbox'
 import type { Snapshot } from '@offshoot/contract/snapshot'
+import type { Manager } from '../../../fleet/sandbox-row.ts'
 
 /** A whole snapshot's row; one in the making is of no use to anybody yet. */
 export interface SnapshotRow {
@@ -13,6 +14,8 @@ export interface SnapshotRow {
   readonly memory_mb: number
   readonly size_bytes: number
   readonly origin: 'user' | 'fork' | 'backup'
+  /** Owner of the sandbox that it was taken from, as it was then. */
+  readonly managed_by: Manager['by'] | null
   /** Of the sandbox that it was taken from. */
   readonly egress: Egress
   readonly created_at: Date
@@ -20,7 +23,7 @@ export interface SnapshotRow {
 
 /** The select list of a {@link SnapshotRow}. */
 export const SNAPSHOT_COLUMNS =
-  'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, egress, created_at'
+  'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, managed_by, egress, created_at'
 
 /** What callers see of a row. */
 export function presentSnapshot({ origin, ...row }: SnapshotRow): Snapshot {

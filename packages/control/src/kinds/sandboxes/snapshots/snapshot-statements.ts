@@ -9,8 +9,8 @@ export const insertCreatingSnapshot = statement<
   [id: string, sandboxId: string, creator: number, origin: 'user' | 'backup']
 >(
   'insert-creating-snapshot',
-  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, origin, status)
-   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, $4, 'creating' from sandboxes where id = $2
+  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, managed_by, origin, status)
+   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, managed_by, $4, 'creating' from sandboxes where id = $2
    returning id`,
 )
 
@@ -76,6 +76,7 @@ export const retrySnapshotDeletion = statement<never, [id: string, afterSeconds:
 
 export interface ReconcileSnapshotRow {
   readonly id: string
+  readonly workspace_id: string
   readonly status: 'creating' | 'ready'
   /** @see isAbandoned */
   readonly is_abandoned: boolean
@@ -83,5 +84,5 @@ export interface ReconcileSnapshotRow {
 
 export const snapshotRowsOfAgent = statement<ReconcileSnapshotRow, [agentId: string, deadlineSeconds: number]>(
   'snapshot-rows-of-agent',
-  `select s.id, s.status, ${isAbandoned('s', '$2')} as is_abandoned from snapshots s where s.agent_id = $1`,
+  `select s.id, s.workspace_id, s.status, ${isAbandoned('s', '$2')} as is_abandoned from snapshots s where s.agent_id = $1`,
 )

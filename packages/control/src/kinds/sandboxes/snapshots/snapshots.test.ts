@@ -218,10 +218,11 @@ describe('snapshots', () => {
   })
 
   describe('reconciliation', () => {
-    it('deletes one without a row, and leaves those that have one', async () => {
+    it('deletes one whose row was removed, and leaves those that have one', async () => {
       const stray = randomUUID()
       const of = await sandbox()
       const taken = await take(of)
+      await harness.recordRemoval(agent, stray)
       addSnapshot(agent, { id: of, workspace_id: tenant.workspaceId, template: 'base' }, stray, 'user')
       agent.cutStreams()
       await eventually(() => !agent.state.snapshots.has(stray))

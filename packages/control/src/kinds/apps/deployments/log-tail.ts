@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { logLine, type LogLine } from '@offshoot/contract/log'
+import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
+import { EVENTS_SILENCE_MS } from '../../../fleet/agent-client.ts'
+import type { AppsContext } from '../apps-context.ts'
+import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
+
+/** Milliseconds before an agent is asked again that was away. */
+const RETRY_MS = 1_000
+/** Milliseconds between two looks whether lines were taken. */
+const LOOK_MS = 50
+/** Lines that wait to be taken; then the agent's stream stands still. */
+const MAX_WAITING = 10_000
+
+/** Follows what commands in the background write in one sandbox, from the first line that is kept. An interrupted stream goes on where it was. */
+export class LogTail {
+  readonly #ended = new AbortController()
+  readonly #signal: AbortSignal
+  #waiting: LogLine[] = []
+  /** Number of the last line that came. */
+  #cursor: string | null = null
+
+  /** @param left ends it, as {@link end} does */
+  constructor(control: Pick<AppsContext, 'fleet'>, sandbox: SandboxRow, requestId: string, left: AbortSignal) {
+    this.#signal = AbortSignal.any([left, this.#ended.signal])
+    void this.#run(control, sandbox, requestId)
+  }
+
+  /** The lines that have come since the last time. */
+  take(): readonly LogLine[] {
+    const taken = this.#waiting
+    this.#waiting = []
+    return taken
+  }
+
+  end(): void {
+    this.#ended.abort()
+  }
+
+  async #run({ fleet }: Pick<AppsContext, 'fleet'>, sandbox: SandboxRow, requestId: string): Promise<void> {
+    while (!this.#signal.aborted) {
+      // An agent that is away, or a stream that breaks: it is asked again, from the cursor on.
+      await this.#follow(fleet, sandbox, requestId).catch(() => undefined)
+      await delay(RETRY_MS, undefined, { signal: this.#signal }).catch(() => undefined)
+    }
+  }
+
+  async #follow(fleet: AppsContext['fleet'], sandbox: SandboxRow, requestId: string): Promise<void> {
+    const answer = await fleet.byId(sandbox.agent_id)?.client.forward({
+      method: 'GET',
+      path: `/v1/sandboxes/${sandbox.id}/logs?follow=1`,
+      workspaceId: sandbox.workspace_id,
+      requestId,
+      headers: { accept: 'text/event-stream', ...(this.#cursor !== null && { 'last-event-id': this.#cursor }) },
+      timeoutMs: EVENTS_SILENCE_MS,
+      silenceMs: EVENTS_SILENCE_MS,
+      signal: this.#signal,
+    })
+    if (answer === undefined) return
+    if (answer.statusCode !== 200) {
+      await answer.body.dump()
+      return
+    }
+    for await (const events of readServerSentEvents(answer.body)) {
+      for (const { id, event, data } of events) {
+        this.#cursor = id ?? this.#cursor
+        if (event === 'line') this.#add(logLine.parse(JSON.parse(data)))
+      }
+      while (this.#waiting.length > MAX_WAITING) await delay(LOOK_MS, undefined, { signal: this.#signal })
+    }
+  }
+
+  #add(line: LogLine): void {
+    if (line.source.startsWith('exec:')) this.#waiting.push(line)
+  }
+}

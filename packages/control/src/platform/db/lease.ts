@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from '@offshoot/contract/errors'
+import { FairLimit } from '@offshoot/kit/fair-limit'
+import type pg from 'pg'
+import { isAbandoned } from './abandoned.ts'
+import type { ProcessLock } from './process-lock.ts'
+import { statement } from './statement.ts'
+import { transaction } from './transaction.ts'
+
+/** Seconds after which a lease is over, whoever holds it: longer than any work under one may take. */
+const LEASE_SECONDS = 300
+/** Milliseconds for which a request waits for the one before it. */
+const WAIT_MS = 60_000
+const LOOK_MS = 100
+/** Requests of this process that wait for one name, and for all: each asks PostgreSQL again and again. */
+const waiting = new FairLimit(16, 256)
+
+const takeLease = statement<{ name: string }, [name: string, holder: string, creator: number, seconds: number]>(
+  'take-lease',
+  `insert into leases as held (name, holder, creator) values ($1, $2, $3)
+   on conflict (name) do update set holder = excluded.holder, creator = excluded.creator, created_at = now()
+     where ${isAbandoned('held', '$4')}
+   returning name`,
+)
+
+const holdLease = statement<{ name: string }, [name: string, holder: string]>(
+  'hold-lease',
+  'select name from leases where name = $1 and holder = $2 for update',
+)
+
+const endLease = statement<never, [name: string, holder: string]>(
+  'end-lease',
+  'delete from leases where name = $1 and holder = $2',
+)
+
+/** Writes in one transaction, if the lease is still held. @throws ApiError 409 when it is not: somebody else is at it since */
+export type Commit = <T>(write: (client: pg.PoolClient) => Promise<T>) => Promise<T>
+
+/**
+ * Runs `work` while no other request of any process runs work under the same name. Meant for work that waits for the network: a
+ * transaction would hold one of the few connections to PostgreSQL for as long, and a tenant can make a network call last.
+ * @throws ApiError 409 when the name is not free in time
+ */
+export async function underLease<T>(
+  { pool, lock }: { readonly pool: pg.Pool; readonly lock: ProcessLock },
+  name: string,
+  work: (commit: Commit) => Promise<T>,
+): Promise<T> {
+  const holder = randomUUID()
+  const done = waiting.take(name)
+  if (done === null) throw underWay()
+  try {
+    const endsAtMs = performance.now() + WAIT_MS
+    while ((await takeLease(pool, name, holder, lock.number, LEASE_SECONDS)).length === 0) {
+      if (performance.now() > endsAtMs) throw underWay()
+      await delay(LOOK_MS)
+    }
+  } finally {
+    done()
+  }
+  try {
+    return await work((write) =>
+      transaction(pool, async (client) => {
+        const [held] = await holdLease(client, name, holder)
+        if (held === undefined) throw underWay()
+        return write(client)
+      }),
+    )
+  } finally {
+    await endLease(pool, name, holder)
+  }
+}
+
+function underWay(): ApiError {
+  return new ApiError('conflict', { detail: 'another request of this kind is under way' })
+}

@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import type { SandboxId } from '@offshoot/contract/ids'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { PretendedAgent } from '../test/pretended-agent.ts'
+import { Agent } from './agent.ts'
+import { Places } from './places.ts'
+
+describe('places', () => {
+  let pretended: PretendedAgent
+  let agent: Agent
+  let places: Places
+
+  beforeEach(async () => {
+    pretended = await PretendedAgent.start()
+    agent = new Agent(pretended)
+    places = new Places([agent])
+  })
+
+  afterEach(async () => {
+    await agent.close()
+    await pretended.kill()
+  })
+
+  const find = (id: string, visitor = '192.0.2.1') => places.find(id as SandboxId, visitor, AbortSignal.timeout(30_000))
+
+  it('ask once for an id that many want to know of at once', async () => {
+    const id = randomUUID()
+    expect(await Promise.all(Array.from({ length: 20 }, () => find(id)))).toEqual(
+      Array.from({ length: 20 }, () => null),
+    )
+    expect(pretended.asked).toEqual([id])
+  })
+
+  it('leave questions for others, however many ids one visitor makes up', async () => {
+    const held = Promise.withResolvers<void>()
+    pretended.onAsk = () => (pretended.asked.length === 1 ? held.promise : undefined)
+    const made = Array.from({ length: 100 }, () => find(randomUUID()))
+    const id = randomUUID()
+    pretended.add(id)
+    expect(await find(id, '192.0.2.2')).toMatchObject({ status: 'running' })
+    held.resolve()
+    expect(new Set(await Promise.all(made))).toEqual(new Set([null]))
+    expect(pretended.asked.length).toBeLessThan(made.length)
+  })
+})

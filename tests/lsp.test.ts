@@ -1,7 +1,8 @@
 import { CompletionRequest, DefinitionRequest, type Location } from 'vscode-languageserver-protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLanguageServer } from './setup/language-server.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
@@ -14,12 +15,10 @@ const WORKSPACE = '/home/user/workspace'
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('lsp', { templates: ['base', 'minimal'] })
+  offshoot = await borrow()
   id = (await offshoot.create({ template: 'base' })).id
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const lsp = (language: string) => `/v1/sandboxes/${id}/lsp/${language}`
 const write = async (path: string, text: string) => {

@@ -100,7 +100,7 @@ describe('the log of a sandbox', () => {
 
   it('keeps the end of what is written without end, in bounded files', async () => {
     const { id } = await offshoot.create()
-    await offshoot.exec(id, 'yes "$(head -c 200 /dev/zero | tr "\\0" y)" | head -c 40000000; echo; echo the end')
+    await offshoot.exec(id, 'yes "$(head -c 200 /dev/zero | tr "\\0" y)" | head -c 20000000; echo; echo the end')
     expect(await linesOf(id, '?tail=1')).toEqual(['the end'])
     const folder = join(offshoot.dataDir, 'agent/sandboxes', id)
     for (const name of ['log.jsonl', 'log.1.jsonl']) {

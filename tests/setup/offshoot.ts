@@ -86,6 +86,7 @@ export class Offshoot {
     await layOutFromSeed(offshoot.dataDir, imagesDir, templates)
     if (settings !== undefined) await writeFile(join(offshoot.dataDir, 'settings.json'), JSON.stringify(settings))
     await offshoot.up()
+    if (offshoot.output.includes('baking template')) throw new Error(`not prepared:\n${offshoot.output}`)
     return offshoot
   }
 

@@ -1,7 +1,8 @@
 import { busyboxRoot } from '@offshoot/agent/test/busybox-root'
 import { tarArchive } from '@offshoot/agent/test/tar-archive'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { openEvents } from './setup/event-stream.ts'
+import { emptyWorkspace } from './setup/empty-workspace.ts'
 import { borrow, giveBack } from './setup/lent-servers.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
@@ -12,6 +13,8 @@ let offshoot: Offshoot
 beforeAll(async () => {
   offshoot = await borrow()
 })
+// Also before a second try.
+beforeEach(() => emptyWorkspace(offshoot))
 afterAll(giveBack)
 
 async function build(

@@ -6,7 +6,7 @@ const SHARED_WORKERS = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 3)
 
 /**
  * Three layers, cheapest first. `unit` needs no VM; `vm` restores real ones through the agent's own modules;
- * `system` runs everything as `bin/up` starts it, each file a server of its own.
+ * `system` runs everything as `bin/up` starts it, each file alone on a server: its own, or one that files use one after the other.
  * The two upper layers find their images in OFFSHOOT_IMAGES_DIR, which bin/test builds and names. All share two cores with
  * every VM that is started: what fails is tried once more, and named if it passes then. Tests that look for a loss are never tried again.
  */

@@ -6,7 +6,7 @@ const SHARED_WORKERS = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 3)
 
 /**
  * Three layers, cheapest first. `unit` needs no VM; `vm` restores real ones through the agent's own modules;
- * `system` runs everything as `bin/up` starts it, each file a server of its own.
+ * `system` runs everything as `bin/up` starts it, each file alone on a server: its own, or one that files use one after the other.
  * The two upper layers find their images in OFFSHOOT_IMAGES_DIR, which bin/test builds and names. All share two cores with
  * every VM that is started: what fails is tried once more, and named if it passes then. Tests that look for a loss are never tried again.
  */
@@ -37,8 +37,9 @@ export default defineConfig({
           include: ['packages/*/src/**/*.vm.test.ts'],
           globalSetup: ['packages/agent/src/test/bakes-folder.ts'],
           pool: 'forks',
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
+          // Longer than whatever is waited for inside: that failure says more.
+          testTimeout: 180_000,
+          hookTimeout: 240_000,
           maxWorkers: SHARED_WORKERS,
           sequence: { groupOrder: 1 },
         },
@@ -51,8 +52,8 @@ export default defineConfig({
           exclude: ['tests/joint/**'],
           globalSetup: ['tests/setup/seed-folder.ts'],
           pool: 'forks',
-          testTimeout: 180_000,
-          hookTimeout: 240_000,
+          testTimeout: 240_000,
+          hookTimeout: 360_000,
           maxWorkers: SHARED_WORKERS,
           sequence: { groupOrder: 1 },
         },

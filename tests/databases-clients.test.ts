@@ -93,7 +93,10 @@ describe('psql', () => {
       const file = join(folder, 'rows')
       const rows = COPY_MIB * 1024
       const services = await Promise.all((['edge', 'agent'] as const).map((name) => Peak.of(offshoot, name)))
-      await psql([`create table rows as select n, repeat(md5(n::text), 32) as t from generate_series(1, ${rows}) n`])
+      await psql([
+        'drop table if exists rows, again',
+        `create table rows as select n, repeat(md5(n::text), 32) as t from generate_series(1, ${rows}) n`,
+      ])
       await psql([`\\copy rows to '${file}'`])
       expect((await stat(file)).size).toBeGreaterThan(rows * 1024)
       await psql(['create table again (like rows)', `\\copy again from '${file}'`])
@@ -117,7 +120,7 @@ describe('pg_dump and pg_restore', () => {
   const dump = join(import.meta.dirname, 'setup/shop-of-15.dump')
 
   it('restore what a server of version 15 was dumped as: keys, indexes, a view, a large object', async () => {
-    await psql(['create database shop'])
+    await psql(['drop database if exists shop with (force)', 'create database shop'])
     const url = database.connection_url.replace('/app?', '/shop?')
     await run('pg_restore', ['--exit-on-error', '--no-owner', '-d', url, dump])
     expect(
@@ -151,7 +154,7 @@ describe('pg_dump and pg_restore', () => {
       return
     }
     await dumped
-    await psql(['create database again'])
+    await psql(['drop database if exists again with (force)', 'create database again'])
     const again = database.connection_url.replace('/app?', '/again?')
     await run('pg_restore', ['--exit-on-error', '--no-owner', '-d', again, file])
     const all = ['table customers order by id', 'table orders order by id', 'table spent order by name']
@@ -204,6 +207,7 @@ it('drizzle migrates, twice without harm, and asks over a connection and over HT
   try {
     const db = drizzle({ client: pool })
     for (let round = 0; round < 2; round++) await migrate(db, { migrationsFolder: join(folder, 'drizzle') })
+    await db.delete(notes)
     await db.transaction(async (tx) =>
       tx.insert(notes).values([
         { id: 1, body: 'one' },
@@ -226,6 +230,7 @@ it('drizzle migrates, twice without harm, and asks over a connection and over HT
 const PYTHON = `
 import sys, psycopg2, psycopg2.extras, io
 with psycopg2.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
+    cursor.execute('drop table if exists p')
     cursor.execute('create table p (id int primary key, j jsonb, b bytea, t timestamptz, a int[])')
     cursor.execute('insert into p values (%s, %s, %s, %s, %s)', (1, psycopg2.extras.Json({'x': [1]}), b'\\x00\\xff', '2026-01-02T03:04:05Z', [1, None]))
     cursor.copy_expert('copy p (id) from stdin', io.StringIO('2\\n3\\n'))

@@ -5,7 +5,7 @@ import { Ledger } from './setup/ledger.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
-const ROUNDS = Number(process.env['OFFSHOOT_DATABASE_KILLS'] ?? 3)
+const ROUNDS = Number(process.env['OFFSHOOT_DATABASE_KILLS'] ?? 2)
 const WRITERS = 4
 const ROUND_MS = 90_000
 /** What is killed, one after the other; QEMU's turn comes first, and in all of them. */

@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type EventStream, openEvents, type ServerEvent } from './setup/event-stream.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('events', { templates: ['minimal', 'base'] })
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const get = (id: string, query = '', headers: Record<string, string> = {}) =>
   offshoot.request('GET', `/v1/sandboxes/${id}/events${query}`, { headers })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type EventStream, openEvents, type ServerEvent } from './setup/event-stream.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
@@ -8,12 +9,10 @@ import { TestSocket } from './setup/web-socket.ts'
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('exec-crash')
+  offshoot = await borrow()
   id = (await offshoot.create()).id
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 /** Much longer than it takes, much shorter than any deadline of ours. */
 const SOON_MS = 15_000
@@ -47,9 +46,11 @@ async function succeeded(pid: number): Promise<void> {
 async function endOf(events: EventStream, begin: Promise<unknown>): Promise<ServerEvent[]> {
   const rest = events.rest()
   await begin
-  let read: ServerEvent[] | undefined
-  void rest.then((all) => (read = all))
-  return until('the stream to end', () => read, SOON_MS)
+  let isOver = false
+  const over = () => (isOver = true)
+  rest.then(over, over)
+  await until('the stream to end', () => isOver, SOON_MS)
+  return rest
 }
 
 it('ends every stream cleanly and soon; commands are gone, and what was to stay is there with its output', async () => {
@@ -77,13 +78,15 @@ it('ends every stream cleanly and soon; commands are gone, and what was to stay 
 
   const agent = await until('the agent', async () => offshoot.service('agent'))
   const killed = Promise.withResolvers<void>()
-  const reading = [command, background, events, logs].map(async (each) => endOf(each, killed.promise))
+  const reading = Promise.all([command, background, events, logs].map(async (each) => endOf(each, killed.promise)))
+  // What is wrong with it is told where it is waited for.
+  reading.catch(() => null)
   process.kill(agent.pid, 'SIGKILL')
   killed.resolve()
   for (const socket of [commands, own, session]) {
     expect(await until('the socket to be closed', () => socket.closed, SOON_MS)).toEqual(RESTARTING)
   }
-  const read = await Promise.all(reading)
+  const read = await reading
   for (const all of read) expect(all.slice(-1)).toEqual(LOST)
   expect((await plain).status).toBe(502)
   expect((await plain).body.error).toBe('agent unreachable')

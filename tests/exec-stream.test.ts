@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEvents, type ServerEvent } from './setup/event-stream.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
@@ -11,12 +12,10 @@ const STREAM_MIB = Number(process.env['OFFSHOOT_STREAM_MIB'] ?? 24)
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('exec-stream')
+  offshoot = await borrow()
   id = (await offshoot.create()).id
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const path = () => `/v1/sandboxes/${id}/exec/stream`
 const open = async (body: unknown) => openEvents(offshoot, 'POST', path(), { body })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
@@ -9,13 +10,11 @@ let id: string
 /** Sends nothing from the first test on. */
 let quiet: TestSocket
 beforeAll(async () => {
-  offshoot = await Offshoot.start('exec-ws')
+  offshoot = await borrow()
   id = (await offshoot.create()).id
   quiet = await open()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const path = () => `/v1/sandboxes/${id}/exec/ws`
 const open = async () => TestSocket.open(offshoot, path())

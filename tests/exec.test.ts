@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('exec')
+  offshoot = await borrow()
   id = (await offshoot.create()).id
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const exec = async (body: unknown, signal?: AbortSignal) =>
   offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body, ...(signal ? { signal } : {}) })

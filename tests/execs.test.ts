@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEvents, type ServerEvent } from './setup/event-stream.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('execs')
+  offshoot = await borrow()
   id = (await offshoot.create()).id
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const at = (rest = '') => `/v1/sandboxes/${id}/execs${rest}`
 const start = async (cmd: string, more: Record<string, unknown> = {}): Promise<string> => {

@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 interface Child {
@@ -11,11 +12,9 @@ interface Child {
 
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('fork')
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const get = (id: string) => offshoot.request('GET', `/v1/sandboxes/${id}`)
 const ask = (id: string, action: string, body?: object) =>

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { SandboxFiles } from './setup/sandbox-files.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
@@ -15,14 +16,12 @@ let offshoot: Offshoot
 let id: string
 let files: SandboxFiles
 beforeAll(async () => {
-  offshoot = await Offshoot.start('fuzz')
+  offshoot = await borrow()
   ;({ id } = await offshoot.create())
   files = new SandboxFiles(offshoot, id)
   await files.sh('mkdir -p /tmp/fuzz/folder && printf 0123456789 > /tmp/fuzz/file')
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 // Whatever came in: the sandbox goes on.
 afterEach(async () => {
   expect(await files.sh('echo works')).toBe('works\n')

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { metricsCases } from './setup/metrics-cases.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 const STOPPED = 'sandbox not running (paused or hibernated) — resume/wake it first'
 
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('lifecycle')
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const get = (id: string) => offshoot.request('GET', `/v1/sandboxes/${id}`)
 const lifecycle = (id: string) => offshoot.request('GET', `/v1/sandboxes/${id}/lifecycle`)

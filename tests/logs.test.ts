@@ -2,16 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEvents } from './setup/event-stream.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('logs')
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 interface Line {
   readonly ts: string
@@ -101,7 +100,7 @@ describe('the log of a sandbox', () => {
 
   it('keeps the end of what is written without end, in bounded files', async () => {
     const { id } = await offshoot.create()
-    await offshoot.exec(id, 'yes "$(head -c 200 /dev/zero | tr "\\0" y)" | head -c 40000000; echo; echo the end')
+    await offshoot.exec(id, 'yes "$(head -c 200 /dev/zero | tr "\\0" y)" | head -c 20000000; echo; echo the end')
     expect(await linesOf(id, '?tail=1')).toEqual(['the end'])
     const folder = join(offshoot.dataDir, 'agent/sandboxes', id)
     for (const name of ['log.jsonl', 'log.1.jsonl']) {

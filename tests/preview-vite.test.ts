@@ -7,7 +7,8 @@ import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { Browser, hasBrowser } from './setup/browser.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { previewOf, visit } from './setup/preview.ts'
 import { SandboxFiles } from './setup/sandbox-files.ts'
 import { until } from './setup/until.ts'
@@ -42,7 +43,7 @@ describe('Vite in a sandbox', () => {
   let id: string
 
   beforeAll(async () => {
-    offshoot = await Offshoot.start('preview-vite', { templates: ['base'] })
+    offshoot = await borrow()
     id = (await offshoot.create({ template: 'base' })).id
     files = new SandboxFiles(offshoot, id)
     await offshoot.exec(id, 'mkdir -p /app/node_modules')
@@ -59,9 +60,7 @@ describe('Vite in a sandbox', () => {
     await until('the dev server', async () => (await visit(offshoot, id, PORT)).status === 200, 150_000, 200)
   })
 
-  afterAll(async () => {
-    await offshoot?.destroy()
-  })
+  afterAll(giveBack)
 
   const write = (words: string) =>
     files.ask('PUT', 'fs?path=/app/words.js', { body: `export const words = '${words}'\n` })

@@ -3,7 +3,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { previewOf, visit } from './setup/preview.ts'
 import { until } from './setup/until.ts'
 
@@ -27,13 +28,11 @@ describe('previews', () => {
   let id: string
 
   beforeAll(async () => {
-    offshoot = await Offshoot.start('preview', { templates: ['base'] })
+    offshoot = await borrow()
     id = await serving()
   })
 
-  afterAll(async () => {
-    await offshoot?.destroy()
-  })
+  afterAll(giveBack)
 
   /** A sandbox in which the server above answers. */
   async function serving(body: Record<string, unknown> = {}): Promise<string> {

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyWorkspace } from './setup/empty-workspace.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('snapshots')
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+// Also before a second try.
+beforeEach(() => emptyWorkspace(offshoot))
+afterAll(giveBack)
 
 const get = (path: string) => offshoot.request('GET', `/v1/snapshots${path}`)
 const onDisk = () => readdir(join(offshoot.dataDir, 'agent/snapshots'))

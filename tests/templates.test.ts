@@ -1,19 +1,21 @@
 import { busyboxRoot } from '@offshoot/agent/test/busybox-root'
 import { tarArchive } from '@offshoot/agent/test/tar-archive'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { openEvents } from './setup/event-stream.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { emptyWorkspace } from './setup/empty-workspace.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 const BUILD_MS = 60_000
 
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('templates')
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+// Also before a second try.
+beforeEach(() => emptyWorkspace(offshoot))
+afterAll(giveBack)
 
 async function build(
   fields: Record<string, string>,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
@@ -7,12 +8,10 @@ import { TestSocket } from './setup/web-socket.ts'
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('terminal-programs', { templates: ['base'] })
+  offshoot = await borrow()
   id = (await offshoot.create({ template: 'base' })).id
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const open = async (query = '') => TestSocket.open(offshoot, `/v1/sandboxes/${id}/exec/pty${query}`)
 const command = (cmd: string, more = '') => `?cmd=${encodeURIComponent(cmd)}${more}`

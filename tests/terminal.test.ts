@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
@@ -8,13 +9,11 @@ let offshoot: Offshoot
 let id: string
 let baseId: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('terminal', { templates: ['minimal', 'base'] })
+  offshoot = await borrow()
   id = (await offshoot.create()).id
   baseId = (await offshoot.create({ template: 'base' })).id
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const open = async (query = '', of = id) => TestSocket.open(offshoot, `/v1/sandboxes/${of}/exec/pty${query}`)
 const command = (cmd: string, more = '') => `?cmd=${encodeURIComponent(cmd)}${more}`

@@ -1,17 +1,16 @@
 import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('upgrades')
+  offshoot = await borrow()
   id = (await offshoot.create()).id
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const path = () => `/v1/sandboxes/${id}/exec/ws`
 const upgrade = {

@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from './setup/offshoot.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { emptyWorkspace } from './setup/empty-workspace.ts'
+import { borrow, giveBack } from './setup/lent-servers.ts'
+import type { Offshoot } from './setup/offshoot.ts'
 
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('volumes')
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+// Also before a second try.
+beforeEach(() => emptyWorkspace(offshoot))
+afterAll(giveBack)
 
 const ask = (method: string, path: string, body?: unknown) =>
   offshoot.request(method, `/v1/volumes${path}`, body === undefined ? {} : { body })
@@ -70,7 +72,7 @@ describe('a volume', () => {
     const files = await sh(reader.id, 'mkdir /a /b; mount /dev/vdb /a; mount -o ro /dev/vdc /b; cat /a/file /b/file')
     expect(files).toBe('parent\nparent')
     for (const { id } of [reader, parent, forked.body]) await offshoot.delete(id)
-    for (const name of ['shared', 'copy', 'again', 'data']) expect((await ask('DELETE', `/${name}`)).status).toBe(204)
+    for (const name of ['shared', 'copy', 'again']) expect((await ask('DELETE', `/${name}`)).status).toBe(204)
     expect((await ask('DELETE', `/shared/snapshots/${snapshot.id}`)).status).toBe(204)
     expect((await ask('GET', '')).body).toEqual([])
   })

@@ -29,7 +29,8 @@ export function appDependencyCases(served: () => Omit<ServedApp, 'app'>): void {
   beforeAll(async () => {
     const { git, offshoot } = served()
     await git.commit('installs', files('one'))
-    const body = { name: 'installs', git_url: git.urlOf('installs'), env: { SECRET }, install_command: INSTALL }
+    const commands = { install_command: INSTALL, start_command: 'node server.js' }
+    const body = { name: 'installs', git_url: git.urlOf('installs'), env: { SECRET }, ...commands }
     app = (await offshoot.request('POST', '/v1/apps', { body })).body
   })
 

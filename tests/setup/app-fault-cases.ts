@@ -170,7 +170,7 @@ export function appFaultCases(served: () => ServedApp): void {
     expect((await offshoot.request('POST', `/v1/apps/${app.id}/deploys/${bomb.id}/cancel`)).status).toBe(202)
     expect(await over(bomb.id)).toMatchObject({ status: 'failed', error: 'cancelled', sandbox_id: null })
     await isGone(bomb.sandbox_id)
-    await change({ build_command: '' })
+    await change({ build_command: 'echo {} > built.json' })
   })
 
   it('fail when their VM or their agent is killed, and leave the version before', async () => {

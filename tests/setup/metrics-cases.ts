@@ -17,7 +17,7 @@ const BURN = 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
 const FILL_MEMORY = 'mkdir /m && mount -t tmpfs none /m && dd if=/dev/urandom of=/m/x bs=1M count=32 2>/dev/null'
 const WRITE = 'dd if=/dev/urandom of=/root/x bs=1M count=8 2>/dev/null; sync'
 /** Refused by the host, which says so: packets both ways, on a machine without any other network too. */
-const TALK = `ping -c 20 -i 0.1 -s 1000 -W 1 $(ip route | sed -n 's/default via \\([^ ]*\\).*/\\1/p') >/dev/null 2>&1; true`
+const TALK = `ping -c 3 -i 0.1 -s 1000 -W 1 $(ip route | sed -n 's/default via \\([^ ]*\\).*/\\1/p') >/dev/null 2>&1; true`
 
 function expectGrown(before: Now, after: Now): void {
   for (const counter of COUNTERS)

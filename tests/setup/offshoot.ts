@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
 import { type ProcessIdentity, identifyProcess } from '@offshoot/kit/process-identity'
 import { isListening } from '@offshoot/up/host/is-listening'
@@ -13,7 +14,7 @@ const repository = resolve(import.meta.dirname, '../..')
 export const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(repository, '.offshoot/images'))
 
 /** A Unix socket's path holds 107 bytes, and a user's data directory may lie deeper than that. */
-const LONG = 'in-a-folder-whose-path-is-longer-than-that-of-a-unix-socket-can-be'.repeat(2)
+export const LONG = 'in-a-folder-whose-path-is-longer-than-that-of-a-unix-socket-can-be'.repeat(2)
 
 /** Tests and benches ask for more at once than people do. */
 const NO_RATE_LIMIT = '1000000/1000000'
@@ -58,7 +59,6 @@ export class Offshoot {
   readonly dataDir: string
   readonly #options: StartOptions
   #up: ChildProcess | null = null
-  #output = ''
   #credentials: Credentials | null = null
 
   private constructor(dataDir: string, options: StartOptions) {
@@ -73,11 +73,20 @@ export class Offshoot {
 
   /** Started; most of what a first start makes is a copy (`seed.ts`). */
   static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {
-    const offshoot = Offshoot.prepare(`${LONG}-${name}`, options)
-    await layOutFromSeed(offshoot.dataDir, imagesDir, options.templates === undefined ? ['minimal'] : options.templates)
-    const { settings } = options
+    return Offshoot.#startFromSeed(Offshoot.prepare(`${LONG}-${name}`, options))
+  }
+
+  /** The same in a data directory of this path. */
+  static async startAt(dataDir: string, options: StartOptions = {}): Promise<Offshoot> {
+    return Offshoot.#startFromSeed(new Offshoot(dataDir, options))
+  }
+
+  static async #startFromSeed(offshoot: Offshoot): Promise<Offshoot> {
+    const { templates = ['minimal'], settings } = offshoot.#options
+    await layOutFromSeed(offshoot.dataDir, imagesDir, templates)
     if (settings !== undefined) await writeFile(join(offshoot.dataDir, 'settings.json'), JSON.stringify(settings))
     await offshoot.up()
+    if (offshoot.output.includes('baking template')) throw new Error(`not prepared:\n${offshoot.output}`)
     return offshoot
   }
 
@@ -97,10 +106,12 @@ export class Offshoot {
 
   /** Runs `bin/up` and waits for its `ready` line. */
   async up(): Promise<void> {
-    this.#output = ''
     const { templates = ['minimal'], port = 0, env = {}, args = [], under = [] } = this.#options
     const line = ['--data-dir', this.dataDir, ...this.#imagesArguments, '--port', String(port), '--yes', ...args]
     const [program = '', ...rest] = [...under, join(repository, 'bin/up'), ...line]
+    await mkdir(dirname(this.dataDir), { recursive: true, mode: 0o711 })
+    // A file, not a pipe: what is started may outlive this process.
+    const output = openSync(this.#outputPath, 'w', 0o600)
     const child = spawn(program, rest, {
       env: {
         ...process.env,
@@ -109,20 +120,16 @@ export class Offshoot {
         ...(templates ? { OFFSHOOT_TEMPLATES: templates.join(',') } : {}),
         ...env,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', output, output],
       detached: true,
     })
+    closeSync(output)
     this.#up = child
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (chunk: string) => {
-        this.#output += chunk
-      })
-    }
     await until(
       'bin/up printing ready',
       () => {
-        if (child.exitCode !== null) throw new Error(`bin/up exited with ${child.exitCode}:\n${this.#output}`)
-        return /^ready http/m.test(this.#output)
+        if (child.exitCode !== null) throw new Error(`bin/up exited with ${child.exitCode}:\n${this.output}`)
+        return /^ready http/m.test(this.output)
       },
       this.#options.readyMs ?? 300_000,
     )
@@ -137,8 +144,13 @@ export class Offshoot {
     return this.#options.ownImages ? [] : ['--images-dir', this.#options.imagesDir ?? imagesDir]
   }
 
+  /** What `bin/up` has printed since its last start. */
   get output(): string {
-    return this.#output
+    return readFileSync(this.#outputPath, 'utf8')
+  }
+
+  get #outputPath(): string {
+    return `${this.dataDir}.output`
   }
 
   get credentials(): Credentials {
@@ -266,5 +278,6 @@ export class Offshoot {
     const left = [...(await this.virtualMachines()), ...(await this.spareMachines())]
     if (left.length > 0) throw new Error(`VMs left behind: ${JSON.stringify(left)}`)
     await rm(this.dataDir, { recursive: true, force: true })
+    await rm(this.#outputPath, { force: true })
   }
 }

@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** For the data directories that the test files of a run copy theirs from (`seed.ts`). */
+    /** For the data directories that the test files of a run copy theirs from (`seed.ts`), and servers that are lent (`lent-servers.ts`). */
     readonly seedFolder: string
   }
 }
@@ -17,5 +19,17 @@ export default async function seedFolder(project: TestProject): Promise<() => Pr
   await mkdir(parent, { recursive: true, mode: 0o711 })
   const folder = await mkdtemp(join(parent, 'seeds-'))
   project.provide('seedFolder', folder)
-  return () => rm(folder, { recursive: true, force: true })
+  // Detached: a Ctrl-C in the terminal is for this process, whose end it waits for.
+  const ender = spawn(process.execPath, [join(import.meta.dirname, 'end-lent-servers.ts'), folder], {
+    stdio: ['pipe', 'inherit', 'inherit'],
+    detached: true,
+  })
+  ender.unref()
+  return async () => {
+    const ended = once(ender, 'exit')
+    ender.ref()
+    ender.stdin.end()
+    const [code] = await ended
+    if (code !== 0) throw new Error(`ending the servers that were lent exited with ${code}`)
+  }
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Offshoot } from '../setup/offshoot.ts'
+import { borrow, giveBack } from '../setup/lent-servers.ts'
+import type { Offshoot } from '../setup/offshoot.ts'
 import { until } from '../setup/until.ts'
 
 /** Milliseconds between a guest's clock and the host's, beyond what the question took. */
@@ -51,7 +52,7 @@ let parent: string
 let children: string[]
 let program: string
 beforeAll(async () => {
-  offshoot = await Offshoot.start('fork-correctness', { templates: ['base'] })
+  offshoot = await borrow()
   parent = (await offshoot.create({ template: 'base' })).id
   await offshoot.request('PUT', `/v1/sandboxes/${parent}/fs?path=/root/program.py`, { body: PROGRAM })
   program = (await output(parent, 'python3 /root/program.py </dev/null >/root/output 2>&1 & echo $!')).trim()
@@ -62,9 +63,7 @@ beforeAll(async () => {
   expect(tree).toMatchObject({ status: 201, body: { errors: [] } })
   children = tree.body.children.map(({ id }: { id: string }) => id)
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const output = async (id: string, cmd: string) => (await offshoot.exec(id, cmd, { timeout_seconds: 60 })).stdout
 

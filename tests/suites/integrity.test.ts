@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Offshoot } from '../setup/offshoot.ts'
+import { borrow, giveBack } from '../setup/lent-servers.ts'
+import type { Offshoot } from '../setup/offshoot.ts'
 import { SeededRandom } from '../setup/seeded-random.ts'
 
 /** OFFSHOOT_CYCLES: of each kind; OFFSHOOT_SEED: in which order. */
@@ -19,11 +20,9 @@ const random = SeededRandom.fromEnvironment()
 let offshoot: Offshoot
 let program = ''
 beforeAll(async () => {
-  offshoot = await Offshoot.start('integrity', { templates: ['base'] })
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 
 const act = async (id: string, action: string) => {
   const answer = await offshoot.request('POST', `/v1/sandboxes/${id}/${action}`)

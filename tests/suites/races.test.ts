@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { everythingAgrees, rowsOf } from '../setup/agreement.ts'
 import type { Answer } from '../setup/http.ts'
-import { Offshoot } from '../setup/offshoot.ts'
+import { borrow, giveBack } from '../setup/lent-servers.ts'
+import type { Offshoot } from '../setup/offshoot.ts'
 import { SeededRandom } from '../setup/seeded-random.ts'
 
 const AT_ONCE = 20
@@ -14,11 +15,9 @@ const AFTER = { pause: 'paused', resume: 'running', hibernate: 'hibernated', wak
 const random = SeededRandom.fromEnvironment()
 let offshoot: Offshoot
 beforeAll(async () => {
-  offshoot = await Offshoot.start('races')
+  offshoot = await borrow()
 })
-afterAll(async () => {
-  await offshoot?.destroy()
-})
+afterAll(giveBack)
 afterEach(async () => {
   for (const { id } of await rowsOf(offshoot)) await offshoot.delete(id)
   for (const { id } of (await offshoot.request('GET', '/v1/snapshots')).body)

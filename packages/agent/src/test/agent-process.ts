@@ -160,24 +160,25 @@ export class AgentProcess {
     return spawn('env', [...this.#under, ...command], { stdio: ['ignore', 'pipe', 'pipe'] })
   }
 
-  /** Stops the agent and deletes its data, except its bakes. */
+  /** Kills the agent and its VMs, and deletes its data, except its bakes. What is left of the VMs the next start cleans up. */
   async reset(): Promise<void> {
-    await this.stop('SIGKILL')
-    const ended = await this.run('end-all.ts')
-    if (ended.exitCode !== 0) throw new Error(`end-all: ${ended.output}`)
-    if ((await this.vms()).length > 0) throw new Error('a QEMU is left')
+    await this.#kill()
     const left = 'sandboxes spares events snapshots layers retired-layers volumes builds templates trash quarantine'
     for (const name of left.split(' ')) await rm(join(this.dataDir, name), { recursive: true, force: true })
   }
 
   /** Kills the agent and its VMs, and deletes its data. */
   async destroy(): Promise<void> {
-    await this.stop('SIGKILL')
-    for (const { process: vm } of await this.vms()) process.kill(vm.pid, 'SIGKILL')
-    await eventually('every QEMU gone', async () => (await this.vms()).length === 0)
+    await this.#kill()
     // Removes cgroups, TAPs and packet filter tables.
     await this.run('end-all.ts')
     await rm(this.folder, { recursive: true, force: true })
+  }
+
+  async #kill(): Promise<void> {
+    await this.stop('SIGKILL')
+    for (const { process: vm } of await this.vms()) process.kill(vm.pid, 'SIGKILL')
+    await eventually('every QEMU gone', async () => (await this.vms()).length === 0)
   }
 
   async call<Body>(
@@ -230,8 +231,7 @@ export class AgentProcess {
     body: unknown,
     signal?: AbortSignal,
   ): Promise<Answer<Body>> {
-    const options = signal ? { body, signal } : { body }
-    return this.call('POST', `/v1/sandboxes/${id}/exec`, options)
+    return this.call('POST', `/v1/sandboxes/${id}/exec`, signal ? { body, signal } : { body })
   }
 
   /** Calls an operation of a sandbox, such as `pause`. */

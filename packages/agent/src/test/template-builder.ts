@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { eventually, WORKSPACE, type AgentProcess } from './agent-process.ts'
 
 /** Milliseconds for the largest build of a test. */
-const BUILD_MS = 240_000
+const BUILD_MS = 150_000
 
 /** Builds templates on an agent, as control does. */
 export class TemplateBuilder {

@@ -17,11 +17,11 @@ beforeAll(async () => {
 })
 afterAll(() => host.close())
 
-/** A guest with 16 MiB of random memory, a running counter and a file as old as both. */
+/** A guest with 4 MiB of random memory, a running counter and a file as old as both. */
 async function busyVm({ isDurable = false } = {}) {
   const vm = await host.start(null, releaseGuest, [], isDurable)
-  await host.sh(vm, 'mkdir -p /run/t && mount -t tmpfs none /run/t && head -c 16777216 /dev/urandom > /run/t/memory')
-  await host.sh(vm, 'head -c 3000000 /dev/urandom > /root/file')
+  await host.sh(vm, 'mkdir -p /run/t && mount -t tmpfs none /run/t && head -c 4194304 /dev/urandom > /run/t/memory')
+  await host.sh(vm, 'head -c 1000000 /dev/urandom > /root/file')
   const count =
     'c() { echo $i > $1.new; mv $1.new $1; }; i=0; while :; do i=$((i+1)); c /run/t/count; c /root/count; sleep 0.02; done'
   await host.sh(

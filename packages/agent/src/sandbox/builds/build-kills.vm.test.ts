@@ -10,7 +10,7 @@ import { tarArchive } from '../../test/tar-archive.ts'
 import { TemplateBuilder } from '../../test/template-builder.ts'
 
 /** Number of kills of the agent during builds, spread over the stages. */
-const KILL_ROUNDS = Number(process.env['OFFSHOOT_BUILD_KILLS'] ?? 2)
+const KILL_ROUNDS = Number(process.env['OFFSHOOT_BUILD_KILLS'] ?? 1)
 /** Maximum milliseconds between the begin of a stage and the kill. */
 const LATEST_KILL_MS = 300
 const STAGES: readonly AgentBuild['stage'][] = ['booting', 'unpacking', 'reading', 'freezing']

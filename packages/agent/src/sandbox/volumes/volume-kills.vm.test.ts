@@ -13,7 +13,7 @@ const run = promisify(execFile)
 /** Number of kills during each operation. */
 const KILL_ROUNDS = Number(process.env['OFFSHOOT_VOLUME_KILLS'] ?? 1)
 /** Number of kills while a program writes and syncs. */
-const WRITER_ROUNDS = Number(process.env['OFFSHOOT_VOLUME_WRITER_KILLS'] ?? 10)
+const WRITER_ROUNDS = Number(process.env['OFFSHOOT_VOLUME_WRITER_KILLS'] ?? 4)
 /** Maximum milliseconds between the begin of an operation and the kill. */
 const LATEST_KILL_MS = 60
 const CONTENT = 'what nothing may change'

@@ -11,7 +11,7 @@ import { AgentProcess, eventually, OTHER_WORKSPACE, type Answer } from '../../te
 const run = promisify(execFile)
 const MIB = 1024 * 1024
 /** Number of races between two sandboxes for the same volume. */
-const RACES = Number(process.env['OFFSHOOT_VOLUME_RACES'] ?? 12)
+const RACES = Number(process.env['OFFSHOOT_VOLUME_RACES'] ?? 6)
 
 type Attachment = { readonly id: string; readonly read_only: boolean }
 let agent: AgentProcess

@@ -1,0 +1,16 @@
+/**
+ * Ends the servers of a run that were lent (`lent-servers.ts`), and removes the folder of the run, when whoever started this program
+ * closes its input: at the end of the run, and also when that process is interrupted or killed.
+ */
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { Offshoot } from './offshoot.ts'
+
+const [folder = ''] = process.argv.slice(2)
+await buffer(process.stdin)
+for (const name of await readdir(join(folder, 'lent')).catch(() => [])) {
+  const offshoot = await Offshoot.attach(join(folder, 'lent', name)).catch(() => null)
+  await offshoot?.destroy()
+}
+await rm(folder, { recursive: true, force: true })

@@ -46,7 +46,7 @@ export async function prepareTemplates(
   { host, images, retriesFailure }: PreparePlace,
   progress: (what: string) => void,
 ): Promise<Prepared> {
-  const { dir, qemu } = host
+  const { dir, qemus } = host
   await copyPreload(images.preload, dir.preload)
   const { usable: found, broken } = await images.templates(config.templates)
   const smallest = found.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
@@ -58,7 +58,7 @@ export async function prepareTemplates(
   const bakes = new Bakes({
     folder: dir.bakes,
     images,
-    qemu,
+    qemu: qemus.current,
     slot: () => slot.open(),
     machineOf: host.machines.of,
     patience: config.kvm.patience,
@@ -155,9 +155,9 @@ async function prepareOrExplain(config: AgentConfig, host: Host, images: Images)
   }
 }
 
-function isolationOf({ cgroups, jail }: Host): Isolation {
+function isolationOf({ cgroups, qemus }: Host): Isolation {
   if (process.getuid?.() !== 0) return 'process'
-  if (jail !== null) return cgroups === null ? 'jail-nolimits' : 'jail'
+  if (qemus.current.jail !== null) return cgroups === null ? 'jail-nolimits' : 'jail'
   return cgroups === null ? 'user-nolimits' : 'user'
 }
 

@@ -40,8 +40,9 @@ export interface ChosenAccelerator {
  */
 export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccelerator> {
   const { config, host, images, progress } = options
-  const { dir, qemu, machines } = host
-  const device = await findKvmDevice({ isJailed: host.jail !== null })
+  const { dir, qemus, machines } = host
+  const qemu = qemus.current
+  const device = await findKvmDevice({ isJailed: qemu.jail !== null })
   const group = device.isUsable ? device.group : null
   const settings = [device, config.kvm, ...(config.kvm.vhost_net ? [await vhostNetObstacle()] : [])]
   const inputs = [qemu.version, qemu.build, await images.bootHash(), JSON.stringify(settings)]
@@ -94,7 +95,7 @@ async function probeKvm(
   }
   try {
     const result = await probeMachine({
-      qemu: host.qemu.path,
+      qemu: host.qemus.current.path,
       preload: host.dir.preload,
       machine,
       cpu: kvm.cpu ?? null,

@@ -88,8 +88,6 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     dir,
     room: new DiskRoom(dir.root, config.disk, log),
     ledger,
-    qemu,
-    jail,
     qemus,
     cgroups: await Cgroups.detect(id),
     machines: new Machines(),

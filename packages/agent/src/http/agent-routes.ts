@@ -25,7 +25,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       isolation: agent.isolation,
       cpu_limits: cpuLimitsOf(agent.host),
       network: describeNetwork(agent.host),
-      qemu_version: agent.host.qemu.version,
+      qemu_version: agent.host.qemus.current.version,
       cpus: cpus().length,
       memory_mib: { total: totalMib, available: availableMib, committed: committedMib, commit_limit: commitLimitMib },
       disk: await agent.host.room.look().catch(() => null),

@@ -8,7 +8,7 @@ import { CheckpointIncompatible } from '../../store/checkpoints/checkpoint-error
 import type { Jail } from './jail.ts'
 import { QemuVersions } from './qemu-versions.ts'
 
-const at = (version: string) => ({ version, path: '/usr/bin/qemu', jail: null })
+const at = (version: string) => ({ version, path: '/usr/bin/qemu', build: '1-1', jail: null })
 
 describe('the versions of QEMU of a host', () => {
   const versions = new QemuVersions(at('10.0.2'), [at('7.2.9'), at('8.1.0'), at('7.2.22')])

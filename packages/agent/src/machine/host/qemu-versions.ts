@@ -26,6 +26,9 @@ const ROOT = /^(\d+\.\d+\.\d+)-[0-9a-f]{16}$/
 /** Names of roots that were never finished. */
 const UNFINISHED = /^\.new-/
 
+/** The QEMU of this host, in its jail where it has one. */
+export interface CurrentQemu extends Qemu, QemuVersion {}
+
 interface Place {
   /** Holds the roots. */
   readonly folder: string
@@ -36,18 +39,17 @@ interface Place {
 }
 
 export class QemuVersions {
-  readonly current: QemuVersion
+  readonly current: CurrentQemu
   #earlier: readonly QemuVersion[]
 
-  constructor(current: QemuVersion, earlier: readonly QemuVersion[] = []) {
+  constructor(current: CurrentQemu, earlier: readonly QemuVersion[] = []) {
     this.current = current
     this.#earlier = earlier.toSorted((a, b) => b.version.localeCompare(a.version, 'en', { numeric: true }))
   }
 
   /** A root whose QEMU does not start is reported, and kept. */
   static async open({ folder, qemu, jail, preload }: Place, log: Logger, deadline: Deadline): Promise<QemuVersions> {
-    const { version, path } = qemu
-    const current: QemuVersion = { version, path, jail }
+    const current: CurrentQemu = { ...qemu, jail }
     if (jail === null) return new QemuVersions(current)
     const earlier: QemuVersion[] = []
     for (const name of await readdir(folder)) {
@@ -56,7 +58,7 @@ export class QemuVersions {
       const found = ROOT.exec(name)?.[1]
       if (found === undefined || root === jail.root) continue
       try {
-        const reopened = await reopenJail(jail, root, { qemu: path, preload }, deadline)
+        const reopened = await reopenJail(jail, root, { qemu: qemu.path, preload }, deadline)
         earlier.push({ version: found, ...reopened })
       } catch (error) {
         log.error({ err: error, root: name }, 'the QEMU of an earlier version cannot be started: its root is kept')

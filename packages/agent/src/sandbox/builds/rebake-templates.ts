@@ -9,7 +9,7 @@ export async function findBakes(host: Host, images: Images): Promise<string[]> {
   const bakes = new Bakes({
     folder: host.dir.bakes,
     images,
-    qemu: host.qemu,
+    qemu: host.qemus.current,
     slot: () => Promise.reject(new Error('nothing is baked here')),
     machineOf: host.machines.of,
   })

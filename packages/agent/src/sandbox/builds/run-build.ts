@@ -143,7 +143,7 @@ export async function bakeImage(
       rootfs: () => rootfs,
       lower,
     },
-    qemu: host.qemu,
+    qemu: host.qemus.current,
     slot: () => slot.open(),
     machineOf: host.machines.of,
   })

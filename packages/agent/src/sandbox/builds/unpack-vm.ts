@@ -83,7 +83,7 @@ async function start(
   await host.network?.open(slot, 'none')
   const vm = await restore(
     {
-      qemu: host.qemu.path,
+      qemu: host.qemus.current.path,
       preload: host.dir.preload,
       machine: worker.machine,
       bake: worker.folder,

@@ -62,7 +62,7 @@ async function sealForAnotherMachine({ host }: AgentInside, sandbox: Sandbox): P
   const captured = {
     folder,
     layers: sandbox.manifest.layers,
-    qemuVersion: host.qemu.version,
+    qemuVersion: host.qemus.current.version,
     memoryBytes: 0,
     bases: 0,
     pausedMs: 0,

@@ -4,9 +4,10 @@ import type { Host } from './host.ts'
 
 /** The confinement of a slot's processes. The slot's control group must exist before the first process starts. */
 export function confinementOf(
-  { jail, cgroups, machines }: Pick<Host, 'jail' | 'cgroups' | 'machines'>,
+  { qemus, cgroups, machines }: Pick<Host, 'qemus' | 'cgroups' | 'machines'>,
   slot: number,
 ): Confinement {
+  const { jail } = qemus.current
   return {
     ...machines.confinement(uidOfSlot(slot)),
     jail,

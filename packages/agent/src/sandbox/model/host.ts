@@ -9,8 +9,6 @@ import type { EventDraft, EventLog } from '../../store/events/event-log.ts'
 import type { Cgroups } from '../../machine/host/cgroups.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
 import type { DiskRoom } from '../../store/data-dir/disk-room.ts'
-import type { Jail } from '../../machine/host/jail.ts'
-import type { Qemu } from '../../machine/host/qemu.ts'
 import type { QemuVersions } from '../../machine/host/qemu-versions.ts'
 import type { Ledger } from '../../store/ledger/ledger.ts'
 import type { GuestNetwork } from '../../machine/network/guest-network.ts'
@@ -34,10 +32,7 @@ export interface Host {
   /** Of the data directory's file system. */
   readonly room: DiskRoom
   readonly ledger: Ledger
-  readonly qemu: Qemu
-  /** The jail of QEMU and of other readers of guests' data; `null` if the host does not allow one. */
-  readonly jail: Jail | null
-  /** `qemu`, and earlier versions of it that checkpoints may need. */
+  /** The host's QEMU with its jail, and earlier versions that checkpoints may need. Other readers of guests' data use the same jail. */
   readonly qemus: QemuVersions
   /** `null` if the host provides none. */
   readonly cgroups: Cgroups | null

@@ -21,7 +21,7 @@ export class BakingSlot {
 
   /** @throws Error when there is no free slot */
   async open(): Promise<BakePlace> {
-    const { slots, network, cgroups, jail } = this.#host
+    const { slots, network, cgroups, qemus } = this.#host
     const isNew = this.#slot === null
     this.#slot ??= slots.take()
     const slot = this.#slot
@@ -29,7 +29,7 @@ export class BakingSlot {
     // Whatever else runs in a slot that was free is ended: no other bake may run there yet.
     if (isNew) await cgroups?.create(slot, cgroupLimits({ cpu: 1, memory_mb: this.#memoryMib, limits: null }))
     await network?.open(slot, 'none')
-    const limit = async (pid: number) => (jail === null ? cgroups?.attach(slot, pid) : undefined)
+    const limit = async (pid: number) => (qemus.current.jail === null ? cgroups?.attach(slot, pid) : undefined)
     const confinement = { ...confinementOf(this.#host, slot), diesWithAgent: true }
     return { confinement, tap: tapOf(this.#host, slot), limit }
   }

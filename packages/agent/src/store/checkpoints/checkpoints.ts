@@ -1,9 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import { isPresent } from '../ledger/is-present.ts'
 import type { LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
@@ -188,7 +189,7 @@ export class Checkpoints<Machine> {
       const path = this.#options.layers.path(id)
       const seal = content?.layers.find((layer) => layer.id === id)
       if (seal !== undefined) await this.#check(`layer ${id}`, path, seal, deadline)
-      else if (!(await isThere(path))) throw new CheckpointDamaged(`layer ${id} is missing`)
+      else if (!(await isPresent(path))) throw new CheckpointDamaged(`layer ${id} is missing`)
     }
   }
 
@@ -235,16 +236,6 @@ async function namesIn(folder: string): Promise<string[]> {
     if (error.code === 'ENOENT') return []
     throw error
   })
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
 }
 
 function isEqual(a: string, b: string): boolean {

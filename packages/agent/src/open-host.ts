@@ -28,7 +28,7 @@ import { Pool } from './sandbox/pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './sandbox/start/make-spare.ts'
 import { Admission } from './sandbox/model/admission.ts'
 import { guestsWithVms } from './sandbox/model/guests-with-vms.ts'
-import type { Host } from './sandbox/model/host.ts'
+import type { Host, HostPlatform, HostStore } from './sandbox/model/host.ts'
 import type { Manifest } from './store/sandboxes/manifest.ts'
 import { readManifests } from './store/sandboxes/read-manifests.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
@@ -84,13 +84,10 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const jail = purpose === 'end' ? null : await jailOf(dir, images, qemu, log)
   const qemuPlace = { folder: dir.qemu, qemu, jail, preload: images.preload }
   const qemus = await QemuVersions.open(qemuPlace, log, Deadline.after(START_MS, 'trial of earlier versions of QEMU'))
-  const host: Host = {
+  const store: HostStore = {
     dir,
     room: new DiskRoom(dir.root, config.disk, log),
     ledger,
-    qemus,
-    cgroups: await Cgroups.detect(id),
-    machines: new Machines(),
     layers,
     checkpoints: new Checkpoints({
       root: dir.root,
@@ -99,7 +96,6 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
       machines: checkpointMachines(() => [qemu, ...qemus.earlier], earlier),
     }),
-    captureThreads: new CaptureThreads(),
     snapshots: await Snapshots.open(dir.snapshots, ledger),
     archives: new Archives(dir),
     volumes: await Volumes.open(dir.volumes, ledger),
@@ -112,22 +108,30 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
         log.error({ err: error, path }, 'event log: records could not be read; the file with them is kept'),
       onTrimFailed: (error) => log.error({ err: error }, 'event log: old records not removed'),
     }),
+  }
+  const platform: HostPlatform = {
+    qemus,
+    machines: new Machines(),
+    captureThreads: new CaptureThreads(),
+    boot: { kernel: images.kernel, initramfs: images.initramfs },
+    slots,
+    cgroups: await Cgroups.detect(id),
+    network,
+    networkReason: reason,
+    withTap: images.withTap,
+  }
+  const host: Host = {
+    store,
+    platform,
+    sandboxes,
     pool: new Pool({
       memoryMib: config.pool_memory_mib,
       make: (seed, cancelled) => makeSpareInTurn(host, seed, cancelled),
-      remove: (spare) => removeSpare(host, spare),
+      remove: (spare) => removeSpare(platform, spare),
       isBusy: () => host.gates.restores.isBusy,
       isShort: () => host.gates.admission.isShort(),
       log,
     }),
-    slots,
-    network,
-    networkReason: reason,
-    boot: { kernel: images.kernel, initramfs: images.initramfs },
-    withTap: images.withTap,
-    sandboxes,
-    usage: new UsageWatch({ dir, layers, network, sandboxes, log }),
-    log,
     gates: {
       admission: new Admission({
         commitLimitMib: config.commit_limit_mib,
@@ -138,6 +142,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       captures: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
       hibernations: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
     },
+    usage: new UsageWatch({ dir, layers, network, sandboxes, log }),
+    log,
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }
   return { id, host, images, claims, names, manifests }

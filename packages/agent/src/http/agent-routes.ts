@@ -23,16 +23,16 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       accelerator: agent.accelerator,
       accelerator_reason: agent.acceleratorReason,
       isolation: agent.isolation,
-      cpu_limits: cpuLimitsOf(agent.host),
-      network: describeNetwork(agent.host),
-      qemu_version: agent.host.qemus.current.version,
+      cpu_limits: cpuLimitsOf(agent.host.platform),
+      network: describeNetwork(agent.host.platform),
+      qemu_version: agent.host.platform.qemus.current.version,
       cpus: cpus().length,
       memory_mib: { total: totalMib, available: availableMib, committed: committedMib, commit_limit: commitLimitMib },
-      disk: await agent.host.room.look().catch(() => null),
+      disk: await agent.host.store.room.look().catch(() => null),
       templates: await Promise.all(imagesOf(agent).map((image) => describe(agent, image))),
       sandboxes: agent.host.sandboxes.size,
       spares: agent.host.pool.spares.length,
-      last_seq: agent.host.events.lastSeq,
+      last_seq: agent.host.store.events.lastSeq,
     }
   })
 }
@@ -41,7 +41,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
 export function getDisk(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/disk', async (request): Promise<AgentDisk> => {
     requireControl(request)
-    return readDiskUsage(host.dir)
+    return readDiskUsage(host.store.dir)
   })
 }
 
@@ -49,7 +49,7 @@ export function getDisk(server: FastifyInstance, { host }: Agent): void {
 export function putSpentCredit(server: FastifyInstance, { host }: Agent): void {
   server.put('/v1/agent/spent-credit', async (request, reply) => {
     requireControl(request)
-    await host.credit.replace(parseBody(spentCreditBody, request.body))
+    await host.store.credit.replace(parseBody(spentCreditBody, request.body))
     return reply.code(204).send()
   })
 }

@@ -51,7 +51,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     void reply.header('x-request-id', request.id)
   })
   requireCredential(server, secrets)
-  refuseUnreadable(server, agent.host.ledger.unreadable)
+  refuseUnreadable(server, agent.host.store.ledger.unreadable)
   countActivity(server, agent)
   answerErrors(server)
   logRequests(server)

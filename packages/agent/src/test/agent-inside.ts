@@ -60,7 +60,7 @@ export class AgentInside {
   }
 
   async volume(): Promise<VolumeRecord> {
-    return makeVolume(this.host, {
+    return makeVolume(this.host.store, {
       id: randomUUID() as VolumeId,
       workspace_id: WORKSPACE_ID,
       name: 'data',
@@ -87,7 +87,7 @@ export class AgentInside {
     this.#stopping.abort()
     await Promise.all([this.host.pool.close(), this.#agent.names?.close()])
     for (const { vm, log } of this.host.sandboxes.values()) await Promise.all([vm?.detach(), log.close()])
-    await this.host.events.close()
+    await this.host.store.events.close()
     process.chdir('/')
   }
 

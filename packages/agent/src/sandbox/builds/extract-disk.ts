@@ -53,7 +53,7 @@ export async function extractDisk(host: Host, options: ExtractDisk, deadline: De
     await mkdir(vmFolder, { mode: 0o700 })
     await createLayer(made, { ...below, bytes: (await stat(join(source, ROOTFS))).size }, deadline)
     if (uid !== null) for (const path of [vmFolder, made]) await chown(path, uid, uid)
-    await copy(host.qemus.current.path, options, vmFolder, place, deadline)
+    await copy(host.platform.qemus.current.path, options, vmFolder, place, deadline)
     await validateLayer(made, below)
     if (uid !== null) await chown(made, 0, 0)
     await chmod(made, 0o444)

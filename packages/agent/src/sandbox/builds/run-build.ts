@@ -135,7 +135,7 @@ export async function bakeImage(
 ): Promise<BakedTemplate> {
   const slot = new BakingSlot(host, image.memory_mb)
   const bakes = new Bakes({
-    folder: host.dir.bakes,
+    folder: host.store.dir.bakes,
     images: {
       kernel: images.kernel,
       initramfs: images.initramfs,
@@ -143,9 +143,9 @@ export async function bakeImage(
       rootfs: () => rootfs,
       lower,
     },
-    qemu: host.qemus.current,
+    qemu: host.platform.qemus.current,
     slot: () => slot.open(),
-    machineOf: host.machines.of,
+    machineOf: host.platform.machines.of,
   })
   const release = await host.gates.admission.admit(image.memory_mb)
   const deadline = Deadline.after(BOOT_MS, `boot of build ${image.name}`, cancelled)

@@ -39,7 +39,7 @@ export async function takeDisk(host: Host, sandbox: Sandbox, folder: string): Pr
       const layers = await captureDisk(vmIn(sandbox, 'running'), options, deadline)
       const bake = bakeFiles(options.bake)
       const below = [...((await isPresent(bake.lower)) ? [bake.lower] : []), bake.disk]
-      const own = layers.map((id) => host.layers.path(id))
+      const own = layers.map((id) => host.store.layers.path(id))
       await mkdir(folder, { mode: 0o700 })
       await linkOrCopy(bake.rootfs, join(folder, ROOTFS))
       for (const [index, path] of [...below, ...own].entries()) {

@@ -49,7 +49,7 @@ export async function withUnpackVm<T>(
 ): Promise<T> {
   const { image } = options.worker
   const release = await host.gates.admission.admit(image.memory_mb)
-  const slot = host.slots.take()
+  const slot = host.platform.slots.take()
   if (slot === null) {
     release()
     throw new Error('this agent has no free slot')
@@ -64,8 +64,8 @@ export async function withUnpackVm<T>(
     await vm?.kill(Deadline.after(KILL_MS, 'end of a machine that unpacked'))
     await rm(folder, { recursive: true, force: true })
     await rm(channelFolder(folder), { recursive: true, force: true })
-    await host.cgroups?.remove(slot)
-    host.slots.release(slot)
+    await host.platform.cgroups?.remove(slot)
+    host.platform.slots.release(slot)
     release()
   }
 }
@@ -79,34 +79,34 @@ async function start(
   const uid = uidOfSlot(slot)
   await mkdir(folder, { mode: 0o700 })
   if (uid !== null) await chown(folder, uid, uid)
-  await host.cgroups?.create(slot, cgroupLimits({ ...worker.image, limits: null }))
-  await host.network?.open(slot, 'none')
+  await host.platform.cgroups?.create(slot, cgroupLimits({ ...worker.image, limits: null }))
+  await host.platform.network?.open(slot, 'none')
   const vm = await restore(
     {
-      qemu: host.qemus.current.path,
-      preload: host.dir.preload,
+      qemu: host.platform.qemus.current.path,
+      preload: host.store.dir.preload,
       machine: worker.machine,
       bake: worker.folder,
       boot: null,
       isDurable: false,
       checkpoint: null,
-      layers: host.layers,
+      layers: host.store.layers,
       volumes: [
         { place: DISK_PLACE, isReadOnly: false, path: disk, isNew: true },
         { place: ARCHIVE_PLACE, isReadOnly: true, path: archive, isNew: true },
       ],
       folder,
       logPath: join(buildFolder, QEMU_LOG),
-      confinement: confinementOf(host, slot),
-      tap: tapOf(host, slot),
+      confinement: confinementOf(host.platform, slot),
+      tap: tapOf(host.platform, slot),
       greet: async (restored, greeting) => {
         const link = await restored.link(greeting)
-        const identity = guestIdentity(id as string as SandboxId, {}, networkIdentity(host, slot))
+        const identity = guestIdentity(id as string as SandboxId, {}, networkIdentity(host.platform, slot))
         await link.refresh({ ...identity, volumes: (1 << DISK_PLACE) | (1 << ARCHIVE_PLACE) }, greeting).settled
       },
     },
     deadline.within(RESTORE_MS, 'restore of a machine that unpacks'),
   )
-  if (!vm.isJailed) await host.cgroups?.attach(slot, vm.process.pid)
+  if (!vm.isJailed) await host.platform.cgroups?.attach(slot, vm.process.pid)
   return vm
 }

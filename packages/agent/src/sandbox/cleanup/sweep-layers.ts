@@ -7,10 +7,15 @@ import type { Host } from '../model/host.ts'
  * known: not before the recovery is over, and not while an object that may name layers is of no use.
  */
 export async function sweepLayers(host: Host): Promise<void> {
-  if (host.ledger.neededLayers() === null) return
-  const strays = await host.layers.sweep(() => neededLayers(host))
+  if (host.store.ledger.neededLayers() === null) return
+  const strays = await host.store.layers.sweep(() => neededLayers(host))
   for (const name of strays)
-    await host.ledger.setAside('other', name, join(host.dir.layers, name), 'it is no layer, and lies where layers are')
+    await host.store.ledger.setAside(
+      'other',
+      name,
+      join(host.store.dir.layers, name),
+      'it is no layer, and lies where layers are',
+    )
 }
 
 /** After something was removed; what cannot be swept now is swept by the reconciliation. */
@@ -18,7 +23,7 @@ export function sweepLayersSoon(host: Host): void {
   sweepLayers(host).catch((error: unknown) => host.log.warn({ err: error }, 'layers not swept'))
 }
 
-function* neededLayers({ sandboxes, snapshots, ledger }: Host): Generator<LayerId> {
+function* neededLayers({ sandboxes, store: { snapshots, ledger } }: Host): Generator<LayerId> {
   for (const layer of ledger.neededLayers() ?? []) {
     const id = parseLayerId(layer)
     if (id !== null) yield id

@@ -21,9 +21,9 @@ async function patch(host: Host, sandbox: Sandbox, asked: AgentLifecyclePatch): 
     idle_timeout_seconds: asked.idle_timeout_seconds ?? idle_timeout_seconds,
     limits: asked.limits ?? limits,
   }
-  await writeManifest(host.dir.sandbox(sandbox.id), manifest)
+  await writeManifest(host.store.dir.sandbox(sandbox.id), manifest)
   sandbox.manifest = manifest
-  if (asked.limits !== undefined && sandbox.vm !== null) await changeLimits(host, manifest, sandbox.vm)
+  if (asked.limits !== undefined && sandbox.vm !== null) await changeLimits(host.platform, manifest, sandbox.vm)
 }
 
 /** Wakes a sandbox under the limits that control names; one that runs already has them at once. */

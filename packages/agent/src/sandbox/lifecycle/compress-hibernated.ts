@@ -60,7 +60,7 @@ export class HibernationCompressor {
   async #isDue(sandbox: Sandbox): Promise<boolean> {
     const { manifest, id } = sandbox
     if (!isHibernated(sandbox, manifest) || manifest.cold || this.#done.has(manifest)) return false
-    const { manifest: path } = checkpointFiles(this.#host.dir.hibernation(id))
+    const { manifest: path } = checkpointFiles(this.#host.store.dir.hibernation(id))
     const found = await stat(path).catch(() => null)
     return found !== null && Date.now() - found.mtimeMs >= this.#afterMs
   }
@@ -83,7 +83,7 @@ export class HibernationCompressor {
   }
 
   async #pagesOf({ id }: Sandbox): Promise<SealedPages[]> {
-    const { checkpoints, dir } = this.#host
+    const { checkpoints, dir } = this.#host.store
     const folder = dir.hibernation(id)
     const layers = sealedMemory(folder, await checkpoints.read(folder))
     return layers.map(({ files, seal }) => ({ path: files.pages, seal: seal.pages }))
@@ -91,7 +91,7 @@ export class HibernationCompressor {
 
   /** @returns the manifest of the sandbox from then on */
   async #replace(sandbox: Sandbox, manifest: Manifest, files: readonly SealedPages[]): Promise<Manifest> {
-    const { checkpoints, dir } = this.#host
+    const { checkpoints, dir } = this.#host.store
     return sandbox.change(async () => {
       if (sandbox.manifest !== manifest || manifest.status !== 'hibernated') {
         await dropCopies(files)

@@ -44,7 +44,7 @@ export interface CreateRequest {
  */
 export async function createSandbox(host: Host, request: CreateRequest): Promise<Sandbox> {
   const acceptedAt = performance.now()
-  host.credit.refuseIfSpent(request.workspaceId)
+  host.store.credit.refuseIfSpent(request.workspaceId)
   const sandbox = register(host, request)
   return sandbox.change(async (cancelled) => {
     try {
@@ -64,17 +64,17 @@ export async function createSandbox(host: Host, request: CreateRequest): Promise
 function register(host: Host, { id, workspaceId, seed, settings, lineage, volumes = [] }: CreateRequest): Sandbox {
   if (host.sandboxes.has(id)) throw new ApiError('conflict', { detail: 'a sandbox with this id is already here' })
   const devices = addDevices(seed.devices, volumes)
-  claimVolumes(host, { id, devices })
-  const slot = host.slots.take()
+  claimVolumes(host.store, { id, devices })
+  const slot = host.platform.slots.take()
   if (slot === null) {
-    releaseVolumes(host, { id })
+    releaseVolumes(host.store, { id })
     throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
   }
   const content: Manifest = {
     id,
     workspace_id: workspaceId,
     ...seed.manifest,
-    qemu_version: seed.manifest.qemu_version ?? host.qemus.current.version,
+    qemu_version: seed.manifest.qemu_version ?? host.platform.qemus.current.version,
     ...settings,
     ...lineage,
     slot,
@@ -103,15 +103,15 @@ async function keepRunning(
     ...sandbox.manifest,
     status: 'running',
     layers: [],
-    guest_ip: host.network?.addressOf(sandbox.manifest.slot).ip ?? seed.guestIp,
+    guest_ip: host.platform.network?.addressOf(sandbox.manifest.slot).ip ?? seed.guestIp,
     boot_ms: Math.round(performance.now() - acceptedAt),
     boot_mode: bootMode,
     qemu: vm.process,
   }
   try {
-    await Promise.all([noteDisk(host, sandbox, vm), sandbox.firstManifest.onDisk])
-    await writeRunningManifest(host.dir.sandbox(sandbox.id), running)
-    await announceBirth(host, sandbox, running)
+    await Promise.all([noteDisk(host.store, sandbox, vm), sandbox.firstManifest.onDisk])
+    await writeRunningManifest(host.store.dir.sandbox(sandbox.id), running)
+    await announceBirth(host.store, sandbox, running)
   } catch (error) {
     await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
     throw error

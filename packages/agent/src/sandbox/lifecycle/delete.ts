@@ -39,7 +39,7 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   if (vm !== null) await syncVolumes(host, sandbox, vm)
   sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
   // A rename needs no room, and a power cut cannot leave an empty manifest of it.
-  await host.ledger.strike(join(host.dir.sandbox(sandbox.id), MANIFEST))
+  await host.store.ledger.strike(join(host.store.dir.sandbox(sandbox.id), MANIFEST))
   sandbox.vm = null
   await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   await finishRemoval(host, sandbox)
@@ -50,12 +50,12 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
 /** What is left to do once the VM is gone; also after a restart in the middle of it. */
 export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void> {
   // First what is large: on a full disk the log's record needs the room.
-  const { dir } = host
+  const { dir } = host.store
   for (const folder of [dir.vm(sandbox.id), dir.hibernation(sandbox.id), dir.memoryBase(sandbox.id)])
     await rm(folder, { recursive: true, force: true })
-  if (host.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
+  if (host.store.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
     const lifetimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(sandbox.manifest.created_at)) / 1000))
-    await announce(host, sandbox, {
+    await announce(host.store, sandbox, {
       type: 'sandbox.deleted',
       message: 'sandbox deleted',
       metadata: { lifetime_seconds: lifetimeSeconds },

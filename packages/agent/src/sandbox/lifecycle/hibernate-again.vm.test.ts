@@ -24,12 +24,14 @@ afterEach(async () => {
 afterAll(() => agent.destroy())
 
 const pagesOf = async (folder: string, name = 'pages') => (await stat(join(folder, name))).size
-const folderOf = ({ id }: Sandbox) => agent.host.dir.hibernation(id)
-const baseOf = ({ id }: Sandbox) => agent.host.dir.memoryBase(id)
+const folderOf = ({ id }: Sandbox) => agent.host.store.dir.hibernation(id)
+const baseOf = ({ id }: Sandbox) => agent.host.store.dir.memoryBase(id)
 const SUM = 'md5sum < /run/memory'
 
 async function readManifestFile({ id }: Sandbox): Promise<{ format?: number }> {
-  return JSON.parse(await readFile(join(agent.host.dir.sandbox(id), 'manifest.json'), 'utf8')) as { format?: number }
+  return JSON.parse(await readFile(join(agent.host.store.dir.sandbox(id), 'manifest.json'), 'utf8')) as {
+    format?: number
+  }
 }
 
 /** Woken, with 8 MiB that will not change. */
@@ -75,7 +77,7 @@ describe('a sandbox that is hibernated again', () => {
   it('runs on with its base when it cannot be, and has none when it is damaged or the VM has ended', async () => {
     const { host } = agent
     const { sandbox, sum, bytes } = await woken()
-    const sealing = vi.spyOn(host.checkpoints, 'seal').mockRejectedValueOnce(new Error('no seal'))
+    const sealing = vi.spyOn(host.store.checkpoints, 'seal').mockRejectedValueOnce(new Error('no seal'))
     await expect(hibernateSandbox(host, sandbox)).rejects.toThrow('sandbox could not be hibernated')
     sealing.mockRestore()
     expect(await isPresent(folderOf(sandbox))).toBe(false)

@@ -44,16 +44,16 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   const startedAt = performance.now()
   const { slot } = sandbox.manifest
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
-  const folder = host.dir.hibernation(sandbox.id)
-  const [offered] = await Promise.all([offerBases(host, sandbox, deadline), host.checkpoints.remove(folder)])
+  const folder = host.store.dir.hibernation(sandbox.id)
+  const [offered] = await Promise.all([offerBases(host, sandbox, deadline), host.store.checkpoints.remove(folder)])
   await syncVolumes(host, sandbox, vm)
   const bases = offered.map(({ files }) => files)
   const captured = await captureSandbox(host, sandbox, vm, { folder, leave: 'stopped', bases }, deadline)
   try {
     const bases = offered.slice(0, captured.bases)
     await linkBases(host, sandbox, bases)
-    const machine = host.machines.of(sandbox.manifest)
-    await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline, bases)
+    const machine = host.platform.machines.of(sandbox.manifest)
+    await host.store.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline, bases)
     const snapMs = Math.round(performance.now() - startedAt)
     const memMib = Math.ceil(captured.memoryBytes / 1024 / 1024)
     const manifest: Manifest = {
@@ -68,13 +68,13 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     }
     await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }))
   } catch (error) {
-    await host.checkpoints
+    await host.store.checkpoints
       .remove(folder)
       .catch((cause: unknown) =>
         host.log.error({ err: cause, sandbox_id: sandbox.id }, 'unfinished checkpoint not removed'),
       )
     // On a full disk this may be what made the room to take it back.
-    await writeRunningManifest(host.dir.sandbox(sandbox.id), sandbox.manifest).catch(() => undefined)
+    await writeRunningManifest(host.store.dir.sandbox(sandbox.id), sandbox.manifest).catch(() => undefined)
     await continueReleased(vm, Deadline.after(CONTINUE_MS, `hibernation of ${sandbox.id} taken back`, cancelled))
     throw error
   }
@@ -83,13 +83,13 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   vm.refuse()
   // Beside the end of QEMU: the start after a kill of this agent looks for a base where it finds a QEMU.
   await Promise.all([removeMemoryBase(host, sandbox), vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))])
-  await host.cgroups?.remove(slot)
-  host.slots.park(slot, sandbox.id)
+  await host.platform.cgroups?.remove(slot)
+  host.platform.slots.park(slot, sandbox.id)
 }
 
 /** What of its memory is on the disk already. Without it the hibernation writes more, and nothing else changes. */
 async function offerBases(host: Host, { id }: Sandbox, deadline: Deadline): Promise<readonly Base[]> {
-  const { checkpoints, dir } = host
+  const { checkpoints, dir } = host.store
   return checkpoints.bases.offer(dir.memoryBase(id), dir.hibernation(id), deadline).catch((error: unknown) => {
     deadline.throwIfOver()
     host.log.warn({ err: error, sandbox_id: id }, 'all memory of a sandbox is written: its base is of no use')
@@ -99,7 +99,7 @@ async function offerBases(host: Host, { id }: Sandbox, deadline: Deadline): Prom
 
 async function linkBases(host: Host, sandbox: Sandbox, bases: readonly Base[]): Promise<void> {
   try {
-    await host.checkpoints.bases.link(bases, host.dir.hibernation(sandbox.id))
+    await host.store.checkpoints.bases.link(bases, host.store.dir.hibernation(sandbox.id))
   } catch (error) {
     // Too many names, or files that are gone: the next hibernation does without. One that needs room would need more then.
     if (!isDiskFull(error)) await removeMemoryBase(host, sandbox)

@@ -58,17 +58,17 @@ function loseNextLink(sandbox: Sandbox): void {
 
 /** As `QEMU`, or a host, that this one cannot continue would have written it. */
 async function sealForAnotherMachine({ host }: AgentInside, sandbox: Sandbox): Promise<void> {
-  const folder = host.dir.hibernation(sandbox.id)
+  const folder = host.store.dir.hibernation(sandbox.id)
   const captured = {
     folder,
     layers: sandbox.manifest.layers,
-    qemuVersion: host.qemus.current.version,
+    qemuVersion: host.platform.qemus.current.version,
     memoryBytes: 0,
     bases: 0,
     pausedMs: 0,
   }
-  const machine = { ...host.machines.of(sandbox.manifest), vcpus: 7 }
-  await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, Deadline.after(60_000, 'seal'))
+  const machine = { ...host.platform.machines.of(sandbox.manifest), vcpus: 7 }
+  await host.store.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, Deadline.after(60_000, 'seal'))
 }
 
 async function flipByte(path: string): Promise<void> {
@@ -100,12 +100,12 @@ describe('a checkpoint that cannot be restored', () => {
     [
       'with a truncated file of pages',
       'pages was changed',
-      async ({ id }) => truncate(join(agent.host.dir.hibernation(id), 'pages'), 8192),
+      async ({ id }) => truncate(join(agent.host.store.dir.hibernation(id), 'pages'), 8192),
     ],
     [
       'without its record',
       'no whole checkpoint',
-      async ({ id }) => rm(join(agent.host.dir.hibernation(id), 'checkpoint.json')),
+      async ({ id }) => rm(join(agent.host.store.dir.hibernation(id), 'checkpoint.json')),
     ],
   ])('%s is booted from its disk, and the event says so', async (_what, reason, spoil) => {
     const sandbox = await hibernated()
@@ -120,7 +120,7 @@ describe('a checkpoint that cannot be restored', () => {
 
   it('is refused with the reason when its disk is damaged, too, and nothing of it is touched', async () => {
     const sandbox = await hibernated()
-    const layer = agent.host.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
+    const layer = agent.host.store.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
     await flipByte(layer)
     await expect(agent.host.wake(sandbox)).rejects.toMatchObject({
       body: { error: 'sandbox could not be woken', detail: expect.stringContaining('layer') },
@@ -140,7 +140,7 @@ describe('a hibernation under way', () => {
     const [large, small] = [await agent.created(), await agent.created()]
     const copying = Promise.withResolvers<void>()
     const deadline = Deadline.after(60_000, 'test')
-    const occupied = host.captureThreads.savingToEnd.use(() => copying.promise, deadline)
+    const occupied = host.platform.captureThreads.savingToEnd.use(() => copying.promise, deadline)
     const hibernating = [large, await agent.created(), await agent.created()].map((each) =>
       hibernateSandbox(host, each),
     )
@@ -162,14 +162,14 @@ describe('the slot of a hibernated sandbox', () => {
     await host.wake(sandbox)
     expect(sandbox.manifest).toMatchObject({ slot: home, guest_ip: address })
     await hibernateSandbox(host, sandbox)
-    host.slots.releaseParked(home, sandbox.id)
-    await eventually('the slot', async () => host.slots.reserve(home))
+    host.platform.slots.releaseParked(home, sandbox.id)
+    await eventually('the slot', async () => host.platform.slots.reserve(home))
     try {
       await host.wake(sandbox)
       expect(sandbox.manifest.slot).not.toBe(home)
       expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
     } finally {
-      host.slots.release(home)
+      host.platform.slots.release(home)
     }
   })
 
@@ -177,7 +177,7 @@ describe('the slot of a hibernated sandbox', () => {
     const { host } = agent
     const sandbox = await hibernated()
     const { home_slot: home } = sandbox.manifest
-    const layer = host.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
+    const layer = host.store.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
     await flipByte(layer)
     await expect(host.wake(sandbox)).rejects.toThrow('sandbox could not be woken')
     expect(sandbox.manifest).toMatchObject({ slot: -1, home_slot: home })
@@ -191,15 +191,15 @@ describe('a checkpoint of a host whose counter is measured anew', () => {
   it('is restored, and its guest knows the time', async () => {
     const { host } = agent
     const sandbox = await hibernated()
-    const { accelerator, tscKhz, network } = host.machines.of(sandbox.manifest)
-    host.machines.choose({ accelerator, tscKhz: Math.round(tscKhz * 1.0009), network }, null)
+    const { accelerator, tscKhz, network } = host.platform.machines.of(sandbox.manifest)
+    host.platform.machines.choose({ accelerator, tscKhz: Math.round(tscKhz * 1.0009), network }, null)
     try {
       expect(await host.wake(sandbox)).toEqual({ isCold: false })
       expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
       const seconds = Number(await agent.sh(sandbox, 'date +%s'))
       expect(Math.abs(seconds - Date.now() / 1000)).toBeLessThan(5)
     } finally {
-      host.machines.choose({ accelerator, tscKhz, network }, null)
+      host.platform.machines.choose({ accelerator, tscKhz, network }, null)
     }
   })
 })
@@ -210,13 +210,13 @@ describe('after a wake is committed', () => {
     const sandbox = await agent.created()
     await agent.sh(sandbox, 'echo remembered > /run/memory')
     await hibernateSandbox(host, sandbox)
-    const folder = host.dir.hibernation(sandbox.id)
+    const folder = host.store.dir.hibernation(sandbox.id)
     await run('mount', ['--bind', folder, folder])
     try {
       await run('mount', ['-o', 'remount,bind,ro', folder])
       await host.wake(sandbox)
       expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
-      expect(await exists(host.dir.vm(sandbox.id))).toBe(true)
+      expect(await exists(host.store.dir.vm(sandbox.id))).toBe(true)
       // A reconciliation that cannot remove it either does the rest of its work.
       await reconcile(host)
     } finally {

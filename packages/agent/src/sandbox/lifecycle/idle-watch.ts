@@ -42,7 +42,7 @@ export class IdleWatch {
     if (lastAt - (this.#noted.get(sandbox) ?? 0) < LOOK_MS / 2) return
     this.#noted.set(sandbox, lastAt)
     // Lost with the folder when it is deleted just now.
-    await writeActivity(this.#host.dir.sandbox(sandbox.id), idleMs).catch(() => undefined)
+    await writeActivity(this.#host.store.dir.sandbox(sandbox.id), idleMs).catch(() => undefined)
   }
 
   async #hibernate(sandbox: Sandbox): Promise<void> {

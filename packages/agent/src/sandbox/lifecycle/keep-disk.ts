@@ -28,7 +28,7 @@ export async function keepDisk(
   if (layers === null) return 'unknown'
   // Of a hibernation that was begun, or of one that is over: its memory is older than the disk.
   // The sandbox is booted from its disk whether it can be removed or not.
-  await rm(host.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
+  await rm(host.store.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
     host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
   )
   await removeMemoryBase(host, sandbox)
@@ -36,25 +36,25 @@ export async function keepDisk(
   const place = { slot: NO_SLOT, ...(manifest.slot === NO_SLOT ? {} : { home_slot: manifest.slot }) }
   const kept: Manifest = { ...manifest, ...place, status: 'hibernated', cold: true, layers: [...layers], qemu: null }
   await commitChange(host, sandbox, kept, hibernatedDraft(null))
-  await host.cgroups?.remove(manifest.slot)
-  host.slots.park(manifest.slot, id)
+  await host.platform.cgroups?.remove(manifest.slot)
+  host.platform.slots.park(manifest.slot, id)
   return 'kept'
 }
 
 async function adoptDisk(host: Host, { id, lost }: Sandbox): Promise<readonly LayerId[] | null> {
-  const folder = host.dir.sandbox(id)
+  const folder = host.store.dir.sandbox(id)
   const path = chainPath(folder)
   const keep = (error: unknown): null => {
     host.log.error({ err: error, sandbox_id: id, layers: lost?.layers }, 'disk of a durable sandbox cannot be kept')
-    return host.ledger.unreadable.take<never>('sandbox', id, { state: 'unreadable', path, error })
+    return host.store.ledger.unreadable.take<never>('sandbox', id, { state: 'unreadable', path, error })
   }
   const chain = await readChain(folder)
   if (chain.state === 'unreadable') return keep(chain.error)
   if (chain.state === 'absent') return keep(new Error('a durable sandbox has no note of the layers of its disk'))
   const layers = [...chain.record.layers, chain.record.active]
   try {
-    await host.layers.adopt(host.dir.vm(id), { ...chain.record, layers })
-    await host.layers.sync()
+    await host.store.layers.adopt(host.store.dir.vm(id), { ...chain.record, layers })
+    await host.store.layers.sync()
   } catch (error) {
     if (isDiskFull(error)) throw error
     return keep(error)

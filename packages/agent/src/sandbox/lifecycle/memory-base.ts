@@ -6,7 +6,7 @@ import type { Sandbox } from '../model/sandbox.ts'
  * that checkpoint has its own links, or its VM has ended. Never rejects.
  */
 export async function removeMemoryBase(host: Host, { id }: Sandbox): Promise<void> {
-  await host.checkpoints
-    .remove(host.dir.memoryBase(id))
+  await host.store.checkpoints
+    .remove(host.store.dir.memoryBase(id))
     .catch((error: unknown) => host.log.error({ err: error, sandbox_id: id }, 'old base not removed'))
 }

@@ -5,15 +5,19 @@ import { releaseVolumes } from '../volumes/sandbox-volumes.ts'
 
 /** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
 export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
-  await host.cgroups?.remove(sandbox.manifest.slot)
+  await host.platform.cgroups?.remove(sandbox.manifest.slot)
   // Whoever still writes into the folder keeps it from being removed.
   await sandbox.log.close()
   await sandbox.events.close()
   await host.usage.forget(sandbox)
-  await host.ledger.discard('sandbox', host.dir.sandbox(sandbox.id), 'it was deleted, or never answered for')
-  releaseVolumes(host, sandbox)
-  host.slots.release(sandbox.manifest.slot)
-  host.slots.releaseParked(sandbox.manifest.home_slot ?? NO_SLOT, sandbox.id)
-  host.events.forget(sandbox.id)
+  await host.store.ledger.discard(
+    'sandbox',
+    host.store.dir.sandbox(sandbox.id),
+    'it was deleted, or never answered for',
+  )
+  releaseVolumes(host.store, sandbox)
+  host.platform.slots.release(sandbox.manifest.slot)
+  host.platform.slots.releaseParked(sandbox.manifest.home_slot ?? NO_SLOT, sandbox.id)
+  host.store.events.forget(sandbox.id)
   host.sandboxes.delete(sandbox.id)
 }

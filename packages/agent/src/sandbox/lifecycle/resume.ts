@@ -13,7 +13,7 @@ const CONTINUE_MS = 10_000
 export async function resumeSandbox(host: Host, sandbox: Sandbox): Promise<void> {
   await sandbox.change(async (cancelled) => {
     if (sandbox.manifest.status === 'running') return
-    host.credit.refuseIfSpent(sandbox.workspaceId)
+    host.store.credit.refuseIfSpent(sandbox.workspaceId)
     const vm = vmIn(sandbox, 'paused')
     const deadline = Deadline.after(CONTINUE_MS, `resume of ${sandbox.id}`, cancelled)
     try {

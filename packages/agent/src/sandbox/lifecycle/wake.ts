@@ -12,7 +12,7 @@ import { adoptAllBackground } from '../commands/background-watch.ts'
 import { bootFromDisk } from '../start/boot-from-disk.ts'
 import { bootVm, type BootFrom } from '../start/boot-vm.ts'
 import { commitChange } from '../model/commit-change.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostPlatform } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { noteDisk } from './note-disk.ts'
 import { refusal } from '../model/refusal.ts'
@@ -48,7 +48,7 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
     vmIn(sandbox, 'running')
     return { isCold: false }
   }
-  host.credit.refuseIfSpent(sandbox.workspaceId)
+  host.store.credit.refuseIfSpent(sandbox.workspaceId)
   try {
     // Which ports were open before, and whether its SSH server has answered, is asked of a sandbox that runs.
     await sandbox.events.recall()
@@ -94,11 +94,11 @@ async function restoreHibernated(
   cancelled: AbortSignal,
 ): Promise<Woken> {
   const { id } = sandbox
-  const guestIp = placeAnew(host, sandbox)
+  const guestIp = placeAnew(host.platform, sandbox)
   const { vm, ...started } = await startFromDisk(host, sandbox, guestIp, cancelled)
   sandbox.vm = vm
   try {
-    await noteDisk(host, sandbox, vm)
+    await noteDisk(host.store, sandbox, vm)
     const manifest: Manifest = {
       ...sandbox.manifest,
       format: undefined,
@@ -150,10 +150,10 @@ async function restoreMemory(
   guestIp: string | null,
   deadline: Deadline,
 ): Promise<Omit<Woken, 'isCold'>> {
-  const folder = host.dir.hibernation(sandbox.id)
-  const greet = greetingOf(host, sandbox, guestIp)
+  const folder = host.store.dir.hibernation(sandbox.id)
+  const greet = greetingOf(host.platform, sandbox, guestIp)
   const isWriting = writesVolumes(sandbox.manifest)
-  const { layers, memory, qemuVersion } = await host.checkpoints.open(folder, host.machines.of, deadline)
+  const { layers, memory, qemuVersion } = await host.store.checkpoints.open(folder, host.platform.machines.of, deadline)
   sandbox.manifest = { ...sandbox.manifest, qemu_version: qemuVersion }
   const checkpoint = { folder, bases: memory.length - 1, layers: layers.map((layer) => layer.id) }
   const vm = await startVm(host, sandbox, { checkpoint, greet: isWriting ? null : greet }, deadline)
@@ -166,8 +166,8 @@ async function restoreMemory(
  */
 async function bootDisk(host: Host, sandbox: Sandbox, lost: string | null, deadline: Deadline) {
   const { id, manifest } = sandbox
-  if (lost !== null) await host.checkpoints.checkDisk(host.dir.hibernation(id), manifest.layers, deadline)
-  sandbox.manifest = { ...manifest, qemu_version: host.qemus.current.version }
+  if (lost !== null) await host.store.checkpoints.checkDisk(host.store.dir.hibernation(id), manifest.layers, deadline)
+  sandbox.manifest = { ...manifest, qemu_version: host.platform.qemus.current.version }
   const from = await bootFromDisk(host, sandbox)
   const vm = await startVm(host, sandbox, from, deadline)
   return { vm, greet: releaseGuest, isWriting: false, deadline, isCold: true, lost }
@@ -179,8 +179,8 @@ async function startVm(
   from: Omit<BootFrom, 'known'>,
   deadline: Deadline,
 ): Promise<Vm> {
-  await rm(host.dir.vm(id), { recursive: true, force: true })
-  const place = { ...manifest, folder: host.dir.sandbox(id) }
+  await rm(host.store.dir.vm(id), { recursive: true, force: true })
+  const place = { ...manifest, folder: host.store.dir.sandbox(id) }
   return bootVm(host, place, { ...from, known: manifest.devices }, deadline)
 }
 
@@ -197,23 +197,23 @@ function whyLost(error: unknown): string | null {
  * @returns the address it is to have
  * @throws ApiError 507 no slot
  */
-function placeAnew(host: Host, sandbox: Sandbox): string | null {
+function placeAnew(platform: HostPlatform, sandbox: Sandbox): string | null {
   const { id, manifest } = sandbox
   if (manifest.slot === NO_SLOT) {
     const { home_slot: home = NO_SLOT } = manifest
-    const slot = host.slots.reclaim(home, id) ? home : host.slots.take()
+    const slot = platform.slots.reclaim(home, id) ? home : platform.slots.take()
     if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
     sandbox.manifest = { ...manifest, slot }
   }
-  return host.network?.addressOf(sandbox.manifest.slot).ip ?? manifest.guest_ip
+  return platform.network?.addressOf(sandbox.manifest.slot).ip ?? manifest.guest_ip
 }
 
 /** Who comes back where he was goes on; at another address his connections could not. */
-function greetingOf(host: Host, { id, manifest }: Sandbox, guestIp: string | null): Greet {
+function greetingOf(platform: HostPlatform, { id, manifest }: Sandbox, guestIp: string | null): Greet {
   if (guestIp === manifest.guest_ip) return releaseGuest
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
-    await link.refresh(guestIdentity(id, 'keep', networkIdentity(host, manifest.slot)), deadline).settled
+    await link.refresh(guestIdentity(id, 'keep', networkIdentity(platform, manifest.slot)), deadline).settled
   }
 }
 
@@ -257,7 +257,11 @@ export async function continueUnanswered(host: Host, { id, vm, manifest }: Sandb
  * its disk. Its guest may have written to a volume since, so that it must not be restored again. The reconciliation removes
  * what cannot be moved or removed now.
  */
-async function retireCheckpoint({ checkpoints, dir, log }: Host, { id }: Sandbox, { isCold }: Wake): Promise<void> {
+async function retireCheckpoint(
+  { log, store: { checkpoints, dir } }: Host,
+  { id }: Sandbox,
+  { isCold }: Wake,
+): Promise<void> {
   const checkpoint = dir.hibernation(id)
   const retiring = isCold ? checkpoints.remove(checkpoint) : checkpoints.bases.keep(checkpoint, dir.memoryBase(id))
   await retiring.catch((error: unknown) => log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'))
@@ -267,9 +271,9 @@ async function retireCheckpoint({ checkpoints, dir, log }: Host, { id }: Sandbox
 async function forgetVm(host: Host, sandbox: Sandbox): Promise<void> {
   const { id, manifest } = sandbox
   const { slot, home_slot: home } = manifest
-  await host.cgroups?.remove(slot)
-  await rm(host.dir.vm(id), { recursive: true, force: true })
+  await host.platform.cgroups?.remove(slot)
+  await rm(host.store.dir.vm(id), { recursive: true, force: true })
   sandbox.manifest = { ...manifest, slot: NO_SLOT }
-  if (slot === home) host.slots.park(slot, id)
-  else host.slots.release(slot)
+  if (slot === home) host.platform.slots.park(slot, id)
+  else host.platform.slots.release(slot)
 }

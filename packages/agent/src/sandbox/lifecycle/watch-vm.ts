@@ -1,7 +1,7 @@
 import type { VmEnd } from '../../machine/vm/launch.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { rebootSandbox } from './reboot-sandbox.ts'
-import { announce, type Host } from '../model/host.ts'
+import { announce, type Host, type HostStore } from '../model/host.ts'
 import { keepDisk } from './keep-disk.ts'
 import { writeManifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
@@ -33,7 +33,8 @@ async function loseVm(host: Host, sandbox: Sandbox, vm: Vm, end: VmEnd): Promise
 export async function recordLoss(host: Host, sandbox: Sandbox, { exitCode, signal }: VmEnd): Promise<void> {
   const wasRunning = sandbox.manifest.status === 'running'
   const announceOnce = async () => {
-    if (host.events.position(sandbox.id)?.type !== 'vm.died') await announceDeath(host, sandbox, exitCode, signal)
+    if (host.store.events.position(sandbox.id)?.type !== 'vm.died')
+      await announceDeath(host.store, sandbox, exitCode, signal)
   }
   const disk = await keepDisk(host, sandbox, announceOnce)
   if (disk === 'kept') {
@@ -46,23 +47,23 @@ export async function recordLoss(host: Host, sandbox: Sandbox, { exitCode, signa
     await announceOnce()
   } finally {
     sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
-    releaseVolumes(host, sandbox)
+    releaseVolumes(host.store, sandbox)
   }
   // With an unknown disk the manifest stays as it was: the next start tries again to find what the disk consists of.
-  if (disk === 'none') await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
+  if (disk === 'none') await writeManifest(host.store.dir.sandbox(sandbox.id), sandbox.manifest)
   sandbox.lost = null
-  await host.cgroups?.remove(sandbox.manifest.slot)
+  await host.platform.cgroups?.remove(sandbox.manifest.slot)
   sweepLayersSoon(host)
 }
 
 export async function announceDeath(
-  host: Host,
+  store: HostStore,
   sandbox: Sandbox,
   exitCode: number | null,
   signal: string | null,
 ): Promise<void> {
   const how = signal === null ? `exit code ${exitCode ?? 'unknown'}` : `signal ${signal}`
-  await announce(host, sandbox, {
+  await announce(store, sandbox, {
     type: 'vm.died',
     message: `VM process ended unexpectedly (${how})`,
     metadata: { exit_code: exitCode, ...(signal === null ? {} : { signal }) },

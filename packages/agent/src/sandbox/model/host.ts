@@ -28,18 +28,25 @@ import type { Semaphore } from '@offshoot/kit/semaphore'
 
 /** The services that operations on sandboxes use. */
 export interface Host {
+  readonly store: HostStore
+  readonly platform: HostPlatform
+  readonly sandboxes: Map<SandboxId, Sandbox>
+  readonly pool: Pool
+  readonly gates: Gates
+  readonly usage: UsageWatch
+  readonly log: Logger
+  /** See `Sandbox.wake`. */
+  readonly wake: (sandbox: Sandbox) => Promise<Wake>
+}
+
+/** What the agent keeps on the disk. */
+export interface HostStore {
   readonly dir: DataDir
   /** Of the data directory's file system. */
   readonly room: DiskRoom
   readonly ledger: Ledger
-  /** The host's QEMU with its jail, and earlier versions that checkpoints may need. Other readers of guests' data use the same jail. */
-  readonly qemus: QemuVersions
-  /** `null` if the host provides none. */
-  readonly cgroups: Cgroups | null
-  readonly machines: Machines
   readonly layers: Layers
   readonly checkpoints: Checkpoints<Machine>
-  readonly captureThreads: CaptureThreads
   readonly snapshots: Snapshots
   readonly archives: Archives
   readonly volumes: Volumes
@@ -48,21 +55,24 @@ export interface Host {
   /** The workspaces that may start nothing because their credit is spent. */
   readonly credit: SpentCredit
   readonly events: EventLog
+}
+
+/** What this host gives to VMs. */
+export interface HostPlatform {
+  /** The host's QEMU with its jail, and earlier versions that checkpoints may need. Other readers of guests' data use the same jail. */
+  readonly qemus: QemuVersions
+  readonly machines: Machines
+  readonly captureThreads: CaptureThreads
+  /** Kernel and initramfs for a cold start. */
+  readonly boot: BootFiles
   readonly slots: Slots
-  readonly pool: Pool
+  /** `null` if the host provides none. */
+  readonly cgroups: Cgroups | null
   /** `null` if the host provides no network for guests. `networkReason` says why. */
   readonly network: GuestNetwork | null
   readonly networkReason: string | null
-  /** Kernel and initramfs for a cold start. */
-  readonly boot: BootFiles
   /** The program that lets QEMU inherit a TAP. */
   readonly withTap: string
-  readonly sandboxes: Map<SandboxId, Sandbox>
-  readonly usage: UsageWatch
-  readonly log: Logger
-  readonly gates: Gates
-  /** See `Sandbox.wake`. */
-  readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
 
 /** Limits of concurrent work. */
@@ -78,9 +88,9 @@ export interface Gates {
 
 /** Appends an event to the agent's log, durably, then sends it to the readers of the sandbox's events. */
 export async function announce(
-  host: Host,
+  store: HostStore,
   { id, workspaceId, events }: Pick<Sandbox, 'id' | 'workspaceId' | 'events'>,
   draft: Pick<EventDraft, 'type' | 'message' | 'metadata'>,
 ): Promise<void> {
-  events.add(await host.events.append({ ...draft, sandboxId: id, workspaceId }))
+  events.add(await store.events.append({ ...draft, sandboxId: id, workspaceId }))
 }

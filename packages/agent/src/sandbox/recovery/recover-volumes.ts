@@ -2,7 +2,7 @@ import { chown } from 'node:fs/promises'
 import type { Host } from '../model/host.ts'
 
 /** At the agent's start, after the sandboxes are recovered: deletes unfinished volumes, and owns all files again. */
-export async function recoverVolumes({ volumes, log }: Host): Promise<void> {
+export async function recoverVolumes({ log, store: { volumes } }: Host): Promise<void> {
   await volumes.settleUnrecorded()
   if (process.getuid?.() !== 0) return
   for (const { id } of volumes.all) {

@@ -54,10 +54,10 @@ async function linkHibernation(
   folder: string,
   deadline: Deadline,
 ): Promise<CapturedSandbox> {
-  const source = host.dir.hibernation(sandbox.id)
-  const checkpoint = await host.checkpoints.open(source, host.machines.of, deadline)
+  const source = host.store.dir.hibernation(sandbox.id)
+  const checkpoint = await host.store.checkpoints.open(source, host.platform.machines.of, deadline)
   const { memory, qemuVersion } = checkpoint
-  await host.checkpoints.link(source, checkpoint, folder)
+  await host.store.checkpoints.link(source, checkpoint, folder)
   const layers = checkpoint.layers.map(({ id }) => id)
   const memoryBytes = memory.reduce((sum, { pages }) => sum + pages.bytes, 0)
   return { folder, layers, qemuVersion, memoryBytes, bases: memory.length - 1, pausedMs: 0 }

@@ -21,7 +21,7 @@ export class BakingSlot {
 
   /** @throws Error when there is no free slot */
   async open(): Promise<BakePlace> {
-    const { slots, network, cgroups, qemus } = this.#host
+    const { slots, network, cgroups, qemus } = this.#host.platform
     const isNew = this.#slot === null
     this.#slot ??= slots.take()
     const slot = this.#slot
@@ -30,8 +30,8 @@ export class BakingSlot {
     if (isNew) await cgroups?.create(slot, cgroupLimits({ cpu: 1, memory_mb: this.#memoryMib, limits: null }))
     await network?.open(slot, 'none')
     const limit = async (pid: number) => (qemus.current.jail === null ? cgroups?.attach(slot, pid) : undefined)
-    const confinement = { ...confinementOf(this.#host, slot), diesWithAgent: true }
-    return { confinement, tap: tapOf(this.#host, slot), limit }
+    const confinement = { ...confinementOf(this.#host.platform, slot), diesWithAgent: true }
+    return { confinement, tap: tapOf(this.#host.platform, slot), limit }
   }
 
   /** Once its last VM has ended. */
@@ -39,7 +39,7 @@ export class BakingSlot {
     const slot = this.#slot
     this.#slot = null
     if (slot === null) return
-    await this.#host.cgroups?.remove(slot)
-    this.#host.slots.release(slot)
+    await this.#host.platform.cgroups?.remove(slot)
+    this.#host.platform.slots.release(slot)
   }
 }

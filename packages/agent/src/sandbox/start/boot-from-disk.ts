@@ -26,16 +26,16 @@ export async function bootFromDisk(
   { id, manifest }: Sandbox,
   env: GuestIdentity['env'] = 'keep',
 ): Promise<Omit<BootFrom, 'known'>> {
-  const bake = await readBakeManifest(bakeFiles(join(host.dir.bakes, manifest.bake)).manifest)
+  const bake = await readBakeManifest(bakeFiles(join(host.store.dir.bakes, manifest.bake)).manifest)
   if (bake.state !== 'present') throw new Error(`the record of the bake ${manifest.bake} is ${bake.state}`)
   const { image } = bake.record
   return {
-    boot: host.boot,
+    boot: host.platform.boot,
     checkpoint: { folder: null, bases: 0, layers: manifest.layers },
     greet: async (vm, deadline) => {
       const link = await vm.link(deadline)
       const variables = { ...image.env, ...(env === 'keep' ? {} : env) }
-      const identity = guestIdentity(id, variables, networkIdentity(host, manifest.slot))
+      const identity = guestIdentity(id, variables, networkIdentity(host.platform, manifest.slot))
       await link.refresh(identity, deadline).settled
       await start(host, link, image, deadline)
     },

@@ -42,7 +42,7 @@ export async function bootVm(
   { known, boot = null, ...from }: BootFrom,
   deadline: Deadline,
 ): Promise<Vm> {
-  const volumes = volumeDevices(place.devices, known, (id) => host.volumes.path(id))
+  const volumes = volumeDevices(place.devices, known, (id) => host.store.volumes.path(id))
   const vm = await restore({ ...(await prepareVm(host, place)), volumes, boot, ...from }, deadline)
   limitVm(host, place, vm)
   return vm
@@ -56,25 +56,25 @@ export async function prepareVm(
   host: Host,
   place: VmPlace,
 ): Promise<Omit<Restore, 'checkpoint' | 'greet' | 'volumes' | 'boot'>> {
-  const { path: qemu, jail } = host.qemus.of(place.qemu_version)
+  const { path: qemu, jail } = host.platform.qemus.of(place.qemu_version)
   const folder = join(place.folder, VM_FOLDER)
   const uid = uidOfSlot(place.slot)
   await mkdir(folder, { mode: 0o700 })
   if (uid !== null) await chown(folder, uid, uid)
   await Promise.all([
-    host.cgroups?.create(place.slot, cgroupLimits(place), place.givesWayUntil),
-    host.network?.open(place.slot, place.egress),
+    host.platform.cgroups?.create(place.slot, cgroupLimits(place), place.givesWayUntil),
+    host.platform.network?.open(place.slot, place.egress),
   ])
   return {
     qemu,
-    preload: host.dir.preload,
-    machine: host.machines.of(place),
-    bake: join(host.dir.bakes, place.bake),
-    layers: host.layers,
+    preload: host.store.dir.preload,
+    machine: host.platform.machines.of(place),
+    bake: join(host.store.dir.bakes, place.bake),
+    layers: host.store.layers,
     folder,
     logPath: join(place.folder, QEMU_LOG),
-    confinement: { ...confinementOf(host, place.slot), jail },
-    tap: tapOf(host, place.slot),
+    confinement: { ...confinementOf(host.platform, place.slot), jail },
+    tap: tapOf(host.platform, place.slot),
     isDurable: place.durable,
   }
 }

@@ -20,8 +20,8 @@ export async function giveSpare(
   deadline: Deadline,
 ): Promise<void> {
   sandbox.firstManifest = await writeFirstManifest(folder, sandbox.manifest)
-  await rename(folder, host.dir.sandbox(sandbox.id))
-  vm.moved(host.dir.vm(sandbox.id))
+  await rename(folder, host.store.dir.sandbox(sandbox.id))
+  vm.moved(host.store.dir.vm(sandbox.id))
   limitSpare(host, sandbox.manifest, vm)
   // At once: what the guest is told waits in its queue until its CPUs run.
   await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])

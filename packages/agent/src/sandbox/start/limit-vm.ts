@@ -6,7 +6,7 @@ import { childrenOf } from '../../machine/host/find-vm-processes.ts'
 import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostPlatform } from '../model/host.ts'
 import { openAfter } from './open-after.ts'
 
 /** QEMU's own threads: main, vCPUs, worker threads of block devices (at most 64). */
@@ -36,13 +36,13 @@ export function cgroupLimits({ cpu, memory_mb, limits }: Omit<LimitedPlace, 'slo
  * an RCU grace period has passed (10 ms, cgroup_threadgroup_rwsem), and QEMU starts its threads just then.
  */
 export function limitVm(host: Host, place: LimitedPlace, vm: Vm): void {
-  const limited = attach(host, place, vm).then(() => changeLimits(host, place, vm))
+  const limited = attach(host.platform, place, vm).then(() => changeLimits(host.platform, place, vm))
   openAfter(host, vm, limited, 'VM cannot be limited')
 }
 
 /** The same for a spare guest, which is in its control group, and not yet under the limits of its sandbox. */
 export function limitSpare(host: Host, place: LimitedPlace, vm: Vm): void {
-  openAfter(host, vm, changeLimits(host, place, vm), 'VM cannot be limited')
+  openAfter(host, vm, changeLimits(host.platform, place, vm), 'VM cannot be limited')
 }
 
 /**
@@ -51,19 +51,19 @@ export function limitSpare(host: Host, place: LimitedPlace, vm: Vm): void {
  */
 export function limitAdoptedVm(host: Host, place: LimitedPlace, vm: Vm): void {
   const adopted = async () => {
-    await host.cgroups?.adopt(place.slot, cgroupLimits(place), await processesOf(vm))
-    await attach(host, place, vm)
-    await limitRates(host, place, vm)
+    await host.platform.cgroups?.adopt(place.slot, cgroupLimits(place), await processesOf(vm))
+    await attach(host.platform, place, vm)
+    await limitRates(host.platform, place, vm)
   }
   adopted().catch((error: unknown) => host.log.error({ err: error, folder: vm.folder }, 'adopted VM cannot be limited'))
 }
 
 /** Puts a VM that runs under other limits. */
-export async function changeLimits(host: Host, place: LimitedPlace, vm: Vm): Promise<void> {
-  await Promise.all([host.cgroups?.setCpu(place.slot, cgroupLimits(place)), limitRates(host, place, vm)])
+export async function changeLimits(platform: HostPlatform, place: LimitedPlace, vm: Vm): Promise<void> {
+  await Promise.all([platform.cgroups?.setCpu(place.slot, cgroupLimits(place)), limitRates(platform, place, vm)])
 }
 
-async function limitRates({ network }: Host, { slot, limits }: LimitedPlace, vm: Vm): Promise<void> {
+async function limitRates({ network }: HostPlatform, { slot, limits }: LimitedPlace, vm: Vm): Promise<void> {
   const rates = limits ?? NO_LIMITS
   await Promise.all([
     network?.limit(slot, rates.network_mbit),
@@ -71,7 +71,7 @@ async function limitRates({ network }: Host, { slot, limits }: LimitedPlace, vm:
   ])
 }
 
-async function attach({ cgroups }: Host, { slot }: LimitedPlace, vm: Vm): Promise<void> {
+async function attach({ cgroups }: HostPlatform, { slot }: LimitedPlace, vm: Vm): Promise<void> {
   if (cgroups === null || vm.isJailed) return
   for (const pid of await processesOf(vm)) await cgroups.attach(slot, pid)
 }

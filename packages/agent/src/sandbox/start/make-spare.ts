@@ -5,7 +5,7 @@ import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { ownMemoryMib } from '../../machine/host/process-memory.ts'
 import { bootVm } from './boot-vm.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostPlatform } from '../model/host.ts'
 import type { Seed } from '../pool/seed.ts'
 import { networkIdentity } from './slot-network.ts'
 import { guestIdentity } from '../../machine/guest/guest-identity.ts'
@@ -22,7 +22,7 @@ const GIVE_WAY_MS = 2000
 /** A spare guest, made in its turn; `null` when the host has no memory or disk for one. */
 export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
   const { admission, restores } = host.gates
-  if ((await host.room.look()).state === 'refusing') return null
+  if ((await host.store.room.look()).state === 'refusing') return null
   const release = await admission.admitSpare(seed.manifest.memory_mb)
   if (release === null) return null
   try {
@@ -37,10 +37,10 @@ export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSi
  * is stopped. Whatever fails, nothing is left.
  */
 async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare> {
-  const slot = host.slots.take()
+  const slot = host.platform.slots.take()
   if (slot === null) throw new Error('no slot is free')
   const id = randomUUID() as SandboxId
-  const folder = join(host.dir.spares, id)
+  const folder = join(host.store.dir.spares, id)
   const deadline = Deadline.after(RESTORE_MS, 'restore of a spare guest', cancelled)
   let vm: Vm | null = null
   // Its threads are all there and stand still when it is made: who gets it has nothing left to do.
@@ -58,7 +58,7 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
         onLaunch: (process) => giveWayUntil(hurry.signal, process),
         greet: async (restored) => {
           const link = await restored.link(deadline)
-          await link.refresh(guestIdentity(id, {}, networkIdentity(host, slot)), deadline).settled
+          await link.refresh(guestIdentity(id, {}, networkIdentity(host.platform, slot)), deadline).settled
         },
       },
       deadline,
@@ -66,7 +66,7 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
     await stopHeld(vm, deadline)
     return { seed, slot, folder, vm, memoryMib: await ownMemoryMib(vm.process.pid) }
   } catch (error) {
-    await removeSpare(host, { slot, folder, vm })
+    await removeSpare(host.platform, { slot, folder, vm })
     throw error
   } finally {
     clearTimeout(timer)
@@ -76,19 +76,19 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
 
 /** Ends a spare guest that nobody has got, and gives its slot back. */
 export async function removeSpare(
-  host: Host,
+  platform: HostPlatform,
   spare: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
 ): Promise<void> {
-  await endSpare(host, spare)
-  host.slots.release(spare.slot)
+  await endSpare(platform, spare)
+  platform.slots.release(spare.slot)
 }
 
 /** Removes all that a spare guest has but its slot. */
 export async function endSpare(
-  host: Host,
+  platform: HostPlatform,
   { slot, folder, vm }: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
 ): Promise<void> {
   await vm?.kill(Deadline.after(KILL_MS, 'end of a spare guest'))
-  await host.cgroups?.remove(slot)
+  await platform.cgroups?.remove(slot)
   await rm(folder, { recursive: true, force: true })
 }

@@ -10,7 +10,7 @@ import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { PrestartedVm } from '../../machine/restore/prestarted-vm.ts'
 import { prepareVm } from './boot-vm.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostStore, HostPlatform } from '../model/host.ts'
 import { limitVm } from './limit-vm.ts'
 import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
@@ -78,9 +78,9 @@ async function start(
   { manifest, leaving }: Sandbox,
   { vm, checkpoint, captured, release }: Parent & Pick<PrestartedChild, 'release'>,
 ): Promise<PrestartedChild> {
-  const slot = host.slots.take()
+  const slot = host.platform.slots.take()
   if (slot === null) throw new Error('no slot is free')
-  const folder = join(host.dir.spares, randomUUID())
+  const folder = join(host.store.dir.spares, randomUUID())
   let frozen: FileHandle | null = null
   try {
     const { active, layers } = vm.disk ?? unknownDisk()
@@ -103,7 +103,7 @@ async function start(
     )
     return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
   } catch (error) {
-    await removeSpare(host, { slot, folder, vm: null })
+    await removeSpare(host.platform, { slot, folder, vm: null })
     throw error
   } finally {
     await frozen?.close()
@@ -118,11 +118,15 @@ async function makeEmpty(checkpoint: string): Promise<void> {
 }
 
 /** Whether it waits for what a sandbox is to begin as; the parent may have gone another way since. */
-export async function isMeantFor(host: Host, prestarted: PrestartedChild, { checkpoint }: Seed): Promise<boolean> {
+export async function isMeantFor(
+  store: HostStore,
+  prestarted: PrestartedChild,
+  { checkpoint }: Seed,
+): Promise<boolean> {
   const layers = checkpoint?.layers ?? []
   if (layers.join() !== prestarted.layers.join()) return false
   const newest = layers.at(-1)
-  return newest !== undefined && (await lstat(host.layers.path(newest))).ino === prestarted.inode
+  return newest !== undefined && (await lstat(store.layers.path(newest))).ino === prestarted.inode
 }
 
 /** Makes it the VM of a sandbox, whose slot it has, in the order in which a spare guest is given away. */
@@ -135,19 +139,19 @@ export async function givePrestartedChild(
 ): Promise<void> {
   const { id, manifest } = sandbox
   sandbox.firstManifest = await writeFirstManifest(folder, manifest)
-  await rename(folder, host.dir.sandbox(id))
-  starting.vm.moved(host.dir.vm(id))
+  await rename(folder, host.store.dir.sandbox(id))
+  starting.vm.moved(host.store.dir.vm(id))
   await starting.load(statePath, greet, deadline)
   limitVm(host, manifest, starting.vm)
 }
 
 /** Ends one that nobody has taken. */
-export async function endPrestartedChild(host: Host, prestarted: PrestartedChild | null): Promise<void> {
+export async function endPrestartedChild(platform: HostPlatform, prestarted: PrestartedChild | null): Promise<void> {
   if (prestarted === null) return
   prestarted.release()
   if (prestarted.isTaken) return
   prestarted.isTaken = true
-  await removeSpare(host, { slot: prestarted.slot, folder: prestarted.folder, vm: prestarted.starting.vm })
+  await removeSpare(platform, { slot: prestarted.slot, folder: prestarted.folder, vm: prestarted.starting.vm })
 }
 
 function unknownDisk(): never {

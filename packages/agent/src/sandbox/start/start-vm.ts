@@ -78,7 +78,7 @@ async function restoreInTurn(host: Host, sandbox: Sandbox, start: Start, cancell
 async function takePrestarted(host: Host, sandbox: Sandbox, start: Start): Promise<Vm | null> {
   const { prestarted, seed } = start
   const checkpoint = seed.checkpoint?.folder ?? null
-  if (!prestarted || checkpoint === null || !(await isMeantFor(host, prestarted, seed))) return null
+  if (!prestarted || checkpoint === null || !(await isMeantFor(host.store, prestarted, seed))) return null
   prestarted.isTaken = true
   const { slot, folder, starting } = prestarted
   const statePath = checkpointFiles(checkpoint).state
@@ -90,16 +90,16 @@ async function takePrestarted(host: Host, sandbox: Sandbox, start: Start): Promi
 /** False when it failed: nothing is left of it but its slot, which is the sandbox's. */
 async function takeWaiting(host: Host, sandbox: Sandbox, waiting: Waiting, { env }: Start): Promise<boolean> {
   const { id, manifest, leaving } = sandbox
-  host.slots.release(manifest.slot)
+  host.platform.slots.release(manifest.slot)
   sandbox.manifest = { ...manifest, slot: waiting.slot }
   try {
     const deadline = Deadline.after(GIVE_MS, `identity of ${id}`, leaving.signal)
-    await host.network?.open(waiting.slot, manifest.egress)
+    await host.platform.network?.open(waiting.slot, manifest.egress)
     await waiting.give(giveIdentity(host, sandbox, env), deadline)
     return true
   } catch (error) {
-    await endSpare(host, waiting)
-    await host.ledger.discard('sandbox', host.dir.sandbox(id), 'the guest that waited for it failed')
+    await endSpare(host.platform, waiting)
+    await host.store.ledger.discard('sandbox', host.store.dir.sandbox(id), 'the guest that waited for it failed')
     leaving.signal.throwIfAborted()
     host.log.warn({ err: error, sandbox_id: id }, 'a guest that waited could not be used')
     return false
@@ -108,7 +108,7 @@ async function takeWaiting(host: Host, sandbox: Sandbox, waiting: Waiting, { env
 
 async function restoreVm(host: Host, sandbox: Sandbox, { seed, env, isCold = false }: Start): Promise<Vm> {
   const { id, manifest, leaving } = sandbox
-  const folder = host.dir.sandbox(id)
+  const folder = host.store.dir.sandbox(id)
   await mkdir(folder, { mode: 0o711 })
   sandbox.firstManifest = await writeFirstManifest(folder, manifest)
   if (isCold) {
@@ -124,7 +124,7 @@ function giveIdentity(host: Host, { id, manifest, leaving }: Sandbox, env: Guest
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
     const volumes = deviceBits(manifest.devices)
-    const identity = guestIdentity(id, env, networkIdentity(host, manifest.slot))
+    const identity = guestIdentity(id, env, networkIdentity(host.platform, manifest.slot))
     // Longer than the caller waits for a spare to begin: the sandbox is answered for before its guest has settled.
     const settling = Deadline.after(RESTORE_MS, `identity of ${id}`, leaving.signal)
     const { begun, settled } = link.refresh({ ...identity, volumes }, settling)

@@ -18,9 +18,13 @@ const TOOL_CPU_SECONDS = 300
 /** Exit codes of e2fsck(8) after it has corrected all errors. */
 const REPAIRED = new Set([1, 2])
 
-/** Creates a file system on a new, empty file. Its holes read as zeros, so mke2fs need not write any. */
-export async function makeExt4(path: string, deadline: Deadline): Promise<void> {
-  const options = ['-E', 'assume_storage_prezeroed=1,nodiscard', '-m', '0']
+/**
+ * Creates a file system on a new, empty file. Its holes read as zeros, so mke2fs need not write any.
+ * @param bytesPerInode `null`: as mke2fs decides
+ */
+export async function makeExt4(path: string, deadline: Deadline, bytesPerInode: number | null = null): Promise<void> {
+  const inodes = bytesPerInode === null ? [] : ['-i', String(bytesPerInode)]
+  const options = ['-E', 'assume_storage_prezeroed=1,nodiscard', '-m', '0', ...inodes]
   await runProgram('mke2fs', ['-q', '-F', '-t', 'ext4', ...options, path], deadline)
 }
 

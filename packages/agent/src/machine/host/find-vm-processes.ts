@@ -73,6 +73,13 @@ export async function childrenOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise
   return all.filter((_, at) => parents[at] === pid)
 }
 
+/** The root that a launcher makes for its jail, according to its command line (native/jail.c); `null` if it has ended. */
+export async function jailRootOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<string | null> {
+  const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+  const option = line.indexOf('--root')
+  return option < 0 ? null : (line[option + 1] ?? null)
+}
+
 async function nameOf(pid: number): Promise<string> {
   return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim()
 }

@@ -10,7 +10,6 @@
  *  - A build that was running when its agent died begins once more, from the upload. If it is interrupted twice, it fails.
  *  - The template is kept before its build is `done`.
  */
-import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
@@ -22,7 +21,7 @@ import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
 import { Build } from './build.ts'
 import { BuildFailure, failureSentence } from '../../store/builds/build-failure.ts'
-import { buildFiles } from '../../store/builds/build-files.ts'
+import { buildFiles, listBuilds, removeLargeFiles } from '../../store/builds/build-files.ts'
 import { BuildLog } from '../../store/builds/build-log.ts'
 import { isEnded, readBuildRecord, writeBuildRecord, type BuildRecord } from '../../store/builds/build-record.ts'
 import { runBuild } from './run-build.ts'
@@ -34,8 +33,6 @@ const MAX_WAITING = 256
 const MAX_PER_WORKSPACE = 8
 /** Ended builds whose records and logs are kept. */
 const MAX_ENDED = 256
-/** The files of an ended build. */
-const KEPT_FILES: ReadonlySet<string> = new Set(['build.json', 'log.jsonl'])
 /** A build that was begun so often without ending probably crashes the agent. */
 const MAX_ATTEMPTS = 2
 
@@ -76,7 +73,7 @@ export class Builds {
   /** At the agent's start, before it serves requests: continues the builds of its predecessor. */
   async recover(): Promise<void> {
     const { host } = this.#options
-    for (const name of await readdir(host.store.dir.builds)) {
+    for (const name of await listBuilds(host.store.dir.builds)) {
       const id = parseBuildId(name)
       if (id === null) continue
       const record = host.store.ledger.unreadable.take('build', id, await readBuildRecord(this.folder(id)))
@@ -225,21 +222,15 @@ export class Builds {
       await this.#change(build, change).catch(async (error: unknown) => {
         if (!isDiskFull(error)) throw error
         // Deleting the build's files makes room for its final record.
-        await this.#removeFiles(build)
+        await removeLargeFiles(this.folder(build.record.id))
         await this.#change(build, change)
       })
     } finally {
       // Followers must end, even if the record could not be written.
       build.log.end()
     }
-    await this.#removeFiles(build)
+    await removeLargeFiles(this.folder(build.record.id))
     await this.#forgetOld()
-  }
-
-  async #removeFiles({ record: { id } }: Build): Promise<void> {
-    for (const name of await readdir(this.folder(id))) {
-      if (!KEPT_FILES.has(name)) await rm(join(this.folder(id), name), { recursive: true, force: true })
-    }
   }
 
   async #change(build: Build, change: Partial<BuildRecord>): Promise<void> {

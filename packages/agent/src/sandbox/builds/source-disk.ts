@@ -1,9 +1,8 @@
-import { mkdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { captureDisk } from '../../machine/capture/capture.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
-import { linkOrCopy } from '../../store/disks/link-or-copy.ts'
+import { linkSourceDisk } from '../../store/builds/source-disk.ts'
+import { allocatedBytes } from '../../store/data-dir/disk-usage.ts'
 import { isPresent } from '../../store/ledger/is-present.ts'
 import { captureOptions } from '../model/capture-options.ts'
 import { guestDeadline, withGuest } from '../model/guest-access.ts'
@@ -11,11 +10,10 @@ import type { Host } from '../model/host.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { vmIn } from '../model/stopping.ts'
-import { bakeFiles, ROOTFS } from '../../store/bakes/bake-files.ts'
+import { bakeFiles } from '../../store/bakes/bake-files.ts'
 
 /** Milliseconds to freeze a disk. */
 const CAPTURE_MS = 120_000
-const BLOCK_BYTES = 512
 
 export interface TakenDisk {
   /** Those that are the sandbox's own, the lowest first. */
@@ -40,20 +38,10 @@ export async function takeDisk(host: Host, sandbox: Sandbox, folder: string): Pr
       const bake = bakeFiles(options.bake)
       const below = [...((await isPresent(bake.lower)) ? [bake.lower] : []), bake.disk]
       const own = layers.map((id) => host.store.layers.path(id))
-      await mkdir(folder, { mode: 0o700 })
-      await linkOrCopy(bake.rootfs, join(folder, ROOTFS))
-      for (const [index, path] of [...below, ...own].entries()) {
-        await linkOrCopy(path, join(folder, `${String(index).padStart(4, '0')}.qcow2`))
-      }
-      return { layers, bytes: await bytesOf(own) }
+      await linkSourceDisk(folder, bake.rootfs, [...below, ...own])
+      return { layers, bytes: await allocatedBytes(own) }
     } catch (error) {
       throw await refusal(host, sandbox, 'the disk of the sandbox could not be taken', error)
     }
   })
-}
-
-async function bytesOf(paths: readonly string[]): Promise<number> {
-  let bytes = 0
-  for (const path of paths) bytes += (await stat(path)).blocks * BLOCK_BYTES
-  return bytes
 }

@@ -1,5 +1,5 @@
 import { confinementOf } from '../model/confinement-of.ts'
-import { chown, mkdir, rm } from 'node:fs/promises'
+import { makeVmFolder, removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import type { BuildId, SandboxId } from '@offshoot/contract/ids'
 import type { GuestLink } from '@offshoot/guest-link/link'
@@ -57,13 +57,13 @@ export async function withUnpackVm<T>(
   const folder = join(options.folder, VM_FOLDER)
   let vm: Vm | undefined
   try {
-    await rm(folder, { recursive: true, force: true })
+    await removeTree(folder)
     vm = await start(host, options, { slot, folder }, deadline)
     return await work(await vm.link(deadline))
   } finally {
     await vm?.kill(Deadline.after(KILL_MS, 'end of a machine that unpacked'))
-    await rm(folder, { recursive: true, force: true })
-    await rm(channelFolder(folder), { recursive: true, force: true })
+    await removeTree(folder)
+    await removeTree(channelFolder(folder))
     await host.platform.cgroups?.remove(slot)
     host.platform.slots.release(slot)
     release()
@@ -76,9 +76,7 @@ async function start(
   { slot, folder }: { readonly slot: number; readonly folder: string },
   deadline: Deadline,
 ): Promise<Vm> {
-  const uid = uidOfSlot(slot)
-  await mkdir(folder, { mode: 0o700 })
-  if (uid !== null) await chown(folder, uid, uid)
+  await makeVmFolder(folder, uidOfSlot(slot))
   await host.platform.cgroups?.create(slot, cgroupLimits({ ...worker.image, limits: null }))
   await host.platform.network?.open(slot, 'none')
   const vm = await restore(

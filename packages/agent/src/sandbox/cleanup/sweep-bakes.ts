@@ -1,6 +1,5 @@
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { parseBuildId } from '@offshoot/contract/ids'
+import { listBakedNames, removeBakesBut } from '../../store/bakes/bake-files.ts'
 import type { Host } from '../model/host.ts'
 
 /**
@@ -10,16 +9,12 @@ import type { Host } from '../model/host.ts'
 export async function sweepBakes(host: Host): Promise<void> {
   // A record that cannot be read may name any bake.
   if (!host.store.ledger.isComplete('sandbox', 'snapshot', 'template')) return
-  const names = (await readdir(host.store.dir.bakes)).filter((name) => parseBuildId(name) !== null)
+  const { dir, templates } = host.store
+  const ids = (await listBakedNames(dir.bakes)).flatMap((name) => parseBuildId(name) ?? [])
   const used = new Set(bakesInUse(host))
-  for (const name of names) {
-    const id = parseBuildId(name)
-    if (id === null || host.store.templates.find(id, null) !== null || host.store.templates.isBeingBuilt(id)) continue
-    const folder = join(host.store.dir.bakes, name)
-    const fingerprints = await readdir(folder)
-    const unused = fingerprints.filter((fingerprint) => !used.has(`${name}/${fingerprint}`))
-    for (const fingerprint of unused) await rm(join(folder, fingerprint), { recursive: true, force: true })
-    if (unused.length === fingerprints.length) await rm(folder, { recursive: true, force: true })
+  for (const id of ids) {
+    if (templates.find(id, null) !== null || templates.isBeingBuilt(id)) continue
+    await removeBakesBut(dir.bakes, id, used)
   }
 }
 

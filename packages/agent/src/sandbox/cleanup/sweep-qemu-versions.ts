@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { CheckpointDamaged } from '../../store/checkpoints/checkpoint-errors.ts'
-import { findVmProcesses } from '../../machine/host/find-vm-processes.ts'
+import { findVmProcesses, jailRootOf } from '../../machine/host/find-vm-processes.ts'
 import { qemuSeries } from '../../machine/host/qemu.ts'
 import type { Host, HostStore } from '../model/host.ts'
 
@@ -36,15 +35,8 @@ export async function sweepQemuVersions(host: Host): Promise<void> {
 /** Roots of the jails of all VMs, whether or not they belong to a sandbox. */
 async function rootsInUse({ dir }: HostStore): Promise<Set<string>> {
   const launchers = (await findVmProcesses(dir.root)).flatMap(({ launcher }) => launcher ?? [])
-  const roots = await Promise.all(launchers.map(async ({ pid }) => rootOf(pid)))
-  return new Set(roots.filter((root) => root !== undefined))
-}
-
-/** As its command line says (native/jail.c); `undefined` when it has ended. */
-async function rootOf(pid: number): Promise<string | undefined> {
-  const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
-  const option = line.indexOf('--root')
-  return option < 0 ? undefined : line[option + 1]
+  const roots = await Promise.all(launchers.map(jailRootOf))
+  return new Set(roots.filter((root) => root !== null))
 }
 
 /** Of checkpoints, of VMs that may be forked, and of those that are just being started. @throws CheckpointDamaged */

@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises'
-import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { sealedAtMs } from '../../store/checkpoints/checkpoint-files.ts'
 import { CheckpointDamaged } from '../../store/checkpoints/checkpoint-errors.ts'
 import {
   compressBeside,
@@ -60,9 +59,8 @@ export class HibernationCompressor {
   async #isDue(sandbox: Sandbox): Promise<boolean> {
     const { manifest, id } = sandbox
     if (!isHibernated(sandbox, manifest) || manifest.cold || this.#done.has(manifest)) return false
-    const { manifest: path } = checkpointFiles(this.#host.store.dir.hibernation(id))
-    const found = await stat(path).catch(() => null)
-    return found !== null && Date.now() - found.mtimeMs >= this.#afterMs
+    const sealedAt = await sealedAtMs(this.#host.store.dir.hibernation(id))
+    return sealedAt !== null && Date.now() - sealedAt >= this.#afterMs
   }
 
   async #compress(sandbox: Sandbox): Promise<void> {

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId } from '@offshoot/contract/ids'
@@ -52,7 +52,7 @@ export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void>
   // First what is large: on a full disk the log's record needs the room.
   const { dir } = host.store
   for (const folder of [dir.vm(sandbox.id), dir.hibernation(sandbox.id), dir.memoryBase(sandbox.id)])
-    await rm(folder, { recursive: true, force: true })
+    await removeTree(folder)
   if (host.store.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
     const lifetimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(sandbox.manifest.created_at)) / 1000))
     await announce(host.store, sandbox, {

@@ -1,9 +1,8 @@
-import { rm } from 'node:fs/promises'
 import { chainPath, readChain } from '../../store/disks/chain-file.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import { hibernatedDraft } from '../events/announce-state.ts'
 import { commitChange } from '../model/commit-change.ts'
-import { removeMemoryBase } from './memory-base.ts'
+import { removeHibernation, removeMemoryBase } from './old-checkpoints.ts'
 import type { Host } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { isDiskFull } from '../../store/data-dir/full-disk.ts'
@@ -28,9 +27,7 @@ export async function keepDisk(
   if (layers === null) return 'unknown'
   // Of a hibernation that was begun, or of one that is over: its memory is older than the disk.
   // The sandbox is booted from its disk whether it can be removed or not.
-  await rm(host.store.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
-    host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
-  )
+  await removeHibernation(host, sandbox)
   await removeMemoryBase(host, sandbox)
   await announceDeath()
   const place = { slot: NO_SLOT, ...(manifest.slot === NO_SLOT ? {} : { home_slot: manifest.slot }) }

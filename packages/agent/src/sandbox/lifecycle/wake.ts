@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { removeTree } from '../../store/data-dir/folders.ts'
 import { Deadline } from '@offshoot/kit/deadline'
 import { ApiError } from '@offshoot/contract/errors'
 import { guestIdentity } from '../../machine/guest/guest-identity.ts'
@@ -179,7 +179,7 @@ async function startVm(
   from: Omit<BootFrom, 'known'>,
   deadline: Deadline,
 ): Promise<Vm> {
-  await rm(host.store.dir.vm(id), { recursive: true, force: true })
+  await removeTree(host.store.dir.vm(id))
   const place = { ...manifest, folder: host.store.dir.sandbox(id) }
   return bootVm(host, place, { ...from, known: manifest.devices }, deadline)
 }
@@ -272,7 +272,7 @@ async function forgetVm(host: Host, sandbox: Sandbox): Promise<void> {
   const { id, manifest } = sandbox
   const { slot, home_slot: home } = manifest
   await host.platform.cgroups?.remove(slot)
-  await rm(host.store.dir.vm(id), { recursive: true, force: true })
+  await removeTree(host.store.dir.vm(id))
   sandbox.manifest = { ...manifest, slot: NO_SLOT }
   if (slot === home) host.platform.slots.park(slot, id)
   else host.platform.slots.release(slot)

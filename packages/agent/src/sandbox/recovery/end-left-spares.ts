@@ -1,5 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { emptyFolder } from '../../store/data-dir/folders.ts'
 import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
 import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
 import type { HostStore } from '../model/host.ts'
@@ -12,6 +11,6 @@ import type { HostStore } from '../model/host.ts'
 export async function endLeftSpares({ dir }: HostStore, processes: readonly VmProcess[]): Promise<VmProcess[]> {
   const isSpare = ({ folder }: VmProcess) => folder.startsWith(`${dir.spares}/`)
   await endVmProcesses(processes.filter(isSpare))
-  for (const name of await readdir(dir.spares)) await rm(join(dir.spares, name), { recursive: true, force: true })
+  await emptyFolder(dir.spares)
   return processes.filter((process) => !isSpare(process))
 }

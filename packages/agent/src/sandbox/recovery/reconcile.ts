@@ -1,4 +1,3 @@
-import { readdir, rm } from 'node:fs/promises'
 import { pid as ownPid } from 'node:process'
 import { parseSandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -14,7 +13,7 @@ import { sweepLayers } from '../cleanup/sweep-layers.ts'
 import { readoptSandbox } from './recover.ts'
 import { recordLoss } from '../lifecycle/watch-vm.ts'
 import { continueUnanswered } from '../lifecycle/wake.ts'
-import { removeMemoryBase } from '../lifecycle/memory-base.ts'
+import { removeHibernation, removeMemoryBase } from '../lifecycle/old-checkpoints.ts'
 
 const LOOK_MS = 30_000
 /** Seconds after a start before objects in quarantine can expire. */
@@ -104,7 +103,7 @@ async function recordLostVms(host: Host): Promise<void> {
 }
 
 async function settleStrayFolders(host: Host): Promise<void> {
-  for (const name of await readdir(host.store.dir.sandboxes)) {
+  for (const name of await host.store.dir.listSandboxes()) {
     const id = parseSandboxId(name)
     if (id === null) continue
     const sandbox = host.sandboxes.get(id)
@@ -114,9 +113,7 @@ async function settleStrayFolders(host: Host): Promise<void> {
       continue
     }
     if (isChanging(sandbox) || sandbox.manifest.status === 'hibernated') continue
-    await rm(host.store.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
-      host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
-    )
+    await removeHibernation(host, sandbox)
     if (sandbox.manifest.status === 'failed') await removeMemoryBase(host, sandbox)
   }
 }

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -18,7 +17,7 @@ import { announce, type Host, type HostStore } from '../model/host.ts'
 import { keepDisk } from '../lifecycle/keep-disk.ts'
 import { limitAdoptedVm } from '../start/limit-vm.ts'
 import { writeManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
-import { removeMemoryBase } from '../lifecycle/memory-base.ts'
+import { removeHibernation, removeMemoryBase } from '../lifecycle/old-checkpoints.ts'
 import { noteDisk } from '../lifecycle/note-disk.ts'
 import { removeTraces } from '../lifecycle/remove-traces.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
@@ -79,9 +78,7 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   if (manifest.status === 'failed') return endVmProcesses(processes)
   if (own && mode === 'adopt' && hasSlot && (await adopt(host, sandbox, own))) {
     // Remains of an interrupted or a finished hibernation. The reconciliation retries.
-    return rm(host.store.dir.hibernation(sandbox.id), { recursive: true, force: true }).catch((error: unknown) =>
-      host.log.error({ err: error, sandbox_id: sandbox.id }, 'old checkpoint not removed'),
-    )
+    return removeHibernation(host, sandbox)
   }
   await endVmProcesses(processes)
   await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')

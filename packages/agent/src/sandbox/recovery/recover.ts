@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { missingRecords } from '../../store/events/missing-records.ts'
 import { SandboxEventFile, type LastRecord } from '../../store/events/sandbox-event-file.ts'
@@ -86,7 +85,7 @@ async function loadFolders(host: Host, manifests: Manifests, withVm: ReadonlySet
   const damages = new Map<SandboxId, Found['damage']>()
   const lastNumbers = new Map<SandboxId, number>()
   const lastRecords = new Map<SandboxId, LastRecord>()
-  await beside(await readdir(host.store.dir.sandboxes), async (name) => {
+  await beside(await host.store.dir.listSandboxes(), async (name) => {
     const id = parseSandboxId(name)
     if (id === null) {
       host.log.warn({ name }, 'no sandbox: left alone')

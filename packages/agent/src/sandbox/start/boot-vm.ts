@@ -1,5 +1,5 @@
 import { confinementOf } from '../model/confinement-of.ts'
-import { chown, mkdir } from 'node:fs/promises'
+import { makeVmFolder } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
@@ -58,9 +58,7 @@ export async function prepareVm(
 ): Promise<Omit<Restore, 'checkpoint' | 'greet' | 'volumes' | 'boot'>> {
   const { path: qemu, jail } = host.platform.qemus.of(place.qemu_version)
   const folder = join(place.folder, VM_FOLDER)
-  const uid = uidOfSlot(place.slot)
-  await mkdir(folder, { mode: 0o700 })
-  if (uid !== null) await chown(folder, uid, uid)
+  await makeVmFolder(folder, uidOfSlot(place.slot))
   await Promise.all([
     host.platform.cgroups?.create(place.slot, cgroupLimits(place), place.givesWayUntil),
     host.platform.network?.open(place.slot, place.egress),

@@ -1,8 +1,7 @@
-import { rename } from 'node:fs/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { limitSpare } from './limit-vm.ts'
 import type { Host } from '../model/host.ts'
-import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
+import { adoptSpareFolder } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Spare } from '../pool/spare.ts'
@@ -19,8 +18,7 @@ export async function giveSpare(
   greet: Greet,
   deadline: Deadline,
 ): Promise<void> {
-  sandbox.firstManifest = await writeFirstManifest(folder, sandbox.manifest)
-  await rename(folder, host.store.dir.sandbox(sandbox.id))
+  sandbox.firstManifest = await adoptSpareFolder(folder, host.store.dir.sandbox(sandbox.id), sandbox.manifest)
   vm.moved(host.store.dir.vm(sandbox.id))
   limitSpare(host, sandbox.manifest, vm)
   // At once: what the guest is told waits in its queue until its CPUs run.

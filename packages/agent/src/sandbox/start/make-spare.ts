@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, rm } from 'node:fs/promises'
+import { makeSandboxFolder, removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -47,7 +47,7 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
   const hurry = new AbortController()
   const timer = setTimeout(() => hurry.abort(), GIVE_WAY_MS)
   try {
-    await mkdir(folder, { mode: 0o711 })
+    await makeSandboxFolder(folder)
     vm = await bootVm(
       host,
       // What it may send, and how fast it may be, is its sandbox's to say; until then it stands still.
@@ -90,5 +90,5 @@ export async function endSpare(
 ): Promise<void> {
   await vm?.kill(Deadline.after(KILL_MS, 'end of a spare guest'))
   await platform.cgroups?.remove(slot)
-  await rm(folder, { recursive: true, force: true })
+  await removeTree(folder)
 }

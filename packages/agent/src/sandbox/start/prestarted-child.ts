@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { lstat, mkdir, open, rename, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
-import { fileOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
+import { createMemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { makeSandboxFolder } from '../../store/data-dir/folders.ts'
+import type { LayerId } from '../../store/disks/layer-id.ts'
+import { openActiveLayer } from '../../store/disks/layers.ts'
 import { removeSpare } from './make-spare.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
@@ -12,7 +12,7 @@ import { PrestartedVm } from '../../machine/restore/prestarted-vm.ts'
 import { prepareVm } from './boot-vm.ts'
 import type { Host, HostStore, HostPlatform } from '../model/host.ts'
 import { limitVm } from './limit-vm.ts'
-import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
+import { adoptSpareFolder } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
@@ -81,40 +81,31 @@ async function start(
   const slot = host.platform.slots.take()
   if (slot === null) throw new Error('no slot is free')
   const folder = join(host.store.dir.spares, randomUUID())
-  let frozen: FileHandle | null = null
   try {
     const { active, layers } = vm.disk ?? unknownDisk()
-    await makeEmpty(checkpoint)
-    frozen = await open(
-      join(vm.folder, fileOfLayer(active)),
-      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-    )
-    const { ino } = await frozen.stat()
-    await mkdir(folder, { mode: 0o711 })
-    const options = await prepareVm(host, { ...manifest, slot, folder, givesWayUntil: captured })
-    const starting = await PrestartedVm.start(
-      {
-        ...options,
-        checkpoint: { folder: checkpoint, bases: 0, layers },
-        frozen: { id: active, file: frozen },
-        captured,
-      },
-      Deadline.after(START_MS, 'start of a QEMU ahead of a capture', leaving.signal),
-    )
-    return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
+    await createMemoryFiles(checkpoint)
+    const frozen = await openActiveLayer(vm.folder, active)
+    try {
+      const { ino } = await frozen.stat()
+      await makeSandboxFolder(folder)
+      const options = await prepareVm(host, { ...manifest, slot, folder, givesWayUntil: captured })
+      const starting = await PrestartedVm.start(
+        {
+          ...options,
+          checkpoint: { folder: checkpoint, bases: 0, layers },
+          frozen: { id: active, file: frozen },
+          captured,
+        },
+        Deadline.after(START_MS, 'start of a QEMU ahead of a capture', leaving.signal),
+      )
+      return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
+    } finally {
+      await frozen.close()
+    }
   } catch (error) {
     await removeSpare(host.platform, { slot, folder, vm: null })
     throw error
-  } finally {
-    await frozen?.close()
   }
-}
-
-/** What the capture will fill: opened before, and found by QEMU when it is whole. */
-async function makeEmpty(checkpoint: string): Promise<void> {
-  await mkdir(checkpoint, { recursive: true, mode: 0o700 })
-  const { pages, runs } = checkpointFiles(checkpoint)
-  for (const path of [pages, runs]) await writeFile(path, '', { flag: 'wx', mode: 0o400 })
 }
 
 /** Whether it waits for what a sandbox is to begin as; the parent may have gone another way since. */
@@ -126,7 +117,7 @@ export async function isMeantFor(
   const layers = checkpoint?.layers ?? []
   if (layers.join() !== prestarted.layers.join()) return false
   const newest = layers.at(-1)
-  return newest !== undefined && (await lstat(store.layers.path(newest))).ino === prestarted.inode
+  return newest !== undefined && (await store.layers.inode(newest)) === prestarted.inode
 }
 
 /** Makes it the VM of a sandbox, whose slot it has, in the order in which a spare guest is given away. */
@@ -138,8 +129,7 @@ export async function givePrestartedChild(
   deadline: Deadline,
 ): Promise<void> {
   const { id, manifest } = sandbox
-  sandbox.firstManifest = await writeFirstManifest(folder, manifest)
-  await rename(folder, host.store.dir.sandbox(id))
+  sandbox.firstManifest = await adoptSpareFolder(folder, host.store.dir.sandbox(id), manifest)
   starting.vm.moved(host.store.dir.vm(id))
   await starting.load(statePath, greet, deadline)
   limitVm(host, manifest, starting.vm)

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { makeSandboxFolder } from '../../store/data-dir/folders.ts'
 import type { BootMode } from '@offshoot/contract/sandbox'
 import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -109,7 +109,7 @@ async function takeWaiting(host: Host, sandbox: Sandbox, waiting: Waiting, { env
 async function restoreVm(host: Host, sandbox: Sandbox, { seed, env, isCold = false }: Start): Promise<Vm> {
   const { id, manifest, leaving } = sandbox
   const folder = host.store.dir.sandbox(id)
-  await mkdir(folder, { mode: 0o711 })
+  await makeSandboxFolder(folder)
   sandbox.firstManifest = await writeFirstManifest(folder, manifest)
   if (isCold) {
     const from = { ...(await bootFromDisk(host, sandbox, env)), known: [] }

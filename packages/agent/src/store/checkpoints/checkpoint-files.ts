@@ -1,3 +1,4 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** One layer of a guest's memory. */
@@ -23,6 +24,21 @@ export function checkpointFiles(folder: string): CheckpointFiles {
     state: join(folder, 'state'),
     manifest: join(folder, 'checkpoint.json'),
   }
+}
+
+/** Creates the empty files of a checkpoint's memory, for a QEMU that is started before the capture writes them. */
+export async function createMemoryFiles(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const { pages, runs } = checkpointFiles(folder)
+  for (const path of [pages, runs]) await writeFile(path, '', { flag: 'wx', mode: 0o400 })
+}
+
+/** When a checkpoint was sealed, in milliseconds; `null` if nobody can tell. */
+export async function sealedAtMs(folder: string): Promise<number | null> {
+  return stat(checkpointFiles(folder).manifest).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => null,
+  )
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdir, realpath } from 'node:fs/promises'
+import { mkdir, readdir, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { SandboxId } from '@offshoot/contract/ids'
 
@@ -83,6 +83,11 @@ export class DataDir {
     ])
       await mkdir(folder, { recursive: true, mode: 0o700 })
     return dir
+  }
+
+  /** Names of the folders of sandboxes. */
+  async listSandboxes(): Promise<string[]> {
+    return readdir(this.sandboxes)
   }
 
   sandbox(id: SandboxId): string {

@@ -117,6 +117,17 @@ export async function writeFirstManifest(
   return { onDisk }
 }
 
+/** Makes the folder of a spare that of a sandbox. @returns see {@link writeFirstManifest} */
+export async function adoptSpareFolder(
+  spare: string,
+  folder: string,
+  content: Manifest,
+): Promise<{ readonly onDisk: Promise<void> }> {
+  const written = await writeFirstManifest(spare, content)
+  await rename(spare, folder)
+  return written
+}
+
 async function syncAndClose(file: FileHandle): Promise<void> {
   try {
     await file.datasync()

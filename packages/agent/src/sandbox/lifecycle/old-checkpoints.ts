@@ -1,5 +1,13 @@
+import { removeTree } from '../../store/data-dir/folders.ts'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
+
+/** Removes the checkpoint of a sandbox that is not hibernated any more. The reconciliation retries. Never rejects. */
+export async function removeHibernation(host: Host, { id }: Pick<Sandbox, 'id'>): Promise<void> {
+  await removeTree(host.store.dir.hibernation(id)).catch((error: unknown) =>
+    host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
+  )
+}
 
 /**
  * Removes the memory that a sandbox was woken from, once no hibernation can lie over it: the sandbox is hibernated again, and

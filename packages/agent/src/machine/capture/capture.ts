@@ -204,7 +204,7 @@ async function adoptFrozen(vm: Vm, layers: Layers): Promise<void> {
 /** Until QEMU writes to it, a disk with the new layer on top is the disk without it. */
 async function noteNext(vm: Vm, next: LayerId): Promise<void> {
   const { active, layers } = chainOf(vm)
-  await vm.noteDisk?.({ active: next, layers: [...layers, active] })
+  await vm.recordDisk?.({ active: next, layers: [...layers, active] })
 }
 
 async function attachLayer(
@@ -259,7 +259,7 @@ async function undoLayer(vm: Vm, next: LayerId): Promise<void> {
   const { active } = await readDiskChain(vm.qmp, deadline)
   const isFrozen = active === next && before.active !== next
   vm.disk = isFrozen ? { active: next, layers: [...before.layers, before.active] } : before
-  await vm.noteDisk?.(vm.disk)
+  await vm.recordDisk?.(vm.disk)
   if (vm.disk.active === next) return
   // It may not have come so far.
   await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(next) }, deadline).catch(() => undefined)

@@ -28,7 +28,7 @@ export class Vm {
   /** Its disks may be held back (`machine/disks/throttle.ts`). */
   isThrottled = false
   /** Records each chain before it becomes what the disk is (`store/disks/chain-file.ts`). `null` where nobody adopts the VM. */
-  noteDisk: ((chain: DiskChain) => Promise<void>) | null = null
+  recordDisk: ((chain: DiskChain) => Promise<void>) | null = null
   /** A flattening of the disk that is under way (`machine/disks/flatten.ts`). */
   flattening: Promise<void> | null = null
   #folder: string

@@ -9,7 +9,7 @@ import { guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Host } from '../model/host.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { vmIn } from '../model/stopping.ts'
+import { requireVm } from '../model/stopping.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 
 /** Milliseconds to freeze a disk. */
@@ -34,7 +34,7 @@ export async function takeDisk(host: Host, sandbox: Sandbox, folder: string): Pr
     const deadline = Deadline.after(CAPTURE_MS, `disk of ${sandbox.id}`, cancelled)
     const options = captureOptions(host, sandbox, 'as-before')
     try {
-      const layers = await captureDisk(vmIn(sandbox, 'running'), options, deadline)
+      const layers = await captureDisk(requireVm(sandbox, 'running'), options, deadline)
       const bake = bakeFiles(options.bake)
       const below = [...((await isPresent(bake.lower)) ? [bake.lower] : []), bake.disk]
       const own = layers.map((id) => host.store.layers.path(id))

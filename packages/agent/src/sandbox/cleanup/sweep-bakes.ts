@@ -3,11 +3,11 @@ import { listBakedNames, removeBakesBut } from '../../store/bakes/bake-files.ts'
 import type { Host } from '../model/host.ts'
 
 /**
- * Removes the bakes of built templates that are no more, once no sandbox, snapshot or waiting guest was made from them. Those
- * of a template that is kept, or is being built, stay. Only once all sandboxes are known.
+ * Deletes the bakes of built templates that were deleted, once no sandbox, snapshot or spare uses them. Must not run before
+ * the agent knows all sandboxes.
  */
 export async function sweepBakes(host: Host): Promise<void> {
-  // A record that cannot be read may name any bake.
+  // An unreadable record may name any bake.
   if (!host.store.ledger.isComplete('sandbox', 'snapshot', 'template')) return
   const { dir, templates } = host.store
   const ids = (await listBakedNames(dir.bakes)).flatMap((name) => parseBuildId(name) ?? [])
@@ -18,9 +18,9 @@ export async function sweepBakes(host: Host): Promise<void> {
   }
 }
 
-/** After something was removed; what cannot be swept now is swept by the reconciliation. */
+/** Runs a sweep in the background, after a deletion. The reconciliation retries a failed one. */
 export function sweepBakesSoon(host: Host): void {
-  sweepBakes(host).catch((error: unknown) => host.log.warn({ err: error }, 'bakes not swept'))
+  sweepBakes(host).catch((error: unknown) => host.log.warn({ err: error }, 'sweep of bakes failed'))
 }
 
 function* bakesInUse({ sandboxes, pool, store: { snapshots } }: Host): Generator<string> {

@@ -4,8 +4,8 @@ import { qemuSeries } from '../../machine/host/qemu.ts'
 import type { Host, HostStore } from '../model/host.ts'
 
 /**
- * Removes the roots of earlier QEMUs in which no VM runs and which no checkpoint needs. All stay while a record or a checkpoint that
- * may need any of them cannot be read, or a snapshot is being made.
+ * Removes the roots of earlier QEMUs that no VM runs in and no checkpoint needs. Keeps all of them while a record or
+ * checkpoint is unreadable, because it may need any of them, and while a snapshot is being made.
  */
 export async function sweepQemuVersions(host: Host): Promise<void> {
   const { ledger, snapshots } = host.store
@@ -17,7 +17,7 @@ export async function sweepQemuVersions(host: Host): Promise<void> {
     const [roots, series] = [await rootsInUse(host.store), await neededSeries(host)]
     for (const each of qemus.earlier) {
       const root = each.jail?.root
-      // Of several versions in a series, the preferred one restores.
+      // Of several versions in a series, only the preferred one restores checkpoints.
       const isNeeded = series.has(qemuSeries(each.version)) && qemus.of(each.version) === each
       if (root === undefined || roots.has(root) || isNeeded) continue
       qemus.forget(each)
@@ -39,7 +39,10 @@ async function rootsInUse({ dir }: HostStore): Promise<Set<string>> {
   return new Set(roots.filter((root) => root !== null))
 }
 
-/** Of checkpoints, of VMs that may be forked, and of those that are just being started. @throws CheckpointDamaged */
+/**
+ * The series of all checkpoints, of running VMs, which may be forked, and of VMs that are being started.
+ * @throws CheckpointDamaged
+ */
 async function neededSeries({
   sandboxes,
   store: { snapshots, dir, checkpoints },

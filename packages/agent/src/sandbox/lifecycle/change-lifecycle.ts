@@ -6,8 +6,8 @@ import type { Sandbox, Wake } from '../model/sandbox.ts'
 import { changeLimits } from '../start/limit-vm.ts'
 
 /**
- * Sets whether and when a sandbox hibernates by itself, and how fast it may be: at once where it has a VM, else when it has
- * one again. What the patch does not name stays.
+ * Changes when a sandbox hibernates by itself, and its limits. New limits apply at once if it has a VM, otherwise with its
+ * next VM. Keeps every setting that the patch does not name.
  */
 export async function changeLifecycle(host: Host, sandbox: Sandbox, asked: AgentLifecyclePatch): Promise<void> {
   await sandbox.change(() => patch(host, sandbox, asked))
@@ -26,7 +26,7 @@ async function patch(host: Host, sandbox: Sandbox, asked: AgentLifecyclePatch): 
   if (asked.limits !== undefined && sandbox.vm !== null) await changeLimits(host.platform, manifest, sandbox.vm)
 }
 
-/** Wakes a sandbox under the limits that control names; one that runs already has them at once. */
+/** Wakes a sandbox with the limits that control names. A running sandbox gets them at once. */
 export async function wakeUnder(host: Host, sandbox: Sandbox, { limits }: WakeOnAgentBody): Promise<Wake> {
   if (limits !== undefined && !isDeepStrictEqual(limits, sandbox.manifest.limits)) {
     await sandbox.change(async () => {

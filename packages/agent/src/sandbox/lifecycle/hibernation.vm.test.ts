@@ -37,7 +37,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** The next VM of a sandbox does not reach its guest, once. */
+/** The sandbox's next VM fails to connect to its guest, once. */
 function loseNextLink(sandbox: Sandbox): void {
   let { vm } = sandbox
   Object.defineProperty(sandbox, 'vm', {
@@ -56,7 +56,7 @@ function loseNextLink(sandbox: Sandbox): void {
   })
 }
 
-/** As `QEMU`, or a host, that this one cannot continue would have written it. */
+/** Writes a checkpoint as another host would have, which this host cannot restore. */
 async function sealForAnotherMachine({ host }: AgentInside, sandbox: Sandbox): Promise<void> {
   const folder = host.store.dir.hibernation(sandbox.id)
   const captured = {
@@ -86,7 +86,7 @@ async function lastEvent(sandbox: Sandbox) {
   return (await sandbox.events.snapshot(0)).findLast(({ event }) => event.type !== 'sandbox.ssh_ready')?.event
 }
 
-/** With a file on its disk and one in its memory. */
+/** A hibernated sandbox with a file on its disk and a file in memory. */
 async function hibernated(): Promise<Sandbox> {
   const sandbox = await agent.created()
   await agent.sh(sandbox, 'echo remembered > /run/memory; echo kept > /root/file; sync')
@@ -107,7 +107,7 @@ describe('a checkpoint that cannot be restored', () => {
       'no whole checkpoint',
       async ({ id }) => rm(join(agent.host.store.dir.hibernation(id), 'checkpoint.json')),
     ],
-  ])('%s is booted from its disk, and the event says so', async (_what, reason, spoil) => {
+  ])('%s makes the sandbox boot from its disk, with the reason in the event', async (_what, reason, spoil) => {
     const sandbox = await hibernated()
     await spoil(sandbox)
     expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
@@ -118,7 +118,7 @@ describe('a checkpoint that cannot be restored', () => {
     expect(event?.message).toContain(reason)
   })
 
-  it('is refused with the reason when its disk is damaged, too, and nothing of it is touched', async () => {
+  it('is refused with the reason if the disk is damaged as well, and stays unchanged', async () => {
     const sandbox = await hibernated()
     const layer = agent.host.store.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
     await flipByte(layer)
@@ -134,8 +134,8 @@ describe('a checkpoint that cannot be restored', () => {
   })
 })
 
-describe('a hibernation under way', () => {
-  it('holds up no fork, whatever it has to copy', async () => {
+describe('a hibernation in progress', () => {
+  it('does not delay a fork while it copies memory', async () => {
     const { host } = agent
     const [large, small] = [await agent.created(), await agent.created()]
     const copying = Promise.withResolvers<void>()
@@ -155,7 +155,7 @@ describe('a hibernation under way', () => {
 })
 
 describe('the slot of a hibernated sandbox', () => {
-  it('is its own again when it wakes, and another is as good when somebody else has it', async () => {
+  it('is the same after a wake, or another one if a second sandbox has taken it', async () => {
     const { host } = agent
     const sandbox = await hibernated()
     const { home_slot: home = -1, guest_ip: address } = sandbox.manifest
@@ -173,7 +173,7 @@ describe('the slot of a hibernated sandbox', () => {
     }
   })
 
-  it('is kept for it when a wake fails', async () => {
+  it('stays reserved if a wake fails', async () => {
     const { host } = agent
     const sandbox = await hibernated()
     const { home_slot: home } = sandbox.manifest
@@ -187,8 +187,8 @@ describe('the slot of a hibernated sandbox', () => {
   })
 })
 
-describe('a checkpoint of a host whose counter is measured anew', () => {
-  it('is restored, and its guest knows the time', async () => {
+describe('a checkpoint of a host whose TSC frequency was measured again', () => {
+  it('is restored, and its guest has the correct time', async () => {
     const { host } = agent
     const sandbox = await hibernated()
     const { accelerator, tscKhz, network } = host.platform.machines.of(sandbox.manifest)
@@ -217,10 +217,10 @@ describe('after a wake is committed', () => {
       await host.wake(sandbox)
       expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
       expect(await exists(host.store.dir.vm(sandbox.id))).toBe(true)
-      // A reconciliation that cannot remove it either does the rest of its work.
+      // A reconciliation that cannot remove it either completes its other work.
       await reconcile(host)
     } finally {
-      // The VM has mapped pages of it.
+      // The VM has mapped its pages.
       await run('umount', ['--lazy', folder])
     }
     await reconcile(host)
@@ -228,7 +228,7 @@ describe('after a wake is committed', () => {
     expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
   })
 
-  it('keeps the VM of a guest with a volume that does not answer, and asks it again', async () => {
+  it('keeps the VM if a guest with a volume does not answer, and asks it again', async () => {
     const { host } = agent
     const volume = await agent.volume()
     const sandbox = await agent.created({}, [{ volume, isReadOnly: false }])
@@ -242,7 +242,7 @@ describe('after a wake is committed', () => {
     expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
   })
 
-  it('boots a durable guest with a volume from its disk when it does not answer', async () => {
+  it('boots a durable guest with a volume from its disk if it does not answer', async () => {
     const { host } = agent
     const volume = await agent.volume()
     const sandbox = await agent.created({ durable: true }, [{ volume, isReadOnly: false }])
@@ -262,7 +262,7 @@ async function stallAfter(begun: Promise<void>, qemu: ProcessIdentity, stalledMs
   await signalProcess(qemu, 'SIGCONT')
 }
 
-/** Stops the QEMU of a VM beside `parent` for a while, once its guest has begun to take its identity. */
+/** Stops the QEMU of a VM other than `parent`'s for a while, after its guest has begun to take its identity. */
 function stallGuestsBeside(parent: Sandbox, stalledMs: number) {
   // oxlint-disable-next-line typescript/unbound-method -- called with the VM below
   const { link } = Vm.prototype

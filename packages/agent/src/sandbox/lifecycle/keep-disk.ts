@@ -10,11 +10,11 @@ import type { Sandbox } from '../model/sandbox.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
 
 /**
- * Keeps what a durable sandbox has after its QEMU is gone: its disk, frozen as it is. It is hibernated then, without memory, and
- * keeps its volumes.
- * @param announceDeath says what happened to its VM, once it is known that its disk is kept
- * @returns `none` when it is not durable. `unknown` when what its disk consists of is not known or cannot be read: the sandbox then
- *   counts as one with an unreadable record, and nothing of it may be deleted or written over
+ * Keeps the disk of a durable sandbox after its QEMU has ended: freezes it as it is. The sandbox is then hibernated,
+ * without memory, and keeps its volumes.
+ * @param announceDeath announces how the VM ended; called once the disk is kept
+ * @returns `none` if the sandbox is not durable. `unknown` if the record of its disk is missing or unreadable: the sandbox
+ *   then counts as one with an unreadable record, and the agent must not delete or overwrite anything of it
  */
 export async function keepDisk(
   host: Host,
@@ -25,8 +25,8 @@ export async function keepDisk(
   if (!manifest.durable) return 'none'
   const layers = await adoptDisk(host, sandbox)
   if (layers === null) return 'unknown'
-  // Of a hibernation that was begun, or of one that is over: its memory is older than the disk.
-  // The sandbox is booted from its disk whether it can be removed or not.
+  // A checkpoint from an interrupted or an earlier hibernation: its memory is older than the disk. The sandbox boots from
+  // its disk even if the removal fails.
   await removeHibernation(host, sandbox)
   await removeMemoryBase(host, sandbox)
   await announceDeath()
@@ -47,7 +47,7 @@ async function adoptDisk(host: Host, { id, lost }: Sandbox): Promise<readonly La
   }
   const chain = await readChain(folder)
   if (chain.state === 'unreadable') return keep(chain.error)
-  if (chain.state === 'absent') return keep(new Error('a durable sandbox has no note of the layers of its disk'))
+  if (chain.state === 'absent') return keep(new Error('a durable sandbox has no record of the layers of its disk'))
   const layers = [...chain.record.layers, chain.record.active]
   try {
     await host.store.layers.adopt(host.store.dir.vm(id), { ...chain.record, layers })

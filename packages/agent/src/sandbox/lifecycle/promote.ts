@@ -4,7 +4,7 @@ import { announce, type HostStore } from '../model/host.ts'
 import { writeManifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
-/** Makes a child of a fork-tree its winner, a sandbox without a parent; done twice, it is said once. @throws ApiError 409 */
+/** Makes a child of a fork-tree its winner: a sandbox without a parent. A second call announces nothing. @throws ApiError 409 */
 export async function promoteSandbox(store: HostStore, sandbox: Sandbox, body: PromoteOnAgentBody): Promise<void> {
   await sandbox.change(async () => {
     const manifest = { ...sandbox.manifest, parent_id: null }

@@ -117,7 +117,7 @@ async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Prom
 }
 
 /** Why the channel to a guest was lost, for callers whose command or stream ended with it. */
-export function whyGone({ manifest }: Sandbox): string {
+export function notRunningReason({ manifest }: Sandbox): string {
   return manifest.status === 'hibernated' ? 'the sandbox was hibernated' : 'the guest is gone'
 }
 

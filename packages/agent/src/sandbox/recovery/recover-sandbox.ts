@@ -15,10 +15,10 @@ import { announceState, mayHibernate } from '../events/announce-state.ts'
 import { finishRemoval } from '../lifecycle/delete.ts'
 import { announce, type Host, type HostStore } from '../model/host.ts'
 import { keepDisk } from '../lifecycle/keep-disk.ts'
-import { limitAdoptedVm } from '../start/limit-vm.ts'
+import { applyLimitsToAdopted } from '../start/limit-vm.ts'
 import { writeManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { removeHibernation, removeMemoryBase } from '../lifecycle/old-checkpoints.ts'
-import { noteDisk } from '../lifecycle/note-disk.ts'
+import { recordDisk } from '../lifecycle/note-disk.ts'
 import { removeTraces } from '../lifecycle/remove-traces.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
 import { Sandbox } from '../model/sandbox.ts'
@@ -141,8 +141,8 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
     await settleVm(host, sandbox, vm, deadline)
     await announceState(host.store, sandbox)
     sandbox.vm = vm
-    await noteDisk(host.store, sandbox, vm)
-    limitAdoptedVm(host, manifest, vm)
+    await recordDisk(host.store, sandbox, vm)
+    applyLimitsToAdopted(host, manifest, vm)
     watchVm(host, sandbox, vm)
     host.log.info({ sandbox_id: sandbox.id, pid: process.pid }, 'VM adopted')
     return true

@@ -4,7 +4,7 @@ import { type CapturedSandbox, captureSandbox } from '../model/capture-options.t
 import type { Host } from '../model/host.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { vmIn } from '../model/stopping.ts'
+import { requireVm } from '../model/stopping.ts'
 
 /** Milliseconds to write a checkpoint: gigabytes to a slow disk. */
 const CAPTURE_MS = 300_000
@@ -34,7 +34,7 @@ export async function stageSnapshot(
     const isHibernated = sandbox.manifest.status === 'hibernated'
     const stage = async () => {
       if (isHibernated) return linkHibernation(host, sandbox, folder, deadline)
-      const vm = vmIn(sandbox, 'running', 'paused')
+      const vm = requireVm(sandbox, 'running', 'paused')
       onBegin?.(vm)
       return captureSandbox(host, sandbox, vm, { folder, leave: 'as-before' }, deadline)
     }

@@ -16,7 +16,7 @@ const DEVICES_PERCENT = 100
 /** Milliseconds for QEMU to take the limits of its disks. */
 const THROTTLE_MS = 30_000
 
-/** What the limits of a VM depend on. */
+/** The values that determine a VM's limits. */
 export type LimitedPlace = Pick<Manifest, 'slot' | 'cpu' | 'memory_mb' | 'limits'>
 
 export function cgroupLimits({ cpu, memory_mb, limits }: Omit<LimitedPlace, 'slot'>): CgroupLimits {
@@ -29,36 +29,39 @@ export function cgroupLimits({ cpu, memory_mb, limits }: Omit<LimitedPlace, 'slo
 }
 
 /**
- * Puts a VM that has just been started under the limits of its sandbox; one with a jail has been in its control group from
- * its start. The guest's channel opens to users when that is done.
+ * Applies the sandbox's limits to a VM that was just started. In a jail, the VM was in its control group from the start.
+ * Users can reach the guest afterwards.
  *
- * A process is not moved while it is being restored: for a move the kernel lets no process on the host start a thread until
- * an RCU grace period has passed (10 ms, cgroup_threadgroup_rwsem), and QEMU starts its threads just then.
+ * The process must not be moved during its restore: for a move, the kernel stops all processes on the host from creating
+ * threads until an RCU grace period has passed (10 ms, cgroup_threadgroup_rwsem), and QEMU creates its threads at that
+ * time.
  */
-export function limitVm(host: Host, place: LimitedPlace, vm: Vm): void {
+export function applyLimits(host: Host, place: LimitedPlace, vm: Vm): void {
   const limited = attach(host.platform, place, vm).then(() => changeLimits(host.platform, place, vm))
-  openAfter(host, vm, limited, 'VM cannot be limited')
+  openAfter(host, vm, limited, 'limits of a VM cannot be applied')
 }
 
-/** The same for a spare guest, which is in its control group, and not yet under the limits of its sandbox. */
-export function limitSpare(host: Host, place: LimitedPlace, vm: Vm): void {
-  openAfter(host, vm, changeLimits(host.platform, place, vm), 'VM cannot be limited')
+/** Applies the sandbox's limits to a spare, which is in its control group already. */
+export function applyLimitsToSpare(host: Host, place: LimitedPlace, vm: Vm): void {
+  openAfter(host, vm, changeLimits(host.platform, place, vm), 'limits of a VM cannot be applied')
 }
 
 /**
- * And for a VM that an earlier agent has left: that agent may have been killed before it came to this, or have known fewer
- * limits. The VM is kept, whatever fails.
+ * Applies the limits to an adopted VM. The earlier agent may have been killed before it applied them, or may have known
+ * fewer limits. The VM is kept even if this fails.
  */
-export function limitAdoptedVm(host: Host, place: LimitedPlace, vm: Vm): void {
+export function applyLimitsToAdopted(host: Host, place: LimitedPlace, vm: Vm): void {
   const adopted = async () => {
     await host.platform.cgroups?.adopt(place.slot, cgroupLimits(place), await processesOf(vm))
     await attach(host.platform, place, vm)
     await limitRates(host.platform, place, vm)
   }
-  adopted().catch((error: unknown) => host.log.error({ err: error, folder: vm.folder }, 'adopted VM cannot be limited'))
+  adopted().catch((error: unknown) =>
+    host.log.error({ err: error, folder: vm.folder }, 'limits of an adopted VM cannot be applied'),
+  )
 }
 
-/** Puts a VM that runs under other limits. */
+/** Changes the limits of a running VM. */
 export async function changeLimits(platform: HostPlatform, place: LimitedPlace, vm: Vm): Promise<void> {
   await Promise.all([platform.cgroups?.setCpu(place.slot, cgroupLimits(place)), limitRates(platform, place, vm)])
 }
@@ -76,7 +79,7 @@ async function attach({ cgroups }: HostPlatform, { slot }: LimitedPlace, vm: Vm)
   for (const pid of await processesOf(vm)) await cgroups.attach(slot, pid)
 }
 
-/** What makes images of its memory too, and with it the images: what they write is theirs to answer for. */
+/** QEMU, and the child processes that write images of its memory: their I/O counts against the same limits. */
 async function processesOf({ process }: Vm): Promise<number[]> {
   return [process.pid, ...(await childrenOf(process))]
 }

@@ -10,16 +10,16 @@ import type { Seed } from '../pool/seed.ts'
 import { networkIdentity } from './slot-network.ts'
 import { guestIdentity } from '../../machine/guest/guest-identity.ts'
 import { stopHeld } from '../../machine/guest/hold.ts'
-import { giveWayUntil } from '../../machine/vm/priority.ts'
+import { setLowPriorityUntil } from '../../machine/vm/priority.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Spare } from '../pool/spare.ts'
 
 const RESTORE_MS = 30_000
 const KILL_MS = 10_000
-/** Milliseconds for which one that is made leaves the CPUs to whatever somebody waits for, a create from the pool above all. */
-const GIVE_WAY_MS = 2000
+/** Milliseconds during which a new spare has a low CPU priority. Requests come first, above all a create from the pool. */
+const LOW_PRIORITY_MS = 2000
 
-/** A spare guest, made in its turn; `null` when the host has no memory or disk for one. */
+/** Makes a spare after the restores before it. @returns `null` if the host has too little memory or disk space */
 export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
   const { admission, restores } = host.gates
   if ((await host.store.room.look()).state === 'refusing') return null
@@ -33,8 +33,8 @@ export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSi
 }
 
 /**
- * Restores a template's guest, which takes an identity once, so that what it takes when it is given away is at hand, and
- * is stopped. Whatever fails, nothing is left.
+ * Restores a template's guest, gives it a first identity, so that the pages it needs for the next one are in memory, and
+ * stops it. If this fails, it leaves nothing behind.
  */
 async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare> {
   const slot = host.platform.slots.take()
@@ -43,19 +43,20 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
   const folder = join(host.store.dir.spares, id)
   const deadline = Deadline.after(RESTORE_MS, 'restore of a spare guest', cancelled)
   let vm: Vm | null = null
-  // Its threads are all there and stand still when it is made: who gets it has nothing left to do.
-  const hurry = new AbortController()
-  const timer = setTimeout(() => hurry.abort(), GIVE_WAY_MS)
+  // Once the spare is made, all its threads exist and are stopped, so their priority can be raised before a sandbox takes
+  // it.
+  const made = new AbortController()
+  const timer = setTimeout(() => made.abort(), LOW_PRIORITY_MS)
   try {
     await makeSandboxFolder(folder)
     vm = await bootVm(
       host,
-      // What it may send, and how fast it may be, is its sandbox's to say; until then it stands still.
-      { ...seed.manifest, egress: 'internet', limits: null, slot, folder, devices: [], givesWayUntil: hurry.signal },
+      // Its sandbox decides about egress and limits later. The spare is stopped until then.
+      { ...seed.manifest, egress: 'internet', limits: null, slot, folder, devices: [], lowPriorityUntil: made.signal },
       {
         checkpoint: null,
         known: [],
-        onLaunch: (process) => giveWayUntil(hurry.signal, process),
+        onLaunch: (process) => setLowPriorityUntil(made.signal, process),
         greet: async (restored) => {
           const link = await restored.link(deadline)
           await link.refresh(guestIdentity(id, {}, networkIdentity(host.platform, slot)), deadline).settled
@@ -70,11 +71,11 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
     throw error
   } finally {
     clearTimeout(timer)
-    hurry.abort()
+    made.abort()
   }
 }
 
-/** Ends a spare guest that nobody has got, and gives its slot back. */
+/** Ends a spare that no sandbox has taken, and releases its slot. */
 export async function removeSpare(
   platform: HostPlatform,
   spare: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
@@ -83,7 +84,7 @@ export async function removeSpare(
   platform.slots.release(spare.slot)
 }
 
-/** Removes all that a spare guest has but its slot. */
+/** Ends a spare, and removes its control group and folder. The slot stays reserved. */
 export async function endSpare(
   platform: HostPlatform,
   { slot, folder, vm }: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },

@@ -2,15 +2,15 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Host } from '../model/host.ts'
 
-/** Milliseconds for a killed QEMU to be gone. */
+/** Milliseconds for a killed QEMU to end. */
 const KILL_MS = 10_000
 
-/** The guest's channel opens to users when the step is done. A VM of which it fails is ended: nobody has used it yet. */
+/** Lets users reach the guest when `step` has succeeded. If it fails, the VM is ended: nobody has used it yet. */
 export function openAfter({ log }: Pick<Host, 'log'>, vm: Vm, step: Promise<void>, failure: string): void {
   const done = step.catch(async (error: unknown) => {
     if (!vm.hasEnded) {
       log.error({ err: error, folder: vm.folder }, failure)
-      await vm.kill(Deadline.after(KILL_MS, 'end of a VM that nobody may use'))
+      await vm.kill(Deadline.after(KILL_MS, 'end of a VM that could not be prepared'))
     }
     throw error
   })

@@ -11,7 +11,7 @@ import type { Vm } from '../../machine/vm/vm.ts'
 import { PrestartedVm } from '../../machine/restore/prestarted-vm.ts'
 import { prepareVm } from './boot-vm.ts'
 import type { Host, HostStore, HostPlatform } from '../model/host.ts'
-import { limitVm } from './limit-vm.ts'
+import { applyLimits } from './limit-vm.ts'
 import { adoptSpareFolder } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
@@ -20,34 +20,34 @@ import { uidOfSlot } from '../../machine/slots/slots.ts'
 const START_MS = 30_000
 
 /**
- * A QEMU for a child that does not exist yet, started while its parent is captured. It lies where spare guests lie, so
- * that an agent that is killed finds and ends it as one of those; it becomes its child's as they do.
+ * A QEMU for a child that does not exist yet, started while its parent is captured. Its folder is among those of the
+ * spares, so that the next agent finds and ends it after a kill. It becomes its child's VM the way a spare does.
  */
 export interface PrestartedChild {
   readonly slot: number
   readonly folder: string
   readonly starting: PrestartedVm
-  /** All layers that the child will have, the lowest first; the last is the one that is being frozen. */
+  /** All layers of the child, the lowest first. The last one is just being frozen. */
   readonly layers: readonly LayerId[]
-  /** Of the last layer's file. */
+  /** The inode of the last layer's file. */
   readonly inode: number
-  /** Tells admission that its memory is counted elsewhere from now on, or not needed. */
+  /** Ends the reservation of its memory: its sandbox counts it from now on, or nothing needs it. */
   readonly release: () => void
-  /** It is a sandbox's from then on, which ends it. */
+  /** `true`: a sandbox has it, and ends it. */
   isTaken: boolean
 }
 
 interface Parent {
   readonly vm: Vm
-  /** Folder that it is captured into. */
+  /** The folder of the capture. */
   readonly checkpoint: string
-  /** Aborts when it has been. */
+  /** Aborts when the capture is over. */
   readonly captured: AbortSignal
 }
 
 /**
- * Starts one beside the capture of `parent`; `null` where that would only
- * be in the way, or fails: the child is then restored after the capture. Never rejects.
+ * Starts a child's QEMU during the capture of `parent`. Never rejects.
+ * @returns `null` if it was not started, or failed to start: the child is restored after the capture then
  */
 export async function prestartChild(
   host: Host,
@@ -55,8 +55,8 @@ export async function prestartChild(
   { vm, checkpoint, captured }: Parent,
 ): Promise<PrestartedChild | null> {
   const { manifest } = parent
-  // Where something else is being restored, two QEMUs more would take the time of one that stands still. What has devices
-  // for volumes has another state than its parent's. And only root opens a file that it may not write.
+  // While other VMs are being restored, an additional QEMU would delay them. A guest with volume devices has another device
+  // state than its parent. And only root can open a file that it may not write.
   const { restores, admission } = host.gates
   if (restores.isBusy || manifest.devices.length > 0 || uidOfSlot(0) === null) return null
   try {
@@ -68,7 +68,7 @@ export async function prestartChild(
         throw error
       })
   } catch (error) {
-    host.log.info({ err: error, sandbox_id: parent.id }, 'no child ahead of the capture')
+    host.log.info({ err: error, sandbox_id: parent.id }, 'QEMU of a child not started during the capture of its parent')
     return null
   }
 }
@@ -88,7 +88,7 @@ async function start(
     try {
       const { ino } = await frozen.stat()
       await makeSandboxFolder(folder)
-      const options = await prepareVm(host, { ...manifest, slot, folder, givesWayUntil: captured })
+      const options = await prepareVm(host, { ...manifest, slot, folder, lowPriorityUntil: captured })
       const starting = await PrestartedVm.start(
         {
           ...options,
@@ -96,7 +96,7 @@ async function start(
           frozen: { id: active, file: frozen },
           captured,
         },
-        Deadline.after(START_MS, 'start of a QEMU ahead of a capture', leaving.signal),
+        Deadline.after(START_MS, 'start of a QEMU during a capture', leaving.signal),
       )
       return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
     } finally {
@@ -108,7 +108,7 @@ async function start(
   }
 }
 
-/** Whether it waits for what a sandbox is to begin as; the parent may have gone another way since. */
+/** Whether it has the disk that the sandbox needs. The parent's disk may have changed between start and capture. */
 export async function isMeantFor(
   store: HostStore,
   prestarted: PrestartedChild,
@@ -120,7 +120,7 @@ export async function isMeantFor(
   return newest !== undefined && (await store.layers.inode(newest)) === prestarted.inode
 }
 
-/** Makes it the VM of a sandbox, whose slot it has, in the order in which a spare guest is given away. */
+/** Gives it to a sandbox, which already has its slot. The order of steps is that of `giveSpare`. */
 export async function givePrestartedChild(
   host: Host,
   sandbox: Sandbox,
@@ -132,10 +132,10 @@ export async function givePrestartedChild(
   sandbox.firstManifest = await adoptSpareFolder(folder, host.store.dir.sandbox(id), manifest)
   starting.vm.moved(host.store.dir.vm(id))
   await starting.load(statePath, greet, deadline)
-  limitVm(host, manifest, starting.vm)
+  applyLimits(host, manifest, starting.vm)
 }
 
-/** Ends one that nobody has taken. */
+/** Ends it unless a sandbox has taken it. */
 export async function endPrestartedChild(platform: HostPlatform, prestarted: PrestartedChild | null): Promise<void> {
   if (prestarted === null) return
   prestarted.release()

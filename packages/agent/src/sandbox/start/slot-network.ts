@@ -2,12 +2,12 @@ import type { GuestIdentity } from '../../machine/guest/guest-identity.ts'
 import type { TapGiver } from '../../machine/vm/confinement.ts'
 import type { HostPlatform } from '../model/host.ts'
 
-/** What the VM of a slot is started with; `null` where guests have QEMU's own network. */
+/** The TAP for the VM in a slot. `null` if guests use QEMU's own network. */
 export function tapOf({ network, withTap }: HostPlatform, slot: number): TapGiver | null {
   return network === null ? null : { program: withTap, tap: network.addressOf(slot).tap }
 }
 
-/** What the guest of a slot is told of its network. */
+/** The network settings for the guest in a slot. */
 export function networkIdentity(
   { network }: HostPlatform,
   slot: number,

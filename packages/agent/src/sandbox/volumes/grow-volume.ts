@@ -3,7 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { toolPlace } from './tool-place.ts'
-import { vmIn } from '../model/stopping.ts'
+import { requireVm } from '../model/stopping.ts'
 import { nodeOfPlace } from '../../machine/vm/volume-devices.ts'
 import { growExt4 } from '../../machine/disks/ext4.ts'
 import { admitVolume } from '../../store/volumes/headroom.ts'
@@ -62,7 +62,7 @@ async function growUnder(
   deadline: Deadline,
 ): Promise<VolumeRecord> {
   return sandbox.change(async () => {
-    const vm = vmIn(sandbox, 'running')
+    const vm = requireVm(sandbox, 'running')
     const device = sandbox.manifest.devices.find(({ volume }) => volume?.id === id)
     if (device === undefined) throw new ApiError('conflict', { detail: 'the volume has just been given back' })
     await host.store.volumes.change(id, { size_mb: sizeMb, is_growing: true })

@@ -9,7 +9,7 @@ import { readCondition } from './superblock.ts'
 /** Runs a tool that reads a guest's file system under a user and limits of its own, which exist only during the work. */
 export type ToolPlace = <T>(work: (confinement: Confinement) => Promise<T>) => Promise<T>
 
-/** MiB and processes of the control group of a tool: of one, beside the pages of the file that it reads. */
+/** The limits of a tool's control group. The memory is that of the tool, and room for page cache of the file that it reads. */
 export const TOOL_LIMITS = { memoryMib: 2048 + 256, processes: 16, cpu: { weight: 100, percent: null } }
 
 /** Bytes of memory, and seconds of CPU, for a tool that reads data of a guest. */

@@ -8,7 +8,7 @@ import { createSandbox } from '../sandbox/lifecycle/create.ts'
 import { type Seed, seedOfTemplate, withoutMemory } from '../sandbox/pool/seed.ts'
 import { withSnapshot } from '../sandbox/snapshots/with-snapshot.ts'
 import type { TemplateRecord } from '../store/templates/template-record.ts'
-import type { Wanted } from '../store/volumes/machine-device.ts'
+import type { VolumeRequest } from '../store/volumes/machine-device.ts'
 import type { BakedTemplate } from '../machine/bakes/bakes.ts'
 import { parseBody } from './request/parse-body.ts'
 
@@ -93,7 +93,7 @@ function builtTemplate({ host, broken }: Agent, template: string, workspaceId: W
   throw new ApiError('internal', { error: 'sandbox could not be started' }, { cause: broken.get(template) })
 }
 
-function findVolumes({ host }: Agent, asked: readonly AgentAttachment[], workspaceId: WorkspaceId): Wanted[] {
+function findVolumes({ host }: Agent, asked: readonly AgentAttachment[], workspaceId: WorkspaceId): VolumeRequest[] {
   return asked.map(({ id, read_only: isReadOnly }) => {
     const volume = host.store.volumes.find(parseVolumeId(id), workspaceId)
     if (volume === null) throw new ApiError('notFound', { detail: 'no such volume on this agent' })

@@ -5,7 +5,7 @@ import type { CpuDefinition } from '@offshoot/qmp/commands'
 import type { BakePlace } from '../bakes/bakes.ts'
 import { launch } from '../vm/launch.ts'
 import { cpuQueryArguments } from '../vm/machine.ts'
-import { endedWith } from '../restore/restore.ts'
+import { explainFailure } from '../restore/restore.ts'
 import { Vm } from '../vm/vm.ts'
 
 /**
@@ -65,7 +65,7 @@ async function askQemu({ qemu, folder, place }: CpuQuery, deadline: Deadline): P
   try {
     return await vm.qmp.execute('query-cpu-definitions', {}, deadline)
   } catch (error) {
-    throw await endedWith(vm, error)
+    throw await explainFailure(vm, error)
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of the QEMU that listed CPU models'))
   }

@@ -24,7 +24,7 @@ import { releaseGuest } from '../guest/hold.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
 import type { Machine } from '../vm/machine.ts'
 import { prepareGuest } from '../bakes/prepare-guest.ts'
-import { endedWith, restore, type Greet, type Restore } from '../restore/restore.ts'
+import { explainFailure, restore, type Greet, type Restore } from '../restore/restore.ts'
 import type { Vm } from '../vm/vm.ts'
 
 export const PROBE_STEPS = ['cpu', 'boot', 'bake', 'restore', 'second restore', 'fork', 'hibernate', 'wake'] as const
@@ -191,7 +191,7 @@ class ProbeRun {
     try {
       return await work(this.#deadline())
     } catch (error) {
-      throw await endedWith(vm, error)
+      throw await explainFailure(vm, error)
     }
   }
 
@@ -249,7 +249,7 @@ class ProbeRun {
     const options = { bake: this.#bake, memoryMib, uid: confinement.uid, layers: this.#layers, leave }
     const place = join(folder, 'checkpoints', this.step)
     return capture(vm, { ...options, ...threads, folder: place }, deadline).catch(async (error: unknown) => {
-      throw await endedWith(vm, error)
+      throw await explainFailure(vm, error)
     })
   }
 

@@ -15,7 +15,7 @@ import {
   restoreArguments,
 } from '../vm/machine.ts'
 import { setLowPriorityUntil, restorePriority } from '../vm/priority.ts'
-import { endedWith, type Greet, launchRestoring, type Restore } from './restore.ts'
+import { explainFailure, type Greet, launchRestoring, type Restore } from './restore.ts'
 import { Vm } from '../vm/vm.ts'
 
 const KILL_MS = 5000
@@ -136,7 +136,7 @@ export class PrestartedVm {
     try {
       return await step()
     } catch (error) {
-      const cause = await endedWith(vm, error)
+      const cause = await explainFailure(vm, error)
       await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
       throw cause
     }

@@ -14,7 +14,7 @@ import type { BakePlace } from '../../machine/bakes/bakes.ts'
 import { channelFolder } from '../../machine/vm/channel.ts'
 import { describeEnd, launch } from '../../machine/vm/launch.ts'
 import { copierArguments, FIRST_FILE_FD } from '../../machine/vm/machine.ts'
-import { endedWith } from '../../machine/restore/restore.ts'
+import { explainFailure } from '../../machine/restore/restore.ts'
 import { Vm } from '../../machine/vm/vm.ts'
 
 /** MiB for a QEMU without a guest. */
@@ -106,7 +106,7 @@ async function copy(
     await vm.qmp.execute('quit', {}, deadline)
     await deadline.race(vm.ended)
   } catch (error) {
-    throw await endedWith(vm, error)
+    throw await explainFailure(vm, error)
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of a QEMU that copied a disk'))
   }

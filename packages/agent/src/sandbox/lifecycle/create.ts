@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestIdentity } from '../../machine/guest/guest-identity.ts'
-import { addDevices, type Wanted } from '../../store/volumes/machine-device.ts'
+import { addDevices, type VolumeRequest } from '../../store/volumes/machine-device.ts'
 import { adoptAllBackground } from '../commands/background-watch.ts'
 import { announceBirth } from '../events/announce-state.ts'
 import type { PrestartedChild } from '../start/prestarted-child.ts'
@@ -33,7 +33,7 @@ export interface CreateRequest {
   /** A QEMU that may have been started for this child. */
   readonly prestarted?: PrestartedChild | null
   /** Volumes in addition to those of the seed, in the order of its devices. */
-  readonly volumes?: readonly Wanted[]
+  readonly volumes?: readonly VolumeRequest[]
 }
 
 /**

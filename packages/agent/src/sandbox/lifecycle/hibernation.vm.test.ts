@@ -104,7 +104,7 @@ describe('a checkpoint that cannot be restored', () => {
     ],
     [
       'without its record',
-      'no whole checkpoint',
+      'no complete checkpoint',
       async ({ id }) => rm(join(agent.host.store.dir.hibernation(id), 'checkpoint.json')),
     ],
   ])('%s makes the sandbox boot from its disk, with the reason in the event', async (_what, reason, spoil) => {

@@ -53,7 +53,7 @@ const sh = async (id: string, cmd: string) => {
 }
 
 describe('a data directory that an earlier version has written', () => {
-  it('has everything in it, and nothing that nobody accounts for', async () => {
+  it('contains all its objects, and no orphans', async () => {
     const { sandboxes, unreadable } = await agent.list()
     expect(unreadable).toEqual([])
     expect(Object.fromEntries(sandboxes.map(({ id, status }) => [id, status]))).toEqual({

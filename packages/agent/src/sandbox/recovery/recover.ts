@@ -23,23 +23,23 @@ interface Taken {
 }
 
 /**
- * Makes folders, log and running QEMU processes consistent, at the agent's start. Nothing else may use them meanwhile.
+ * Makes folders, log and running QEMU processes consistent at the agent's start. Nothing else may use them meanwhile.
  *
- * | folder      | QEMU | becomes                                                            |
+ * | folder      | QEMU | the agent                                                          |
  * |-------------|------|--------------------------------------------------------------------|
- * | running     | yes  | adopted: runs, its user processes too (or ended: failed, `vm.died`) |
- * | paused      | yes  | adopted: stands still (or ended: failed, `vm.died`)                |
- * | both        | no   | failed, `recover.orphaned`; a durable one is then hibernated, cold |
- * | hibernated  | any  | stays; its QEMU was ending, or belongs to a wake that was not answered for |
- * | creating    | any  | removed: nobody was answered                                       |
- * | deleting    | any  | removed: `sandbox.deleted` unless logged                           |
- * | failed      | any  | stays until it is deleted                                          |
- * | manifest emptied by a power cut | no | as the log says: failed, or removed like the above   |
- * | no manifest | yes  | QEMU ended, `recover.unmanaged`; its folder goes to quarantine      |
- * | no manifest | no   | never finished: removed; else: to quarantine                       |
- * | manifest that cannot be read | any | left alone: data, QEMU and slot                  |
+ * | running     | yes  | adopts VM and background commands (or records `vm.died`: failed)   |
+ * | paused      | yes  | adopts the VM, still paused (or records `vm.died`: failed)         |
+ * | both        | no   | records `recover.orphaned`: failed; hibernates a durable one, cold |
+ * | hibernated  | any  | keeps it; ends a QEMU of an unfinished hibernation or wake         |
+ * | creating    | any  | deletes it: its create was never answered                          |
+ * | deleting    | any  | deletes it, and records `sandbox.deleted` unless recorded          |
+ * | failed      | any  | keeps it until it is deleted                                       |
+ * | manifest emptied by a power cut | no | follows the log: failed, or deleted as above     |
+ * | no manifest | yes  | ends QEMU, records `recover.unmanaged`, quarantines the folder     |
+ * | no manifest | no   | deletes an unfinished folder, quarantines any other                |
+ * | unreadable manifest | any | keeps data, QEMU and slot                               |
  *
- * Spares of the warm pool are ended: this agent does not know the demand for which they were made.
+ * Ends the spares of the warm pool: this agent does not know the demand for which they were made.
  */
 export async function recover(host: Host, mode: RecoverMode, manifests: Manifests): Promise<void> {
   const processes = await endLeftSpares(host.store, await findVmProcesses(host.store.dir.root))

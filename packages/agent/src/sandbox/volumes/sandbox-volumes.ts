@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Vm } from '../../machine/vm/vm.ts'
-import type { MachineDevice, Wanted } from '../../store/volumes/machine-device.ts'
+import type { MachineDevice, VolumeRequest } from '../../store/volumes/machine-device.ts'
 import { prepareVolume } from './prepare-volume.ts'
 import type { Volumes } from '../../store/volumes/volumes.ts'
 import type { Host, HostStore } from '../model/host.ts'
@@ -17,7 +17,7 @@ export function claimVolumes(
   { volumes }: HostStore,
   { id, devices }: Pick<Manifest, 'devices'> & Pick<Sandbox, 'id'>,
 ): void {
-  volumes.holders.claim(wantedOf(volumes, devices), { sandboxId: id })
+  volumes.holders.claim(volumeRequestsOf(volumes, devices), { sandboxId: id })
 }
 
 /** Restores the claims of a sandbox of an earlier agent process. */
@@ -35,7 +35,7 @@ export function releaseVolumes({ volumes }: HostStore, { id }: Pick<Sandbox, 'id
 /** Prepares the volumes that a sandbox has claimed, before its VM gets them. @throws ApiError 500 */
 export async function prepareVolumes(host: Host, { manifest }: Sandbox): Promise<void> {
   const { volumes } = host.store
-  for (const { volume } of wantedOf(volumes, manifest.devices)) {
+  for (const { volume } of volumeRequestsOf(volumes, manifest.devices)) {
     await prepareVolume(volumes, volume, toolPlace(host.platform, manifest.slot))
   }
 }
@@ -57,8 +57,8 @@ export async function syncVolumes(host: Host, { id, manifest }: Sandbox, vm: Vm)
   }
 }
 
-function wantedOf(volumes: Volumes, devices: readonly MachineDevice[]): Wanted[] {
-  return devices.flatMap(({ volume: held, read_only: isReadOnly }): Wanted[] => {
+function volumeRequestsOf(volumes: Volumes, devices: readonly MachineDevice[]): VolumeRequest[] {
+  return devices.flatMap(({ volume: held, read_only: isReadOnly }): VolumeRequest[] => {
     if (held === null) return []
     const volume = volumes.find(held.id, null)
     if (volume === null) throw new ApiError('notFound', { detail: `unknown volume: ${held.name}` })

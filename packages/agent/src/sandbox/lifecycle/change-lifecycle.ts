@@ -3,7 +3,7 @@ import type { AgentLifecyclePatch, WakeOnAgentBody } from '@offshoot/contract/ag
 import type { Host } from '../model/host.ts'
 import { writeManifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox, Wake } from '../model/sandbox.ts'
-import { changeLimits } from '../start/limit-vm.ts'
+import { changeLimits } from '../start/apply-limits.ts'
 
 /**
  * Changes when a sandbox hibernates by itself, and its limits. New limits apply at once if it has a VM, otherwise with its

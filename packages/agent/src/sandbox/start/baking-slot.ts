@@ -1,6 +1,6 @@
 import { confinementOf } from '../model/confinement-of.ts'
 import type { BakePlace } from '../../machine/bakes/bakes.ts'
-import { cgroupLimits } from './limit-vm.ts'
+import { cgroupLimits } from './apply-limits.ts'
 import type { Host } from '../model/host.ts'
 import { tapOf } from './slot-network.ts'
 

@@ -1,5 +1,5 @@
 import type { Deadline } from '@offshoot/kit/deadline'
-import { applyLimitsToSpare } from './limit-vm.ts'
+import { applyLimitsToSpare } from './apply-limits.ts'
 import type { Host } from '../model/host.ts'
 import { adoptSpareFolder } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'

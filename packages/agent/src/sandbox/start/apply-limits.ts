@@ -7,7 +7,7 @@ import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import type { Host, HostPlatform } from '../model/host.ts'
-import { openAfter } from './open-after.ts'
+import { openAfter } from './open-channel-after.ts'
 
 /** QEMU's own threads: main, vCPUs, worker threads of block devices (at most 64). */
 const MAX_PROCESSES = 128

@@ -8,7 +8,7 @@ import type { HostStore } from '../model/host.ts'
  * capture.
  * @returns the other processes
  */
-export async function endLeftSpares({ dir }: HostStore, processes: readonly VmProcess[]): Promise<VmProcess[]> {
+export async function endOrphanedSpares({ dir }: HostStore, processes: readonly VmProcess[]): Promise<VmProcess[]> {
   const isSpare = ({ folder }: VmProcess) => folder.startsWith(`${dir.spares}/`)
   await endVmProcesses(processes.filter(isSpare))
   await emptyFolder(dir.spares)

@@ -3,7 +3,7 @@ import { missingRecords } from '../../store/events/missing-records.ts'
 import { SandboxEventFile, type LastRecord } from '../../store/events/sandbox-event-file.ts'
 import { findVmProcesses, userOf, type VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
-import { endLeftSpares } from './end-orphaned-spares.ts'
+import { endOrphanedSpares } from './end-orphaned-spares.ts'
 import type { Host, HostStore } from '../model/host.ts'
 import { readDeletedManifest, readFirstManifest, readManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { recoverSandbox, type Found, type RecoverMode } from './recover-sandbox.ts'
@@ -42,7 +42,7 @@ interface Taken {
  * Ends the spares of the warm pool: this agent does not know the demand for which they were made.
  */
 export async function recover(host: Host, mode: RecoverMode, manifests: Manifests): Promise<void> {
-  const processes = await endLeftSpares(host.store, await findVmProcesses(host.store.dir.root))
+  const processes = await endOrphanedSpares(host.store, await findVmProcesses(host.store.dir.root))
   const withVm = new Set(processes.map(({ folder }) => sandboxOf(host.store, folder)))
   const { known, damages, lastNumbers, lastRecords } = await loadFolders(host, manifests, withVm)
   host.store.events.forgetAllBut(new Set([...known.keys(), ...host.store.ledger.unreadable.idsOf('sandbox')]))

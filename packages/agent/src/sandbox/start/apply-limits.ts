@@ -7,7 +7,7 @@ import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import type { Host, HostPlatform } from '../model/host.ts'
-import { openAfter } from './open-channel-after.ts'
+import { openChannelAfter } from './open-channel-after.ts'
 
 /** QEMU's own threads: main, vCPUs, worker threads of block devices (at most 64). */
 const MAX_PROCESSES = 128
@@ -38,12 +38,12 @@ export function cgroupLimits({ cpu, memory_mb, limits }: Omit<LimitedPlace, 'slo
  */
 export function applyLimits(host: Host, place: LimitedPlace, vm: Vm): void {
   const limited = attach(host.platform, place, vm).then(() => changeLimits(host.platform, place, vm))
-  openAfter(host, vm, limited, 'limits of a VM cannot be applied')
+  openChannelAfter(host, vm, limited, 'limits of a VM cannot be applied')
 }
 
 /** Applies the sandbox's limits to a spare, which is in its control group already. */
 export function applyLimitsToSpare(host: Host, place: LimitedPlace, vm: Vm): void {
-  openAfter(host, vm, changeLimits(host.platform, place, vm), 'limits of a VM cannot be applied')
+  openChannelAfter(host, vm, changeLimits(host.platform, place, vm), 'limits of a VM cannot be applied')
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Host } from '../model/host.ts'
 const KILL_MS = 10_000
 
 /** Lets users reach the guest when `step` has succeeded. If it fails, the VM is ended: nobody has used it yet. */
-export function openAfter({ log }: Pick<Host, 'log'>, vm: Vm, step: Promise<void>, failure: string): void {
+export function openChannelAfter({ log }: Pick<Host, 'log'>, vm: Vm, step: Promise<void>, failure: string): void {
   const done = step.catch(async (error: unknown) => {
     if (!vm.hasEnded) {
       log.error({ err: error, folder: vm.folder }, failure)

@@ -14,7 +14,7 @@ import { bootVm } from './boot-vm.ts'
 import { type PrestartedChild, givePrestartedChild, isMeantFor } from './prestarted-child.ts'
 import type { Host } from '../model/host.ts'
 import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
-import { openAfter } from './open-channel-after.ts'
+import { openChannelAfter } from './open-channel-after.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
 import { networkIdentity } from './slot-network.ts'
@@ -135,7 +135,7 @@ function giveIdentity(host: Host, { id, manifest, leaving }: Sandbox, env: Guest
     const settling = Deadline.after(RESTORE_MS, `identity of ${id}`, leaving.signal)
     const { begun, settled } = link.refresh({ ...identity, volumes }, settling)
     await deadline.race(begun)
-    openAfter(host, vm, settled.catch(unlessLost), 'guest did not apply its identity')
+    openChannelAfter(host, vm, settled.catch(unlessLost), 'guest did not apply its identity')
   }
 }
 

@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { startAgent } from '../agent.ts'
 import { type Agent } from '../sandbox/agent.ts'
 import { createSandbox, type CreateRequest } from '../sandbox/lifecycle/create.ts'
+import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
 import { execInSandbox } from '../sandbox/commands/exec.ts'
 import type { Host } from '../sandbox/model/host.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
@@ -80,6 +81,10 @@ export class AgentInside {
     )
     if (exit_code !== 0) throw new Error(`${cmd}: ${exit_code} ${stdout} ${stderr}`)
     return stdout.trim()
+  }
+
+  async deleteSandboxes(): Promise<void> {
+    for (const sandbox of this.host.sandboxes.values()) await deleteSandbox(this.host, sandbox)
   }
 
   /** Stops like an agent at shutdown: its VMs keep running. */

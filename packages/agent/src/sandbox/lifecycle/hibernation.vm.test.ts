@@ -13,7 +13,6 @@ import { eventually } from '../../test/agent-process.ts'
 import { Vm } from '../../machine/vm/vm.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import { checkpointOrigin } from '../model/capture-options.ts'
-import { deleteSandbox } from './delete.ts'
 import { forkSandbox } from '../snapshots/fork.ts'
 import { hibernateSandbox } from './hibernate.ts'
 import { reconcile } from '../recovery/reconcile.ts'
@@ -25,9 +24,7 @@ let agent: AgentInside
 beforeAll(async () => {
   agent = await AgentInside.start()
 })
-afterEach(async () => {
-  for (const sandbox of agent.host.sandboxes.values()) await deleteSandbox(agent.host, sandbox)
-})
+afterEach(() => agent.deleteSandboxes())
 afterAll(() => agent.destroy())
 
 async function exists(path: string): Promise<boolean> {

@@ -18,9 +18,7 @@ let agent: AgentInside
 beforeAll(async () => {
   agent = await AgentInside.start()
 })
-afterEach(async () => {
-  for (const sandbox of agent.host.sandboxes.values()) await deleteSandbox(agent.host, sandbox)
-})
+afterEach(() => agent.deleteSandboxes())
 afterAll(() => agent.destroy())
 
 const pagesOf = async (folder: string, name = 'pages') => (await stat(join(folder, name))).size

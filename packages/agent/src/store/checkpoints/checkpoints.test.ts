@@ -5,50 +5,37 @@ import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newLayerId } from '../disks/layer-id.ts'
-import { Layers } from '../disks/layers.ts'
+import type { Layers } from '../disks/layers.ts'
 import { earlierMachineFingerprint } from '../../machine/vm/earlier-fingerprint.ts'
 import { type EarlierMachine, learnEarlierMachine } from '../../machine/vm/earlier-machines.ts'
 import type { Machine } from '../../machine/vm/machine.ts'
 import { checkpointMachines } from '../../machine/capture/checkpoint-machines.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { formatCheckpoint } from './checkpoint.ts'
-import { Checkpoints } from './checkpoints.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { loadSigningKeys } from './signing-key.ts'
+import { openCheckpoints, openLayers, ORIGIN } from '../../test/test-checkpoints.ts'
 import { Thread } from '../../machine/capture/thread.ts'
 
 const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1-1' }
 const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
 const machineOf = () => machine
 const deadline = Deadline.after(60_000, 'test')
-const origin = {
-  bake: 'base/0123',
-  template: 'base',
-  cpu: 1,
-  memory_mb: 512,
-  guest_ip: null,
-  created_at: '2026-11-21T00:00:00.000Z',
-}
 
 let root: string
 let layers: Layers
 let folder: string
 const layer = newLayerId()
 
-/** The checkpoints of an agent that has just started, without any known file. */
-async function fresh(qemu = QEMU, earlier: readonly EarlierMachine[] = []): Promise<Checkpoints<Machine>> {
-  const thread = new Thread()
-  return new Checkpoints({
+const fresh = (qemu = QEMU, earlier: readonly EarlierMachine[] = []) =>
+  openCheckpoints(
     root,
-    keys: await loadSigningKeys(join(root, 'checkpoint.key'), silent),
-    layers,
-    sealFile: (asked, within) => thread.ask('seal', asked, within),
-    machines: checkpointMachines(() => [qemu], earlier),
-  })
-}
+    checkpointMachines(() => [qemu], earlier),
+  )
 
 async function sealed(checkpoints: Checkpoints<Machine>) {
   const captured = { folder, layers: [layer], bases: 0, qemuVersion: QEMU.version }
-  return checkpoints.seal(captured, origin, machine, deadline)
+  return checkpoints.seal(captured, ORIGIN, machine, deadline)
 }
 
 const silent = { error: () => undefined }
@@ -63,9 +50,9 @@ const replace = async (path: string) => {
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'offshoot-checkpoints-'))
-  layers = new Layers({ layers: join(root, 'layers'), retiredLayers: join(root, 'retired') }, console)
+  layers = await openLayers(root)
   folder = join(root, 'snapshots/one')
-  for (const name of ['layers', 'snapshots/one']) await mkdir(join(root, name), { recursive: true })
+  await mkdir(folder, { recursive: true })
   await writeFile(layers.path(layer), 'layer')
   for (const name of ['pages', 'runs', 'state']) await writeFile(join(folder, name), name.repeat(1000))
 })
@@ -74,7 +61,7 @@ afterEach(() => rm(root, { recursive: true, force: true }))
 describe('a sealed checkpoint', () => {
   it('can be read by its agent and by a later one', async () => {
     const content = await sealed(await fresh())
-    expect(content).toMatchObject({ ...origin, bytes: 5000 + 4000 + 5000 + 5, memory: [{ pages: { bytes: 5000 } }] })
+    expect(content).toMatchObject({ ...ORIGIN, bytes: 5000 + 4000 + 5000 + 5, memory: [{ pages: { bytes: 5000 } }] })
     expect(content.layers.map(({ id, bytes }) => [id, bytes])).toEqual([[layer, 5]])
     const opened = await (await fresh()).open(folder, machineOf, deadline)
     expect(opened).toEqual({ ...content, qemuVersion: QEMU.version })
@@ -161,7 +148,7 @@ describe('a sealed checkpoint', () => {
     const other = join(root, 'snapshots/two')
     await checkpoints.link(folder, content, other)
     const twice = { folder: other, layers: [layer], bases: 0, qemuVersion: QEMU.version }
-    const { bytes } = await checkpoints.seal(twice, origin, machine, deadline)
+    const { bytes } = await checkpoints.seal(twice, ORIGIN, machine, deadline)
     const names = ['pages', 'runs', 'state'].map((name) => join(other, name))
     for (const name of names) expect((await stat(name)).nlink).toBe(2)
     const read = vi.spyOn(Thread.prototype, 'ask')
@@ -226,6 +213,6 @@ describe('the key', () => {
     await rm(path, { recursive: true })
     await writeFile(path, first)
     expect(await load()).toEqual({ current, accepted: [first, current] })
-    expect(await (await fresh()).read(folder)).toMatchObject(origin)
+    expect(await (await fresh()).read(folder)).toMatchObject(ORIGIN)
   })
 })

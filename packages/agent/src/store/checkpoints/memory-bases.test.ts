@@ -3,23 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openCheckpoints, ORIGIN } from '../../test/test-checkpoints.ts'
 import { Thread } from '../../machine/capture/thread.ts'
-import { Layers } from '../disks/layers.ts'
 import { CheckpointDamaged } from './checkpoint-errors.ts'
 import { memoryFiles } from './checkpoint-files.ts'
-import { Checkpoints } from './checkpoints.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import type { Base } from './memory-bases.ts'
-import { loadSigningKeys } from './signing-key.ts'
 
 const deadline = Deadline.after(60_000, 'test')
-const origin = {
-  bake: 'base/0123',
-  template: 'base',
-  cpu: 1,
-  memory_mb: 512,
-  guest_ip: null,
-  created_at: '2026-11-21T00:00:00.000Z',
-}
 const machine = {}
 const machines = { describe: async () => ({ machine: 'this', tsc_khz: 1 }), findQemu: async () => '7.2.22' }
 const content = (text: string) => text.repeat(1000)
@@ -28,17 +19,7 @@ let root: string
 let hibernation: string
 let base: string
 
-/** The checkpoints of an agent that has just started, without any known file. */
-async function fresh(): Promise<Checkpoints<object>> {
-  const thread = new Thread()
-  return new Checkpoints({
-    root,
-    keys: await loadSigningKeys(join(root, 'checkpoint.key'), { error: () => undefined }),
-    layers: new Layers({ layers: join(root, 'layers'), retiredLayers: join(root, 'retired') }, console),
-    sealFile: (asked, within) => thread.ask('seal', asked, within),
-    machines,
-  })
-}
+const fresh = () => openCheckpoints<object>(root, machines)
 
 /** A hibernation whose capture has kept this number of bases. */
 async function hibernate(checkpoints: Checkpoints<object>, offered: readonly Base[], kept: number, text: string) {
@@ -47,7 +28,7 @@ async function hibernate(checkpoints: Checkpoints<object>, offered: readonly Bas
   const bases = offered.slice(0, kept)
   await checkpoints.bases.link(bases, hibernation)
   const captured = { folder: hibernation, layers: [], bases: kept, qemuVersion: '7.2.22' }
-  const sealed = await checkpoints.seal(captured, origin, machine, deadline, bases)
+  const sealed = await checkpoints.seal(captured, ORIGIN, machine, deadline, bases)
   await checkpoints.remove(base)
   return sealed
 }
@@ -63,7 +44,7 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'offshoot-bases-'))
   hibernation = join(root, 'sandboxes/one/hibernation')
   base = join(root, 'sandboxes/one/memory-base')
-  for (const name of ['layers', 'sandboxes/one']) await mkdir(join(root, name), { recursive: true })
+  await mkdir(join(root, 'sandboxes/one'), { recursive: true })
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
@@ -126,7 +107,7 @@ describe('a checkpoint over a base', () => {
     const checkpoints = await twice()
     const snapshot = join(root, 'sandboxes/snapshot')
     await checkpoints.link(hibernation, await open(checkpoints), snapshot)
-    await checkpoints.seal({ folder: snapshot, layers: [], bases: 1, qemuVersion: '7.2.22' }, origin, machine, deadline)
+    await checkpoints.seal({ folder: snapshot, layers: [], bases: 1, qemuVersion: '7.2.22' }, ORIGIN, machine, deadline)
     await checkpoints.remove(hibernation)
     await open(await fresh(), snapshot)
     expect(await pagesIn(snapshot, 1)).toEqual(['a', 'b'])

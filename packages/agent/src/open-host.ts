@@ -80,7 +80,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const opened = await openNetwork({ config, dir, images, guests: knownGuests(manifests.values()), purpose, log })
   const { slots, network, names, reason, claims } = opened
   const sandboxes: Host['sandboxes'] = new Map()
-  // Who ends all VMs starts none.
+  // A process that ends all VMs starts none, so it needs no jail.
   const jail = purpose === 'end' ? null : await jailOf(dir, images, qemu, log)
   const qemuPlace = { folder: dir.qemu, qemu, jail, preload: images.preload }
   const qemus = await QemuVersions.open(qemuPlace, log, Deadline.after(START_MS, 'trial of earlier versions of QEMU'))
@@ -158,7 +158,7 @@ async function jailOf(dir: DataDir, images: Images, qemu: Qemu, log: Logger): Pr
   } catch (error) {
     log.error(
       { err: error },
-      'VMs run without a jail: who breaks out of one sees the files and the network of this host',
+      'VMs run without a jail: an attacker who breaks out of one sees the files and the network of this host',
     )
     return null
   }

@@ -31,7 +31,7 @@ export function describeNetwork({ network, networkReason }: HostPlatform): Guest
   return { kind: network === null ? 'none' : 'tap', reason: networkReason }
 }
 
-/** `ok`, `low: 1834 of 20480 MiB are free`, `refusing: …`, or why nobody can tell. */
+/** `ok`, `low: 1834 of 20480 MiB are free`, `refusing: …`, or the reason why the state is unknown. */
 async function describeDisk({ room }: HostStore): Promise<string> {
   try {
     const { state, free_bytes, total_bytes } = await room.look()

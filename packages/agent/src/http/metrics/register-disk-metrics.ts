@@ -2,7 +2,7 @@ import { diskState } from '@offshoot/contract/agent-disk'
 import { Gauge, type Registry } from 'prom-client'
 import type { HostStore } from '../../sandbox/model/host.ts'
 
-/** The file system of the data directory. Where nobody can tell how much it has, the figures are missing. */
+/** Metrics of the data directory's file system. They are missing if its free space is unknown. */
 export function registerDiskMetrics(registry: Registry, { room }: HostStore): void {
   const registers = [registry]
   const look = () => room.look().catch(() => null)

@@ -16,16 +16,16 @@ import { bakeFiles } from '../../store/bakes/bake-files.ts'
 const CAPTURE_MS = 120_000
 
 export interface TakenDisk {
-  /** Those that are the sandbox's own, the lowest first. */
+  /** The layers that the sandbox wrote, the lowest first. */
   readonly layers: readonly LayerId[]
   readonly bytes: number
 }
 
 /**
- * Gives all that the disk of a sandbox consists of at this instant second names in a folder of its own: nothing is copied,
- * nobody counts, and whatever becomes of the sandbox, its template and its layers is no matter any more. What the guest's
- * programs have written is in it; a hibernated sandbox is woken for that.
- * @returns its layers, and bytes of them
+ * Hard-links all files of a sandbox's disk at this instant into a new folder. Nothing is copied, and the template does not
+ * depend on the sandbox, its template or its layers afterwards. The guest's page cache is synced before; a hibernated
+ * sandbox is woken for that.
+ * @returns its own layers and their bytes
  * @throws ApiError 404, 409 paused, 507
  */
 export async function takeDisk(host: Host, sandbox: Sandbox, folder: string): Promise<TakenDisk> {

@@ -54,7 +54,7 @@ export function wokenDraft({ wokenMs, guestIp, isCold, lost }: WokenFigures): Dr
   return { type: 'sandbox.woken', message: `sandbox was booted from its disk${loss}`, metadata }
 }
 
-/** Whether a sandbox hibernates by what was last said of its state, or may do so because nobody remembers that. */
+/** Whether a sandbox is hibernated according to the last event about its state, or may be because that event is unknown. */
 export function mayHibernate({ events }: Sandbox): boolean {
   const last = events.lastOf(TYPES)
   return last === undefined ? events.last > 0 : last === 'sandbox.hibernated'

@@ -52,9 +52,9 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   const { manifest, hasSlot } = placeOf(host, found)
   if (mode === 'adopt' && !(await isDiskKnown(host.store, found))) return
   const sandbox = new Sandbox(manifest, host)
-  const isSaid =
+  const isAnnouncedHibernated =
     found.last !== null && found.processes.length === 0 && found.last.record.event.type === 'sandbox.hibernated'
-  if (isSaid && found.last !== null) sandbox.events.resume(found.last)
+  if (isAnnouncedHibernated && found.last !== null) sandbox.events.resume(found.last)
   else await sandbox.events.load(found.records)
   if (found.damage !== null && !isLostToPowerCut(host, sandbox, found.damage)) return sandbox.events.close()
   host.sandboxes.set(sandbox.id, sandbox)
@@ -71,7 +71,7 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   const folder = host.store.dir.sandbox(sandbox.id)
   sandbox.activity = new Activity(readIdleMs(folder))
   if (manifest.status !== 'failed') keepVolumes(host.store, sandbox)
-  if (isSaid) return
+  if (isAnnouncedHibernated) return
   if (manifest.status === 'hibernated') return keepHibernated(host, sandbox, processes)
   const own = processes.find(({ process }) => isSame(process, manifest.qemu))
   await endVmProcesses(processes.filter((other) => other !== own))

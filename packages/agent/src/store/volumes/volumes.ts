@@ -138,7 +138,7 @@ export class Volumes {
     try {
       await this.#ledger.discard('volume', join(this.folder, record.id), 'it was deleted')
       this.#kept.delete(record.id)
-      // Whoever hears that it is gone must not find it again after a power cut.
+      // After the answer, a power cut must not bring the volume back.
       await syncFolder(this.folder)
     } finally {
       this.holders.release(holder)

@@ -107,7 +107,7 @@ export default {
       name: 'agent-concerns-of-a-sandbox-touch-no-file-or-socket',
       severity: 'error',
       from: {
-        path: `${AGENT}sandbox/(archives|commands|events|files|logs|lsp|pool|ports|templates|terminals)/`,
+        path: `${AGENT}sandbox/(archives|builds|cleanup|commands|events|files|lifecycle|logs|lsp|pool|ports|recovery|start|templates|terminals)/`,
         pathNot: AGENT_TESTS,
       },
       to: { path: '^(node:)?(fs(/promises)?|net)$' },

@@ -44,8 +44,9 @@ async function hibernateByHand(recipe: Recipe, vm: BareVm): Promise<void> {
 }
 
 /**
- * A sandbox that was woken is hibernated again, and nobody has done anything in it: POST to its answer, and what is written for it.
- * Beside the same by hand, of a guest that has just been restored from its template.
+ * Wakes a sandbox and hibernates it again, without any activity in between. Measures the time of the POST, and the bytes that the
+ * agent writes for the hibernation.
+ * Compares the bytes with those of a capture by hand, of a guest that was just restored from its template.
  */
 export async function hibernateAgain(offshoot: Offshoot, n = 20): Promise<Record<string, Figure>> {
   const recipe = await recipeOf(offshoot)

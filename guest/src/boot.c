@@ -119,9 +119,9 @@ static void mount_root(void)
 		wait_a_little();
 	}
 	mkdir("/root", 0755);
-	// noatime: reading must not dirty pages that every clone then owns alone.
-	// lazytime: writing an identity file in place costs no journal transaction (a fifth off a refresh).
-	// discard: blocks of deleted files go back to the host; the kernel does it behind each commit of the journal.
+	// noatime: a read must not dirty pages, because a dirty page is no longer shared between clones.
+	// lazytime: a write to an identity file in place needs no journal transaction. A refresh takes a fifth less time.
+	// discard: the kernel returns the blocks of deleted files to the host after each commit of the journal.
 	if (mount(root_device, "/root", "ext4", MS_NOATIME | MS_LAZYTIME, "discard") != 0)
 		die("mount of the root disk", errno);
 }

@@ -42,7 +42,7 @@ static void end_hold(struct channel *channel, uint8_t answer, uint32_t stream, s
 void machine_release(struct machine *machine, struct channel *channel, const struct frame *frame)
 {
 	struct refreshed done = {EAGAIN, "not done yet"};
-	if (!machine->is_nobody)
+	if (!machine->is_identity_incomplete)
 		done = refresh_time(machine->target, frame->payload, frame->payload_bytes);
 	end_hold(channel, FRAME_RELEASED, frame->stream, done, VOLUMES_AS_THEY_ARE);
 }
@@ -63,7 +63,7 @@ void machine_refresh(struct machine *machine, struct channel *channel, uint32_t 
 		channel_flush(channel);
 		done = refresh_finish(target, &request);
 	}
-	machine->is_nobody = done.error != 0;
+	machine->is_identity_incomplete = done.error != 0;
 	end_hold(channel, FRAME_SETTLED, stream, done,
 		 request.has_volumes && target->is_system ? request.volumes : VOLUMES_AS_THEY_ARE);
 }

@@ -11,7 +11,7 @@
 
 struct machine {
 	const struct refresh_target *target;
-	bool is_nobody; // the last REFRESH failed: the identity is incomplete, and the machine stays held
+	bool is_identity_incomplete; // the last REFRESH failed, so the machine stays held
 };
 
 void machine_hold(struct machine *machine, struct channel *channel, uint32_t stream);

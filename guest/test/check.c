@@ -204,7 +204,7 @@ static void check_output_log(void)
 static void check_tar_round_trip(size_t name_bytes, size_t target_bytes, uint64_t size)
 {
 	static struct tar_header made, seen;
-	static struct tar_extra extra;
+	static struct tar_extra extra, global;
 	static uint8_t encoded[TAR_ENCODED_MAX_BYTES];
 	memset(&made, 0, sizeof made);
 	memset(&extra, 0, sizeof extra);
@@ -217,12 +217,12 @@ static void check_tar_round_trip(size_t name_bytes, size_t target_bytes, uint64_
 	size_t count = tar_encode(&made, encoded);
 	assert(count % TAR_BLOCK_BYTES == 0 && count <= sizeof encoded && tar_parse(encoded, &seen));
 	if (seen.kind == TAR_PAX) {
-		assert(tar_parse_pax(encoded + TAR_BLOCK_BYTES, seen.size_bytes, &extra));
+		assert(tar_take_extra(TAR_PAX, encoded + TAR_BLOCK_BYTES, seen.size_bytes, &extra, &global) == 0);
 		assert(tar_parse(encoded + count - TAR_BLOCK_BYTES, &seen));
 	} else {
 		assert(count == TAR_BLOCK_BYTES);
 	}
-	tar_apply(&seen, &extra);
+	tar_apply_extra(&seen, &extra, &global);
 	assert(seen.kind == made.kind && seen.mode == made.mode && seen.mtime_s == made.mtime_s);
 	assert(seen.size_bytes == size && strcmp(seen.name, made.name) == 0 && strcmp(seen.target, made.target) == 0);
 }
@@ -241,8 +241,14 @@ static void check_tar(void)
 
 	static const char *const bad[] = {"9", "6 a=b\n7", "5 a=b\n", "7 a=b\n", "6 path\n", "0 a=\n", "x", "999999999 a=b\n"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert(!tar_parse_pax((const uint8_t *)bad[i], strlen(bad[i]), &extra));
-	assert(tar_parse_pax((const uint8_t *)"6 a=b\n11 path=xy\n", 17, &extra) && strcmp(extra.name, "xy") == 0);
+		assert(tar_take_extra(TAR_PAX, (const uint8_t *)bad[i], strlen(bad[i]), &extra, &extra) == EBADMSG);
+	assert(tar_take_extra(TAR_PAX, (const uint8_t *)"6 a=b\n11 path=xy\n", 17, &extra, &extra) == 0);
+	assert(strcmp(extra.name, "xy") == 0);
+	assert(tar_take_extra(TAR_GNU_TARGET, (const uint8_t *)"to\0", 3, &extra, &extra) == 0);
+	assert(extra.has_target && strcmp(extra.target, "to") == 0);
+	static uint8_t too_long[TAR_TEXT_MAX_BYTES];
+	memset(too_long, 'x', sizeof too_long);
+	assert(tar_take_extra(TAR_GNU_NAME, too_long, sizeof too_long, &extra, &extra) == ENAMETOOLONG);
 }
 
 enum { REFRESH_BYTES = 18 + 3 + MACHINE_ID_BYTES + ENTROPY_MIN_BYTES + 8 + 13 + 4 };

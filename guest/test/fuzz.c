@@ -95,7 +95,7 @@ static size_t make_input(uint8_t *to)
 static void take_tar(const uint8_t *payload, size_t count)
 {
 	static struct tar_header header;
-	static struct tar_extra extra;
+	static struct tar_extra extra, global;
 	static uint8_t encoded[TAR_ENCODED_MAX_BYTES];
 	memset(&header, 0, sizeof header);
 	memset(&extra, 0, sizeof extra);
@@ -116,9 +116,9 @@ static void take_tar(const uint8_t *payload, size_t count)
 	memcpy(block + 148, digits, 7);
 	block[155] = ' ';
 	if (tar_parse(block, &header))
-		tar_apply(&header, &extra);
+		tar_apply_extra(&header, &extra, &global);
 	free(block);
-	tar_parse_pax(payload, count, &extra);
+	tar_take_extra(TAR_PAX, payload, count, &extra, &global);
 	if (made <= TAR_BLOCK_BYTES * 2)
 		return;
 	size_t records = made - 2 * TAR_BLOCK_BYTES;
@@ -126,7 +126,8 @@ static void take_tar(const uint8_t *payload, size_t count)
 	memcpy(exact, encoded + TAR_BLOCK_BYTES, records);
 	for (uint32_t changes = draw(4); changes > 0; changes--)
 		exact[draw((uint32_t)records)] = (uint8_t)draw(256);
-	tar_parse_pax(exact, records, &extra);
+	static const char kinds[] = {TAR_PAX, TAR_PAX_GLOBAL, TAR_GNU_NAME, TAR_GNU_TARGET};
+	tar_take_extra(kinds[draw(4)], exact, records, &extra, &global);
 	free(exact);
 }
 

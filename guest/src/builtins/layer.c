@@ -38,41 +38,19 @@ static int take_extra(void)
 		return EBADMSG;
 	if (is_pax)
 		layer.pax_bytes = header->kind == TAR_PAX ? (size_t)count : 0;
-	if (is_pax)
-		return tar_parse_pax(content, (size_t)count, header->kind == TAR_PAX ? &layer.extra : &layer.global) ? 0 : EBADMSG;
-	size_t text_bytes = strnlen((const char *)content, (size_t)count);
-	if (text_bytes >= TAR_TEXT_MAX_BYTES)
-		return ENAMETOOLONG;
-	char *to = header->kind == TAR_GNU_NAME ? layer.extra.name : layer.extra.target;
-	memcpy(to, content, text_bytes);
-	to[text_bytes] = '\0';
-	*(header->kind == TAR_GNU_NAME ? &layer.extra.has_name : &layer.extra.has_target) = true;
-	return 0;
-}
-
-static bool is_extra(char kind)
-{
-	return kind == TAR_PAX || kind == TAR_PAX_GLOBAL || kind == TAR_GNU_NAME || kind == TAR_GNU_TARGET;
-}
-
-static void forget_extra(void)
-{
-	struct tar_extra *extra = &layer.extra;
-	extra->has_name = extra->has_target = extra->has_size = extra->has_mtime = extra->has_uid = extra->has_gid = false;
-	layer.pax_bytes = 0;
+	return tar_take_extra(header->kind, content, (size_t)count, &layer.extra, &layer.global);
 }
 
 static int take_block(void)
 {
 	if (!tar_parse(layer.block, &layer.header))
 		return EBADMSG;
-	if (is_extra(layer.header.kind))
+	if (tar_is_extra(layer.header.kind))
 		return take_extra();
-	tar_apply(&layer.header, &layer.global);
-	tar_apply(&layer.header, &layer.extra);
+	tar_apply_extra(&layer.header, &layer.extra, &layer.global);
 	// A larger size would overflow when its padding is added.
 	int error = layer.header.size_bytes > INT64_MAX / 2 ? EBADMSG : layer_make_entry();
-	forget_extra();
+	layer.pax_bytes = 0;
 	return error;
 }
 

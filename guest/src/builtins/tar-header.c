@@ -183,7 +183,8 @@ int tar_next_record(const uint8_t *records, size_t count, size_t *at, struct tar
 	return 1;
 }
 
-bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra)
+// Returns false when a record is malformed or a name is too long.
+static bool parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra)
 {
 	struct tar_record record;
 	int found;
@@ -193,7 +194,26 @@ bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra
 	return found == 0;
 }
 
-void tar_apply(struct tar_header *header, const struct tar_extra *extra)
+bool tar_is_extra(char kind)
+{
+	return kind == TAR_PAX || kind == TAR_PAX_GLOBAL || kind == TAR_GNU_NAME || kind == TAR_GNU_TARGET;
+}
+
+int tar_take_extra(char kind, const uint8_t *content, size_t count, struct tar_extra *extra, struct tar_extra *global)
+{
+	if (kind == TAR_PAX || kind == TAR_PAX_GLOBAL)
+		return parse_pax(content, count, kind == TAR_PAX ? extra : global) ? 0 : EBADMSG;
+	size_t text_bytes = strnlen((const char *)content, count);
+	if (text_bytes >= TAR_TEXT_MAX_BYTES)
+		return ENAMETOOLONG;
+	char *to = kind == TAR_GNU_NAME ? extra->name : extra->target;
+	memcpy(to, content, text_bytes);
+	to[text_bytes] = '\0';
+	*(kind == TAR_GNU_NAME ? &extra->has_name : &extra->has_target) = true;
+	return 0;
+}
+
+static void apply(struct tar_header *header, const struct tar_extra *extra)
 {
 	if (extra->has_name)
 		memcpy(header->name, extra->name, sizeof header->name);
@@ -207,6 +227,13 @@ void tar_apply(struct tar_header *header, const struct tar_extra *extra)
 		header->uid = extra->uid;
 	if (extra->has_gid)
 		header->gid = extra->gid;
+}
+
+void tar_apply_extra(struct tar_header *header, struct tar_extra *extra, const struct tar_extra *global)
+{
+	apply(header, global);
+	apply(header, extra);
+	extra->has_name = extra->has_target = extra->has_size = extra->has_mtime = extra->has_uid = extra->has_gid = false;
 }
 
 static size_t make_block(uint8_t *block, const struct tar_header *header, char kind, uint64_t size)

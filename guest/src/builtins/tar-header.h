@@ -59,9 +59,13 @@ int tar_next_record(const uint8_t *records, size_t count, size_t *at, struct tar
 bool tar_is_key(const struct tar_record *record, const char *key);
 // Parses a decimal number and drops its fraction. Returns false when it is none.
 bool tar_decimal(const char *value, size_t bytes, int64_t *to);
-// Parses the records of a pax header. Returns false when one is malformed or a name is too long.
-bool tar_parse_pax(const uint8_t *records, size_t count, struct tar_extra *extra);
-void tar_apply(struct tar_header *header, const struct tar_extra *extra);
+
+// Whether an entry of this kind describes the entry that follows it.
+bool tar_is_extra(char kind);
+// Parses the content of such an entry: a pax or a GNU header. Returns 0 or an errno.
+int tar_take_extra(char kind, const uint8_t *content, size_t count, struct tar_extra *extra, struct tar_extra *global);
+// Completes a header with these, and clears `extra`, which describes one entry only.
+void tar_apply_extra(struct tar_header *header, struct tar_extra *extra, const struct tar_extra *global);
 
 // Removes "." and needless slashes, in place. Returns 0, or EXDEV for a name with "..", which may leave the folder.
 int tar_clean_name(char *name);

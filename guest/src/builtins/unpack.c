@@ -18,7 +18,7 @@
 
 enum { EXTRA_MAX_BYTES = 256 * 1024, FOLDERS_MAX = 1000000 };
 
-// A folder whose mode does not let its owner write into it. It gets that mode only after everything is unpacked.
+// A folder that its owner may not write. The builtin sets that mode at the end, because it must create files in the folder first.
 struct closed_folder {
 	struct closed_folder *next;
 	mode_t mode;
@@ -244,35 +244,16 @@ static int take_extra(struct unpacking *unpacking)
 		return E2BIG;
 	if (read_exactly(content, (size_t)padded(count)) == -1)
 		return EBADMSG;
-	struct tar_extra *extra = header->kind == TAR_PAX_GLOBAL ? &unpacking->global : &unpacking->extra;
-	if (header->kind == TAR_PAX || header->kind == TAR_PAX_GLOBAL)
-		return tar_parse_pax(content, (size_t)count, extra) ? 0 : EBADMSG;
-	size_t text_bytes = strnlen((const char *)content, (size_t)count);
-	if (text_bytes >= TAR_TEXT_MAX_BYTES)
-		return ENAMETOOLONG;
-	char *to = header->kind == TAR_GNU_NAME ? extra->name : extra->target;
-	memcpy(to, content, text_bytes);
-	to[text_bytes] = '\0';
-	*(header->kind == TAR_GNU_NAME ? &extra->has_name : &extra->has_target) = true;
-	return 0;
-}
-
-static bool is_extra(char kind)
-{
-	return kind == TAR_PAX || kind == TAR_PAX_GLOBAL || kind == TAR_GNU_NAME || kind == TAR_GNU_TARGET;
+	return tar_take_extra(header->kind, content, (size_t)count, &unpacking->extra, &unpacking->global);
 }
 
 static int take_block(struct unpacking *unpacking, const uint8_t *block)
 {
 	if (!tar_parse(block, &unpacking->header))
 		return EBADMSG;
-	if (is_extra(unpacking->header.kind))
+	if (tar_is_extra(unpacking->header.kind))
 		return take_extra(unpacking);
-	tar_apply(&unpacking->header, &unpacking->global);
-	tar_apply(&unpacking->header, &unpacking->extra);
-	unpacking->extra.has_name = unpacking->extra.has_target = false;
-	unpacking->extra.has_size = unpacking->extra.has_mtime = false;
-	unpacking->extra.has_uid = unpacking->extra.has_gid = false;
+	tar_apply_extra(&unpacking->header, &unpacking->extra, &unpacking->global);
 	// A larger size would overflow when its padding is added.
 	return unpacking->header.size_bytes > INT64_MAX ? EBADMSG : make_entry(unpacking);
 }

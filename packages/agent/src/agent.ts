@@ -7,7 +7,7 @@ import { SshProbes } from './sandbox/events/ssh-probes.ts'
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
 import { adoptAllBackground } from './sandbox/commands/background-watch.ts'
 import { rebootSandbox } from './sandbox/lifecycle/reboot-sandbox.ts'
-import type { Host } from './sandbox/model/host.ts'
+import type { Host, HostPlatform } from './sandbox/model/host.ts'
 import { sweepQemuVersions } from './sandbox/cleanup/sweep-qemu-versions.ts'
 import { recover } from './sandbox/recovery/recover.ts'
 import { recoverSnapshots } from './sandbox/recovery/recover-snapshots.ts'
@@ -46,7 +46,8 @@ export async function prepareTemplates(
   { host, images, retriesFailure }: PreparePlace,
   progress: (what: string) => void,
 ): Promise<Prepared> {
-  const { dir, qemu } = host
+  const { dir } = host.store
+  const { qemus } = host.platform
   await copyPreload(images.preload, dir.preload)
   const { usable: found, broken } = await images.templates(config.templates)
   const smallest = found.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
@@ -58,9 +59,9 @@ export async function prepareTemplates(
   const bakes = new Bakes({
     folder: dir.bakes,
     images,
-    qemu,
+    qemu: qemus.current,
     slot: () => slot.open(),
-    machineOf: host.machines.of,
+    machineOf: host.platform.machines.of,
     patience: config.kvm.patience,
   })
   const templates = new Map<string, BakedTemplate>()
@@ -77,12 +78,12 @@ export async function prepareTemplates(
   await slot.release()
   const used = [
     ...[...host.sandboxes.values()].map(({ manifest }) => manifest.bake),
-    ...host.snapshots.all.map(({ bake }) => bake),
+    ...host.store.snapshots.all.map(({ bake }) => bake),
   ]
   const current = [...templates].map(([name, { manifest }]) => `${name}/${manifest.fingerprint}`)
   const built = await findBakes(host, images)
   // A record that cannot be read may name any bake.
-  if (host.ledger.isComplete('sandbox', 'snapshot', 'template'))
+  if (host.store.ledger.isComplete('sandbox', 'snapshot', 'template'))
     await bakes.removeAllBut(new Set([...used, ...current, ...built]))
   const onDemand = new OnDemandTemplates({
     images: usable.filter((image) => image.on_demand === true),
@@ -104,9 +105,9 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   await recover(host, 'adopt', manifests)
   await recoverSnapshots(host)
   await recoverVolumes(host)
-  await host.templates.settleUnrecorded()
-  host.slots.supplySoon()
-  host.captureThreads.start()
+  await host.store.templates.settleUnrecorded()
+  host.platform.slots.supplySoon()
+  host.platform.captureThreads.start()
   void adoptAllBackground([...host.sandboxes.values()], log)
   const { accelerator, reason, templates, onDemand, broken } = await prepareOrExplain(config, host, images)
   host.pool.start()
@@ -125,7 +126,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
     version: '0.1.0',
     accelerator,
     acceleratorReason: reason,
-    isolation: isolationOf(host),
+    isolation: isolationOf(host.platform),
     images,
     templates,
     onDemand,
@@ -155,9 +156,9 @@ async function prepareOrExplain(config: AgentConfig, host: Host, images: Images)
   }
 }
 
-function isolationOf({ cgroups, jail }: Host): Isolation {
+function isolationOf({ cgroups, qemus }: HostPlatform): Isolation {
   if (process.getuid?.() !== 0) return 'process'
-  if (jail !== null) return cgroups === null ? 'jail-nolimits' : 'jail'
+  if (qemus.current.jail !== null) return cgroups === null ? 'jail-nolimits' : 'jail'
   return cgroups === null ? 'user-nolimits' : 'user'
 }
 

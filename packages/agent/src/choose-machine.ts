@@ -5,7 +5,7 @@ import { chooseAccelerator, type KvmResult } from './machine/host/accelerator.ts
 import { findKvmDevice } from './machine/host/kvm-device.ts'
 import { vhostNetObstacle } from './machine/host/vhost-net.ts'
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
-import type { Host } from './sandbox/model/host.ts'
+import type { Host, HostPlatform } from './sandbox/model/host.ts'
 import type { BakePlace } from './machine/bakes/bakes.ts'
 import type { Images } from './store/bakes/images.ts'
 import type { KvmGuest, Machine } from './machine/vm/machine.ts'
@@ -40,8 +40,10 @@ export interface ChosenAccelerator {
  */
 export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccelerator> {
   const { config, host, images, progress } = options
-  const { dir, qemu, machines } = host
-  const device = await findKvmDevice({ isJailed: host.jail !== null })
+  const { dir } = host.store
+  const { qemus, machines } = host.platform
+  const qemu = qemus.current
+  const device = await findKvmDevice({ isJailed: qemu.jail !== null })
   const group = device.isUsable ? device.group : null
   const settings = [device, config.kvm, ...(config.kvm.vhost_net ? [await vhostNetObstacle()] : [])]
   const inputs = [qemu.version, qemu.build, await images.bootHash(), JSON.stringify(settings)]
@@ -57,13 +59,13 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
   if (reason !== null && config.accelerator === 'kvm') {
     throw new KvmUnavailable(`KVM was asked for and does not work on this host: ${reason}`)
   }
-  if (config.kvm.vhost_net) progress(await describeVhostNet(accelerator, host))
+  if (config.kvm.vhost_net) progress(await describeVhostNet(accelerator, host.platform))
   if (reason !== null) progress(`guests run under software emulation (tcg): ${reason}`)
   machines.choose(
     {
       accelerator,
       tscKhz,
-      network: networkOf(host),
+      network: networkOf(host.platform),
       ...(cpu !== null && { kvm: kvmGuest(cpu, config) }),
     },
     accelerator === 'kvm' ? group : null,
@@ -84,7 +86,7 @@ async function probeKvm(
     tscKhz: 0,
     vcpus,
     memoryMib,
-    network: networkOf(host),
+    network: networkOf(host.platform),
     kvm: kvmGuest(kvm.cpu ?? '', { kvm }),
   }
   const slots = [new BakingSlot(host, memoryMib), new BakingSlot(host, memoryMib)] as const
@@ -94,17 +96,17 @@ async function probeKvm(
   }
   try {
     const result = await probeMachine({
-      qemu: host.qemu.path,
-      preload: host.dir.preload,
+      qemu: host.platform.qemus.current.path,
+      preload: host.store.dir.preload,
       machine,
       cpu: kvm.cpu ?? null,
       lastCpu,
       images,
       image,
-      folder: host.dir.probe,
+      folder: host.store.dir.probe,
       places: [await open(slots[0]), await open(slots[1])],
       limits: { bootMs: PROBE_LIMITS.bootMs * kvm.patience, stepMs: PROBE_LIMITS.stepMs * kvm.patience },
-      threads: host.captureThreads,
+      threads: host.platform.captureThreads,
     })
     if (!result.works)
       return { ...result, reason: `KVM was tried and failed at the step "${result.step}": ${result.reason}` }
@@ -115,11 +117,11 @@ async function probeKvm(
 }
 
 /** For the operator who has asked for vhost-net: without it sandboxes run all the same. */
-async function describeVhostNet(accelerator: Accelerator, host: Host): Promise<string> {
+async function describeVhostNet(accelerator: Accelerator, platform: HostPlatform): Promise<string> {
   const obstacle =
     accelerator !== 'kvm'
       ? 'guests do not run under KVM'
-      : networkOf(host) !== 'tap'
+      : networkOf(platform) !== 'tap'
         ? 'guests have no network'
         : await vhostNetObstacle()
   return obstacle === null ? 'guests use vhost-net' : `guests do not use vhost-net: ${obstacle}`
@@ -129,6 +131,6 @@ function kvmGuest(cpu: string, { kvm }: Pick<AgentConfig, 'kvm'>): KvmGuest {
   return { cpu, kernelParameters: kvm.kernel_parameters, hasVhostNet: kvm.vhost_net }
 }
 
-function networkOf({ network }: Host): Machine['network'] {
+function networkOf({ network }: HostPlatform): Machine['network'] {
   return network === null ? 'user' : 'tap'
 }

@@ -22,7 +22,7 @@ try {
   )
   await recover(host, 'end', manifests)
   await claims?.release(restoreForwarding)
-  await host.events.close()
+  await host.store.events.close()
   process.exit(0)
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error))

@@ -55,15 +55,15 @@ async function serve(): Promise<void> {
     new ArchiveWatch(host),
     new HibernationCompressor(host, config.disk.compress_after_s * 1000),
   ]
-  if (agent.host.network !== null) void watchTables(agent.host.network, log, stopping.signal)
+  if (agent.host.platform.network !== null) void watchTables(agent.host.platform.network, log, stopping.signal)
   log.info(
     {
       agent_id: agent.id,
       accelerator: agent.accelerator,
       accelerator_reason: agent.acceleratorReason,
       isolation: agent.isolation,
-      cpu_limits: cpuLimitsOf(agent.host),
-      network: describeNetwork(agent.host),
+      cpu_limits: cpuLimitsOf(agent.host.platform),
+      network: describeNetwork(agent.host.platform),
     },
     'agent ready',
   )
@@ -83,7 +83,7 @@ async function serve(): Promise<void> {
     const sandboxes = [...agent.host.sandboxes.values()]
     await Promise.all(sandboxes.map(async ({ vm }) => vm?.detach()))
     await Promise.all(sandboxes.map(({ log }) => log.close()))
-    await agent.host.events.close()
+    await agent.host.store.events.close()
     process.exit(0)
   }
   process.once('SIGTERM', () => void stop('SIGTERM'))

@@ -29,7 +29,7 @@ import { Pool } from './sandbox/pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './sandbox/start/make-spare.ts'
 import { Admission } from './sandbox/model/admission.ts'
 import { guestsWithVms } from './sandbox/model/guests-with-vms.ts'
-import type { Host } from './sandbox/model/host.ts'
+import type { Host, HostPlatform, HostStore } from './sandbox/model/host.ts'
 import type { Manifest } from './store/sandboxes/manifest.ts'
 import { readManifests } from './store/sandboxes/read-manifests.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
@@ -81,19 +81,14 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const opened = await openNetwork({ config, dir, images, guests: knownGuests(manifests.values()), purpose, log })
   const { slots, network, names, reason, claims } = opened
   const sandboxes: Host['sandboxes'] = new Map()
-  // Who ends all VMs starts none.
+  // A process that ends all VMs starts none, so it needs no jail.
   const jail = purpose === 'end' ? null : await jailOf(dir, images, qemu, log)
   const qemuPlace = { folder: dir.qemu, qemu, jail, preload: images.preload }
   const qemus = await QemuVersions.open(qemuPlace, log, Deadline.after(START_MS, 'trial of earlier versions of QEMU'))
-  const host: Host = {
+  const store: HostStore = {
     dir,
     room: new DiskRoom(dir.root, config.disk, log),
     ledger,
-    qemu,
-    jail,
-    qemus,
-    cgroups: await Cgroups.detect(id),
-    machines: new Machines(),
     layers,
     checkpoints: new Checkpoints({
       root: dir.root,
@@ -102,7 +97,6 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
       machines: checkpointMachines(() => [qemu, ...qemus.earlier], earlier),
     }),
-    captureThreads: new CaptureThreads(),
     snapshots: await Snapshots.open(dir.snapshots, ledger),
     archives: new Archives(dir),
     volumes: await Volumes.open(dir.volumes, ledger),
@@ -116,22 +110,30 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
         log.error({ err: error, path }, 'event log: records could not be read; the file with them is kept'),
       onTrimFailed: (error) => log.error({ err: error }, 'event log: old records not removed'),
     }),
+  }
+  const platform: HostPlatform = {
+    qemus,
+    machines: new Machines(),
+    captureThreads: new CaptureThreads(),
+    boot: { kernel: images.kernel, initramfs: images.initramfs },
+    slots,
+    cgroups: await Cgroups.detect(id),
+    network,
+    networkReason: reason,
+    withTap: images.withTap,
+  }
+  const host: Host = {
+    store,
+    platform,
+    sandboxes,
     pool: new Pool({
       memoryMib: config.pool_memory_mib,
       make: (seed, cancelled) => makeSpareInTurn(host, seed, cancelled),
-      remove: (spare) => removeSpare(host, spare),
+      remove: (spare) => removeSpare(platform, spare),
       isBusy: () => host.gates.restores.isBusy,
       isShort: () => host.gates.admission.isShort(),
       log,
     }),
-    slots,
-    network,
-    networkReason: reason,
-    boot: { kernel: images.kernel, initramfs: images.initramfs },
-    withTap: images.withTap,
-    sandboxes,
-    usage: new UsageWatch({ dir, layers, network, sandboxes, log }),
-    log,
     gates: {
       admission: new Admission({
         commitLimitMib: config.commit_limit_mib,
@@ -142,6 +144,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       captures: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
       hibernations: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
     },
+    usage: new UsageWatch({ dir, layers, network, sandboxes, log }),
+    log,
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }
   return { id, host, images, claims, names, manifests }
@@ -156,7 +160,7 @@ async function jailOf(dir: DataDir, images: Images, qemu: Qemu, log: Logger): Pr
   } catch (error) {
     log.error(
       { err: error },
-      'VMs run without a jail: who breaks out of one sees the files and the network of this host',
+      'VMs run without a jail: an attacker who breaks out of one sees the files and the network of this host',
     )
     return null
   }

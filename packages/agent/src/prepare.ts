@@ -20,11 +20,11 @@ try {
   const { host, images, manifests } = await openHost(config, pino({ level: 'silent' }), 'prepare')
   for (const [id, manifest] of manifests) {
     host.sandboxes.set(id, new Sandbox(manifest, host))
-    host.slots.reserve(manifest.slot)
+    host.platform.slots.reserve(manifest.slot)
   }
   const { broken } = await prepareTemplates(config, { host, images, retriesFailure: true }, (what) => console.log(what))
   for (const [template, error] of broken) throw new Error(`template ${template} cannot be baked`, { cause: error })
-  await host.events.close()
+  await host.store.events.close()
   process.exit(0)
 } catch (error) {
   console.error(sentence(error))

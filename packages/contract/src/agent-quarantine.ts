@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /**
  * One object on an agent's disk that the agent does not use and does not delete.
- * `quarantined`: nobody accounts for it; it was moved out of the way, and is removed after a week.
+ * `quarantined`: an orphan, which no record accounts for. It was moved to quarantine, and is deleted after a week.
  * `unreadable`: it lies in its place, and its record cannot be read; it stays until an operator acts.
  */
 export const quarantineEntry = z.object({

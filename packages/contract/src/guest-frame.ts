@@ -1,17 +1,18 @@
 /**
- * Frames of the guest channel: how they are laid out, made and found again. No I/O.
+ * Encodes and decodes frames of the guest channel. No I/O.
  *
  * `guest/PROTOCOL.md` is the specification, `guest/src/protocol.h` the other side. A frame is
  *
  *     type u8 | flags u8 | payload bytes u16 | stream u32 | payload | trailer 0xA5        (little-endian)
  *
- * Type and trailer are never zero, so zeros between frames are padding, and a frame that a dead peer left half-written
- * and its successor filled up with zeros is recognised and dropped.
+ * Type and trailer are never zero, so zeros between frames are padding. If a peer dies within a frame, its successor fills
+ * the frame with zeros, and the reader recognises and drops it.
  */
 
 /**
- * Versions that this build speaks, the lowest and the highest; both ends use the highest that both speak. Guests of an
- * earlier agent run on, and wake from checkpoints: {@link MIN_GUEST_PROTOCOL_VERSION} is the version before this one.
+ * The lowest and the highest version of the protocol in this build. Both ends use the highest version that both speak.
+ * Guests of an earlier agent continue to run, and wake from checkpoints: {@link MIN_GUEST_PROTOCOL_VERSION} is the version
+ * before this one.
  */
 export const GUEST_PROTOCOL_VERSION = 6
 export const MIN_GUEST_PROTOCOL_VERSION = 5
@@ -21,21 +22,21 @@ export const FRAME_PAYLOAD_MAX_BYTES = 16_384
 export const FRAME_MAX_BYTES = FRAME_HEADER_BYTES + FRAME_PAYLOAD_MAX_BYTES + 1
 export const FRAME_TRAILER = 0xa5
 
-/** RUN and REFRESH may span several frames; their parts add up to at most this. */
+/** Maximum bytes of a RUN or REFRESH message, which may span several frames. */
 export const GUEST_MESSAGE_MAX_BYTES = 256 * 1024
-/** Bytes in flight that each of stdin, stdout and stderr starts with. */
+/** The initial window of each of stdin, stdout and stderr: bytes in flight. */
 export const GUEST_WINDOW_BYTES = 64 * 1024
-/** To what its receiver may widen that, and no further. */
+/** The maximum to which the receiver may widen a window. */
 export const GUEST_WINDOW_MAX_BYTES = 256 * 1024
-/** Most variables of a sandbox, and of one command. */
+/** Maximum variables of a sandbox, and of one command. */
 export const GUEST_ENVIRONMENT_MAX_ENTRIES = 1024
-/** Most arguments of one command. */
+/** Maximum arguments of one command. */
 export const GUEST_ARGUMENTS_MAX = 16_384
-/** Most commands that are kept at once, and the longest of their ids and labels. */
+/** Maximum kept commands of a sandbox, and maximum length of their ids and labels. */
 export const GUEST_KEPT_MAX = 64
 export const GUEST_KEPT_ID_MAX_BYTES = 64
 export const GUEST_KEPT_LABEL_MAX_BYTES = 120
-/** Memory for the output of one kept command; all together may have {@link GUEST_KEPT_LOGS_MAX_BYTES}. */
+/** Memory for the output of one kept command. All of them together may use {@link GUEST_KEPT_LOGS_MAX_BYTES}. */
 export const GUEST_KEPT_LOG_MIN_BYTES = 64 * 1024
 export const GUEST_KEPT_LOG_MAX_BYTES = 16 * 1024 * 1024
 export const GUEST_KEPT_LOGS_MAX_BYTES = 64 * 1024 * 1024
@@ -88,35 +89,35 @@ export const FrameType = {
   memoryUsage: 46,
 } as const
 
-/** How a RUN wants its command: on a terminal, kept beyond the connection, as a builtin of the guest. */
+/** Options of a RUN: on a terminal, kept after the connection ends, a builtin of the guest. */
 export const RunOption = { terminal: 1, keep: 2, builtin: 4 } as const
 
 export const RefreshOption = { keepEnv: 1 } as const
 
-/** What a REFRESH may hold besides. */
+/** Optional fields of a REFRESH. */
 export const RefreshField = { mac: 1, address: 2, volumes: 3 } as const
 
-/** What a CREDIT frame speaks of. */
+/** The stream that a CREDIT frame is for. */
 export const CreditTarget = { stdin: 0, stdout: 1, stderr: 2 } as const
 
 export interface Frame {
-  /** One of {@link FrameType}, or a number this build does not know. */
+  /** One of {@link FrameType}, or a number that this build does not know. */
   readonly type: number
   readonly flags: number
-  /** 0 for frames that belong to no stream and answer nothing. */
+  /** 0 for frames that belong to no stream and are no answer. */
   readonly stream: number
-  /** A view into the decoder's input: copy what is kept. */
+  /** A view into the decoder's input. Copy it to keep it. */
   readonly payload: Uint8Array
 }
 
-/** The other side sent what no correct peer sends; the connection has no further meaning. */
+/** The peer violated the protocol. The connection cannot be used any more. */
 export class GuestProtocolError extends Error {
   override readonly name = 'GuestProtocolError'
 }
 
 const empty = new Uint8Array(0)
 
-/** @throws RangeError when the payload is over {@link FRAME_PAYLOAD_MAX_BYTES}: split it first, see {@link encodeMessage}. */
+/** @throws RangeError if the payload is longer than {@link FRAME_PAYLOAD_MAX_BYTES}: split it first, see {@link encodeMessage} */
 export function encodeFrame(type: number, stream: number, payload: Uint8Array = empty, flags = 0): Uint8Array {
   if (payload.length > FRAME_PAYLOAD_MAX_BYTES) throw new RangeError(`frame payload of ${payload.length} bytes`)
   const frame = new Uint8Array(FRAME_HEADER_BYTES + payload.length + 1)
@@ -124,12 +125,12 @@ export function encodeFrame(type: number, stream: number, payload: Uint8Array = 
   return frame
 }
 
-/** One message as one or more frames, all but the last flagged as continued. */
+/** Encodes a message as one or more frames. All but the last one have the flag `more`. */
 export function encodeMessage(type: number, stream: number, message: Uint8Array, flags = 0): Uint8Array {
   return encodeInFrames({ type, stream, payload: message, flags }, flags | FrameFlag.more)
 }
 
-/** Bytes of a stream in as many frames as they take, at least one; only the last has the flags. */
+/** Encodes bytes of a stream as frames, at least one. Only the last one has `flags`. */
 export function encodeBytes(type: number, stream: number, bytes: Uint8Array, flags = 0): Uint8Array {
   return encodeInFrames({ type, stream, payload: bytes, flags }, 0)
 }
@@ -146,7 +147,7 @@ function encodeInFrames(whole: Frame, flagsBeforeLast: number): Uint8Array {
   return frames
 }
 
-/** Returns where the next one goes. */
+/** @returns the offset of the next frame */
 function writeFrame(to: Uint8Array, at: number, { type, flags, stream, payload }: Frame): number {
   const view = new DataView(to.buffer, to.byteOffset + at, FRAME_HEADER_BYTES)
   view.setUint8(0, type)
@@ -160,15 +161,14 @@ function writeFrame(to: Uint8Array, at: number, { type, flags, stream, payload }
 }
 
 /**
- * Finds frames in bytes that arrive cut anywhere. Holds at most {@link FRAME_MAX_BYTES}.
- *
- * One `push` calls `onFrame` for every frame that is complete. The payload is only valid during that call.
+ * Finds frames in bytes that may be cut anywhere. Buffers at most {@link FRAME_MAX_BYTES}. One `push` calls `onFrame` for
+ * every complete frame. The payload is only valid during that call.
  */
 export class FrameDecoder {
   readonly #partial = new Uint8Array(FRAME_MAX_BYTES)
   #partialBytes = 0
 
-  /** @throws GuestProtocolError when the bytes are no frames; nothing after that can be trusted. */
+  /** @throws GuestProtocolError if the bytes are no frames; the decoder cannot be used afterwards */
   push(bytes: Uint8Array, onFrame: (frame: Frame) => void): void {
     let at = 0
     while (at < bytes.length) {
@@ -191,7 +191,7 @@ export class FrameDecoder {
     }
   }
 
-  /** Adds to the half frame what it lacks; returns how many bytes it took. */
+  /** Completes a partial frame. @returns the number of bytes that it used */
   #complete(bytes: Uint8Array, at: number, onFrame: (frame: Frame) => void): number {
     const wanted = frameBytesAt(this.#partial.subarray(0, this.#partialBytes), 0) ?? FRAME_HEADER_BYTES
     const taken = Math.min(wanted - this.#partialBytes, bytes.length - at)
@@ -206,7 +206,7 @@ export class FrameDecoder {
   }
 }
 
-/** The whole length of the frame that begins at `at`, or undefined while its header is not complete. */
+/** The length of the frame that begins at `at`; `undefined` while its header is incomplete. */
 function frameBytesAt(bytes: Uint8Array, at: number): number | undefined {
   if (bytes.length - at < FRAME_HEADER_BYTES) return undefined
   const payloadBytes = (bytes[at + 2] ?? 0) | ((bytes[at + 3] ?? 0) << 8)

@@ -108,7 +108,7 @@ describe('write', () => {
     expect(await fileErrorCode(link.files.write(at('loop'), of('x')))).toBe('ELOOP')
   })
 
-  it('refuses what is not a regular file, and what the user may not write', async () => {
+  it('refuses a path that is no regular file, and a file that the user may not write', async () => {
     execFileSync('sh', ['-c', `mkfifo ${at('fifo')}`])
     await writeFile(at('readonly'), 'old')
     await chmod(home, 0o777)

@@ -44,7 +44,7 @@ function lineOf(change: FileChange): string {
 const comes = (lines: string[], line: string) => until(line, () => lines.includes(line))
 
 describe('watch', () => {
-  it('reports what is created, modified, moved and deleted, with any name', async () => {
+  it('reports created, modified, moved and deleted files with any name', async () => {
     const { lines, ended } = linesOf(await link.files.watch(home))
     sh(`: > a; echo x >> a; mv a b; mkdir d; mv b d/b; mv d/b c; chmod 600 c; rm c; : > $'\\377\\n'`)
     await comes(lines, 'created \u00ff\n')

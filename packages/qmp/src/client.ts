@@ -27,7 +27,7 @@ export class QmpClient {
   readonly #ready: Promise<unknown>
   #qemuVersion = ''
   #lastId = 0
-  #endedWith: QmpConnectionError | undefined
+  #closeReason: QmpConnectionError | undefined
 
   /** Resolves with the reason when the connection has ended, also because QEMU ended. Never rejects. */
   readonly closed: Promise<QmpConnectionError>
@@ -93,7 +93,7 @@ export class QmpClient {
   }
 
   #send(command: string, args: object): Promise<unknown> {
-    if (this.#endedWith) return Promise.reject(this.#endedWith)
+    if (this.#closeReason) return Promise.reject(this.#closeReason)
     const id = ++this.#lastId
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#pending.set(id, { resolve, reject })
@@ -126,7 +126,7 @@ export class QmpClient {
   }
 
   #end(reason: QmpConnectionError): QmpConnectionError {
-    this.#endedWith = reason
+    this.#closeReason = reason
     for (const { reject } of this.#pending.values()) reject(reason)
     this.#pending.clear()
     return reason

@@ -16,9 +16,12 @@ export interface Commands {
   readonly 'blockdev-snapshot': { arguments: { node: string; overlay: string }; return: object }
   /** Lists devices with their chain of nodes, the top one first. */
   readonly 'query-blockstats': { arguments: NoArguments; return: readonly BlockStats[] }
-  /** Of one device, by its path; devices of one group share the limits. 0: none. */
+  /** Limits one device, named by its path. Devices of one group share the limits. 0: no limit. */
   readonly block_set_io_throttle: { arguments: IoThrottle; return: object }
-  /** Copies what lies between `base-node` and `device` into `device`, in the background; speed in bytes a second. */
+  /**
+   * Copies the data of all layers between `base-node` and `device` into `device`, in the background. `speed` is in bytes
+   * per second.
+   */
   readonly 'block-stream': {
     arguments: { 'job-id': string; device: string; 'base-node': string; 'backing-file'?: string; speed: number }
     return: object

@@ -19,15 +19,27 @@ export interface CommandOptions {
   readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void
 }
 
-/** The command could not be started, was ended by a signal or exited with something else than 0; the message ends with its last words. */
+/** The command could not be started, or failed. The message contains the first line and the last lines of its output. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
-  /** The last lines it wrote, to either output. */
-  readonly lastLines: readonly string[]
+}
 
-  constructor(file: string, how: string, lastLines: readonly string[]) {
-    super(`${file} ended with ${how}: ${lastLines.join('\n')}`)
-    this.lastLines = lastLines
+/** The first line of an output, which often names the cause, and the last lines. */
+class Excerpt {
+  #first: string | null = null
+  readonly #last: string[] = []
+  #leftOut = 0
+
+  add(line: string): void {
+    if (this.#last.push(line) <= TAIL_LINES) return
+    const dropped = this.#last.shift() ?? ''
+    if (this.#first === null) this.#first = dropped
+    else this.#leftOut += 1
+  }
+
+  toString(): string {
+    const start = this.#first === null ? [] : [this.#first]
+    return [...start, ...(this.#leftOut > 0 ? ['…'] : []), ...this.#last].join('\n')
   }
 }
 
@@ -49,10 +61,9 @@ export async function runCommand(file: string, args: readonly string[], options:
   child.stdin.end(options.input ?? '')
 
   let output = ''
-  const tail: string[] = []
+  const excerpt = new Excerpt()
   const hear = (line: string, stream: 'stdout' | 'stderr') => {
-    tail.push(line)
-    if (tail.length > TAIL_LINES) tail.shift()
+    excerpt.add(line)
     options.onLine?.(line, stream)
   }
   createInterface(child.stderr).on('line', (line) => hear(line, 'stderr'))
@@ -64,7 +75,8 @@ export async function runCommand(file: string, args: readonly string[], options:
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
   try {
     const [code, signal] = await options.deadline.race(closed)
-    if (code !== 0) throw new CommandFailed(file, signal ?? `exit code ${code}`, tail)
+    if (code !== 0)
+      throw new CommandFailed(`${file} ended with ${signal ?? `exit code ${code}`}: ${excerpt.toString()}`)
     return output
   } catch (error) {
     if (child.exitCode === null && child.signalCode === null) await endGroup(child.pid, closed)

@@ -23,17 +23,17 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       accelerator: agent.accelerator,
       accelerator_reason: agent.acceleratorReason,
       isolation: agent.isolation,
-      cpu_limits: cpuLimitsOf(agent.host),
-      network: describeNetwork(agent.host),
-      qemu_version: agent.host.qemu.version,
+      cpu_limits: cpuLimitsOf(agent.host.platform),
+      network: describeNetwork(agent.host.platform),
+      qemu_version: agent.host.platform.qemus.current.version,
       cpus: cpus().length,
       memory_mib: { total: totalMib, available: availableMib, committed: committedMib, commit_limit: commitLimitMib },
-      disk: await agent.host.room.look().catch(() => null),
+      disk: await agent.host.store.room.look().catch(() => null),
       templates: await Promise.all(imagesOf(agent).map((image) => describe(agent, image))),
       sandboxes: agent.host.sandboxes.size,
       spares: agent.host.pool.spares.length,
-      last_seq: agent.host.events.lastSeq,
-      cluster_id: agent.host.cluster.id,
+      last_seq: agent.host.store.events.lastSeq,
+      cluster_id: agent.host.store.cluster.id,
     }
   })
 }
@@ -42,7 +42,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
 export function getDisk(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/disk', async (request): Promise<AgentDisk> => {
     requireControl(request)
-    return readDiskUsage(host.dir)
+    return readDiskUsage(host.store.dir)
   })
 }
 
@@ -51,7 +51,7 @@ export function putCluster(server: FastifyInstance, { host }: Agent): void {
   server.put('/v1/agent/cluster', async (request, reply) => {
     requireControl(request)
     const { cluster_id: id, take_over: takeOver } = parseBody(agentClusterBody, request.body)
-    await host.cluster.obey(id, takeOver)
+    await host.store.cluster.obey(id, takeOver)
     return reply.code(204).send()
   })
 }
@@ -60,7 +60,7 @@ export function putCluster(server: FastifyInstance, { host }: Agent): void {
 export function putSpentCredit(server: FastifyInstance, { host }: Agent): void {
   server.put('/v1/agent/spent-credit', async (request, reply) => {
     requireControl(request)
-    await host.credit.replace(parseBody(spentCreditBody, request.body))
+    await host.store.credit.replace(parseBody(spentCreditBody, request.body))
     return reply.code(204).send()
   })
 }

@@ -7,7 +7,7 @@ import type { Agent } from '../sandbox/agent.ts'
 import { feedArchive } from '../sandbox/archives/feed-archive.ts'
 import { takeFiles } from '../sandbox/archives/take-files.ts'
 import { runningVm } from '../sandbox/model/guest-access.ts'
-import type { Host } from '../sandbox/model/host.ts'
+import type { HostStore } from '../sandbox/model/host.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
@@ -25,11 +25,11 @@ export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     return sandbox
   }
-  server.get(PATH, status, async (request): Promise<AgentArchive> => show(host, find(request)))
+  server.get(PATH, status, async (request): Promise<AgentArchive> => show(host.store, find(request)))
   server.post(`${PATH}/take`, async (request): Promise<AgentArchive> => {
     const sandbox = find(request)
-    await untilTaken(host, sandbox, parseBody(takeArchiveBody, request.body).name)
-    return show(host, sandbox)
+    await untilTaken(host.store, sandbox, parseBody(takeArchiveBody, request.body).name)
+    return show(host.store, sandbox)
   })
   server.post(
     `${PATH}/prune`,
@@ -37,8 +37,8 @@ export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent
     async (request, reply) => {
       const sandbox = find(request)
       const { before } = parseBody(pruneArchiveBody, request.body)
-      const archive = await host.archives.of(sandbox)
-      await host.archives.exclusively(sandbox, () => archive.prune(Date.parse(before)))
+      const archive = await host.store.archives.of(sandbox)
+      await host.store.archives.exclusively(sandbox, () => archive.prune(Date.parse(before)))
       return reply.code(204).send()
     },
   )
@@ -50,12 +50,12 @@ export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent
     const over = new AbortController()
     reply.raw.once('close', () => over.abort())
     if (request.raw.socket.destroyed) over.abort()
-    await feedArchive(sandbox, await host.archives.of(source), AbortSignal.any([over.signal, stopping]))
+    await feedArchive(sandbox, await host.store.archives.of(source), AbortSignal.any([over.signal, stopping]))
     return reply.code(204).send()
   })
 }
 
-async function show({ archives: all }: Host, sandbox: Sandbox): Promise<AgentArchive> {
+async function show({ archives: all }: HostStore, sandbox: Sandbox): Promise<AgentArchive> {
   const { names, bytes, lastAtMs, gapAtMs } = await all.of(sandbox)
   return {
     files: names.length,
@@ -71,7 +71,7 @@ function timeOf(ms: number | null): string | null {
 }
 
 /** Waits until the archive contains a file. @throws ApiError 409 after {@link TAKE_MS} */
-async function untilTaken({ archives: all }: Host, sandbox: Sandbox, name: string): Promise<void> {
+async function untilTaken({ archives: all }: HostStore, sandbox: Sandbox, name: string): Promise<void> {
   const archive = await all.of(sandbox)
   const endsAtMs = performance.now() + TAKE_MS
   while (!archive.has(name)) {

@@ -46,10 +46,10 @@ export function buildRoutes(server: FastifyInstance, agent: Agent): void {
     const body = parseBody(templateOfSandboxBody, request.body)
     const id = parse(body.id)
     // A template's bake contains an image of the whole guest memory.
-    await admitTemplate(host.dir.builds, sandbox.manifest.memory_mb)
+    await admitTemplate(host.store.dir.builds, sandbox.manifest.memory_mb)
     const build = await beginFromSandbox(host, agent.builds, sandbox, id, body)
     void reply.code(202)
-    return showBuild(host.templates, build)
+    return showBuild(host.store.templates, build)
   })
   server.delete('/v1/builds/:id', async (request, reply) => {
     const build = agent.builds.find(idOf(request), request.caller.workspaceId)
@@ -69,14 +69,14 @@ export function buildRoutes(server: FastifyInstance, agent: Agent): void {
     return sendEventStream(reply, stopping, (signal) => framesOf(build, from, signal))
   })
   server.get('/v1/templates', async ({ caller }): Promise<z.infer<typeof agentTemplateList>> => {
-    const own = host.templates.all.filter(
+    const own = host.store.templates.all.filter(
       (each) => caller.workspaceId === null || each.workspace_id === caller.workspaceId,
     )
     return { templates: own.map(({ id, workspace_id }) => ({ id, workspace_id })) }
   })
   /** Idempotent: 204 if the template is already gone. */
   server.delete('/v1/templates/:id', async (request, reply) => {
-    const template = host.templates.find(idOf(request), request.caller.workspaceId)
+    const template = host.store.templates.find(idOf(request), request.caller.workspaceId)
     if (template !== null) await deleteTemplate(host, template.id)
     else sweepBakesSoon(host)
     return reply.code(204).send()
@@ -117,19 +117,19 @@ function uploads(server: FastifyInstance, agent: Agent): void {
     const id = parse(text)
     const upload = uploaded.get(id)
     if (upload === undefined) throw new ApiError('notFound', { detail: 'nothing was uploaded for this build' })
-    await host.room.admit('template')
+    await host.store.room.admit('template')
     // A template's bake contains an image of the whole guest memory.
-    await admitTemplate(host.dir.builds, upload.bytes / 1024 ** 2 + fields.memory_mb)
+    await admitTemplate(host.store.dir.builds, upload.bytes / 1024 ** 2 + fields.memory_mb)
     const build = await agent.builds.begin(newBuildRecord(id, workspaceId, fields, upload))
     clearTimeout(upload.timer)
     uploaded.delete(id)
     void reply.code(202)
-    return showBuild(host.templates, build)
+    return showBuild(host.store.templates, build)
   })
 }
 
 function queries(server: FastifyInstance, agent: Agent): void {
-  const { templates } = agent.host
+  const { templates } = agent.host.store
   server.get('/v1/builds', async ({ caller: { workspaceId } }): Promise<AgentBuildList> => {
     const own = agent.builds.all.filter(({ record }) => workspaceId === null || record.workspace_id === workspaceId)
     return { builds: await Promise.all(own.map((build) => showBuild(templates, build))) }

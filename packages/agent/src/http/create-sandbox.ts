@@ -8,7 +8,7 @@ import { createSandbox } from '../sandbox/lifecycle/create.ts'
 import { type Seed, seedOfTemplate, withoutMemory } from '../sandbox/pool/seed.ts'
 import { withSnapshot } from '../sandbox/snapshots/with-snapshot.ts'
 import type { TemplateRecord } from '../store/templates/template-record.ts'
-import type { Wanted } from '../store/volumes/machine-device.ts'
+import type { VolumeRequest } from '../store/volumes/machine-device.ts'
 import type { BakedTemplate } from '../machine/bakes/bakes.ts'
 import { parseBody } from './request/parse-body.ts'
 
@@ -24,7 +24,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
     const id = parseSandboxId(body.id)
     if (id === null) throw new ApiError('invalidField', { error: 'id must be a lower-case UUID' })
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
-    await agent.host.room.admit('sandbox')
+    await agent.host.store.room.admit('sandbox')
     const { persistent, idle_timeout_seconds, egress, limits = null, env: asked } = body
     const sandbox = await withSeed(agent, body, workspaceId, (seed) =>
       createSandbox(agent.host, {
@@ -40,7 +40,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
     )
     agent.sshProbes.watch(sandbox)
     void reply.code(201)
-    return sandbox.show(agent.host.events.position(id)?.seq ?? 0)
+    return sandbox.show(agent.host.store.events.position(id)?.seq ?? 0)
   })
 }
 
@@ -52,7 +52,7 @@ async function withSeed<T>(
   create: (seed: Seed) => Promise<T>,
 ): Promise<T> {
   if (snapshot_id !== undefined) return withSnapshot(agent.host, parseSnapshotId(snapshot_id), workspaceId, create)
-  const record = agent.host.templates.find(parseBuildId(template), workspaceId)
+  const record = agent.host.store.templates.find(parseBuildId(template), workspaceId)
   if (record !== null && record.memory !== null) {
     return withSnapshot(agent.host, parseSnapshotId(template), workspaceId, (seed) =>
       create(hideSnapshot(seed, record)),
@@ -85,17 +85,17 @@ function orKept(asked: CreateOnAgentBody['env']): Seed['env'] {
 }
 
 function builtTemplate({ host, broken }: Agent, template: string, workspaceId: WorkspaceId): BakedTemplate {
-  const record = host.templates.find(parseBuildId(template), workspaceId)
-  const baked = record === null ? null : host.templates.bakedOf(record)
+  const record = host.store.templates.find(parseBuildId(template), workspaceId)
+  const baked = record === null ? null : host.store.templates.bakedOf(record)
   if (baked !== null) return baked
   if (record !== null) throw new ApiError('internal', { error: 'the template is being prepared for this host anew' })
   if (!broken.has(template)) throw new ApiError('notFound', { detail: `no template ${template} on this agent` })
   throw new ApiError('internal', { error: 'sandbox could not be started' }, { cause: broken.get(template) })
 }
 
-function findVolumes({ host }: Agent, asked: readonly AgentAttachment[], workspaceId: WorkspaceId): Wanted[] {
+function findVolumes({ host }: Agent, asked: readonly AgentAttachment[], workspaceId: WorkspaceId): VolumeRequest[] {
   return asked.map(({ id, read_only: isReadOnly }) => {
-    const volume = host.volumes.find(parseVolumeId(id), workspaceId)
+    const volume = host.store.volumes.find(parseVolumeId(id), workspaceId)
     if (volume === null) throw new ApiError('notFound', { detail: 'no such volume on this agent' })
     return { volume, isReadOnly }
   })

@@ -6,7 +6,7 @@ import type { LogChunk } from '@offshoot/guest-link/log-output'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { attachBackground, findBackground } from '../sandbox/commands/background.ts'
-import { whyGone } from '../sandbox/model/guest-access.ts'
+import { notRunningReason } from '../sandbox/model/guest-access.ts'
 import { exitCodeOf } from '../sandbox/commands/streamed-command.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { Utf8Chunks } from '../sandbox/commands/utf8-chunks.ts'
@@ -106,6 +106,6 @@ async function writeEnd(
     stream.write('exit', { exit_code: exitCodeOf(exit), duration_ms: durationMs })
   } catch (error) {
     const isRemoved = error instanceof GuestRequestError || error instanceof ApiError
-    stream.write('error', { error: isRemoved ? 'the command was deleted' : whyGone(sandbox) })
+    stream.write('error', { error: isRemoved ? 'the command was deleted' : notRunningReason(sandbox) })
   }
 }

@@ -29,7 +29,7 @@ beforeEach(async () => {
     request.caller = { workspaceId: null, isEdge: 'x-edge' in request.headers }
   })
   // Only the fields that the route uses.
-  getAgentEvents(server, { host: { events: log }, stopping: stop.signal } as unknown as Agent)
+  getAgentEvents(server, { host: { store: { events: log } }, stopping: stop.signal } as unknown as Agent)
   url = await server.listen({ port: 0, host: '127.0.0.1' })
 })
 

@@ -17,9 +17,9 @@ export function getAgentEvents(server: FastifyInstance, { host, stopping }: Agen
     requireControl(request)
     const after = position(request.headers['last-event-id'] ?? (request.query as { after?: unknown }).after)
     const isControl = request.caller.isEdge !== true
-    if (isControl) host.events.acknowledge(after)
+    if (isControl) host.store.events.acknowledge(after)
     const maxBytes = isControl ? ACKNOWLEDGE_EVERY_BYTES : Number.POSITIVE_INFINITY
-    return sendEventStream(reply, stopping, (signal) => frames(host.events, after, maxBytes, signal))
+    return sendEventStream(reply, stopping, (signal) => frames(host.store.events, after, maxBytes, signal))
   })
 }
 

@@ -35,7 +35,7 @@ export function lifecycleRoutes(server: FastifyInstance, { host, stopping }: Age
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     return sandbox
   }
-  const show = (sandbox: Sandbox): AgentSandbox => sandbox.show(host.events.position(sandbox.id)?.seq ?? 0)
+  const show = (sandbox: Sandbox): AgentSandbox => sandbox.show(host.store.events.position(sandbox.id)?.seq ?? 0)
   for (const [name, change] of Object.entries(changes)) {
     server.post(`/v1/sandboxes/:id/${name}`, async (request): Promise<AgentSandbox> => {
       const sandbox = find(request)
@@ -46,7 +46,7 @@ export function lifecycleRoutes(server: FastifyInstance, { host, stopping }: Age
   }
   server.post('/v1/sandboxes/:id/promote', async (request): Promise<AgentSandbox> => {
     const sandbox = find(request)
-    await promoteSandbox(host, sandbox, parseBody(promoteOnAgentBody, request.body))
+    await promoteSandbox(host.store, sandbox, parseBody(promoteOnAgentBody, request.body))
     return show(sandbox)
   })
   const status = { config: { isStatus: true } }

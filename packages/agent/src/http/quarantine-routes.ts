@@ -8,7 +8,7 @@ import { requireControl } from './request/require-credential.ts'
 export function quarantineRoutes(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/quarantine', async (request): Promise<AgentQuarantine> => {
     requireControl(request)
-    return { entries: listQuarantine(host) }
+    return { entries: listQuarantine(host.store) }
   })
   server.post('/v1/quarantine/:entry/restore', async (request, reply) => {
     requireControl(request)

@@ -10,7 +10,8 @@ import { ownSandbox, requireControl } from './request/require-credential.ts'
 export function listSandboxes(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/sandboxes', { config: { isForEdge: true } }, async (request): Promise<AgentSandboxList> => {
     requireControl(request)
-    const { events, sandboxes, ledger } = host
+    const { events, ledger } = host.store
+    const { sandboxes } = host
     const shown = [...sandboxes.values()].map((sandbox) => sandbox.show(events.position(sandbox.id)?.seq ?? 0))
     return { last_seq: events.lastSeq, sandboxes: shown, unreadable: ledger.unreadable.idsOf('sandbox') }
   })
@@ -21,7 +22,7 @@ export function getSandbox(server: FastifyInstance, { host }: Agent): void {
   server.get('/v1/sandboxes/:id', { config: { isForEdge: true } }, async (request): Promise<AgentSandbox> => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')
-    return sandbox.show(host.events.position(sandbox.id)?.seq ?? 0)
+    return sandbox.show(host.store.events.position(sandbox.id)?.seq ?? 0)
   })
 }
 

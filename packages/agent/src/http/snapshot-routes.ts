@@ -46,18 +46,18 @@ export function snapshotRoutes(server: FastifyInstance, { host, stopping, sshPro
   server.get('/v1/snapshots', async (request): Promise<AgentSnapshotList> => {
     requireControl(request)
     return {
-      last_seq: host.events.lastSeq,
-      snapshots: host.snapshots.all.filter(({ origin }) => origin !== 'template').map(showSnapshot),
-      unreadable: host.ledger.unreadable.idsOf('snapshot'),
+      last_seq: host.store.events.lastSeq,
+      snapshots: host.store.snapshots.all.filter(({ origin }) => origin !== 'template').map(showSnapshot),
+      unreadable: host.store.ledger.unreadable.idsOf('snapshot'),
     }
   })
   server.delete('/v1/snapshots/:id', async (request, reply) => {
     const id = parseSnapshotId((request.params as { id: string }).id)
     if (id === null) throw new ApiError('notFound')
-    const record = await host.snapshots.find(id, null)
+    const record = await host.store.snapshots.find(id, null)
     const { workspaceId } = request.caller
     if (record !== null && workspaceId !== null && record.workspace_id !== workspaceId) throw new ApiError('notFound')
-    if (record !== null) await host.snapshots.delete(record)
+    if (record !== null) await host.store.snapshots.delete(record)
     sweepLayersSoon(host)
     return reply.code(204).send()
   })

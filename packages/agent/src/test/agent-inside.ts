@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import { startAgent } from '../agent.ts'
 import { type Agent } from '../sandbox/agent.ts'
 import { createSandbox, type CreateRequest } from '../sandbox/lifecycle/create.ts'
+import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
 import { execInSandbox } from '../sandbox/commands/exec.ts'
 import type { Host } from '../sandbox/model/host.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
@@ -60,7 +61,7 @@ export class AgentInside {
   }
 
   async volume(): Promise<VolumeRecord> {
-    return makeVolume(this.host, {
+    return makeVolume(this.host.store, {
       id: randomUUID() as VolumeId,
       workspace_id: WORKSPACE_ID,
       name: 'data',
@@ -82,12 +83,16 @@ export class AgentInside {
     return stdout.trim()
   }
 
+  async deleteSandboxes(): Promise<void> {
+    for (const sandbox of this.host.sandboxes.values()) await deleteSandbox(this.host, sandbox)
+  }
+
   /** Stops like an agent at shutdown: its VMs keep running. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all([this.host.pool.close(), this.#agent.names?.close()])
     for (const { vm, log } of this.host.sandboxes.values()) await Promise.all([vm?.detach(), log.close()])
-    await this.host.events.close()
+    await this.host.store.events.close()
     process.chdir('/')
   }
 

@@ -88,7 +88,7 @@ export class Apt {
   async dependencyOf(name: string): Promise<string> {
     const lines = await this.run('apt-cache', ['depends', '--important', name], this.#work.folder)
     const dependency = /Depends: (\S+)/.exec(lines)?.[1]
-    if (dependency === undefined) throw new CommandFailed('apt-cache', `no package behind ${name}`, [])
+    if (dependency === undefined) throw new CommandFailed(`apt-cache knows no package behind ${name}`)
     return dependency
   }
 }

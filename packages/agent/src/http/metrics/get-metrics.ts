@@ -38,10 +38,10 @@ export function getMetrics(server: FastifyInstance, { host }: Agent): void {
     collect() {
       this.reset()
       for (const state of ['quarantined', 'unreadable']) this.set({ state, kind: 'sandbox' }, 0)
-      for (const { state, kind } of listQuarantine(host)) quarantined.inc({ state, kind })
+      for (const { state, kind } of listQuarantine(host.store)) quarantined.inc({ state, kind })
     },
   })
-  registerDiskMetrics(registry, host)
+  registerDiskMetrics(registry, host.store)
   registerMemoryMetrics(registry, host)
   registerNetworkMetrics(registry, host)
   server.addHook('onResponse', async (request, reply) => {

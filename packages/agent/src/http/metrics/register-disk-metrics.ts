@@ -1,9 +1,9 @@
 import { diskState } from '@offshoot/contract/agent-disk'
 import { Gauge, type Registry } from 'prom-client'
-import type { Host } from '../../sandbox/model/host.ts'
+import type { HostStore } from '../../sandbox/model/host.ts'
 
-/** The file system of the data directory. Where nobody can tell how much it has, the figures are missing. */
-export function registerDiskMetrics(registry: Registry, { room }: Host): void {
+/** Metrics of the data directory's file system. They are missing if its free space is unknown. */
+export function registerDiskMetrics(registry: Registry, { room }: HostStore): void {
   const registers = [registry]
   const look = () => room.look().catch(() => null)
   const bytes = new Gauge({

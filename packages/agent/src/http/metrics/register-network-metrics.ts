@@ -8,7 +8,7 @@ export function registerNetworkMetrics(registry: Registry, host: Host): void {
     help: 'Refused packets of the current sandboxes since their creation: one for each attempted connection',
     registers: [registry],
     async collect() {
-      const counted = await host.network?.refused()
+      const counted = await host.platform.network?.refused()
       const packets = [...host.sandboxes.values()].map(({ manifest }) => counted?.get(manifest.slot) ?? 0)
       refused.set(packets.reduce((sum, count) => sum + count, 0))
     },

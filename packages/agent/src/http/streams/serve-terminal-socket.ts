@@ -1,6 +1,6 @@
 import { terminalFrame } from '@offshoot/contract/terminal'
 import type { AcceptedSocket } from './accept-web-socket.ts'
-import { whyGone } from '../../sandbox/model/guest-access.ts'
+import { notRunningReason } from '../../sandbox/model/guest-access.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 import { exitCodeOf } from '../../sandbox/commands/streamed-command.ts'
 import type { Terminal } from '../../sandbox/terminals/terminal.ts'
@@ -47,7 +47,7 @@ async function endOf(
     await shown
     return exit === undefined ? { error: 'the session was left' } : { exit: exitCodeOf(exit) }
   } catch {
-    return { error: whyGone(sandbox) }
+    return { error: notRunningReason(sandbox) }
   }
 }
 

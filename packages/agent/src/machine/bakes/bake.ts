@@ -25,7 +25,7 @@ import {
   type Machine,
 } from '../vm/machine.ts'
 import type { PrepareGuest } from './prepare-guest.ts'
-import { endedWith } from '../restore/restore.ts'
+import { explainFailure } from '../restore/restore.ts'
 import { Vm } from '../vm/vm.ts'
 import { cutVolumes, EMPTY_DEVICES } from '../vm/volume-devices.ts'
 import { warmGuest } from './warm-guest.ts'
@@ -134,7 +134,7 @@ async function bootAndSave(options: Bake, folder: string, logPath: string, deadl
     died.catch(() => undefined)
     return await Promise.race([died, save(vm, options, deadline)])
   } catch (error) {
-    throw await endedWith(vm, error)
+    throw await explainFailure(vm, error)
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of a baked VM'))
   }

@@ -1,10 +1,10 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Qemu } from '../host/qemu.ts'
 import { bake } from './bake.ts'
-import { bakeFiles } from '../../store/bakes/bake-files.ts'
+import { bakeFiles, listBakedNames, removeBakesBut } from '../../store/bakes/bake-files.ts'
 import { readBakeManifest, type BakeManifest } from '../../store/bakes/bake-manifest.ts'
 import type { Confinement, TapGiver } from '../vm/confinement.ts'
 import { fingerprint } from '../vm/machine-fingerprint.ts'
@@ -98,12 +98,7 @@ export class Bakes {
 
   /** Deletes all bakes, complete or not, except those in `keep` (`NAME/FINGERPRINT`). */
   async removeAllBut(keep: ReadonlySet<string>): Promise<void> {
-    for (const template of await readdir(this.#options.folder)) {
-      const folder = join(this.#options.folder, template)
-      for (const name of await readdir(folder)) {
-        if (!keep.has(`${template}/${name}`)) await rm(join(folder, name), { recursive: true, force: true })
-      }
-      if (![...keep].some((kept) => kept.startsWith(`${template}/`))) await rm(folder, { recursive: true, force: true })
-    }
+    const { folder } = this.#options
+    for (const name of await listBakedNames(folder)) await removeBakesBut(folder, name, keep)
   }
 }

@@ -1,17 +1,17 @@
 import { CopyLane } from './copy-lane.ts'
 import { Thread } from './thread.ts'
 
-/** The threads that copy the memory of guests, for the whole life of an agent. */
+/** The threads that copy guests' memory. They exist as long as the agent. */
 export class CaptureThreads {
   readonly #saver = new Thread()
-  /** Copies the memory of guests that go on: forks and snapshots. */
+  /** Copies the memory of guests that continue afterwards: forks and snapshots. */
   readonly saving = new CopyLane(this.#saver)
-  /** Copies the memory of guests that are to end: no fork waits for the copy of a large one. */
+  /** Copies the memory of guests that end afterwards. A separate thread, so that no fork waits for the copy of a large guest. */
   readonly savingToEnd = new CopyLane(new Thread())
-  /** Helps {@link saving} with large guests; the first of them starts it. */
+  /** Helps {@link saving} with large guests. Started by the first of them. */
   readonly savingBeside = new Thread()
 
-  /** So that the first fork need not wait for its thread to start. */
+  /** Starts the thread for forks, so that the first fork need not wait for it. */
   start(): void {
     this.#saver.start()
   }

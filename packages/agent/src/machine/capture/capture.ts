@@ -18,52 +18,54 @@ import { PAGE_BYTES } from './page-runs.ts'
 import { MemoryImage } from './memory-image.ts'
 import type { SavedMemory } from './save-memory.ts'
 
-/** Frozen layers below a disk; with more of them the disk is flattened first. Each is a descriptor of QEMU's. */
+/**
+ * Maximum frozen layers below a disk. With more of them, the agent flattens the disk first, because QEMU holds a descriptor
+ * for each.
+ */
 const MAX_LAYERS = 64
-/** Bytes; the state of our devices has 20 KiB. */
+/** Maximum bytes of a device state; ours have 20 KiB. */
 const MAX_STATE_BYTES = 16 * 1024 * 1024
-/** Milliseconds to undo what was begun, whatever deadline has passed. */
+/** Milliseconds to undo a failed capture. Independent of the capture's own deadline, which may be over. */
 const UNDO_MS = 10_000
 
 export interface Capture extends Omit<MemoryCopy, 'saving'> {
-  /** The thread that copies the memory is had before the guest is stopped. */
+  /** The thread that copies the memory. The capture waits for it before it stops the guest. */
   readonly saving: Pick<CopyLane, 'use'>
-  /** The VM's user; `null` where it has none. */
+  /** The VM's user; `null` if the agent is not root. */
   readonly uid: number | null
   readonly layers: Layers
-  /** `as-before`: a running VM runs on, a stopped one stays so. `stopped`: for who is going to end it. */
+  /** `as-before`: a running VM continues, a stopped one stays stopped. `stopped`: for a caller that ends the VM. */
   readonly leave: 'as-before' | 'stopped'
 }
 
 export interface Captured {
   readonly folder: string
-  /** Of the disk at that instant, the lowest first. */
+  /** The disk's layers at that instant, the lowest first. */
   readonly layers: readonly LayerId[]
-  /** Of the guest's memory that was written. */
+  /** Bytes of the guest's memory that were written. */
   readonly memoryBytes: number
-  /** How many of the bases offered it lies over, from the lowest on. */
+  /** How many of the offered bases it needs, from the lowest on. */
   readonly bases: number
-  /** For which the guest's processes stood still; 0 for a VM that stood still anyway. */
+  /** Milliseconds for which the guest was stopped; 0 for a VM that was stopped already. */
   readonly pausedMs: number
 }
 
 /**
- * Memory, devices and disk of one instant, from a VM that runs or stands still.
- * Restore from it at once if need be; it is a checkpoint when it has been sealed.
- *
- * Whatever fails, the VM is as before and the folder is gone. Nobody else may change the VM's state meanwhile.
+ * Captures memory, devices and disk of one instant, of a running or a stopped VM. A child can be restored from it at once;
+ * it becomes a checkpoint when it is sealed. If it fails, the VM is as before and the folder is removed. No other code may
+ * change the VM's state meanwhile.
  */
 export async function capture(vm: Vm, { saving, ...options }: Capture, deadline: Deadline): Promise<Captured> {
   return saving.use((thread) => captureWith(vm, { ...options, saving: thread }, deadline), deadline)
 }
 
-/** With the thread that copies its memory. */
+/** Options with the copying thread, which the capture now has. */
 type Capturing = Omit<Capture, 'saving'> & MemoryCopy
 
 async function captureWith(vm: Vm, options: Capturing, deadline: Deadline): Promise<Captured> {
   await stopFlattening(vm, deadline)
   if ((vm.disk?.layers.length ?? 0) >= MAX_LAYERS) await flatten(vm, deadline)
-  // Not before: the end of a flattening stops a durable guest for a moment.
+  // After the flattening, because its end stops a durable guest for a moment.
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
   if (!running) return captureOnce(vm, options, captureStopped, deadline)
   return captureOnce(vm, options, captureRunning, deadline).catch((error: unknown) => {
@@ -89,18 +91,16 @@ async function captureOnce(vm: Vm, options: Capturing, way: Way, deadline: Deadl
     const { pages, bases } = memory
     return { folder: options.folder, layers, memoryBytes: pages * PAGE_BYTES, bases, pausedMs }
   } catch (error) {
-    // Whatever fails here as well, the first failure is the one to tell.
+    // An error of the cleanup must not hide the first error.
     await undo(vm, next, options.folder).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * The disk of one instant alone, from a VM that runs; the guest does not stand still for it. What of the guest's own cache is
- * to be in it has been synced before.
- *
- * Whatever fails, the VM is as before. Nobody else may change the VM's state meanwhile.
- * @returns its frozen layers, the lowest first
+ * Captures only the disk of a running VM, at one instant and without stopping the guest. The caller has synced the guest's
+ * page cache before. If it fails, the VM is as before. No other code may change the VM's state meanwhile.
+ * @returns the frozen layers, the lowest first
  */
 export async function captureDisk(
   vm: Vm,
@@ -116,15 +116,15 @@ export async function captureDisk(
     await adoptFrozen(vm, options.layers)
     return chainOf(vm).layers
   } catch (error) {
-    // As above.
+    // An error of the cleanup must not hide the first error.
     await undoLayer(vm, next).catch(() => undefined)
     throw error
   }
 }
 
-/** Large guests: an image of the memory is made while the guest stands still, and copied while it runs on. */
+/** For large guests: takes an image of the memory while the guest is stopped, and copies the image while the guest runs. */
 const captureRunning: Way = async (vm, next, options, deadline) => {
-  // One that is to end waits for nothing afterwards.
+  // A guest that ends afterwards gains nothing from an image.
   if (options.leave === 'stopped' || !vm.isDurable) return captureAtRest(vm, next, options, deadline)
   let image: MemoryImage | null = null
   try {
@@ -154,8 +154,8 @@ const captureStopped: Way = async (vm, next, options, deadline) => {
 }
 
 /**
- * As few waits as can be while the guest stands still, because on a busy host each costs more than what is waited for:
- * memory is copied, or an image of it made, while QEMU writes its state, and QEMU continues right after it has changed the disk.
+ * Waits as rarely as possible while the guest is stopped, because each wait is expensive on a busy host: the agent copies
+ * memory, or takes its image, while QEMU writes its state, and QEMU continues right after it has changed the disk.
  */
 async function pausing<T>(
   vm: Vm,
@@ -188,7 +188,7 @@ async function saveAll(vm: Vm, next: LayerId, options: Capturing, deadline: Dead
   return saved
 }
 
-/** Changes the chain at once, in QEMU and here; the frozen layer is still in the VM's folder then. */
+/** Changes the chain in QEMU and in the agent together. The frozen layer is still in the VM's folder afterwards. */
 async function freezeDisk(vm: Vm, next: LayerId, deadline: Deadline): Promise<void> {
   const { active, layers } = chainOf(vm)
   const nodes = { node: nodeOfLayer(active), overlay: nodeOfLayer(next) }
@@ -201,10 +201,10 @@ async function adoptFrozen(vm: Vm, layers: Layers): Promise<void> {
   if (vm.isDurable) await layers.sync()
 }
 
-/** Until QEMU writes to it, a disk with the new layer on top is the disk without it. */
-async function noteNext(vm: Vm, next: LayerId): Promise<void> {
+/** Records the new layer before QEMU has it. Without any data in the new layer, both chains are the same disk. */
+async function recordNext(vm: Vm, next: LayerId): Promise<void> {
   const { active, layers } = chainOf(vm)
-  await vm.noteDisk?.({ active: next, layers: [...layers, active] })
+  await vm.recordDisk?.({ active: next, layers: [...layers, active] })
 }
 
 async function attachLayer(
@@ -223,10 +223,10 @@ async function attachLayer(
     discard: LAYER_DISCARD,
     backing: null,
   } as const
-  await bothEnded(vm.qmp.execute('blockdev-add', node, deadline), noteNext(vm, id))
+  await bothEnded(vm.qmp.execute('blockdev-add', node, deadline), recordNext(vm, id))
 }
 
-/** QEMU writes in its own folder only; what it made there is believed to be nothing but bytes. */
+/** QEMU can write only in its own folder. The agent does not interpret the file that it made there. */
 async function saveState(vm: Vm, { folder }: Capturing, id: LayerId, deadline: Deadline): Promise<void> {
   const name = `state-${id}`
   const path = join(vm.folder, name)
@@ -253,15 +253,15 @@ async function undo(vm: Vm, next: LayerId, folder: string): Promise<void> {
 async function undoLayer(vm: Vm, next: LayerId): Promise<void> {
   if (vm.hasEnded) return
   const deadline = Deadline.after(UNDO_MS, 'removal of a layer')
-  // A freeze whose answer did not come in time may have happened; the layer is then adopted by the next capture. QEMU decides
-  // between the two chains that are possible, and names no layer of its own.
+  // A freeze may have happened although its answer did not arrive in time. The next capture then adopts the layer. QEMU
+  // decides which of the two possible chains is true, and cannot name another layer.
   const before = chainOf(vm)
   const { active } = await readDiskChain(vm.qmp, deadline)
   const isFrozen = active === next && before.active !== next
   vm.disk = isFrozen ? { active: next, layers: [...before.layers, before.active] } : before
-  await vm.noteDisk?.(vm.disk)
+  await vm.recordDisk?.(vm.disk)
   if (vm.disk.active === next) return
-  // It may not have come so far.
+  // The layer may not exist yet.
   await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(next) }, deadline).catch(() => undefined)
   await rm(join(vm.folder, fileOfLayer(next)), { force: true })
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => host.close())
 
-/** A guest with 4 MiB of random memory, a running counter and a file as old as both. */
+/** A guest with 4 MiB of random memory, a running counter, and a file that counts with it. */
 async function busyVm({ isDurable = false } = {}) {
   const vm = await host.start(null, releaseGuest, [], isDurable)
   await host.sh(vm, 'mkdir -p /run/t && mount -t tmpfs none /run/t && head -c 4194304 /dev/urandom > /run/t/memory')
@@ -32,7 +32,7 @@ async function busyVm({ isDurable = false } = {}) {
 }
 
 const SUMS = 'md5sum /run/t/memory /root/file'
-/** Memory and disk of one instant: the loop writes first one, then the other. */
+/** The counters in memory and on disk. The loop writes memory first. */
 const STOPPED_COUNTS = 'kill -STOP $(cat /run/t/pid); cat /run/t/count /root/count'
 
 function counts(text: string): readonly [memory: number, disk: number] {
@@ -41,7 +41,7 @@ function counts(text: string): readonly [memory: number, disk: number] {
 }
 
 async function expectWhole(vm: Vm, sums: string): Promise<void> {
-  // From the disk, not from what memory has of it.
+  // From the disk, not from the guest's page cache.
   await host.sh(vm, 'echo 3 > /proc/sys/vm/drop_caches')
   expect(await host.sh(vm, SUMS)).toBe(sums)
   const [memory, disk] = counts(await host.sh(vm, STOPPED_COUNTS))
@@ -50,7 +50,7 @@ async function expectWhole(vm: Vm, sums: string): Promise<void> {
   await host.sh(vm, 'kill -CONT $(cat /run/t/pid)')
 }
 
-/** What files a VM holds open. */
+/** The files that a VM has open. */
 async function descriptors({ process: { pid } }: Vm) {
   const names = await readdir(`/proc/${pid}/fd`)
   return Promise.all(
@@ -67,13 +67,13 @@ async function openLayers(vm: Vm): Promise<string[]> {
 }
 
 describe('a checkpoint of a running guest', () => {
-  it('is its memory, processes and disk of one instant, at any remove, and the guest runs on', async () => {
+  it('has memory, processes and disk of one instant, also of a restored guest, which continues', async () => {
     const { vm, sums } = await busyVm()
     const first = await host.capture(vm, 'first')
     expect(first.pausedMs).toBeGreaterThan(0)
     await expectWhole(vm, sums)
 
-    // Before it is sealed, and with its parent running.
+    // Before it is sealed, while its parent runs.
     const child = await host.start(first)
     await expectWhole(child, sums)
     await host.sh(child, 'echo child > /root/who; echo child > /run/t/who')
@@ -87,13 +87,13 @@ describe('a checkpoint of a running guest', () => {
     await expectWhole(grandchild, sums)
     expect(await host.sh(grandchild, 'cat /root/who /run/t/who')).toBe('child\nchild')
     expect(grandchild.disk?.layers).toEqual(second.layers)
-    // The first has not seen any of it.
+    // The first guest sees none of this.
     const other = await host.start(first)
     expect(await host.sh(other, 'cat /root/who /run/t/who 2>/dev/null; true')).toBe('')
     for (const each of [grandchild, other]) await host.end(each)
   })
 
-  it('leaves its guest running while another capture has the thread that copies memory', async () => {
+  it('lets its guest run while it waits for the copying thread', async () => {
     const vm = await host.start()
     const other = Promise.withResolvers<void>()
     void host.captureThreads.saving.use(() => other.promise, host.deadline)
@@ -104,7 +104,7 @@ describe('a checkpoint of a running guest', () => {
     await capturing.then(() => host.end(vm))
   })
 
-  it('can be taken of a stopped one, which stays so, and restored stopped', async () => {
+  it('can be taken of a stopped guest, which stays stopped, and restored stopped', async () => {
     const { vm, sums } = await busyVm()
     await stopHeld(vm, host.deadline)
     const captured = await host.capture(vm, 'stopped')
@@ -121,7 +121,7 @@ describe('a checkpoint of a running guest', () => {
     for (const each of [vm, child, grandchild]) await host.end(each)
   })
 
-  it('leaves a guest that is to end stopped, and one that goes on knows the time', async () => {
+  it('leaves a guest stopped if asked, and another one with the correct time', async () => {
     const vm = await host.start()
     const captured = await host.capture(vm, 'ended', { leave: 'stopped' })
     expect((await vm.qmp.execute('query-status', {}, host.deadline)).running).toBe(false)
@@ -132,7 +132,7 @@ describe('a checkpoint of a running guest', () => {
     await host.end(woken)
   })
 
-  it('can be taken of a VM that another agent started', async () => {
+  it('can be taken of a VM that another agent process started', async () => {
     const { vm, sums } = await busyVm()
     const first = await host.capture(vm, 'before-adoption')
     await vm.detach()
@@ -146,11 +146,11 @@ describe('a checkpoint of a running guest', () => {
   })
 })
 
-describe('a checkpoint of a guest with a disk that outlives it', () => {
-  it('is copied from an image while the guest runs on, or at rest where that is lost', async () => {
+describe('a checkpoint of a durable guest', () => {
+  it('is copied from an image while the guest runs, or from the stopped guest if the image is lost', async () => {
     const { vm, sums } = await busyVm({ isDurable: true })
     const imaged: number[] = []
-    // The memory that is copied is not QEMU's own, once.
+    // The first copy reads an image, not QEMU itself.
     const whenCopied = (work: () => Promise<unknown>): Partial<Capture> => ({
       saving: new CopyLane({
         idle: () => Promise.resolve(),
@@ -163,7 +163,7 @@ describe('a checkpoint of a guest with a disk that outlives it', () => {
         },
       }),
     })
-    // More is written than was written before.
+    // The second checkpoint has more pages than the first.
     const write = () => host.sh(vm, 'head -c 8388608 /dev/urandom > /run/t/later')
     const first = await host.capture(vm, 'of-an-image', whenCopied(write))
     const lose = async () => process.kill(imaged.at(-1) ?? 0, 'SIGKILL')
@@ -184,8 +184,8 @@ describe('a checkpoint of a guest with a disk that outlives it', () => {
   })
 })
 
-describe('where something fails', () => {
-  it('leaves the guest running and no file behind', async () => {
+describe('a failed capture', () => {
+  it('leaves the guest running and no files behind', async () => {
     const { vm, sums } = await busyVm()
     const small = join(host.dir.root, 'small')
     await mkdir(small)
@@ -207,7 +207,7 @@ describe('where something fails', () => {
     await host.end(vm)
   })
 
-  it('says so when QEMU dies in the middle of it', async () => {
+  it('reports that QEMU died during it', async () => {
     const vm = await host.start()
     await stopHeld(vm, host.deadline)
     const capturing = host.capture(vm, 'dead')
@@ -217,7 +217,7 @@ describe('where something fails', () => {
     expect(await readdir(host.dir.snapshots)).not.toContain('dead')
   })
 
-  it('restores nothing over files that are not those of the checkpoint', async () => {
+  it('cannot be restored with files of another checkpoint', async () => {
     const vm = await host.start()
     const captured = await host.capture(vm, 'runs-of-another')
     await host.sh(vm, 'head -c 3000000 /dev/urandom > /dev/shm/x 2>/dev/null || head -c 3000000 /dev/urandom > /tmp/x')
@@ -230,7 +230,7 @@ describe('where something fails', () => {
 })
 
 describe('a long chain of layers', () => {
-  it('is flattened under a running guest, and can be captured during and after that', async () => {
+  it('is flattened while the guest runs, and can be captured during and after that', async () => {
     const { vm, sums } = await busyVm()
     for (let i = 0; i < 3; i++) await host.capture(vm, `chain-${i}`)
     expect(vm.disk?.layers).toHaveLength(3)
@@ -253,7 +253,7 @@ describe('a long chain of layers', () => {
     const child = await host.start(await host.capture(vm, 'flat'))
     expect(child.disk?.layers).toHaveLength(1)
     await expectWhole(child, sums)
-    // One that it was given when it was started.
+    // A layer that QEMU inherited at its start.
     expect(await openLayers(child)).toHaveLength(1)
     await flatten(child, host.deadline)
     expect(await openLayers(child)).toEqual([])
@@ -264,7 +264,7 @@ describe('a long chain of layers', () => {
 })
 
 describe('the longest chain of layers', () => {
-  it('is flattened before another is added, and loses nothing', async () => {
+  it('is flattened before another layer is added, without loss', async () => {
     const vm = await host.start()
     await host.sh(vm, 'echo 0 > /root/file; sync')
     for (let i = 1; i <= MOST_LAYERS + 2; i++) {
@@ -281,7 +281,7 @@ describe('the longest chain of layers', () => {
 })
 
 describe('the files of a checkpoint', () => {
-  it("are root's alone, and no QEMU can write one", async () => {
+  it('belong to root, and no QEMU can write them', async () => {
     const vm = await host.start()
     const captured = await host.capture(vm, 'files')
     const child = await host.start(captured)

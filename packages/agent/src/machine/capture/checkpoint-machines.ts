@@ -6,13 +6,13 @@ import type { EarlierMachine } from '../vm/earlier-machines.ts'
 import { isSameCounter, machineFingerprint } from '../vm/machine-fingerprint.ts'
 import type { Machine } from '../vm/machine.ts'
 
-/** The build of an earlier QEMU is not known: checkpoints in the earlier form name one of `earlier`. */
+/** The build of an earlier QEMU is unknown: checkpoints in the earlier form name one of `earlier`. */
 type QemuBuild = Pick<Qemu, 'version'> & Partial<Pick<Qemu, 'build'>>
 
 /**
- * A machine restores the checkpoints that were captured on one with the same fingerprint and a time-stamp counter of the same speed.
- * @param qemus those that this host can start, the preferred one first
- * @param earlier under which checkpoints were made that name their machine in the earlier form
+ * A machine restores checkpoints of a machine with the same fingerprint and a time-stamp counter of the same frequency.
+ * @param qemus the QEMUs that this host can start, the preferred one first
+ * @param earlier machines of earlier agents, for checkpoints that name their machine in the earlier form
  */
 export function checkpointMachines(
   qemus: () => readonly QemuBuild[],

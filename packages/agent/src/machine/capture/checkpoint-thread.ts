@@ -1,10 +1,10 @@
-/** Entry of the threads in which memory is copied and files are read through: {@link CheckpointThread} starts them. */
+/** Entry point of the threads that copy memory and hash files, started by {@link CheckpointThread}. */
 import { parentPort } from 'node:worker_threads'
 import { saveMemory, type SavedMemory, type SaveMemory } from './save-memory.ts'
 import type { FileSeal } from '../../store/checkpoints/checkpoint.ts'
 import { sealFile, type SealFile } from '../../store/checkpoints/seal-file.ts'
 
-/** What can be asked of such a thread. */
+/** The functions that such a thread offers. */
 export interface Work {
   readonly save: { readonly asked: SaveMemory; readonly answer: SavedMemory }
   readonly seal: { readonly asked: SealFile; readonly answer: FileSeal }

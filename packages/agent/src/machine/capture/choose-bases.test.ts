@@ -12,13 +12,13 @@ const high = placeBase(9, [
   { firstPage: 20, pages: 4 },
 ])
 
-/** Pages of the guest that are mapped from a file, of which the first is so many pages into it. */
+/** Pages of the guest that are mapped from a file, beginning with its page `filePage`. */
 function mapped(first: number, end: number, inode: number, filePage: number): Mapping {
   const [start, past] = [START + first * PAGE_BYTES, START + end * PAGE_BYTES]
   return { start, end: past, inode, offset: filePage * PAGE_BYTES }
 }
 
-/** As a QEMU has them that was restored from both. */
+/** The mappings of a QEMU that was restored from both. */
 const RESTORED = [
   mapped(0, 10, 8, 0),
   mapped(10, 14, 9, 0),
@@ -31,19 +31,19 @@ const pagesOf = (own: Uint8Array) => [...own.keys()].filter((page) => own[page] 
 const ownOf = (...pages: number[]) => Uint8Array.from({ length: PAGES }, (_, page) => (pages.includes(page) ? 1 : 0))
 
 describe('the bases of a new checkpoint', () => {
-  it('are those that it was restored from, and it writes what is anonymous', () => {
+  it('are those of its restore; it writes the anonymous pages', () => {
     const own = ownOf(3, 11, 50)
     expect(chooseBases(own, memoryOf(RESTORED), [low, high])).toBe(2)
     expect(pagesOf(own)).toEqual([3, 11, 50])
   })
 
-  it('are without one that is no larger than what is written above it, which is written again', () => {
+  it('leave out a base that is no larger than the layers above it; its pages are written again', () => {
     const own = ownOf(0, 1, 2, 3, 4, 5, 11, 50)
     expect(chooseBases(own, memoryOf(RESTORED), [low, high])).toBe(1)
     expect(pagesOf(own)).toEqual([0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 20, 21, 22, 23, 50])
   })
 
-  it('are none when most has changed', () => {
+  it('are none if most pages have changed', () => {
     const own = ownOf(...Array.from({ length: 40 }, (_, page) => page + 20))
     expect(chooseBases(own, memoryOf(RESTORED), [low, high])).toBe(0)
     expect(pagesOf(own)).toEqual(Array.from({ length: 60 }, (_, page) => page))
@@ -56,14 +56,14 @@ describe('the bases of a new checkpoint', () => {
     ['another place of the base', [...RESTORED.slice(0, 4), mapped(24, 26, 8, 0), mapped(26, 40, 8, 26)], [24, 25]],
     ['past the end of the base', [...RESTORED, mapped(40, 42, 8, 40)], [40, 41]],
     ['a base that has no such page', [...RESTORED, mapped(60, 61, 9, 3)], [60]],
-  ])('do not serve for pages that QEMU has from %s', (_what, foreign, pages) => {
+  ])('do not cover pages that QEMU maps from %s', (_what, foreign, pages) => {
     const own = ownOf()
     const kept = chooseBases(own, memoryOf(foreign), [low, high])
     expect(pagesOf(own)).toEqual(pages)
     expect(kept).toBe(pages.length === 8 ? 1 : 2)
   })
 
-  it('are few, and have few runs', () => {
+  it('are limited in number and in runs', () => {
     const shrinking = [32, 16, 8, 4, 2].map((pages, index) => placeBase(10 + index, [{ firstPage: 0, pages }]))
     const foreign = [
       mapped(0, 2, 14, 0),

@@ -3,23 +3,22 @@ import type { GuestMemory } from './memory-map.ts'
 import { MAX_RUNS, PAGE_BYTES } from './page-runs.ts'
 
 /**
- * A checkpoint has at most as many bases. QEMU inherits two descriptors for each, below those of its TAP and its sockets
- * (`machine.ts`). The pages of a base that is one too many are written again.
+ * Maximum bases of a checkpoint. QEMU inherits two descriptors for each, below those of its TAP and its sockets
+ * (`machine.ts`). The pages of further bases are written again.
  */
 export const MAX_BASES = 4
-/** Bases with more runs than this, together, are written again, so that the new pages have runs enough. */
+/** Maximum runs of all bases together, so that enough runs are left for the new pages. Bases with more are written again. */
 const MAX_BASE_RUNS = MAX_RUNS / 2
-/** A page that is mapped from somewhere else than the bake and the bases. */
+/** A page that is mapped neither from the bake nor from a base. */
 const ELSEWHERE = 255
 
 /**
- * Chooses which bases a new checkpoint lies over, and marks in `own` each page that it must therefore write itself. Nothing
- * is taken on trust: a page that QEMU does not map from where the kept bases would have it is marked.
+ * Chooses the bases of a new checkpoint, and marks in `own` each page that the checkpoint must write itself. Checks every
+ * page: one that QEMU does not map from its place in the kept bases is marked.
  *
  * A base with no more pages than the layers above it is written again with them. So each kept base is larger than all
- * above it together: the checkpoint has at most twice the bytes that it needs, and a page is seldom written again.
- *
- * @param own one byte a page; 1 where it is anonymous memory of QEMU's
+ * layers above it together: the checkpoint has at most twice the bytes that it needs, and a page is seldom written again.
+ * @param own one byte per page; 1 for anonymous memory of QEMU
  * @param bases the lowest first
  * @returns how many are kept, from the lowest on
  */
@@ -50,7 +49,10 @@ function mustRewrite(bases: readonly MemoryBase[], pagesAbove: number): boolean 
   return bases.length > MAX_BASES || runs > MAX_BASE_RUNS || (bases.at(-1)?.pages ?? 0) <= pagesAbove
 }
 
-/** One byte a page: 0 where it is mapped from its place in the bake, a base's number from 1 on where it is from its place in that one. */
+/**
+ * One byte per page: 0 if it is mapped from its place in the bake, or the number of the base, from 1 on, from whose place
+ * it is mapped.
+ */
 function mappedFrom(pages: number, { start, foreign }: GuestMemory, bases: readonly MemoryBase[]): Uint8Array {
   const mapped = new Uint8Array(pages)
   for (const part of foreign) {

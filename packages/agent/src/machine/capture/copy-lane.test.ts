@@ -7,7 +7,7 @@ const ask = () => Promise.reject(new Error('nothing is asked'))
 const turnOfEventLoop = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('a copy lane', () => {
-  it('lets one capture begin when the one before it is over, also when that fails', async () => {
+  it('starts a capture after the previous one has ended or failed', async () => {
     const lane = new CopyLane({ ask, idle: () => Promise.resolve() })
     const order: string[] = []
     const first = Promise.withResolvers<void>()
@@ -25,7 +25,7 @@ describe('a copy lane', () => {
     expect(order).toEqual(['first begins', 'second begins'])
   })
 
-  it('begins nothing while the thread still copies for a capture that gave up', async () => {
+  it('starts no capture while the thread still copies for a cancelled one', async () => {
     const copying = Promise.withResolvers<void>()
     const lane = new CopyLane({ ask, idle: () => copying.promise })
     let hasBegun = false
@@ -36,7 +36,7 @@ describe('a copy lane', () => {
     expect(await next).toBe(true)
   })
 
-  it('lets a capture that is given up while it waits leave its place', async () => {
+  it('removes a waiting capture that is cancelled', async () => {
     const lane = new CopyLane({ ask, idle: () => Promise.resolve() })
     const first = Promise.withResolvers<void>()
     const running = lane.use(() => first.promise, deadline())

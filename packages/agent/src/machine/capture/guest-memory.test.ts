@@ -14,7 +14,7 @@ afterAll(() => mappers.close())
 const read = (mapper: Mapper) => Promise.all([9, 10, 13, 14, 999, 1000, 1023].map((page) => mapper.ask(`r ${page}`)))
 
 describe('memory saved and restored', () => {
-  it('is that of the moment, over generations, and only what differs is written', async () => {
+  it('is that of the capture, over generations, and only changed pages are written', async () => {
     const first = await (await mappers.start()).ready()
     await first.ask('w 10 4 1 1')
     await first.ask('w 1000 24 1 2')
@@ -34,7 +34,7 @@ describe('memory saved and restored', () => {
     expect((await readFile(join(mappers.folder, 'memory'))).every((byte) => byte === 7)).toBe(true)
   })
 
-  it('is there with the first of the state, where it was not yet written when QEMU began', async () => {
+  it('is complete with the first byte of the state, if QEMU was started before it was written', async () => {
     const first = await (await mappers.start()).ready()
     const files = mappers.newFiles()
     for (const path of Object.values(files)) await writeFile(path, '')
@@ -50,7 +50,7 @@ describe('memory saved and restored', () => {
     expect([await ahead.ask('r 10'), await ahead.ask('r 11')]).toEqual([9, 1])
   })
 
-  it('is nobody’s when the state comes before it is whole', async () => {
+  it('is refused if the state arrives before it is complete', async () => {
     const files = mappers.newFiles()
     for (const path of Object.values(files)) await writeFile(path, '')
     const ahead = await (await mappers.start(files, { isAhead: true })).ready()
@@ -59,7 +59,7 @@ describe('memory saved and restored', () => {
     expect(await ahead.ended()).toMatchObject({ signal: 'SIGABRT', errors: expect.stringContaining('runs') })
   })
 
-  it('holds when all of it was written, and none', async () => {
+  it('is correct if all pages were written, and if none were', async () => {
     const none = await (await mappers.start()).ready()
     const empty = mappers.save(none)
     expect(empty.counted).toEqual({ pages: 0, runs: 0, bases: 0 })
@@ -75,7 +75,7 @@ describe('memory saved and restored', () => {
     expect([await third.ask('r 0'), await third.ask('r 3'), await third.ask(`r ${PAGES - 1}`)]).toEqual([5, 6, 5])
   })
 
-  it('gives a page that the guest has given up back to its files', async () => {
+  it('maps a page from its file again after the guest has freed it', async () => {
     const first = await (await mappers.start()).ready()
     await first.ask('w 100 50 1 1')
     const second = await (await mappers.start(mappers.save(first).files)).ready()
@@ -86,7 +86,7 @@ describe('memory saved and restored', () => {
 })
 
 describe('memory saved over that of an earlier checkpoint', () => {
-  it('is what has changed since, over generations', async () => {
+  it('contains the changed pages, over generations', async () => {
     const first = await (await mappers.start()).ready()
     await first.ask('w 0 100 1 1')
     const one = mappers.saveOver(first, [])
@@ -105,14 +105,14 @@ describe('memory saved over that of an earlier checkpoint', () => {
     expect(three.counted).toEqual({ pages: 1, runs: 1, bases: 2 })
     const fourth = await (await mappers.start(three.layers)).ready()
     expect([await fourth.ask('r 11'), await fourth.ask('r 12'), await fourth.ask('r 13')]).toEqual([2, 3, 2])
-    // As a fork or a snapshot of it is saved: all in one.
+    // A fork or a snapshot of it is saved without bases.
     const whole = mappers.save(fourth)
     expect(whole.counted).toEqual({ pages: 104, runs: 2, bases: 0 })
     const fifth = await (await mappers.start(whole.files)).ready()
     expect(await read(fifth)).toEqual([1, 2, 2, 1, 7, 2, 7])
   })
 
-  it('takes along what small bases hold, so that there are never many', async () => {
+  it('contains the pages of small bases, so that there are never many bases', async () => {
     let mapper = await (await mappers.start()).ready()
     await mapper.ask('w 0 200 1 1')
     let { layers } = mappers.saveOver(mapper, [])
@@ -127,7 +127,7 @@ describe('memory saved over that of an earlier checkpoint', () => {
     expect(await Promise.all(pages.map((page) => last.ask(`r ${page}`)))).toEqual([20, 20, 1, 25, 1, 31, 31, 1, 1, 7])
   })
 
-  it('is whole when most has changed, and when a base is not what it was restored from', async () => {
+  it('is complete if most pages have changed, and if a base is not one of its restore', async () => {
     const first = await (await mappers.start()).ready()
     await first.ask('w 0 100 1 1')
     const one = mappers.saveOver(first, [])
@@ -145,7 +145,7 @@ describe('memory saved over that of an earlier checkpoint', () => {
     expect(await Promise.all(pages.map((page) => fourth.ask(`r ${page}`)))).toEqual([1, 1, 7, 7, 7, 4])
   })
 
-  it('gives a page that the guest has given up back to the newest of them', async () => {
+  it('maps a page from the newest file again after the guest has freed it', async () => {
     const first = await (await mappers.start()).ready()
     await first.ask('w 100 50 1 1')
     const one = mappers.saveOver(first, [])
@@ -160,7 +160,7 @@ describe('memory saved over that of an earlier checkpoint', () => {
 
 const run = (firstPage: number, pages: number): PageRun => ({ firstPage, pages })
 
-describe('a list of runs that cannot be right', () => {
+describe('an invalid list of runs', () => {
   it.each([
     ['two runs of the same page', encodeRuns([run(1, 2), run(2, 1)]), 3],
     ['a run past the end', encodeRuns([run(PAGES - 1, 2)]), 2],
@@ -169,7 +169,7 @@ describe('a list of runs that cannot be right', () => {
     ['fewer pages than there are', encodeRuns([run(1, 2)]), 3],
     ['a torn list', encodeRuns([run(1, 1)]).subarray(0, 20), 1],
     ['another file', Buffer.alloc(24, 1), 1],
-  ])('ends QEMU, with a word: %s', async (_name, runs, pages) => {
+  ])('ends QEMU with a message: %s', async (_name, runs, pages) => {
     const files = { pages: join(mappers.folder, 'bad.pages'), runs: join(mappers.folder, 'bad.runs') }
     await writeFile(files.pages, Buffer.alloc(pages * PAGE_BYTES))
     await writeFile(files.runs, runs)
@@ -180,7 +180,7 @@ describe('a list of runs that cannot be right', () => {
     expect(errors).toMatch(/^guest memory: /)
   })
 
-  it('ends QEMU when its layers have more runs together than a process can map', async () => {
+  it('ends QEMU if the layers together have more runs than a process can map', async () => {
     const most = Array.from({ length: MAX_RUNS }, (_, index) => run(index * 2, 1))
     const bytes = (MAX_RUNS + 1) * 2 * PAGE_BYTES
     const [lower, upper] = [mappers.newFiles(), mappers.newFiles()]

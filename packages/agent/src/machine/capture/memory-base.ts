@@ -2,11 +2,11 @@ import { readFileSync, statSync } from 'node:fs'
 import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { decodeRuns, type PageRun } from './page-runs.ts'
 
-/** Pages of an earlier checkpoint, which stay on the disk for a later one to lie over. */
+/** Pages of an earlier checkpoint, which stay on disk as a base of later checkpoints. */
 export interface MemoryBase {
   readonly inode: number
   readonly runs: readonly PageRun[]
-  /** Number of each run's first page in the file. */
+  /** The index of each run's first page in the file. */
   readonly offsets: readonly number[]
   readonly pages: number
 }
@@ -25,7 +25,7 @@ export function placeBase(inode: number, runs: readonly PageRun[]): MemoryBase {
   return { inode, runs, offsets, pages }
 }
 
-/** The part of a run that begins with a page of the file; `null` where the file has no such page. */
+/** The part of a run that begins with a page of the file; `null` if the file has no such page. */
 export function runAt(base: MemoryBase | undefined, filePage: number): PageRun | null {
   if (base === undefined || filePage < 0 || filePage >= base.pages) return null
   const { runs, offsets } = base

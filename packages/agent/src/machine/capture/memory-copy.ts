@@ -7,25 +7,28 @@ import type { MemoryImage } from './memory-image.ts'
 import { FINAL_MODE, type SavedMemory, type SaveMemory } from './save-memory.ts'
 import type { Thread } from './thread.ts'
 
-/** Of the threads that copy an image. */
+/** The result of the threads that copy an image. */
 const SHARES = 2
 
-/** For want of memory, say. */
+/** The image's process ended, for lack of memory for example. */
 export class ImageLost extends Error {
   override readonly name = 'ImageLost'
 }
 
-/** What a memory is copied to, and by whom. */
+/** The files and threads of a copy. */
 export interface MemoryCopy {
-  /** Becomes the checkpoint; not there yet, or with nothing but empty `pages` and `runs` for who opened them ahead. */
+  /**
+   * The folder of the checkpoint. It does not exist yet, or contains only empty `pages` and `runs`, which a QEMU has opened
+   * already.
+   */
   readonly folder: string
-  /** Folder of the bake that the VM was restored from, at whatever remove. */
+  /** The folder of the bake from which the VM was restored, directly or through other guests. */
   readonly bake: string
   readonly memoryMib: number
-  /** See `SaveMemory.bases`; an image is copied without. */
+  /** See `SaveMemory.bases`. A copy of an image has no bases. */
   readonly bases?: readonly MemoryFiles[]
   readonly saving: Pick<Thread, 'ask'>
-  /** Helps with images: new pages of a file cost more than their copy, and two CPUs make them faster than one. */
+  /** Helps with images: allocating pages of a file costs more than copying them, so two CPUs are faster than one. */
   readonly savingBeside: Pick<Thread, 'ask'>
 }
 
@@ -34,7 +37,7 @@ interface Part {
   readonly share: SaveMemory['share']
 }
 
-/** @param process that has the memory, and does not change it meanwhile */
+/** @param process the process with the memory, which must not change it meanwhile */
 export async function copyMemory(
   { pid }: ProcessIdentity,
   { folder, bake, memoryMib, bases = [], saving }: MemoryCopy,
@@ -58,7 +61,7 @@ export async function copyImage(
   const both = bothEnded(part(options.saving, 0), part(options.savingBeside, 1))
   const [memory] = await both.catch((cause: unknown) => {
     deadline.throwIfOver()
-    // One that is ending looks alive for a while. Whatever else it was is met again, and told, at rest.
+    // A process that is ending looks alive for a while. Any other error occurs again in the copy from the stopped guest.
     throw new ImageLost('the image of a memory could not be copied', { cause })
   })
   if (!(await isAlive(image.process))) throw new ImageLost('the image of a memory ended before it was copied')
@@ -66,7 +69,7 @@ export async function copyImage(
   return memory
 }
 
-/** Both end before either's failure is told: nobody must continue a VM while its memory is being read. */
+/** Waits for both before it throws an error: no caller may continue a VM while its memory is being read. */
 export async function bothEnded<T>(first: Promise<T>, second: Promise<unknown>): Promise<[T]> {
   const [one, other] = await Promise.allSettled([first, second])
   if (one.status === 'rejected') throw one.reason

@@ -34,7 +34,7 @@ async function eventually(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** A process of which images can be made. */
+/** A process with the preload object, which can take images. */
 async function imaged(name: string) {
   const cwd = join(mappers.folder, name)
   await mkdir(cwd)
@@ -49,7 +49,7 @@ async function imaged(name: string) {
 }
 
 describe('an image of the memory', () => {
-  it('is that of the moment, while its process writes on, and ends when it is let go of', async () => {
+  it('keeps the content of its moment while its process writes, and ends when it is released', async () => {
     const { mapper, take } = await imaged('moment')
     await mapper.ask('w 10 4 1 1')
     const image = await take()
@@ -61,14 +61,14 @@ describe('an image of the memory', () => {
     expect((await readFile(files.pages)).every((byte) => byte === 1)).toBe(true)
     image.close()
     await eventually(async () => !(await isAlive(image.process)))
-    // There is one at a time: the next is made when the last has ended.
+    // Only one image exists at a time: the next one waits for the end of the last.
     const next = await take()
     mappers.save(next.process, files)
     expect((await readFile(files.pages))[0]).toBe(2)
     next.close()
   })
 
-  it('is saved by several as by one, whoever comes first', async () => {
+  it('is saved alike by several threads and by one', async () => {
     const { mapper, take } = await imaged('shared')
     for (let page = 0; page < 40; page += 1) await mapper.ask(`w ${page * 3} 2 1 ${page}`)
     const image = await take()
@@ -80,7 +80,7 @@ describe('an image of the memory', () => {
     image.close()
   })
 
-  it('has nothing of its process but the memory, may do nothing, and ends with who asked for it or with its process', async () => {
+  it('has only the memory of its process, no rights, and ends with its process or with the agent', async () => {
     const { mapper, take } = await imaged('confined')
     const image = await take()
     const parent = (await parentOf(image.process)) ?? 0
@@ -99,7 +99,7 @@ describe('an image of the memory', () => {
     await eventually(async () => !(await isAlive(image.process)))
   })
 
-  it('is read of its own process alone, and is none where none is made', async () => {
+  it('must belong to the right process, and is absent if none is made', async () => {
     const { process: own, cwd } = await imaged('another')
     const { take } = await imaged('of-another')
     const image = await take()

@@ -6,16 +6,16 @@ import { childrenOf, parentOf, pidInNamespace } from '../host/find-vm-processes.
 import { IMAGE_SOCKET } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
 
-/** Milliseconds for one to be there: a hundred times the usual. */
+/** Milliseconds until an image exists: a hundred times the usual. */
 const TAKE_MS = 2_000
-/** Characters of its answer: a process id and the end of a line. */
+/** Maximum characters of the answer: a process id and a line end. */
 const MAX_ANSWER_CHARS = 16
-/** So that it is what ends where memory runs out, and not the guest that runs on beside it. */
+/** If memory runs out, the kernel ends the image and not the guest that runs beside it. */
 const ENDS_FIRST = '1000'
 
 type Imaged = Pick<Vm, 'process' | 'socket'>
 
-/** A QEMU's memory as it was when this was taken, in a process that does nothing (native/memory-image.c). */
+/** A QEMU's memory at the moment of the image, held by a process that does nothing else (native/memory-image.c). */
 export class MemoryImage {
   readonly process: ProcessIdentity
   readonly #connection: Socket
@@ -26,14 +26,14 @@ export class MemoryImage {
   }
 
   /**
-   * Of a QEMU whose CPUs stand still, which may run on as soon as this resolves.
-   * @returns `null` where this QEMU makes none: its memory is to be read where it is
+   * Takes an image of a QEMU whose CPUs are stopped. QEMU may continue when this resolves.
+   * @returns `null` if this QEMU takes no images: its memory must be read from QEMU itself
    */
   static async take(vm: Imaged, deadline: Deadline): Promise<MemoryImage | null> {
     const connection = connect(await vm.socket(IMAGE_SOCKET))
     try {
       const pid = Number(await deadline.within(TAKE_MS, 'image of a memory').race(firstLine(connection)))
-      return new MemoryImage(await judge(pid, vm), connection)
+      return new MemoryImage(await verifyImage(pid, vm), connection)
     } catch {
       connection.destroy()
       deadline.throwIfOver()
@@ -41,17 +41,17 @@ export class MemoryImage {
     }
   }
 
-  /** Lets go of it: it ends. */
+  /** Releases the image: its process ends. */
   close(): void {
     this.#connection.destroy()
   }
 }
 
 /**
- * Who has taken over a QEMU may name any process as its image: only its own is read. The number is that of its pid namespace, so that
- * it is looked for from QEMU downwards: QEMU, the process beside it, the image.
+ * An attacker in QEMU may name any process as its image, so the agent checks that the process belongs to QEMU. The pid is
+ * that of QEMU's pid namespace, so the agent searches downwards from QEMU: QEMU, the process beside it, the image.
  */
-async function judge(named: number, vm: Imaged): Promise<ProcessIdentity> {
+async function verifyImage(named: number, vm: Imaged): Promise<ProcessIdentity> {
   for (const beside of await childrenOf(vm.process)) {
     for (const pid of await childrenOf({ pid: beside })) {
       if ((await pidInNamespace(pid)) !== named) continue
@@ -61,7 +61,7 @@ async function judge(named: number, vm: Imaged): Promise<ProcessIdentity> {
       return image
     }
   }
-  throw new Error('an image of another')
+  throw new Error('the image belongs to another process')
 }
 
 async function firstLine(connection: Socket): Promise<string> {
@@ -70,7 +70,7 @@ async function firstLine(connection: Socket): Promise<string> {
   connection.setEncoding('latin1').on('data', (chunk: string) => {
     said += chunk
     if (said.endsWith('\n')) resolve(said)
-    else if (said.length > MAX_ANSWER_CHARS) reject(new Error('that is no process id'))
+    else if (said.length > MAX_ANSWER_CHARS) reject(new Error('the answer is no process id'))
   })
   connection.once('error', reject).once('close', () => reject(new Error('no image was made')))
   return promise

@@ -13,7 +13,7 @@ const MAPS = `
 const [START, BYTES] = [0x7f00_0000_0000, 0x2_0000]
 
 describe('the memory of a guest', () => {
-  it('is found by the file of its bake, with what lies over it', () => {
+  it('is found by the file of its bake, with the mappings over it', () => {
     expect(findGuestMemory(parseMaps(MAPS), 7, BYTES)).toEqual({
       start: START,
       bytes: BYTES,
@@ -21,7 +21,7 @@ describe('the memory of a guest', () => {
     })
   })
 
-  it('is found where a checkpoint covers its beginning, or all of it', () => {
+  it('is found if a checkpoint covers its beginning, or all of it', () => {
     const beginning = MAPS.replace(/.*r?w-p 00000000 fe:00 7 .*/, '7f0000000000-7f0000010000 rw-p 00000000 fe:00 8 /p')
     expect(findGuestMemory(parseMaps(beginning), 7, BYTES)).toMatchObject({ start: START })
     const whole = '7f0000000000-7f0000020000 rw-p 00000000 fe:00 8 /data/snapshots/2/pages'
@@ -29,7 +29,7 @@ describe('the memory of a guest', () => {
     expect(findGuestMemory(parseMaps(whole), 7, BYTES)).toEqual({ start: START, bytes: BYTES, foreign })
   })
 
-  it('is found where several checkpoints cover all of it', () => {
+  it('is found if several checkpoints cover all of it', () => {
     const maps = [
       '7f0000000000-7f0000010000 rw-p 00001000 fe:00 9 /p',
       '7f0000010000-7f0000020000 rw-p 00000000 fe:00 8 /p',
@@ -41,7 +41,7 @@ describe('the memory of a guest', () => {
   it.each([
     ['missing', '555500000000-555500001000 r-xp 00000000 fe:00 99 /usr/bin/qemu', 'does not map'],
     ['not whole', MAPS.replace(/.*fe:00 8.*\n/, ''), 'should be'],
-  ])('is refused when it is %s', (_what, maps, message) => {
+  ])('is refused if it is %s', (_what, maps, message) => {
     expect(() => findGuestMemory(parseMaps(maps), 7, BYTES)).toThrow(message)
   })
 })

@@ -1,27 +1,27 @@
 import { runAt, type MemoryBase } from './memory-base.ts'
 import { PAGE_BYTES } from './page-runs.ts'
 
-/** One line of /proc/PID/maps, as far as it matters here. */
+/** The needed fields of a line of /proc/PID/maps. */
 export interface Mapping {
   readonly start: number
   readonly end: number
-  /** Of the file, bytes. */
+  /** Offset in the file, in bytes. */
   readonly offset: number
-  /** 0: of no file. */
+  /** 0: not mapped from a file. */
   readonly inode: number
 }
 
-/** Where a guest's memory lies in QEMU. */
+/** The place of a guest's memory in QEMU. */
 export interface GuestMemory {
   readonly start: number
   readonly bytes: number
-  /** Parts of it that are not of the bake's file: of an earlier checkpoint's pages. */
+  /** The parts that are not mapped from the bake's file but from pages of an earlier checkpoint. */
   readonly foreign: readonly Mapping[]
 }
 
 const LINE = /^([0-9a-f]+)-([0-9a-f]+) \S+ ([0-9a-f]+) \S+ (\d+)/
 
-/** @param maps content of /proc/PID/maps. Addresses of user space have 47 bits: numbers hold them. */
+/** @param maps content of /proc/PID/maps. Addresses of user space have 47 bits, which fit in a number. */
 export function parseMaps(maps: string): Mapping[] {
   const mappings: Mapping[] = []
   for (const line of maps.split('\n')) {
@@ -38,10 +38,9 @@ export function parseMaps(maps: string): Mapping[] {
 }
 
 /**
- * Finds a guest's memory by the file of its bake. Where not one page of that file is mapped any more, because
- * checkpoints had them all, it is found by one of those, or is the one file mapping of just that size.
- *
- * @throws Error when it is not there as a whole
+ * Finds a guest's memory by the file of its bake. If no page of that file is mapped any more, because checkpoints cover
+ * them all, finds it by one of those, or by the only file mapping of exactly that size.
+ * @throws Error if it is not completely mapped
  */
 export function findGuestMemory(
   mappings: readonly Mapping[],

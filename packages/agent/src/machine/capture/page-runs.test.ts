@@ -28,7 +28,7 @@ describe('runs', () => {
     expect(mergeRuns(own(text)).map(({ firstPage, pages }) => [firstPage, pages])).toEqual(runs)
   })
 
-  it('take along at most a tenth of pages that nobody wrote, the narrowest gaps first', () => {
+  it('include at most a tenth of unwritten pages, the narrowest gaps first', () => {
     const text = `${'x'.repeat(30)}..${'x'.repeat(30)}.${'x'.repeat(10)}......x`
     expect(mergeRuns(own(text))).toEqual([
       { firstPage: 0, pages: 73 },
@@ -36,13 +36,13 @@ describe('runs', () => {
     ])
   })
 
-  it('widen their gaps until there are few enough', () => {
+  it('include wider gaps until there are few enough runs', () => {
     const sparse = own('x.....'.repeat(100))
     expect(mergeRuns(sparse)).toHaveLength(100)
     expect(mergeRuns(sparse, 99)).toEqual([{ firstPage: 0, pages: 595 }])
   })
 
-  it('are cut into shares that are together what they were, wherever', () => {
+  it('are cut into shares without loss, at any page', () => {
     const pages = fc.uint8Array({ max: 1, maxLength: 200 })
     fc.assert(
       fc.property(pages, fc.nat(200), (bytes, at) => {
@@ -57,7 +57,7 @@ describe('runs', () => {
     )
   })
 
-  it('hold every page of the guest, in order, apart from one another, as few as they may be', () => {
+  it('contain every page of the guest, in order, without overlap, in as few runs as possible', () => {
     const pages = fc.uint8Array({ max: 1, maxLength: 400 })
     fc.assert(
       fc.property(pages, fc.integer({ min: 1, max: 20 }), (bytes, maxRuns) => {
@@ -76,12 +76,12 @@ describe('runs', () => {
     )
   })
 
-  it('are written as the preload object reads them', () => {
+  it('are encoded as the preload object reads them', () => {
     const bytes = encodeRuns([{ firstPage: 258, pages: 3 }])
     expect(bytes.toString('latin1')).toBe('OFFRUNS1\x01\0\0\0\0\0\0\0\x02\x01\0\0\x03\0\0\0')
   })
 
-  it('are read as they were written, and nothing else is', () => {
+  it('are decoded only from a valid encoding', () => {
     const runs = [
       { firstPage: 0, pages: 2 },
       { firstPage: 5, pages: 1 },
@@ -94,6 +94,6 @@ describe('runs', () => {
       { firstPage: 1, pages: 1 },
     ])
     for (const other of [Buffer.alloc(0), bytes.subarray(0, -1), bytes.subarray(0, -8), overlapping])
-      expect(() => decodeRuns(other)).toThrow('is not one')
+      expect(() => decodeRuns(other)).toThrow('list of runs is invalid')
   })
 })

@@ -1,11 +1,11 @@
-/** Bytes of a page of the guest's memory, and of ours: x86-64 has no other. */
+/** Bytes of a page, of the guest and of the host: x86-64 has no other size. */
 export const PAGE_BYTES = 4096
-/** QEMU maps every run by itself and may have 65530 mappings in all (vm.max_map_count); native/guest-memory.c knows it too. */
+/** QEMU maps every run separately, and may have 65530 mappings (vm.max_map_count). native/guest-memory.c has the same limit. */
 export const MAX_RUNS = 16_384
 
 /**
- * A run may take pages along that are not the guest's own rather than end: a mapping and its page faults cost more than
- * the 4 KiB of a page. So much of a checkpoint at most, as long as it has few enough runs.
+ * Maximum share of unwritten pages in a checkpoint. A run may include unwritten pages between two written ones, because a
+ * mapping and its page faults cost more than the 4 KiB of a page.
  */
 const MAX_EXTRA_SHARE = 0.1
 const MAGIC = 'OFFRUNS1'
@@ -17,7 +17,7 @@ export interface PageRun {
   readonly pages: number
 }
 
-/** @param own one byte a page, 1 where it is the guest's own and 0 elsewhere */
+/** @param own one byte per page, 1 for pages that the guest has written */
 export function mergeRuns(own: Uint8Array, maxRuns = MAX_RUNS): PageRun[] {
   const exact = findRuns(own)
   for (let gap = affordableGap(exact); ; gap = gap * 2 + 1) {
@@ -37,7 +37,7 @@ function findRuns(own: Uint8Array): PageRun[] {
   return runs
 }
 
-/** Joins runs that lie at most `maxGap` pages apart. */
+/** Joins runs that are at most `maxGap` pages apart. */
 function joinRuns(runs: readonly PageRun[], maxGap: number): PageRun[] {
   const joined: PageRun[] = []
   for (const run of runs) {
@@ -48,7 +48,7 @@ function joinRuns(runs: readonly PageRun[], maxGap: number): PageRun[] {
   return joined
 }
 
-/** The widest gap such that all gaps up to it are together no more than a small share of the guest's own pages. */
+/** The widest gap for which all gaps up to it have together no more than a small share of the written pages. */
 function affordableGap(runs: readonly PageRun[]): number {
   let budget = MAX_EXTRA_SHARE * runs.reduce((sum, { pages }) => sum + pages, 0)
   const gaps = runs.slice(1).map((run, index) => gapBetween(runs[index] ?? run, run))
@@ -67,7 +67,7 @@ function gapBetween(before: PageRun, after: PageRun): number {
   return after.firstPage - before.firstPage - before.pages
 }
 
-/** Those of the pages `from` to `to`, not included, counted through all runs. */
+/** The runs of the pages `from` to `to` (exclusive), counted through all runs. */
 export function cutRuns(runs: readonly PageRun[], from: number, to: number): PageRun[] {
   const cut: PageRun[] = []
   let first = 0
@@ -79,7 +79,10 @@ export function cutRuns(runs: readonly PageRun[], from: number, to: number): Pag
   return cut
 }
 
-/** As native/guest-memory.c reads it: a head of 8 characters and the number of runs, then two 32-bit numbers each. */
+/**
+ * Encodes runs for native/guest-memory.c: a head of 8 characters and the number of runs, then two 32-bit numbers for each
+ * run.
+ */
 export function encodeRuns(runs: readonly PageRun[]): Buffer {
   const bytes = Buffer.alloc(HEAD_BYTES + runs.length * 8)
   bytes.write(MAGIC, 'latin1')
@@ -92,16 +95,16 @@ export function encodeRuns(runs: readonly PageRun[]): Buffer {
   return bytes
 }
 
-/** @throws Error when they are not what {@link encodeRuns} gives */
+/** @throws Error if the bytes are not an output of {@link encodeRuns} */
 export function decodeRuns(bytes: Buffer): PageRun[] {
   const runs: PageRun[] = []
   let end = 0
   for (let at = HEAD_BYTES; at + 8 <= bytes.length; at += 8) {
     const [firstPage, pages] = [bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4)]
-    if (firstPage < end || pages === 0) throw new Error('the list of runs is not one')
+    if (firstPage < end || pages === 0) throw new Error('the list of runs is invalid')
     end = firstPage + pages
     runs.push({ firstPage, pages })
   }
-  if (!encodeRuns(runs).equals(bytes)) throw new Error('the list of runs is not one')
+  if (!encodeRuns(runs).equals(bytes)) throw new Error('the list of runs is invalid')
   return runs
 }

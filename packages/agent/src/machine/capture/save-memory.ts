@@ -5,50 +5,50 @@ import { openBase, type MemoryBase } from './memory-base.ts'
 import { findGuestMemory, parseMaps, type GuestMemory } from './memory-map.ts'
 import { cutRuns, encodeRuns, MAX_RUNS, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 
-/** Bytes of one entry of /proc/PID/pagemap, and of how much of it is read at once: 1 GiB of guest memory. */
+/** Bytes of an entry of /proc/PID/pagemap, and of one read of it: 1 GiB of guest memory. */
 const ENTRY_BYTES = 8
 const PAGEMAP_BYTES = 2 * 1024 * 1024
-/** Entries that are compared at once: 2 MiB of guest memory. */
+/** Entries of one comparison: 2 MiB of guest memory. */
 const PART_ENTRIES = 512
-/** Bytes that are gathered before they are written. */
+/** Bytes of one write. */
 const BUFFER_BYTES = 4 * 1024 * 1024
-/** Upper halves of an entry (Documentation/admin-guide/mm/pagemap.rst): present, swapped, of a file. */
+/** Bits in the upper half of an entry (Documentation/admin-guide/mm/pagemap.rst): present, swapped, mapped from a file. */
 const PRESENT_OR_SWAPPED = 0xc000_0000
 const OF_FILE = 0x2000_0000
 
 export const FINAL_MODE = 0o400
-/** Of pages that another is still to open: whoever asked for them gives them {@link FINAL_MODE}. */
+/** Mode of files that another process must still open. The caller gives them {@link FINAL_MODE} afterwards. */
 const SHARED_MODE = 0o600
 
 export interface SaveMemory {
-  /** Of a QEMU whose CPUs stand still. */
+  /** A QEMU whose CPUs are stopped. */
   readonly pid: number
-  /** The memory file of the bake that it was restored from. */
+  /** The memory file of the bake from which it was restored. */
   readonly bakeMemory: string
   readonly memoryBytes: number
-  /** Files to make, or to fill. */
+  /** Files to create, or existing empty ones. */
   readonly pages: string
   readonly runs: string
-  /** Which part of the pages to write, of as many; others write the rest. `null`: all of them. */
+  /** Which share of the pages to write, and of how many shares. Other threads write the rest. `null`: all pages. */
   readonly share: { readonly index: number; readonly of: number } | null
-  /** Pages of earlier checkpoints that the new ones may lie over, the lowest first. */
+  /** Pages of earlier checkpoints that may become bases of the new one, the lowest first. */
   readonly bases: readonly MemoryFiles[]
 }
 
 export interface SavedMemory {
-  /** Pages of the whole: the guest's own, and some between them. */
+  /** All pages of the checkpoint: those that the guest has written, and some between them. */
   readonly pages: number
   readonly runs: number
-  /** How many of the bases they lie over, from the lowest on. */
+  /** How many of the bases the checkpoint needs, from the lowest on. */
   readonly bases: number
 }
 
-/** Filled, so that its pages are there before a guest waits for them. */
+/** Filled in advance: its pages must be allocated before a guest waits for them. */
 const buffer = Buffer.alloc(BUFFER_BYTES, 1)
 
 /**
- * Writes what a guest has of its own, and what it has of bases that are not kept. For a thread of its own: it never yields.
- * All is read through QEMU's mapping, so it does not matter what the guest was restored from, or by whom.
+ * Writes the pages that a guest has written, and the pages of bases that are not kept. Runs on a thread of its own, because
+ * it never yields. Reads everything through QEMU's mapping, so it works for a guest restored from anything, by any agent.
  */
 export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, share, ...over }: SaveMemory): SavedMemory {
   const { ino } = statSync(bakeMemory)
@@ -64,7 +64,7 @@ export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, share, .
   return { pages: count, runs: merged.length, bases: kept }
 }
 
-/** One byte a page: 1 where it is not that of the bake and the bases that are kept. */
+/** One byte per page: 1 if the page is neither that of the bake nor of a kept base. */
 function ownPages(pid: number, memory: GuestMemory, bases: readonly MemoryBase[]) {
   const own = anonymousPages(pid, memory)
   if (bases.length > 0) return { own, kept: chooseBases(own, memory, bases) }
@@ -73,7 +73,7 @@ function ownPages(pid: number, memory: GuestMemory, bases: readonly MemoryBase[]
   return { own, kept: 0 }
 }
 
-/** One byte a page: 1 where it is memory of QEMU's own and not of a file. */
+/** One byte per page: 1 for anonymous memory of QEMU, which is not mapped from a file. */
 function anonymousPages(pid: number, { start, bytes }: GuestMemory): Uint8Array {
   const own = new Uint8Array(bytes / PAGE_BYTES)
   const chunk = new Uint32Array(PAGEMAP_BYTES / 4)
@@ -93,7 +93,7 @@ function anonymousPages(pid: number, { start, bytes }: GuestMemory): Uint8Array 
   return own
 }
 
-/** Most of a large guest is pages that are not there: parts of the map that are all alike are passed over by memcmp. */
+/** Most pages of a large guest are absent. Skips uniform parts of the map with memcmp. */
 function markAnonymous(own: Uint8Array, entries: Uint32Array): void {
   const bytes = Buffer.from(entries.buffer, entries.byteOffset, entries.byteLength)
   for (let start = 0; start < entries.length; start += PART_ENTRIES * 2) {
@@ -112,7 +112,7 @@ function isAnonymous(upper: number): boolean {
   return (upper & PRESENT_OR_SWAPPED) !== 0 && (upper & OF_FILE) === 0
 }
 
-/** @param offset in the output, bytes */
+/** @param offset in the output, in bytes */
 function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: number, offset: number): void {
   const memory = openSync(`/proc/${pid}/mem`, 'r')
   let filled = 0
@@ -137,7 +137,7 @@ function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: 
   }
 }
 
-/** One that is shared is new or empty, and not cut: another may have written already. */
+/** Several threads write a shared file: it is new or empty, and must not be truncated. */
 function writeFile(path: string, share: SaveMemory['share'], write: (fd: number) => void): void {
   const { O_WRONLY, O_CREAT, O_TRUNC } = constants
   const isShared = share !== null

@@ -15,7 +15,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const deadline = Deadline.after(60_000, 'test')
 
 describe('a thread', () => {
-  it('answers each question with its own answer, a failure with its code', async () => {
+  it('returns to each caller its own answer, and errors with their code', async () => {
     const thread = new Thread()
     const contents = ['', 'a', 'b'.repeat(3_000_000)]
     for (const [index, content] of contents.entries()) await writeFile(join(folder, String(index)), content)
@@ -31,7 +31,7 @@ describe('a thread', () => {
     expect(await missing).toMatchObject({ code: 'ENOENT' })
   })
 
-  it('does not make anybody wait beyond the deadline, and answers the next', async () => {
+  it('ends the wait at the deadline, and answers the next call', async () => {
     const thread = new Thread()
     const asked = { path: join(folder, '2'), isDurable: false }
     await writeFile(asked.path, 'c')
@@ -40,7 +40,7 @@ describe('a thread', () => {
     expect(await thread.ask('seal', asked, deadline)).toMatchObject({ bytes: 1 })
   })
 
-  it('takes so many questions at once and no more', async () => {
+  it('refuses calls above its limit', async () => {
     const thread = new Thread()
     const asked = { path: join(folder, '3'), isDurable: false }
     await writeFile(asked.path, 'd')

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { Reply, Work } from './checkpoint-thread.ts'
 
-/** Questions that wait behind one another for one thread. */
+/** Maximum waiting calls of a thread. */
 const MAX_WAITING = 256
 const ENTRY = new URL('checkpoint-thread.ts', import.meta.url)
 
@@ -12,8 +12,8 @@ interface Waiting {
 }
 
 /**
- * A thread beside the event loop, for what takes long and never yields. It is started by the first question and stays;
- * one that dies fails what it was asked, and the next question starts another. It keeps no process alive by itself.
+ * A thread for long work that never yields. The first call starts it, and it stays. If it ends, its calls fail, and the
+ * next call starts another one. It does not keep the process alive.
  */
 export class Thread {
   readonly #waiting = new Map<number, Waiting>()
@@ -21,21 +21,19 @@ export class Thread {
   #lastId = 0
   #idle: PromiseWithResolvers<void> | undefined
 
-  /** Starts it, so that the first question need not wait for that. */
+  /** Starts the thread, so that the first call need not wait for it. */
   start(): void {
     this.#worker ??= this.#open()
   }
 
-  /** Resolves when nothing is left to be done of what was asked so far, also of that for which nobody waits any more. */
+  /** Resolves when all calls so far have ended, including those whose callers no longer wait. */
   async idle(): Promise<void> {
     if (this.#waiting.size === 0) return
     this.#idle ??= Promise.withResolvers<void>()
     await this.#idle.promise
   }
 
-  /**
-   * @throws what the work threw, with its `code`; DeadlineExceeded: the work goes on to its end nevertheless
-   */
+  /** @throws the error of the work, with its `code`; DeadlineExceeded: the work continues nevertheless */
   async ask<Kind extends keyof Work>(
     kind: Kind,
     asked: Work[Kind]['asked'],

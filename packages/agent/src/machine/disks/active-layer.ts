@@ -4,10 +4,10 @@ import { syncFolder } from '@offshoot/kit/sync-folder'
 import { fileOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 
 /**
- * Puts a new, empty layer into a VM's folder, as a copy of its bake's. QEMU may be running there: nothing that it has
- * put in the way is followed.
- * @param isDurable the disk outlives its VM: this waits until the layer is on the host's disk. QEMU syncs it when the guest first
- *   does, and after a power cut before that the disk would have an empty file for a layer
+ * Adds a new, empty layer to a VM's folder, as a copy of the bake's empty layer. QEMU may be running there, so the agent
+ * follows no link in that folder.
+ * @param isDurable the disk outlives its VM: waits until the layer is on the host's disk. QEMU syncs it only when the guest
+ *   syncs for the first time, and a power cut before that would leave an empty file as a layer of the disk
  */
 export async function addActiveLayer(
   folder: string,

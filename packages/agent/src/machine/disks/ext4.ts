@@ -9,7 +9,7 @@ import { readCondition } from './superblock.ts'
 /** Runs a tool that reads a guest's file system under a user and limits of its own, which exist only during the work. */
 export type ToolPlace = <T>(work: (confinement: Confinement) => Promise<T>) => Promise<T>
 
-/** MiB and processes of the control group of a tool: of one, beside the pages of the file that it reads. */
+/** The limits of a tool's control group. The memory is that of the tool, and room for page cache of the file that it reads. */
 export const TOOL_LIMITS = { memoryMib: 2048 + 256, processes: 16, cpu: { weight: 100, percent: null } }
 
 /** Bytes of memory, and seconds of CPU, for a tool that reads data of a guest. */
@@ -18,9 +18,13 @@ const TOOL_CPU_SECONDS = 300
 /** Exit codes of e2fsck(8) after it has corrected all errors. */
 const REPAIRED = new Set([1, 2])
 
-/** Creates a file system on a new, empty file. Its holes read as zeros, so mke2fs need not write any. */
-export async function makeExt4(path: string, deadline: Deadline): Promise<void> {
-  const options = ['-E', 'assume_storage_prezeroed=1,nodiscard', '-m', '0']
+/**
+ * Creates a file system on a new, empty file. Its holes read as zeros, so mke2fs need not write any.
+ * @param bytesPerInode `null`: as mke2fs decides
+ */
+export async function makeExt4(path: string, deadline: Deadline, bytesPerInode: number | null = null): Promise<void> {
+  const inodes = bytesPerInode === null ? [] : ['-i', String(bytesPerInode)]
+  const options = ['-E', 'assume_storage_prezeroed=1,nodiscard', '-m', '0', ...inodes]
   await runProgram('mke2fs', ['-q', '-F', '-t', 'ext4', ...options, path], deadline)
 }
 

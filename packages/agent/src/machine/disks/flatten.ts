@@ -87,11 +87,11 @@ async function closeInherited({ qmp }: Vm, layers: readonly LayerId[], deadline:
 
 /** Records the flat chain. A durable disk needs the copied layers until it is flushed, which a stop of the CPUs does. */
 async function noteFlat(vm: Vm, flat: DiskChain, deadline: Deadline): Promise<void> {
-  if (!vm.isDurable) return vm.noteDisk?.(flat)
+  if (!vm.isDurable) return vm.recordDisk?.(flat)
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
   await vm.qmp.execute('stop', {}, deadline)
   if (running) await vm.qmp.execute('cont', {}, deadline)
-  await vm.noteDisk?.(flat)
+  await vm.recordDisk?.(flat)
 }
 
 async function untilGone(vm: Vm, deadline: Deadline, onProgress?: (share: number) => void): Promise<void> {

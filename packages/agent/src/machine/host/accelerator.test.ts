@@ -16,7 +16,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(join(path, '..'), { recursive: true, force: true }))
 
-/** As the real one, which compiles a program for it: what is known stays. */
+/** Like the real function, which compiles a program: a known value stays. */
 const measure = async (known: number | undefined) => known ?? 2_600_000
 
 function choose(result: KvmResult, choice: Partial<Choice> = {}) {
@@ -27,35 +27,35 @@ function choose(result: KvmResult, choice: Partial<Choice> = {}) {
   return chooseAccelerator({ path, measure, tried: 'this', wanted: 'auto', retriesFailure: false, probe, ...choice })
 }
 
-/** As if the host had been booted since. */
+/** Simulates a boot of the host. */
 async function reboot(): Promise<void> {
   await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), boot_id: 'earlier' }))
 }
 
 describe('the accelerator', () => {
-  it('is KVM where the probe says so, which is asked once per boot of the host', async () => {
+  it('is KVM if the probe succeeds, which runs once per boot of the host', async () => {
     const chosen = await choose(WORKS)
     expect(chosen).toMatchObject({ accelerator: 'kvm', reason: null, cpu: 'Broadwell-v2' })
     expect(await choose(FAILS)).toEqual(chosen)
     expect(probes).toEqual([null])
     await reboot()
     expect(await choose(FAILS)).toMatchObject({ accelerator: 'tcg', cpu: null })
-    // The CPU that guests have had so far is the one to prefer.
+    // The existing guests' CPU model is preferred.
     expect(probes).toEqual([null, 'Broadwell-v2'])
   })
 
-  it('is TCG with the reason where it does not, and the reason is kept', async () => {
+  it('is TCG if the probe fails, and the reason is stored', async () => {
     expect(await choose(FAILS)).toMatchObject({ accelerator: 'tcg', reason: 'no luck', cpu: null })
     expect(await choose(WORKS)).toMatchObject({ accelerator: 'tcg', reason: 'no luck' })
     expect(probes).toHaveLength(1)
   })
 
-  it('is asked for again when something else is to be tried', async () => {
+  it('is probed again if QEMU, kernel, device or settings change', async () => {
     await choose(FAILS)
     expect(await choose(WORKS, { tried: 'that' })).toMatchObject({ accelerator: 'kvm' })
   })
 
-  it('is asked for again after a failure by who says so, but for one that took a timeout', async () => {
+  it('is probed again after a failure on request, except after a timeout', async () => {
     await choose(FAILS)
     expect(await choose(HANGS, { retriesFailure: true })).toMatchObject({ reason: 'it hangs' })
     expect(await choose(WORKS, { retriesFailure: true })).toMatchObject({ reason: 'it hangs' })
@@ -63,7 +63,7 @@ describe('the accelerator', () => {
     expect(probes).toHaveLength(3)
   })
 
-  it('is TCG for who asks for that, without a probe, and a probe follows when nobody does any more', async () => {
+  it('is TCG without a probe if the settings say so, and is probed once they no longer do', async () => {
     expect(await choose(WORKS, { wanted: 'tcg' })).toMatchObject({
       accelerator: 'tcg',
       reason: 'software emulation was asked for',
@@ -72,7 +72,7 @@ describe('the accelerator', () => {
     expect(await choose(WORKS)).toMatchObject({ accelerator: 'kvm' })
   })
 
-  it('keeps the measured speed of the counter over results of earlier versions', async () => {
+  it('keeps the measured frequency of the counter from results of earlier versions', async () => {
     const earlier = { boot_id: 'x', accelerator: 'tcg', tsc_khz: 3_000_000, tried: 'this' }
     await writeFile(path, JSON.stringify(earlier))
     expect(await choose(WORKS)).toMatchObject({ accelerator: 'kvm', tscKhz: 3_000_000 })

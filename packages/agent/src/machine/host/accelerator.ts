@@ -20,7 +20,7 @@ const probeResult = z.object({
   /** QEMU's model of the CPU; `null` under TCG. */
   cpu: z.string().nullable().default(null),
   tsc_khz: z.number(),
-  /** QEMU, kernel, device and settings of the probe. The result holds for these alone. */
+  /** QEMU, kernel, device and settings of the probe. The result is valid for these only. */
   tried: z.string(),
 })
 type Kept = z.infer<typeof probeResult>
@@ -39,7 +39,7 @@ export type KvmResult =
   | { readonly works: false; readonly reason: string; readonly isTimeout: boolean }
 
 export interface Choice {
-  /** Of the kept result. */
+  /** The file of the stored result. */
   readonly path: string
   /** Names QEMU, kernel, device and settings: see `probeResult`. */
   readonly tried: string
@@ -52,8 +52,8 @@ export interface Choice {
 }
 
 /**
- * Chooses between KVM and TCG by running guests: on some hosts /dev/kvm opens and makes vCPUs, and no guest ever boots.
- * The result is kept until the host is booted again.
+ * Chooses between KVM and TCG by running guests: on some hosts /dev/kvm opens and creates vCPUs, but no guest ever boots.
+ * Stores the result until the host's next boot.
  */
 export async function chooseAccelerator({
   path,

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 
-/** A process that is not our child tells nobody of its end. */
+/** The agent gets no notice of the end of a process that is not its child, so it polls. */
 const POLL_MS = 2
 
 /** @throws DeadlineExceeded */

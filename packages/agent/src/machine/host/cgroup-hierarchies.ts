@@ -8,40 +8,40 @@ export interface CgroupLimits {
   readonly cpu: CpuShare
 }
 
-/** CPU time of a group. */
+/** The CPU time of a group. */
 export interface CpuShare {
-  /** Against other groups and processes where CPU time is scarce; 100 is that of one process. */
+  /** Weight against other groups and processes if CPU time is scarce. 100 is the weight of one process. */
   readonly weight: number
-  /** Percent of one CPU at most; `null`: no cap. */
+  /** Maximum percent of one CPU; `null`: no cap. */
   readonly percent: number | null
 }
 
-/** A file of a group, and what is written into it. */
+/** A file of a group, and the value to write into it. */
 export interface LimitFile {
   readonly file: string
   readonly value: (limits: CgroupLimits) => string
-  /** What is written where the kernel refuses the value (EINVAL). */
+  /** The value to write instead if the kernel refuses the first one (EINVAL). */
   readonly otherwise?: string
 }
 
-/** One hierarchy and the files that bound a group there. */
+/** One hierarchy, and the files that limit a group in it. */
 export interface Hierarchy {
   readonly version: 1 | 2
   readonly folder: string
-  /** Before the group's own name: where the folder is shared with others than agents. */
+  /** Prefix of the group's name, in a folder that other programs use as well. */
   readonly prefix: string
   readonly limits: readonly LimitFile[]
-  /** Those of CPU time, which change while a VM runs. */
+  /** The files for CPU time, which change while a VM runs. */
   readonly cpu: readonly LimitFile[]
-  /** The one of those that holds the weight. */
+  /** The file for the weight, one of those. */
   readonly weight: LimitFile | null
 }
 
-/** The folder of every agent's groups. */
+/** The folder with the groups of all agents. */
 const GROUP = 'offshoot'
-/** Microseconds in which a capped group may use its share. */
+/** The period of a CPU cap, in microseconds. */
 const PERIOD_US = 100_000
-/** Of a process that nobody has given another (nice 0): in version 1 `cpu.shares`, where a group competes with processes. */
+/** The weight of a process with nice 0: `cpu.shares` of version 1, where a group competes with processes. */
 const SHARES_OF_ONE = 1024
 
 const memoryBytes = ({ memoryMib }: CgroupLimits) => String(memoryMib * 1024 * 1024)
@@ -62,11 +62,11 @@ const SHARES: LimitFile = {
 const QUOTA: LimitFile = {
   file: 'cpu.cfs_quota_us',
   value: ({ cpu }) => String(cpu.percent === null ? -1 : quotaUs(cpu.percent)),
-  // A container whose own quota is below this one holds the VM already.
+  // Inside a container with a lower quota, that quota limits the VM already.
   otherwise: '-1',
 }
 
-/** Version 2 where the host has it, else version 1. @throws Error where it gives us no groups for memory and processes */
+/** Version 2 if the host has it, otherwise version 1. @throws Error if the host offers no groups for memory and processes */
 export async function prepareHierarchies(root: string): Promise<Hierarchy[]> {
   return (await canUse(join(root, 'cgroup.controllers'), constants.F_OK)) ? prepareUnified(root) : prepareSplit(root)
 }
@@ -86,7 +86,8 @@ async function prepareUnified(root: string): Promise<Hierarchy[]> {
       prefix: '',
       limits: [
         { file: 'memory.max', value: memoryBytes },
-        // Half of a VM is of no use: without its memory image's process, or one of its threads, it would stand still.
+        // Kill the whole VM when memory runs out: without the process of its memory image, or one of its threads, it would
+        // hang.
         { file: 'memory.oom.group', value: () => '1' },
         { file: 'pids.max', value: processes },
       ],
@@ -96,12 +97,12 @@ async function prepareUnified(root: string): Promise<Hierarchy[]> {
   ]
 }
 
-/** Apart from the others: the kernel refuses this controller where a real-time process is in a group of its own. */
+/** Separate from the other controllers, because the kernel refuses this one if a group contains a real-time process. */
 async function prepareUnifiedCpu(root: string, folder: string): Promise<LimitFile[]> {
   try {
     await writeFile(join(root, 'cgroup.subtree_control'), '+cpu')
     await writeFile(join(folder, 'cgroup.subtree_control'), '+cpu')
-    // All VMs together against the host's other groups: as one process on each CPU, so that neither side starves.
+    // The weight of all VMs together against the host's other groups: one process per CPU, so that neither side starves.
     const all = { memoryMib: 0, processes: 0, cpu: { weight: 100 * availableParallelism(), percent: null } }
     await writeFile(join(folder, WEIGHT.file), WEIGHT.value(all))
     return (await canUse(join(folder, MAX.file), constants.W_OK)) ? [WEIGHT, MAX] : [WEIGHT]
@@ -117,7 +118,7 @@ async function prepareSplit(root: string): Promise<Hierarchy[]> {
   await access(join(root, 'pids', 'cgroup.procs'))
   await mkdir(memory, { recursive: true })
   await mkdir(pids, { recursive: true })
-  // Root may have made them for another agent of this host.
+  // They may exist already, for another agent of this host.
   for (const folder of [memory, pids]) await access(folder, constants.W_OK)
   const none = { version: 1, prefix: '', cpu: [], weight: null } as const
   return [
@@ -128,8 +129,8 @@ async function prepareSplit(root: string): Promise<Hierarchy[]> {
 }
 
 /**
- * Not below a group of all VMs: there, all of them together would weigh as much as one process. Beside the host's
- * processes each VM has the share that its process had without groups.
+ * VMs have no common parent group: all of them together would have the weight of one process. Beside the host's processes,
+ * each VM has the share that its process would have without groups.
  */
 async function splitCpu(folder: string): Promise<Hierarchy[]> {
   if (!(await canUse(folder, constants.W_OK)) || !(await canUse(join(folder, SHARES.file), constants.W_OK))) return []

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CgroupLimits } from './cgroup-hierarchies.ts'
 import { Cgroups } from './cgroups.ts'
 
-/** Trees of plain files: what the agent reads there, and what it writes. */
+/** Plain files in place of the kernel's: the agent reads and writes them. */
 let root: string
 
 beforeEach(async () => {
@@ -42,7 +42,7 @@ async function detected(): Promise<Cgroups> {
 }
 
 describe('control groups of version 2', () => {
-  it('bound memory, processes and CPU time of a VM, which the kernel ends as a whole', async () => {
+  it('limit memory, processes and CPU time of a VM, which the kernel kills as a whole', async () => {
     const cgroups = await unified('cpuset cpu io memory pids')
     expect(cgroups.cpuLimits).toBe('cgroup-v2')
     await cgroups.create(7, capped)
@@ -57,7 +57,7 @@ describe('control groups of version 2', () => {
     expect(await unifiedFile('cpu.max')).toBe('max 100000')
   })
 
-  it('leave CPU time alone where the host does not give them its controller', async () => {
+  it('do not limit CPU time if the host does not offer its controller', async () => {
     const cgroups = await unified('memory pids')
     expect(cgroups.cpuLimits).toBe('none')
     await cgroups.create(7, capped)
@@ -67,7 +67,7 @@ describe('control groups of version 2', () => {
 })
 
 describe('control groups of version 1', () => {
-  it('bound memory, processes and CPU time of a VM', async () => {
+  it('limit memory, processes and CPU time of a VM', async () => {
     const cgroups = await split(['memory', 'pids', 'cpu'])
     expect(cgroups.cpuLimits).toBe('cgroup-v1')
     await cgroups.create(7, capped)
@@ -81,14 +81,14 @@ describe('control groups of version 1', () => {
     expect(cgroups.placeOf(7)).toMatchObject({ tasks: { length: 3 } })
   })
 
-  it('bound memory and processes where there is no hierarchy for CPU time', async () => {
+  it('limit memory and processes if there is no hierarchy for CPU time', async () => {
     const cgroups = await split(['memory', 'pids'])
     expect(cgroups.cpuLimits).toBe('none')
     await cgroups.create(7, capped)
     expect(await read('pids/offshoot/agent-7/pids.max')).toBe('32')
   })
 
-  it('leave CPU time to others until a VM that is made ahead of need is wanted', async () => {
+  it('give a VM low priority until the signal aborts', async () => {
     const cgroups = await split(['memory', 'pids', 'cpu'])
     const wanted = new AbortController()
     await cgroups.create(7, capped, wanted.signal)
@@ -102,7 +102,7 @@ describe('control groups of version 1', () => {
     expect(await cpuFile('cpu.shares')).toBe('1024')
   })
 
-  it('take over the group of a VM from an agent that knew no CPU time', async () => {
+  it('adopt the group of a VM from an agent that did not limit CPU time', async () => {
     const cgroups = await split(['memory', 'pids', 'cpu'])
     await mkdir(join(root, 'memory/offshoot/agent-7'))
     await mkdir(join(root, 'pids/offshoot/agent-7'))
@@ -113,6 +113,6 @@ describe('control groups of version 1', () => {
   })
 })
 
-it('there are none where the host gives none', async () => {
+it('are absent if the host offers none', async () => {
   expect(await Cgroups.detect('agent', root)).toBeNull()
 })

@@ -12,33 +12,36 @@ import {
   prepareHierarchies,
 } from './cgroup-hierarchies.ts'
 
-/** The groups that a process is to be in from its first instruction on, in the launcher's terms (native/jail.c). */
+/** The groups that a process joins before its first instruction, as options of the launcher (native/jail.c). */
 export type CgroupPlace =
   /** Version 1: the `tasks` file of each hierarchy. */
   | { readonly version: 1; readonly tasks: readonly string[] }
   /** Version 2: the group's folder. */
   | { readonly version: 2; readonly folder: string }
 
-/** A group stays busy for a moment after its last process has gone: for long, where a large one has to give its memory back on a busy host. */
+/**
+ * Milliseconds for which a group may stay busy after its last process has ended: long on a busy host, where the kernel
+ * frees the memory of a large group.
+ */
 const REMOVE_MS = 10_000
 const REMOVE_RETRY_MS = 4
-/** Ends every process of a group and of those below it (version 2, since Linux 5.14). */
+/** Kills every process of a group and of the groups below it (version 2, since Linux 5.14). */
 const KILL_FILE = 'cgroup.kill'
 
-/** Of a VM that is made ahead of need: about what the lowest priority (nice 19) is to a process. */
+/** Weight of a VM with low priority: about that of a process with nice 19. */
 const GIVING_WAY = 1
 
 /**
- * Limits of memory, processes and CPU time of VMs, a group each: version 2 where the host has it, else version 1. A group
- * is its slot's: whatever the VM there is called later, what it has used stays counted.
+ * Limits memory, processes and CPU time of VMs, with one control group per VM. Uses version 2 if the host has it, otherwise
+ * version 1. A group belongs to a slot, whatever sandbox the VM in it belongs to.
  */
 export class Cgroups {
   readonly #hierarchies: readonly Hierarchy[]
-  /** Agents of one host share the hierarchies. */
+  /** Distinguishes the agents of one host, which share the hierarchies. */
   readonly #agent: string
-  /** By slot: ends the wait for the moment from which on its VM gives way no more. */
+  /** By slot: cancels the wait for the end of its VM's low priority. */
   readonly #givingWay = new Map<number, () => void>()
-  /** By slot: the CPU time that stands in its group. */
+  /** By slot: the CPU time that its group has. */
   readonly #shares = new Map<number, CpuShare>()
 
   private constructor(hierarchies: readonly Hierarchy[], agent: string) {
@@ -46,7 +49,7 @@ export class Cgroups {
     this.#agent = agent
   }
 
-  /** `null` where this host gives us none: no root, no controllers, or read-only. */
+  /** @returns `null` if this host offers none: the agent is not root, or controllers are missing or read-only */
   static async detect(agentId: string, root = '/sys/fs/cgroup'): Promise<Cgroups | null> {
     try {
       return new Cgroups(await prepareHierarchies(root), `${agentId}-`)
@@ -55,16 +58,16 @@ export class Cgroups {
     }
   }
 
-  /** Which groups bound CPU time, if any do. */
+  /** Which groups limit CPU time, if any. */
   get cpuLimits(): CpuLimits {
     const bounded = this.#hierarchies.find(({ cpu }) => cpu.length > 0)
     return bounded === undefined ? 'none' : `cgroup-v${bounded.version}`
   }
 
   /**
-   * An empty group: what still runs under the slot's user, of a VM before, is ended.
-   * @param until its VM leaves CPU time to all others until this aborts
-   * @throws Error when something does not end
+   * Creates an empty group. Kills processes of an earlier VM in it.
+   * @param until the VM has low priority until this aborts
+   * @throws Error if a process does not end
    */
   async create(slot: number, limits: CgroupLimits, until?: AbortSignal): Promise<void> {
     const { cpu } = limits
@@ -79,17 +82,17 @@ export class Cgroups {
     )
     this.#shares.set(slot, first.cpu)
     if (first === limits || until === undefined) return
-    const weigh = () => {
+    const setWeight = () => {
       this.#givingWay.delete(slot)
       this.#shares.set(slot, cpu)
       this.#weighNow(slot, limits)
     }
-    if (until.aborted) return weigh()
-    until.addEventListener('abort', weigh, { once: true })
-    this.#givingWay.set(slot, () => until.removeEventListener('abort', weigh))
+    if (until.aborted) return setWeight()
+    until.addEventListener('abort', setWeight, { once: true })
+    this.#givingWay.set(slot, () => until.removeEventListener('abort', setWeight))
   }
 
-  /** Changes the CPU time of a VM that runs. */
+  /** Changes the CPU limits of a running VM. */
   async setCpu(slot: number, limits: CgroupLimits): Promise<void> {
     this.#endGivingWay(slot)
     if (isDeepStrictEqual(this.#shares.get(slot), limits.cpu)) return
@@ -99,7 +102,7 @@ export class Cgroups {
     )
   }
 
-  /** Takes over the group of a VM that an earlier agent has started, which may have known fewer hierarchies. */
+  /** Adopts the group of a VM that an earlier agent started. That agent may have used fewer hierarchies. */
   async adopt(slot: number, limits: CgroupLimits, pids: readonly number[]): Promise<void> {
     this.#shares.set(slot, limits.cpu)
     for (const hierarchy of this.#hierarchies) {
@@ -117,20 +120,20 @@ export class Cgroups {
     return { version: 1, tasks: folders.map((folder) => join(folder, 'tasks')) }
   }
 
-  /** Moves a process that runs already: its VM was started without a jail. */
+  /** Moves a running process into its group: its VM was started without a jail. */
   async attach(slot: number, pid: number): Promise<void> {
     const files = this.#hierarchies.map((hierarchy) => join(this.#folderOf(hierarchy, slot), 'cgroup.procs'))
     await Promise.all(files.map((file) => writeFile(file, String(pid))))
   }
 
-  /** Ends what is left in a group and removes it; one that is not there is fine. @throws Error when something does not end */
+  /** Kills the processes in a group and removes it. No effect if it does not exist. @throws Error if a process does not end */
   async remove(slot: number): Promise<void> {
     this.#endGivingWay(slot)
     this.#shares.delete(slot)
     await Promise.all(this.#hierarchies.map((hierarchy) => removeGroup(this.#folderOf(hierarchy, slot))))
   }
 
-  /** Removes the groups of every other slot of this agent, but for those in which something still runs. */
+  /** Removes the groups of all other slots of this agent, except those that still have processes. */
   async removeAllBut(isTaken: (slot: number) => boolean): Promise<void> {
     for (const { folder, prefix } of this.#hierarchies) {
       const own = `${prefix}${this.#agent}`
@@ -152,7 +155,7 @@ export class Cgroups {
     this.#givingWay.delete(slot)
   }
 
-  /** At once: who says that a VM gives way no more is waiting for it. */
+  /** Synchronous, because the code that aborts the signal waits for the normal priority. */
   #weighNow(slot: number, limits: CgroupLimits): void {
     for (const hierarchy of this.#hierarchies) {
       if (hierarchy.weight === null) continue
@@ -160,7 +163,7 @@ export class Cgroups {
       try {
         writeFileSync(join(this.#folderOf(hierarchy, slot), file), value(limits), { flag: 'r+' })
       } catch (error) {
-        // Its VM has ended, and its group with it.
+        // The VM has ended, and its group was removed.
         if (!isGone(error)) throw error
       }
     }
@@ -182,7 +185,7 @@ function isGone(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENODEV'
 }
 
-/** Kills what is in the group until it can be removed: what forks meanwhile is met by the next look. */
+/** Kills processes until the group can be removed. The next round kills processes that were forked meanwhile. */
 export async function removeGroup(folder: string): Promise<void> {
   const endsAtMs = performance.now() + REMOVE_MS
   for (;;) {
@@ -207,7 +210,7 @@ async function endMembers(folder: string): Promise<void> {
   }
 }
 
-/** How many processes there were. */
+/** @returns the number of processes */
 export async function killMembers(folder: string): Promise<number> {
   const members = await readFile(join(folder, 'cgroup.procs'), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (isGone(error)) return ''
@@ -215,7 +218,8 @@ export async function killMembers(folder: string): Promise<number> {
   })
   const pids = members.split('\n').filter(Boolean).map(Number)
   if (pids.length === 0) return 0
-  // Older kernels have no such file: each process is killed then. 0 stands for one of another pid namespace, which is not ours to kill.
+  // Without that file, on older kernels, the agent kills each process. 0 stands for a process of another pid namespace,
+  // which the agent must not kill.
   const isKilled = await writeFile(join(folder, KILL_FILE), '1', { flag: 'r+' }).then(
     () => true,
     () => false,

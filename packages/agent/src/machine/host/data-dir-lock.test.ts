@@ -14,7 +14,7 @@ let folder: string
 let children: ChildProcess[]
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'lock-'))
-  // As the data directory: others pass through.
+  // With the mode of the data directory: other users can pass through it.
   await chmod(folder, 0o711)
   children = []
 })
@@ -32,7 +32,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await ended
 }
 
-/** A Node.js process that has printed something: what `code` did is done. */
+/** A Node.js process that has run `code`: it prints something afterwards. */
 async function start(code: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -42,7 +42,7 @@ async function start(code: string): Promise<ChildProcess> {
   return child
 }
 
-/** Takes the name that earlier versions of the agent lock with. */
+/** Takes the socket name with which earlier versions of the agent lock. */
 async function holdName(uid: number): Promise<ChildProcess> {
   const { dev, ino } = await stat(folder)
   return start(`
@@ -52,7 +52,7 @@ async function holdName(uid: number): Promise<ChildProcess> {
   `)
 }
 
-it('lets one in, under whatever name it knows the folder, and the next when it is released', async () => {
+it('admits one process, by any path of the folder, and the next one after the release', async () => {
   const lock = await acquire()
   await symlink(folder, join(folder, 'same'))
   await expect(acquire(0, join(folder, 'same'))).rejects.toThrow(DataDirInUse)
@@ -61,7 +61,7 @@ it('lets one in, under whatever name it knows the folder, and the next when it i
   await (await waiting).release()
 })
 
-it('is free again when its holder was killed, although a child of the holder lives on, and not before', async () => {
+it('is released when its holder is killed, even if a child of the holder still runs', async () => {
   const holder = await start(
     `
     import { spawn } from 'node:child_process'
@@ -97,7 +97,7 @@ it.runIf(process.geteuid?.() === 0)('cannot be held by another user', async () =
   expect(answer.toString()).toBe('EACCES\n')
 })
 
-it('waits for an agent of an earlier version, which holds a name alone', async () => {
+it('waits for an agent of an earlier version, which holds only the socket name', async () => {
   const earlier = await holdName(process.geteuid?.() ?? 0)
   await expect(acquire()).rejects.toThrow(DataDirInUse)
   const waiting = acquire(LONG_MS)

@@ -7,32 +7,34 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 
-/** Another process has this data directory. */
+/** Another process uses this data directory. */
 export class DataDirInUse extends Error {
   override readonly name = 'DataDirInUse'
 }
 
 const LOCK_FILE = 'agent.lock'
 const RETRY_MS = 50
-/** Where `flock` finds the descriptor that it is to lock. */
+/** The descriptor that `flock` locks. */
 const LOCKED_FD = 3
-/** What `flock` exits with when somebody else holds the lock (flock(1)). */
+/** Exit code of `flock` if another process holds the lock (flock(1)). */
 const CONFLICT = 1
-/** In the flags of /proc/net/unix: the socket listens. */
+/** Flag in /proc/net/unix: the socket listens. */
 const LISTENS = 0x0001_0000
 
 /**
- * Keeps every other agent off the same data directory for as long as this process lives.
+ * Keeps other agents away from the data directory for as long as this process lives.
  *
  * The lock is flock(2) on a file that only the owner of the data directory can open. Node cannot lock, so flock(1) locks a
- * descriptor that it inherits: the lock belongs to the open file, which we share with it, and stays when it exits. The kernel
- * lets go of it when we end, however we end. Our other children do not inherit the file: Node opens it with O_CLOEXEC.
+ * descriptor that it inherits: the lock belongs to the open file, which the agent shares with it, and stays when flock
+ * exits. The kernel releases it when the agent ends, even by a kill. Other children do not inherit the file, because Node
+ * opens it with O_CLOEXEC.
  *
- * Agents of earlier versions hold an abstract Unix socket instead, whose name any local user can take. We hold it too where we
- * can get it, so that such an agent cannot start beside us, and wait for it only while a process of our own user listens there.
+ * Agents of earlier versions hold an abstract Unix socket instead, whose name any local user can take. The agent also takes
+ * that name if it can, so that such an agent cannot start beside it. It waits for the name only while a process of its own
+ * user listens there.
  */
 export class DataDirLock {
-  /** A number, because Node closes a file handle that nobody refers to any more, and with it the lock would go. */
+  /** A number, because Node closes a file handle that is garbage collected, and the lock would end. */
   readonly #fd: number
   readonly #server: Server | null
 
@@ -41,7 +43,7 @@ export class DataDirLock {
     this.#server = server
   }
 
-  /** @throws DataDirInUse when it is still held at the deadline */
+  /** @throws DataDirInUse if another process still holds it at the deadline */
   static async acquire(root: string, deadline: Deadline): Promise<DataDirLock> {
     const { dev, ino } = await stat(root)
     const fd = openSync(join(root, LOCK_FILE), 'a', 0o600)
@@ -76,7 +78,7 @@ async function lockFile(fd: number, deadline: Deadline): Promise<boolean> {
   return code === 0
 }
 
-/** Takes the name that earlier versions take; `null` where somebody has it who is no agent. */
+/** Takes the socket name of earlier versions; `null` if a process that is no agent has it. */
 async function takeName(name: string, deadline: Deadline): Promise<Server | null | 'held by an agent'> {
   for (;;) {
     const server = await listen(`\0${name}`)
@@ -100,7 +102,7 @@ async function listen(name: string): Promise<Server | null> {
   }
 }
 
-/** Whether a process of our own user listens at an abstract name (unix(7): it begins with `@` in /proc/net/unix). */
+/** Whether a process of the agent's user listens at an abstract name (unix(7): it begins with `@` in /proc/net/unix). */
 async function isHeldByUs(name: string): Promise<boolean> {
   for (const line of (await readFile('/proc/net/unix', 'utf8')).split('\n')) {
     const [, , , flags = '', , , inode = '', path] = line.trim().split(/\s+/)
@@ -120,8 +122,9 @@ async function hasSocket(pid: string, inode: string): Promise<boolean> {
 }
 
 /**
- * Whether a process runs as our user in every respect. Not the owner of its folder, which is root for each process that cannot
- * be dumped; and not the effective user alone, which is root for a setuid program that another user has started.
+ * Whether all user ids of a process are the agent's. The owner of its /proc folder would be wrong, because that is root for
+ * each process without core dumps. The effective user alone would be wrong, too, because that is root for a setuid program
+ * that another user has started.
  */
 async function isOurs(pid: string): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')

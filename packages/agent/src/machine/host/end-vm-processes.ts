@@ -5,13 +5,13 @@ import type { VmProcess } from './find-vm-processes.ts'
 
 const KILL_MS = 10_000
 
-/** Ends QEMUs at once, and waits until they are gone. */
+/** Kills QEMUs, and waits until they have ended. */
 export async function endVmProcesses(
   processes: readonly (Pick<VmProcess, 'process'> & Partial<VmProcess>)[],
 ): Promise<void> {
   const deadline = Deadline.after(KILL_MS, 'end of a QEMU')
   for (const { process, launcher } of processes) {
-    // The launcher too: it may be about to start a QEMU, which ends with it.
+    // Also the launcher, which may be about to start a QEMU. A QEMU ends with its launcher.
     for (const each of launcher ? [launcher, process] : [process]) {
       if (await signalProcess(each, 'SIGKILL')) await awaitEnd(each, deadline)
     }

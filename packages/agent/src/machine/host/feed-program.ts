@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Deadline } from '@offshoot/kit/deadline'
 
-/** Characters of an error that are kept. */
+/** Maximum characters of an error. */
 const MAX_ERROR_CHARS = 4096
 
-/** Runs a program that takes its commands from its standard input. @throws Error with what it wrote when it fails */
+/** Runs a program that reads commands from its standard input. @throws Error with its error output if it fails */
 export async function feedProgram(
   program: string,
   args: readonly string[],
@@ -21,7 +21,7 @@ export async function feedProgram(
   })
   let errors = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(0, MAX_ERROR_CHARS)))
-  // One that ends before it has read everything says why itself.
+  // A program that ends before it has read everything reports the reason itself.
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   const [exitCode] = (await once(child, 'close')) as [number | null]

@@ -5,19 +5,22 @@ export interface VmProcess {
   readonly process: ProcessIdentity
   /** Its working directory. */
   readonly folder: string
-  /** What waits for it outside of its jail (native/jail.c); `null`: it has no jail, or has not been started yet. */
+  /**
+   * The process outside of the jail that waits for QEMU (native/jail.c); `null`: there is no jail, or QEMU has not been
+   * started yet.
+   */
   readonly launcher: ProcessIdentity | null
 }
 
-/** Also what starts QEMU: a process may be on its way to becoming one. */
+/** Also the programs that start QEMU: the process may still become one. */
 const PROGRAMS = /^(qemu-system-|setpriv$|with-tap$)/
-/** Its working directory is the VM's folder as the host names it. That of a QEMU in a jail is `/vm`. */
+/** The launcher's working directory is the VM's folder on the host. For a QEMU in a jail it is `/vm`. */
 const LAUNCHER = 'jail'
 const DELETED = ' (deleted)'
 
 /**
- * Every live QEMU that works below `root`, whether or not anybody wrote down its pid: an agent that is killed between
- * starting a QEMU and noting it leaves it to be found here.
+ * Finds every running QEMU whose working directory is below `root`, recorded or not: an agent may be killed between the
+ * start of a QEMU and its record.
  */
 export async function findVmProcesses(root: string): Promise<VmProcess[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
@@ -35,7 +38,7 @@ export async function findVmProcesses(root: string): Promise<VmProcess[]> {
   return found
 }
 
-/** `null`: not yet, or no more. */
+/** @returns `null` if there is none yet, or it has ended */
 async function jailedBy(launcher: ProcessIdentity): Promise<ProcessIdentity | null> {
   const [pid] = await childrenOf(launcher)
   return pid === undefined ? null : identifyProcess(pid)
@@ -50,21 +53,21 @@ async function workingDirectory(pid: number): Promise<string | null> {
   }
 }
 
-/** Who started it, or whoever took it over when that one died; `null` when it is gone. */
+/** The parent process; `null` if the process has ended. */
 export async function parentOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const parent = /^PPid:\s+(\d+)$/m.exec(status)?.[1]
   return parent === undefined ? null : Number(parent)
 }
 
-/** Its user id; `null` when it is gone. */
+/** The user id of a process; `null` if it has ended. */
 export async function userOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const user = /^Uid:\s+(\d+)/m.exec(status)?.[1]
   return user === undefined ? null : Number(user)
 }
 
-/** Those that a process has started and that are there (proc_pid_children(5)). Where the kernel does not tell, all of /proc is asked. */
+/** The running children of a process (proc_pid_children(5)). Without that file, searches all of /proc. */
 export async function childrenOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<number[]> {
   const told = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => null)
   if (told !== null) return told.split(' ').filter(Boolean).map(Number)
@@ -73,11 +76,18 @@ export async function childrenOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise
   return all.filter((_, at) => parents[at] === pid)
 }
 
+/** The root that a launcher makes for its jail, according to its command line (native/jail.c); `null` if it has ended. */
+export async function jailRootOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<string | null> {
+  const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+  const option = line.indexOf('--root')
+  return option < 0 ? null : (line[option + 1] ?? null)
+}
+
 async function nameOf(pid: number): Promise<string> {
   return (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim()
 }
 
-/** Its number in the innermost pid namespace that it is in (`NSpid` in proc_pid_status(5)); `null` when it is gone. */
+/** The pid in the innermost pid namespace of the process (`NSpid` in proc_pid_status(5)); `null` if it has ended. */
 export async function pidInNamespace(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const inner = /^NSpid:\s.*?(\d+)$/m.exec(status)?.[1]

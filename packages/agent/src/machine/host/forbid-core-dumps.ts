@@ -3,7 +3,7 @@ import { runProgram } from './run-program.ts'
 
 const PRLIMIT_MS = 5000
 
-/** No core files of us or of any QEMU we start: they hold guests' memory. The limit is inherited. */
+/** Forbids core files of the agent and of QEMUs, because they contain guests' memory. Children inherit the limit. */
 export async function forbidCoreDumps(): Promise<void> {
   await runProgram('prlimit', ['--pid', String(process.pid), '--core=0:0'], Deadline.after(PRLIMIT_MS, 'prlimit'))
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 
 export interface HostMemory {
   readonly totalMib: number
-  /** What could still be given without swapping: page cache counts as free (`MemAvailable`, proc(5)). */
+  /** Memory that is available without swapping, including the page cache (`MemAvailable`, proc(5)). */
   readonly availableMib: number
 }
 

@@ -21,17 +21,17 @@ import { runProgram } from './run-program.ts'
 
 const run = promisify(execFile)
 const NATIVE = join(import.meta.dirname, '../../../native')
-/** Nobody's. */
+/** A user id that no slot has. */
 const UID = 299_998
 const SLOT = 0
 const ONE_CPU = { weight: 100, percent: null }
 const PROGRAM = '/usr/bin/inside-jail'
-/** Where control groups of version 2 are, whether or not they have controllers; `null`: nowhere. */
+/** The mount point of control groups of version 2, with or without controllers; `null`: none. */
 const UNIFIED = / (\S+) cgroup2 /.exec(readFileSync('/proc/mounts', 'utf8'))?.[1] ?? null
 const NAMESPACES = ['mnt', 'net', 'pid', 'ipc', 'uts']
-/** uretprobe and uprobe, which the kernel shows no filter: they end whoever calls them and is not a probe of the kernel's own. */
+/** uretprobe and uprobe, which the kernel hides from filters: they kill a caller that is no probe of the kernel. */
 const UNFILTERED = [335, 336]
-/** What an attacker would want most. */
+/** System calls that an attacker would use first. */
 const DANGEROUS = [
   'mount umount2 pivot_root chroot unshare setns clone3 ptrace process_vm_readv pidfd_getfd socket',
   'socketpair connect bind kill bpf perf_event_open io_uring_setup userfaultfd keyctl add_key',
@@ -39,7 +39,7 @@ const DANGEROUS = [
   'setgroups capset personality reboot swapon execveat symlinkat linkat fchownat syslog',
 ].flatMap((line) => line.split(' '))
 
-/** A program that ends well when somebody answers, and says what kept it from that. */
+/** A program that succeeds if a server answers, and otherwise prints the error. */
 const ask = (url: string) =>
   `fetch('${url}', { signal: AbortSignal.timeout(5000) }).then(() => process.exit(0), (error) => { console.log(error.cause?.code); process.exit(1) })`
 const asUser = (command: string) =>
@@ -81,7 +81,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     await test.close()
   })
 
-  /** Starts the test program as QEMU is started. */
+  /** Starts the test program the way the agent starts QEMU. */
   async function start(
     name: string,
     paths: readonly string[] = [],
@@ -116,7 +116,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     return { launched, folder, report: () => readReport(logPath, deadline()) }
   }
 
-  it('has its own files, no other process, no rights and the system calls of the list alone', async () => {
+  it('has its own files, sees no other process, and has no rights but the allowed system calls', async () => {
     const secret = join(test.folder, 'secret')
     await writeFile(secret, 'of the host', { mode: 0o644 })
     const { report } = await start('alone', [secret, '/etc/passwd', '/proc/1/cmdline', '/sys/kernel', '/bake/file'])
@@ -168,13 +168,13 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
       expect(await readFile(`/proc/${pid}/cgroup`, 'utf8')).toContain(`offshoot/test-${process.pid}-${SLOT}\n`)
   })
 
-  it('reaches no service of the host and no address, whatever its filter lets through', async () => {
+  it('reaches no service of the host and no address, even without its filter', async () => {
     const server = createServer((_request, response) => response.end('of the host')).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const { launched, report } = await start('network')
     await report()
-    // From its network namespace, without its filter.
+    // In its network namespace, without its filter.
     const inside = ['-t', String(launched.process.pid), '-n', '--']
     for (const url of [
       `http://127.0.0.1:${port}`,
@@ -193,7 +193,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     server.close()
   })
 
-  it('ends with all that it has started, and its launcher ends as it did', async () => {
+  it('ends with all its children, and its launcher ends with the same status', async () => {
     const { launched, folder, report } = await start('killed')
     await report()
     const patience = deadline()
@@ -224,7 +224,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     }
   })
 
-  it('ends with its control group, which its slot has anew only when nothing runs in it', async () => {
+  it('ends with its control group, which is created again only when it has no processes', async () => {
     if (cgroups === null) return
     const { launched, report } = await start('group')
     await report()
@@ -266,7 +266,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     await expect(asUser(`mv ${channel} ${channel}.other`)).rejects.toThrow('Permission denied')
   })
 
-  it.runIf(existsSync('/dev/kvm'))('may use KVM where its guest does, and only there', async () => {
+  it.runIf(existsSync('/dev/kvm'))('may use KVM only if its guest does', async () => {
     expect((await (await start('tcg')).report()).kvm).toBe(0)
     await cgroups?.remove(SLOT)
     const found = await (await start('kvm', [], 'kvm')).report()
@@ -274,7 +274,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     expect(found.kvm).toBe(1)
   })
 
-  it('does not start where something of it cannot be had, and says what', async () => {
+  it('does not start if a part of it is missing, and names that part', async () => {
     const { launcher, root } = test.jail
     const attempt = (...options: string[]) =>
       run(launcher, [...options, '--with-parent', '--', PROGRAM], { timeout: 20_000 }).catch((error: unknown) => error)

@@ -1,10 +1,10 @@
 /**
- * What every process that reads a guest's data runs in (native/jail.c, docs/adr/0014-jail.md): the launcher that makes its
- * namespaces, and the folder that becomes its root.
+ * The jail for every process that reads a guest's data (native/jail.c, docs/adr/0014-jail.md): the launcher that creates
+ * its namespaces, and the folder that becomes its root.
  *
- * The root holds QEMU and the tools for ext4 of this host, with the libraries, modules and firmware that they need, each at the
- * path that it has on the host. Its name is that of their versions, and what it holds never changes: an upgrade of the host's
- * packages makes another root beside it.
+ * The root contains the host's QEMU and ext4 tools with their libraries, modules and firmware, each at its path on the
+ * host. The name of the root is made of their versions, and its content never changes: after an upgrade of the host's
+ * packages, the agent makes another root.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -36,31 +36,31 @@ export interface Jail {
   readonly tools: { readonly e2fsck: string; readonly resize2fs: string }
 }
 
-/** Raise it when another list of files is put into a root. */
+/** Raise it when the list of files in a root changes. */
 const ROOT_VERSION = 2
-/** A user without any rights, who tries whether the launcher works here. */
+/** A user without any rights, for the trial of the launcher. */
 const NOBODY_UID = 65_534
-/** Names in the root: the VM's folder, the folder of its bake, a file system that a tool works on, the preload object. */
+/** Paths in the root: the VM's folder, the folder of its bake, the file system that a tool works on, the preload object. */
 export const JAIL_VM = '/vm'
 export const JAIL_BAKE = '/bake'
 export const JAIL_VOLUME = '/volume'
 export const JAIL_PRELOAD = '/guest-memory.so'
-/** A link to QEMU, by the path that it has on the host. Roots of version 1 lack it. */
+/** A link to QEMU, which names its path on the host. Roots of version 1 lack it. */
 const JAIL_QEMU = '/qemu'
-/** Where Debian's QEMU looks for what it loads while it runs. */
+/** Where Debian's QEMU searches for files to load at run time. */
 const DATA_FOLDERS = ['/usr/share/qemu', '/usr/share/seabios']
-/** What QEMU needs for the machine `microvm`. */
+/** The firmware for the machine `microvm`. */
 const FIRMWARE = ['bios-microvm.bin', 'linuxboot_dma.bin', 'linuxboot.bin', 'kvmvapic.bin', 'pvh.bin']
 const MODULES = ['accel-tcg-x86_64.so']
-/** On Debian they are links to folders of the same name below `/usr`; programs name their loader by them. */
+/** On Debian these are links to folders of the same name below `/usr`; programs name their loader by them. */
 const MERGED_FOLDERS = ['lib', 'lib64', 'bin', 'sbin']
 /** `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)`, or the loader itself: `/lib64/ld-linux-x86-64.so.2 (0x…)`. */
 const LIBRARY = /(\/\S+) \(0x[0-9a-f]+\)$/
 
 /**
- * Makes the root unless it is there, and tries the launcher.
- * @param folder holds the roots, each named after what it is made of
- * @throws Error where this host lets nobody make namespaces, or lacks a program
+ * Makes the root unless it exists, and tries the launcher.
+ * @param folder contains the roots, named after their versions
+ * @throws Error if this host does not allow namespaces, or lacks a program
  */
 export async function openJail(
   folder: string,
@@ -80,9 +80,10 @@ export async function openJail(
 }
 
 /**
- * The jail of a root that an earlier start of the agent made, and the path of the QEMU in it.
- * @param qemu path of the host's own QEMU: in a root of version 1 it is the only path that can be guessed
- * @throws Error when QEMU does not start in it
+ * Opens a root that an earlier start of the agent made.
+ * @param qemu path of the host's own QEMU, which is also assumed in a root of version 1
+ * @returns the jail, and the path of the QEMU in it
+ * @throws Error if QEMU does not start in it
  */
 export async function reopenJail(
   current: Jail,
@@ -99,7 +100,7 @@ export async function reopenJail(
   return { jail, path }
 }
 
-/** Also gives it the preload object of this version of the agent. */
+/** Also copies this agent's preload object into it. */
 async function tryJail(
   { launcher, root }: Jail,
   { qemu, preload }: { readonly qemu: string; readonly preload: string },
@@ -117,11 +118,11 @@ export function joining(place: CgroupPlace | null): string[] {
   return place.version === 2 ? ['--cgroup', place.folder] : place.tasks.flatMap((file) => ['--join', file])
 }
 
-/** Every file that the programs need, as the host names it. */
+/** Every file that the programs need, by its path on the host. */
 async function filesOf(qemu: string, tools: readonly string[], deadline: Deadline): Promise<string[]> {
   const modules = join(dirname(await libraryNamed('libc.so.6', qemu, deadline)), 'qemu')
-  const loaded = (await present(MODULES.map((name) => join(modules, name)))).toSorted()
-  const data = await present(DATA_FOLDERS.flatMap((folder) => FIRMWARE.map((name) => join(folder, name))))
+  const loaded = (await existing(MODULES.map((name) => join(modules, name)))).toSorted()
+  const data = await existing(DATA_FOLDERS.flatMap((folder) => FIRMWARE.map((name) => join(folder, name))))
   const programs = [qemu, ...tools, ...loaded]
   const libraries = await Promise.all(programs.map((program) => librariesOf(program, deadline)))
   return [...new Set([...programs, ...libraries.flat(), ...data])].toSorted()
@@ -133,7 +134,7 @@ async function libraryNamed(name: string, program: string, deadline: Deadline): 
   return found
 }
 
-/** By the loader itself, which knows what the libraries need in turn (ldd(1)). */
+/** Asks the loader, which also knows the libraries' own libraries (ldd(1)). */
 async function librariesOf(program: string, deadline: Deadline): Promise<string[]> {
   const lines = (await runProgram('ldd', [program], deadline)).split('\n')
   const missing = lines.find((line) => line.endsWith('not found'))
@@ -141,7 +142,7 @@ async function librariesOf(program: string, deadline: Deadline): Promise<string[
   return lines.flatMap((line) => LIBRARY.exec(line)?.[1] ?? [])
 }
 
-/** Packages keep the time of their build in their files, so that another build of the same version counts as another. */
+/** Files have the build time of their package, so another build of the same version counts as another version. */
 async function digestOf(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(String(ROOT_VERSION))
   for (const path of files) {
@@ -170,19 +171,19 @@ async function makeRoot(
     await linkOrCopy(await realpath(path), join(folder, basename(path)))
   }
   await symlink(qemu, join(beside, JAIL_QEMU))
-  // Nothing is mounted: resize2fs asks, and refuses to work where it gets no answer.
+  // Empty tables of mounts: resize2fs reads them, and refuses to work without.
   for (const name of ['proc/mounts', 'proc/swaps', 'etc/mtab', JAIL_VOLUME]) await writeFile(join(beside, name), '')
   await runProgram('ldconfig', ['-r', beside], deadline)
   await chmod(beside, 0o755)
   await rename(beside, root)
 }
 
-async function present(paths: readonly string[]): Promise<string[]> {
+async function existing(paths: readonly string[]): Promise<string[]> {
   const found = await Promise.all(paths.map(exists))
   return paths.filter((_path, index) => found[index])
 }
 
-/** A link counts as what it leads to. @throws when nobody can tell: a root without one of its files is not the same root */
+/** Follows links. @throws Error if the answer is unknown: a root that lacks a file would be another root */
 async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,

@@ -8,12 +8,12 @@ import { confine } from '../vm/confinement.ts'
 import { findKvmDevice } from './kvm-device.ts'
 
 const run = promisify(execFile)
-/** A user that no agent's slot has, and a group of no files. */
+/** A user without a slot, and a group without files. */
 const UID = 199_001
 const GROUP = 199_002
 const OWNER = 199_003
 
-/** The null device's numbers: every host has that driver, and opening it does nothing. */
+/** The numbers of the null device: every host has that driver, and opening it has no effect. */
 const MEM_MAJOR = '1'
 const NULL_MINOR = '3'
 
@@ -40,7 +40,7 @@ async function canOpen(path: string, kvmGroup: number | null): Promise<boolean> 
   )
 }
 
-// Device nodes and users of VMs are root's to make.
+// Only root can make device nodes and use VM users.
 describe.skipIf(process.getuid?.() !== 0)("KVM's device, as a VM's user opens it", () => {
   it.each([
     ['Debian and Ubuntu: root:kvm 0660', 0, GROUP, 0o660, GROUP],
@@ -51,7 +51,7 @@ describe.skipIf(process.getuid?.() !== 0)("KVM's device, as a VM's user opens it
     const path = await makeDevice(name.replaceAll(/\W/g, '-'), uid, gid, mode)
     expect(await findKvmDevice({ path })).toEqual({ isUsable: true, group })
     expect(await canOpen(path, group)).toBe(true)
-    // The group is what makes the difference, and nothing else that the VM has.
+    // The VM can open the device only because of the group.
     expect(await canOpen(path, null)).toBe(group === null)
   })
 
@@ -60,19 +60,19 @@ describe.skipIf(process.getuid?.() !== 0)("KVM's device, as a VM's user opens it
     ['root:root 0660', 0, 0, 0o660],
     ['a group that only reads', 0, GROUP, 0o640],
     ['a group that only writes', 0, GROUP, 0o620],
-  ])('%s is refused, with owner, mode and what to do', async (name, uid, gid, mode) => {
+  ])('%s is refused with owner, mode and a remedy', async (name, uid, gid, mode) => {
     const path = await makeDevice(name.replaceAll(/\W/g, '-'), uid, gid, mode)
     const device = await findKvmDevice({ path })
     const told = `its owner is ${uid}:${gid} and its mode 0${mode.toString(8)}`
     expect(device).toEqual({ isUsable: false, reason: expect.stringContaining(told) })
     expect(await canOpen(path, null)).toBe(false)
-    // A jail has a device of its own for the VM's user.
+    // A jail has its own device node for the VM's user.
     expect(await findKvmDevice({ path, isJailed: true })).toEqual({ isUsable: true, group: null })
   })
 })
 
 describe("KVM's device", () => {
-  it('that is not there or is none says so', async () => {
+  it('is reported if it is missing or no device', async () => {
     const file = join(folder, 'file')
     await writeFile(file, '')
     expect(await findKvmDevice({ path: join(folder, 'none'), isRoot: true })).toMatchObject({

@@ -22,9 +22,8 @@ export interface FindKvmDevice {
 }
 
 /**
- * Judges by owner and mode. The probe then opens the device: an access list or a container may still refuse that.
- *
- * No VM gets group 0. Root's group may read many files of root, which a guest that has taken over its QEMU would then reach.
+ * Decides by owner and mode. The probe then opens the device, which an access list or a container may still refuse. No VM
+ * gets group 0: root's group may read many files of root, which an attacker in QEMU could then reach.
  */
 export async function findKvmDevice({
   path = KVM_DEVICE,
@@ -33,7 +32,7 @@ export async function findKvmDevice({
 }: FindKvmDevice = {}): Promise<KvmDevice> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error)
   if (found instanceof Error) {
-    const reason = found.code === 'ENOENT' ? `there is no ${path}` : `${path} cannot be looked at (${found.code})`
+    const reason = found.code === 'ENOENT' ? `there is no ${path}` : `${path} cannot be examined (${found.code})`
     return { isUsable: false, reason }
   }
   if (!found.isCharacterDevice()) return { isUsable: false, reason: `${path} is not a character device` }

@@ -8,12 +8,12 @@ import { CheckpointIncompatible } from '../../store/checkpoints/checkpoint-error
 import type { Jail } from './jail.ts'
 import { QemuVersions } from './qemu-versions.ts'
 
-const at = (version: string) => ({ version, path: '/usr/bin/qemu', jail: null })
+const at = (version: string) => ({ version, path: '/usr/bin/qemu', build: '1-1', jail: null })
 
 describe('the versions of QEMU of a host', () => {
   const versions = new QemuVersions(at('10.0.2'), [at('7.2.9'), at('8.1.0'), at('7.2.22')])
 
-  it('are preferred in the order of their age, the current one first', () => {
+  it('are ordered from new to old, after the current one', () => {
     expect(versions.all.map(({ version }) => version)).toEqual(['10.0.2', '8.1.0', '7.2.22', '7.2.9'])
   })
 
@@ -22,15 +22,15 @@ describe('the versions of QEMU of a host', () => {
     ['10.0.0', '10.0.2'],
     ['8.1.5', '8.1.0'],
     ['7.2.9', '7.2.22'],
-  ])('restore what %s has saved with %s', (saved, chosen) => {
+  ])('restore checkpoints of %s with %s', (saved, chosen) => {
     expect(versions.of(saved).version).toBe(chosen)
   })
 
-  it.each(['7.20.2', '9.2.0', '1.0.0'])('refuse what was saved by %s, of which they have no series', (saved) => {
+  it.each(['7.20.2', '9.2.0', '1.0.0'])('refuse checkpoints of %s, an unknown series', (saved) => {
     expect(() => versions.of(saved)).toThrow(CheckpointIncompatible)
   })
 
-  it('start nothing with one that was removed', () => {
+  it('do not contain a removed one', () => {
     const [current, removed] = [at('10.0.2'), at('8.1.0')]
     const few = new QemuVersions(current, [removed])
     few.forget(removed)
@@ -39,7 +39,7 @@ describe('the versions of QEMU of a host', () => {
   })
 })
 
-describe('roots that earlier starts of the agent have left', () => {
+describe('roots of earlier starts of the agent', () => {
   let folder: string
   let jail: Jail
   let lines: { msg: string; root?: string }[]
@@ -87,7 +87,7 @@ describe('roots that earlier starts of the agent have left', () => {
     expect(lines).toEqual([])
   })
 
-  it('are kept and reported when their QEMU does not start', async () => {
+  it('are kept and reported if their QEMU does not start', async () => {
     const path = await root('7.2.22-0123456789abcdef')
     await rm(join(path, 'works'))
     expect((await open()).earlier).toEqual([])
@@ -95,14 +95,14 @@ describe('roots that earlier starts of the agent have left', () => {
     expect(lines).toMatchObject([{ root: '7.2.22-0123456789abcdef' }])
   })
 
-  it('are removed when they were never finished, and left alone when their name is not that of a root', async () => {
+  it('are removed if they are unfinished; other names are ignored', async () => {
     const [unfinished, other] = [await root('.new-7.2.22-0123456789abcdef'), await root('of-an-operator')]
     expect((await open()).earlier).toEqual([])
     await expect(access(unfinished)).rejects.toThrow('ENOENT')
     await access(other)
   })
 
-  it('are not used where the host has no jail', async () => {
+  it('are not used if the host has no jail', async () => {
     await root('7.2.22-0123456789abcdef')
     expect((await open(null)).earlier).toEqual([])
   })

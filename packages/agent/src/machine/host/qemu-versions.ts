@@ -1,9 +1,9 @@
 /**
- * The QEMU of this host, and those that it had before an upgrade. A QEMU loads the device states of its own series only, so that what
- * was saved by an earlier one is restored by that one, out of the root of the jail that it ran in (`jail.ts`).
+ * The QEMU of this host, and earlier ones from before upgrades. A QEMU loads device states of its own series only. So the
+ * agent restores an earlier checkpoint with an earlier QEMU, from the root of the jail that it ran in (`jail.ts`).
  *
- * A root is made when its version is the host's, is kept while a VM runs in it or a checkpoint needs it, and is removed after that
- * (`sandbox/cleanup/sweep-qemu-versions.ts`).
+ * The agent makes a root for the host's current version, keeps it while a VM runs in it or a checkpoint needs it, and then
+ * removes it (`sandbox/cleanup/sweep-qemu-versions.ts`).
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,38 +16,40 @@ import { type Qemu, qemuSeries } from './qemu.ts'
 export interface QemuVersion {
   /** `7.2.22` */
   readonly version: string
-  /** Of the program; in its jail where it has one. */
+  /** Path of the program; inside the jail if it has one. */
   readonly path: string
   readonly jail: Jail | null
 }
 
 /** Names of roots: `VERSION-DIGEST`. */
 const ROOT = /^(\d+\.\d+\.\d+)-[0-9a-f]{16}$/
-/** Names of roots that were never finished. */
+/** Names of unfinished roots. */
 const UNFINISHED = /^\.new-/
 
+/** The QEMU of this host, in its jail where it has one. */
+export interface CurrentQemu extends Qemu, QemuVersion {}
+
 interface Place {
-  /** Holds the roots. */
+  /** Contains the roots. */
   readonly folder: string
   readonly qemu: Qemu
-  /** Of the host's own QEMU; `null`: this host has no jails, and no earlier QEMU can be started. */
+  /** The jail of the host's own QEMU; `null`: this host has no jails, so no earlier QEMU can be started. */
   readonly jail: Jail | null
   readonly preload: string
 }
 
 export class QemuVersions {
-  readonly current: QemuVersion
+  readonly current: CurrentQemu
   #earlier: readonly QemuVersion[]
 
-  constructor(current: QemuVersion, earlier: readonly QemuVersion[] = []) {
+  constructor(current: CurrentQemu, earlier: readonly QemuVersion[] = []) {
     this.current = current
     this.#earlier = earlier.toSorted((a, b) => b.version.localeCompare(a.version, 'en', { numeric: true }))
   }
 
-  /** A root whose QEMU does not start is reported, and kept. */
+  /** Reports and keeps a root whose QEMU does not start. */
   static async open({ folder, qemu, jail, preload }: Place, log: Logger, deadline: Deadline): Promise<QemuVersions> {
-    const { version, path } = qemu
-    const current: QemuVersion = { version, path, jail }
+    const current: CurrentQemu = { ...qemu, jail }
     if (jail === null) return new QemuVersions(current)
     const earlier: QemuVersion[] = []
     for (const name of await readdir(folder)) {
@@ -56,7 +58,7 @@ export class QemuVersions {
       const found = ROOT.exec(name)?.[1]
       if (found === undefined || root === jail.root) continue
       try {
-        const reopened = await reopenJail(jail, root, { qemu: path, preload }, deadline)
+        const reopened = await reopenJail(jail, root, { qemu: qemu.path, preload }, deadline)
         earlier.push({ version: found, ...reopened })
       } catch (error) {
         log.error({ err: error, root: name }, 'the QEMU of an earlier version cannot be started: its root is kept')
@@ -70,15 +72,15 @@ export class QemuVersions {
     return this.#earlier
   }
 
-  /** Those that checkpoints may be restored by, the preferred one first. */
+  /** All versions that can restore checkpoints, the preferred one first. */
   get all(): readonly QemuVersion[] {
     return [this.current, ...this.#earlier]
   }
 
   /**
-   * The QEMU that loads what a version has saved: the preferred one of its series.
-   * @param version `undefined`: nothing is to be loaded
-   * @throws CheckpointIncompatible when this host has none
+   * The preferred QEMU of the series of `version`.
+   * @param version of the QEMU that wrote the state; `undefined`: there is no state to load
+   * @throws CheckpointIncompatible if this host has none
    */
   of(version: string | undefined): QemuVersion {
     if (version === undefined) return this.current
@@ -87,7 +89,7 @@ export class QemuVersions {
     return found
   }
 
-  /** Nothing is started by it from now on. */
+  /** From now on, the agent starts no VM with it. */
   forget(version: QemuVersion): void {
     this.#earlier = this.#earlier.filter((each) => each !== version)
   }

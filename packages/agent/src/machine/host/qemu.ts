@@ -8,7 +8,7 @@ export interface Qemu {
   readonly path: string
   /** `7.2.22` */
   readonly version: string
-  /** Changes with the file itself, so that a package update counts even where the version stays. */
+  /** Changes with the file, so that a package update counts even if the version is the same. */
   readonly build: string
 }
 
@@ -27,7 +27,7 @@ export async function findQemu(deadline: Deadline): Promise<Qemu> {
   return { path, version, build: `${size}-${Math.trunc(mtimeMs)}` }
 }
 
-/** Folders of programs that only root's `PATH` names. */
+/** Folders of system programs, which are only in root's `PATH`. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin']
 
 /** @throws Error when there is none; the message names the package */

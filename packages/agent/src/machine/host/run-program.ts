@@ -3,12 +3,12 @@ import { promisify } from 'node:util'
 import type { Deadline } from '@offshoot/kit/deadline'
 
 const exec = promisify(execFile)
-/** Several times what the longest list has, which is the routes to the guests of a full host: about 150 bytes each. */
+/** Several times the longest output, which is the list of routes to the guests of a full host: about 150 bytes per route. */
 const MAX_OUTPUT_BYTES = 8 * 1024 * 1024
 
 /**
- * Runs a program to its end and gives its standard output. Arguments are a list: nothing passes through a shell.
- * @param folder to work in; ours by default
+ * Runs a program and returns its standard output. The arguments do not pass through a shell.
+ * @param folder its working directory; by default the agent's
  */
 export async function runProgram(
   program: string,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BLOCK_SLOTS, MAX_BLOCKS, NoFreeSlots, SlotClaims } from './slot-claims.ts'
 
-/** No process of this machine has such a user. */
+/** No process of this machine has one of these users. */
 const BASE_UID = 1_900_000_000
 
 let folder: string
@@ -39,7 +39,7 @@ async function open(name: string, baseUid = BASE_UID): Promise<SlotClaims> {
 
 const claimsLeft = async () => (await readdir(join(folder, 'slots'))).filter((name) => /^\d+$/.test(name))
 
-/** As if the agent of a block had been killed. */
+/** Simulates a kill of the agent that owns a block. */
 async function killOwner(block: number): Promise<void> {
   const path = join(folder, 'slots', String(block))
   const claim = JSON.parse(await readFile(path, 'utf8')) as object
@@ -49,7 +49,7 @@ async function killOwner(block: number): Promise<void> {
 }
 
 describe('claims of slots', () => {
-  it('never overlap, also when agents start at the same time', async () => {
+  it('never overlap, even if agents start at the same time', async () => {
     const all = await Promise.all(['a', 'b', 'c', 'd'].map((name) => open(name)))
     const blocks = all.flatMap((claims) => claims.blocks)
     expect(new Set(blocks)).toEqual(new Set([0, 1, 2, 3]))
@@ -60,7 +60,7 @@ describe('claims of slots', () => {
     expect(first?.has(5 * BLOCK_SLOTS)).toBe(false)
   })
 
-  it('are found again by the next agent of the same folder', async () => {
+  it('are kept for the next agent of the same folder', async () => {
     const [before] = [await open('a'), await open('b')]
     await before.claim(async () => undefined)
     await killOwner(0)
@@ -68,7 +68,7 @@ describe('claims of slots', () => {
     expect(cleared).toEqual([])
   })
 
-  it('of a dead agent whose folder is gone are cleared by the next agent to start', async () => {
+  it('of a dead agent without a folder are cleared by the next agent that starts', async () => {
     await open('a')
     await open('b')
     await killOwner(0)
@@ -77,11 +77,11 @@ describe('claims of slots', () => {
     expect(cleared).toEqual([0])
   })
 
-  it('of a dead agent whose folder cannot be looked at are kept for it', async () => {
+  it('of a dead agent whose folder cannot be examined are kept', async () => {
     await open('disk/a')
     await killOwner(0)
     await rename(join(folder, 'disk'), join(folder, 'away'))
-    // Whoever looks through it gets ELOOP.
+    // A look-up through it fails with ELOOP.
     await symlink('disk', join(folder, 'disk'))
     expect((await open('b')).blocks).toEqual([1])
     expect(cleared).toEqual([])
@@ -90,7 +90,7 @@ describe('claims of slots', () => {
     expect((await open('disk/a')).blocks).toEqual([0])
   })
 
-  it('of a dead agent that may come back are kept until nothing else is left', async () => {
+  it('of a dead agent that may return are kept until no other block is free', async () => {
     await open('a')
     await killOwner(0)
     const other = await open('b')
@@ -100,11 +100,11 @@ describe('claims of slots', () => {
     expect(cleared).toEqual([0])
     await expect(other.claim(async () => undefined)).rejects.toThrow(NoFreeSlots)
     await killOwner(1)
-    // Its own are found again; the one that it lost is another's.
+    // It has its own claims again; another agent has the lost one.
     expect(await open('a').catch((error: unknown) => error)).toMatchObject({ blocks: [1] })
   })
 
-  it('are nobody else’s while a process has a user of theirs', async () => {
+  it('stay reserved while a process runs under one of their users', async () => {
     const uid = process.getuid?.() ?? 0
     await open('a', uid)
     await killOwner(0)
@@ -113,7 +113,7 @@ describe('claims of slots', () => {
     expect(cleared).toEqual([])
   })
 
-  it('are worth nothing after a boot, or damaged', async () => {
+  it('are invalid after a boot, or if damaged', async () => {
     await open('a')
     const path = join(folder, 'slots', '0')
     const claim = JSON.parse(await readFile(path, 'utf8')) as object
@@ -123,7 +123,7 @@ describe('claims of slots', () => {
     expect(cleared.toSorted((a, b) => a - b)).toEqual([0, 1])
   })
 
-  it('are given back with what was the machine’s', async () => {
+  it('are released, and the last release clears the machine', async () => {
     const [a, b] = [await open('a'), await open('b')]
     let last = 0
     const whenLast = async () => void (last += 1)
@@ -133,11 +133,11 @@ describe('claims of slots', () => {
     expect([await claimsLeft(), last, cleared]).toEqual([[], 1, [0, 1]])
   })
 
-  it('do not count as ours before they can be used', async () => {
+  it('count only after they were prepared', async () => {
     const claims = await open('a')
     await expect(claims.claim(() => Promise.reject(new Error('no table')))).rejects.toThrow('no table')
     expect(claims.blocks).toEqual([0])
-    // Found by the next agent here, which makes it usable or does not start.
+    // The next agent here finds it, and prepares it or does not start.
     expect((await open('a')).blocks).toEqual([0, 1])
   })
 })

@@ -1,12 +1,12 @@
 /**
- * Which numbers of this machine are ours. A slot's number is that of a user, a TAP and a network, of which a machine has
- * one set, whatever number of agents it has: they claim blocks of them, each a file in a folder of the machine's own.
+ * Claims slot numbers of this machine. A slot's number determines a user, a TAP and a network, which exist once per
+ * machine. Several agents share them: each claims blocks of numbers, one file per block, in a folder of the machine.
  *
  *     free ──claim──► an agent's ──release──► free
  *                        └── its agent is dead, and no process has a user of the block ──► free
  *
- * A claim outlives its agent's process, because VMs do. What a dead agent does not use any more is taken over when its
- * data directory is gone, or when nothing else is left. Changes are made under a lock of the machine.
+ * A claim outlives its agent's process, because VMs do. Another agent takes over the blocks of a dead agent if its data
+ * directory is gone, or if no other block is left. All changes hold a lock of the machine.
  */
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,18 +17,18 @@ import { z } from 'zod'
 import { isPresent } from '../../store/ledger/is-present.ts'
 import { readHostBootId } from './boot-id.ts'
 
-/** Numbers of a block; a power of two, so that a block's networks are one. */
+/** Numbers per block: a power of two, so that the networks of a block form one network. */
 export const BLOCK_SLOTS = 256
-/** Blocks of a machine: 16,384 numbers. */
+/** Blocks per machine: 16,384 numbers. */
 export const MAX_BLOCKS = 64
-/** A folder that is empty after a boot of the machine, as users and networks are. */
+/** A folder that is empty after a boot, as are the machine's networks and VM processes. */
 const FOLDER = '/run/offshoot'
 const LOCK_WAIT_S = 20
 
 const claim = z.object({
-  /** Boot of the machine. */
+  /** The boot of the machine in which the block was claimed. */
   boot_id: z.string(),
-  /** The agent's. */
+  /** The agent's process. */
   data_dir: z.string(),
   process: z.object({ pid: z.int(), startTicks: z.int() }),
 })
@@ -41,9 +41,9 @@ export class NoFreeSlots extends Error {
 
 export interface SlotClaimsOptions {
   readonly dataDir: string
-  /** The first user id that stands for a slot. */
+  /** The user id of slot 0. */
   readonly baseUid: number
-  /** Removes what the dead agent of a block may have left on the machine, before the block is given to another. */
+  /** Removes the network objects that the dead agent of a block may have left, before another agent gets the block. */
   readonly clear: (block: number) => Promise<void>
   readonly folder?: string
 }
@@ -58,7 +58,7 @@ export class SlotClaims {
     this.#folder = join(options.folder ?? FOLDER, 'slots')
   }
 
-  /** With the blocks that are ours from an earlier life, and at least one. @throws NoFreeSlots */
+  /** Opens the claims of this agent: its blocks from earlier starts, or a new one. @throws NoFreeSlots */
   static async open(options: SlotClaimsOptions): Promise<SlotClaims> {
     const claims = new SlotClaims(options)
     await mkdir(claims.#folder, { recursive: true, mode: 0o700 })
@@ -81,8 +81,8 @@ export class SlotClaims {
   }
 
   /**
-   * One block more.
-   * @param prepare makes it usable before it counts as ours
+   * Claims another block.
+   * @param prepare makes the block usable, before it counts as claimed
    * @throws NoFreeSlots
    */
   async claim(prepare: (block: number) => Promise<void> | undefined): Promise<void> {
@@ -92,8 +92,8 @@ export class SlotClaims {
   }
 
   /**
-   * Gives everything back; nothing uses a number of ours any more.
-   * @param whenLast after the last claim of the machine has gone
+   * Releases all blocks. No VM may use a number of them any more.
+   * @param whenLast called after the last claim of the machine was released
    */
   async release(whenLast: () => Promise<void>): Promise<void> {
     await this.#locked(async () => {
@@ -123,7 +123,7 @@ export class SlotClaims {
     return block
   }
 
-  /** Nobody can come back for it. */
+  /** The agent can never return. */
   async #isGone(block: number, owner: Claim | null): Promise<boolean> {
     if (owner !== null && owner.boot_id === (await readHostBootId()) && (await mayExist(owner.data_dir))) return false
     return this.#isUnused(block, owner)
@@ -152,7 +152,7 @@ export class SlotClaims {
     await rm(this.#path(block), { force: true })
   }
 
-  /** Damaged: `null`, a block without an owner. */
+  /** @returns `null` for a damaged record: a block without an owner */
   async #all(): Promise<Map<number, Claim | null>> {
     const found = new Map<number, Claim | null>()
     for (const name of await readdir(this.#folder)) {
@@ -186,7 +186,7 @@ function parse(text: string): Claim | null {
   }
 }
 
-/** A folder that cannot be looked at may be on a disk that comes back, with an agent and VMs that use its block. */
+/** A folder that cannot be examined may be on a disk that returns later, with an agent and VMs that use the block. */
 async function mayExist(path: string): Promise<boolean> {
   return isPresent(path).catch(() => true)
 }

@@ -5,12 +5,12 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { runProgram } from './run-program.ts'
 
 const SOURCE = join(import.meta.dirname, '../../../native/tsc-khz.c')
-/** Two measurements of one counter differ by less; two hosts by more. */
+/** Maximum difference of two measurements of one counter. Two hosts differ by more. */
 const SAME_COUNTER_RATIO = 0.0005
 
 /**
- * Speed of the host's time-stamp counter, kHz. JavaScript cannot read the counter, so a few lines of C do.
- * `known` is kept where it is the same counter: it belongs to the fingerprint of every bake.
+ * Measures the frequency of the host's time-stamp counter, in kHz, with a small C program, because JavaScript cannot read
+ * the counter. Returns `known` if it is the same counter, because every bake's fingerprint contains it.
  */
 export async function measureTscKhz(known: number | undefined, deadline: Deadline): Promise<number> {
   const measured = await measure(deadline)
@@ -34,7 +34,7 @@ async function measure(deadline: Deadline): Promise<number> {
   }
 }
 
-/** Good enough where the counter is constant: the clock of the first CPU. */
+/** The nominal clock of the first CPU: precise enough for a constant counter. */
 async function nominalKhz(): Promise<number | null> {
   const text = await readFile('/proc/cpuinfo', 'utf8')
   const mhz = /^cpu MHz\s*:\s*([\d.]+)$/m.exec(text)?.[1]

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 describe('vhost-net', () => {
-  it('is used where the device can be opened, by a descriptor of its own for each VM', async () => {
+  it('is opened separately for each VM if the device can be opened', async () => {
     expect(await vhostNetObstacle(file)).toBeNull()
     const [first, second] = [await openVhostNet(file), await openVhostNet(file)]
     expect(first?.fd).toBeGreaterThan(2)
@@ -26,7 +26,7 @@ describe('vhost-net', () => {
   it.each([
     ['is absent', 'none', 'there is no FOLDER/none'],
     ['cannot be opened', 'file/below', 'FOLDER/file/below cannot be opened (ENOTDIR)'],
-  ])('is not used where the device %s, and the reason is told', async (_what, name, reason) => {
+  ])('is not used if the device %s, with the reason', async (_what, name, reason) => {
     expect(await openVhostNet(join(folder, name))).toBeNull()
     expect(await vhostNetObstacle(join(folder, name))).toBe(reason.replace('FOLDER', folder))
   })

@@ -91,7 +91,7 @@ export class GuestNetwork {
     this.#tables.set(block, table)
   }
 
-  /** Those that somebody else has removed; what they had counted is lost. @returns how many there were */
+  /** Restores tables that another program has removed. Their counters are lost. @returns the number of restored tables */
   async restoreTables(): Promise<number> {
     const there = new Set(await listTables())
     const missing = [...this.#tables].filter(([block]) => !there.has(tableOfBlock(block)))
@@ -163,7 +163,7 @@ export class GuestNetwork {
     const after = this.#rates.get(slot) ?? null
     if (after === before) return
     const change = async () => this.#tables.get(blockOf(slot))?.changeRate(this.addressOf(slot).tap, before, after)
-    // Somebody else may have removed the table.
+    // Another program may have removed the table.
     const again = async () => {
       await this.restoreTables()
       await change()

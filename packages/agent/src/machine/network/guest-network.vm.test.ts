@@ -244,7 +244,7 @@ describe('a rate limit', () => {
 
   const both = (id: string) => Promise.all([took(id, sent, 'taken'), took(id, got, String(BYTES))])
 
-  it('of a sandbox holds it back alone, and is that of what it forks and of when it wakes', async () => {
+  it('limits its own sandbox only, also its forks, and also after a wake', async () => {
     const SECOND = 1_000_000
     const limited = { ...NO_LIMITS, network_mbit: (SECOND * 8) / 1_000_000 }
     const parent = await create('internet', limited)
@@ -266,7 +266,7 @@ describe('a rate limit', () => {
     for (const id of [parent.id, child?.id ?? '', free.id]) await world.agent.delete(id)
   })
 
-  it('holds back what a guest sends and what it gets, also one that runs since before it was set', async () => {
+  it('limits both directions, also for a guest that was running before the limit was set', async () => {
     const { id } = await create()
     await world.agent.stop('SIGTERM')
     await world.agent.configure({ network: { guest_mbit: 3 } })

@@ -31,7 +31,7 @@ export interface GuestLimits {
   readonly connections: number
 }
 
-/** Nobody's address on the internet: private, shared, link-local with the metadata services, tests, multicast, broadcast. */
+/** Addresses that are not public: private, shared, link-local with the metadata services, tests, multicast, broadcast. */
 const RESERVED = [
   '0.0.0.0/8',
   '10.0.0.0/8',

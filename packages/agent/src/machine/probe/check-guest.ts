@@ -9,7 +9,7 @@ const CLOCK_TOLERANCE_MS = 2000
 /** Bytes to read from the disk itself, past the guest's page cache. */
 const BLOCK_BYTES = 4096
 
-/** Ends at the first command that fails. `$1`: the mark; `$2`: `write` or `read`. */
+/** Stops at the first failing command. `$1`: the mark; `$2`: `write` or `read`. */
 const SCRIPT = `
 set -e
 date +%s
@@ -20,7 +20,7 @@ dd if=/dev/vda of=/dev/null bs=${BLOCK_BYTES} count=1 iflag=direct 2>&1 || { ech
 cat /sys/class/net/eth0/address > /dev/null || { echo there is no network device >&2; exit 1; }
 `
 
-/** A text that the probe writes to a guest's disk and memory. Every VM that is restored from that guest must have it. */
+/** A text that the probe writes to a guest's disk and memory. Every VM restored from that guest must have it. */
 export class Mark {
   readonly text: string
   isWritten = false
@@ -44,7 +44,7 @@ export async function checkGuest(vm: Vm, mark: Mark, deadline: Deadline): Promis
   deadline.throwIfOver()
   const answeredAt = Date.now()
   const said = stderr.bytes.toString('utf8').trim()
-  if (exitCode !== 0) throw new Error(`the guest is not well: ${said || `exit code ${exitCode}`}`)
+  if (exitCode !== 0) throw new Error(`the check of the guest failed: ${said || `exit code ${exitCode}`}`)
   const [seconds, onDisk, inMemory] = stdout.bytes.toString('utf8').split('\n')
   const clockMs = Number(seconds) * 1000
   // The clock counts whole seconds.

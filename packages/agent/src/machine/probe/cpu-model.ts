@@ -5,16 +5,16 @@ import type { CpuDefinition } from '@offshoot/qmp/commands'
 import type { BakePlace } from '../bakes/bakes.ts'
 import { launch } from '../vm/launch.ts'
 import { cpuQueryArguments } from '../vm/machine.ts'
-import { endedWith } from '../restore/restore.ts'
+import { explainFailure } from '../restore/restore.ts'
 import { Vm } from '../vm/vm.ts'
 
 /**
- * The CPU models that guests may get under KVM, the newest first. A checkpoint needs a host that offers its guest's model.
- * With the host's own CPU it would fit no other host, and not even this one after a microcode update that removes a feature.
- * The newest model is an old one: hosts that are newer all offer it, and so they agree.
+ * The CPU models that guests may get under KVM, the newest first. A checkpoint can be restored on any host that offers its
+ * guest's model. With the host's own CPU, it could be restored on no other host, and not even on this one after a microcode
+ * update that removes a feature. The newest model of the list is an old one, so that all newer hosts agree on it.
  *
- * Each name has a version, because QEMU changes the meaning of a name without one. None has TSX, which microcode updates have
- * removed (`-v2` of the first two is the variant `noTSX`).
+ * Each name has a version, because QEMU changes the meaning of a name without one. None has TSX, which microcode updates
+ * have removed (`-v2` of the first two is the variant `noTSX`).
  */
 const INTEL = ['Broadwell-v2', 'Haswell-v2', 'IvyBridge-v1', 'SandyBridge-v1', 'Westmere-v1', 'Nehalem-v1']
 const AMD = ['EPYC-v1', 'Opteron_G3-v1']
@@ -65,9 +65,9 @@ async function askQemu({ qemu, folder, place }: CpuQuery, deadline: Deadline): P
   try {
     return await vm.qmp.execute('query-cpu-definitions', {}, deadline)
   } catch (error) {
-    throw await endedWith(vm, error)
+    throw await explainFailure(vm, error)
   } finally {
-    await vm.kill(Deadline.after(KILL_MS, 'end of a QEMU that was asked for CPU models'))
+    await vm.kill(Deadline.after(KILL_MS, 'end of the QEMU that listed CPU models'))
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * Runs the whole life of a guest under an accelerator, with the modules, user, network and limits of sandboxes.
+ * Runs the whole life cycle of a guest under an accelerator, with the modules, user, network and limits of sandboxes.
  *
  *     cpu ─► boot ─► bake ─► restore ─► second restore ─► fork ─► hibernate ─► wake
  *
- * The result names the first step that fails, and why. A probe that ends has ended its VMs and removed its files. When the
- * agent is killed, the kernel kills the VMs with it, and the next start removes the files.
+ * The result names the first failing step and the reason. The probe always ends its VMs and removes its files. If the agent
+ * is killed, the kernel kills the VMs with it, and the next start removes the files.
  */
 import { existsSync } from 'node:fs'
 import { chown, mkdir, rm } from 'node:fs/promises'
@@ -24,7 +24,7 @@ import { releaseGuest } from '../guest/hold.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
 import type { Machine } from '../vm/machine.ts'
 import { prepareGuest } from '../bakes/prepare-guest.ts'
-import { endedWith, restore, type Greet, type Restore } from '../restore/restore.ts'
+import { explainFailure, restore, type Greet, type Restore } from '../restore/restore.ts'
 import type { Vm } from '../vm/vm.ts'
 
 export const PROBE_STEPS = ['cpu', 'boot', 'bake', 'restore', 'second restore', 'fork', 'hibernate', 'wake'] as const
@@ -40,7 +40,7 @@ export type ProbeResult =
       readonly step: ProbeStep
       /** One line. */
       readonly reason: string
-      /** The step did not end in its time. */
+      /** The step exceeded its time limit. */
       readonly isTimeout: boolean
     }
 
@@ -51,7 +51,7 @@ export interface ProbeLimits {
   readonly stepMs: number
 }
 
-/** Many times what a guest should need on hardware. That is an estimate: nothing has been measured there. */
+/** Many times what a guest should need on hardware. This is an estimate without a measurement on hardware. */
 export const PROBE_LIMITS: ProbeLimits = { bootMs: 10_000, stepMs: 20_000 }
 
 export interface Probe {
@@ -65,7 +65,7 @@ export interface Probe {
   readonly lastCpu: string | null
   readonly images: BakeImages
   readonly image: TemplateImage
-  /** In the agent's data directory, for probes alone. */
+  /** A folder in the agent's data directory that only probes use. */
   readonly folder: string
   /** Users, networks and limits of two VMs that run at the same time. */
   readonly places: readonly [BakePlace, BakePlace]
@@ -89,7 +89,7 @@ export async function probeMachine(probe: Probe): Promise<ProbeResult> {
   }
 }
 
-/** Ends the VMs of a probe that was killed, and removes its folder. */
+/** Ends the VMs of an interrupted probe, and removes its folder. */
 export async function endProbe(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   await endVmProcesses(await findVmProcesses(folder))
@@ -108,10 +108,10 @@ class ProbeRun {
   constructor(probe: Probe) {
     this.#probe = probe
     this.#machine = probe.machine
-    // Overlays name their bake by a relative path: the folders are as deep as the agent's own (`bake.ts`).
+    // Overlays name their bake by a relative path, so the folders need the same depth as the agent's own (`bake.ts`).
     this.#bake = join(probe.folder, 'bakes', probe.image.name, FINGERPRINT)
     const layers = join(probe.folder, 'layers')
-    // A probe retires no layer: its folder is removed as a whole.
+    // A probe retires no layers, because its folder is removed as a whole.
     this.#layers = new Layers({ layers, retiredLayers: layers }, { error: () => undefined })
   }
 
@@ -143,7 +143,7 @@ class ProbeRun {
       const captured = await this.#capture(first, place, 'as-before', deadline)
       return this.#restore(otherPlace, captured, this.#introduce, deadline)
     })
-    // Parent and child both remember the mark, and run independently.
+    // Parent and child both have the mark, and run independently.
     for (const vm of [child, first]) await this.#inStep(vm, (deadline) => checkGuest(vm, mark, deadline))
     await this.#kill(child)
 
@@ -186,12 +186,12 @@ class ProbeRun {
     return start(this.#deadline())
   }
 
-  /** Runs a part of the current step. Where the VM ends, its QEMU's last words become the reason. */
+  /** Runs a part of the current step. If the VM ends, QEMU's last log lines become the reason. */
   async #inStep<T>(vm: Vm, work: (deadline: Deadline) => Promise<T>): Promise<T> {
     try {
       return await work(this.#deadline())
     } catch (error) {
-      throw await endedWith(vm, error)
+      throw await explainFailure(vm, error)
     }
   }
 
@@ -226,7 +226,7 @@ class ProbeRun {
     return vm
   }
 
-  /** QEMU's working directory, as deep as a sandbox's. */
+  /** QEMU's working directory, at the same depth as a sandbox's. */
   async #ownFolder({ confinement: { uid } }: Pick<BakePlace, 'confinement'>): Promise<string> {
     const own = join(this.#probe.folder, 'sandboxes', String(++this.#started))
     const folder = join(own, 'vm')
@@ -249,7 +249,7 @@ class ProbeRun {
     const options = { bake: this.#bake, memoryMib, uid: confinement.uid, layers: this.#layers, leave }
     const place = join(folder, 'checkpoints', this.step)
     return capture(vm, { ...options, ...threads, folder: place }, deadline).catch(async (error: unknown) => {
-      throw await endedWith(vm, error)
+      throw await explainFailure(vm, error)
     })
   }
 

@@ -8,7 +8,7 @@ import type { BakePlace } from '../bakes/bakes.ts'
 import { Images } from '../../store/bakes/images.ts'
 import { PROBE_LIMITS, probeMachine, type Probe } from './probe-kvm.ts'
 
-/** OFFSHOOT_PROBE_STEPS=all: a QEMU that fails at each step, with a bake for each. */
+/** OFFSHOOT_PROBE_STEPS=all runs a failing QEMU for each step, with a bake for each. */
 const isAll = process.env['OFFSHOOT_PROBE_STEPS'] === 'all'
 
 let host: VmHost
@@ -21,7 +21,7 @@ beforeAll(async () => {
   probe = {
     qemu: qemu.path,
     preload: host.dir.preload,
-    // What is tried is the same under each accelerator.
+    // The probe is the same under each accelerator.
     machine: host.baked.machine,
     cpu: null,
     lastCpu: null,
@@ -29,7 +29,7 @@ beforeAll(async () => {
     image: host.baked.image,
     folder: host.dir.probe,
     places: [place, place],
-    // Emulation, on a machine that others use too.
+    // Time limits for emulation on a shared machine.
     limits: { bootMs: PROBE_LIMITS.bootMs * 6, stepMs: PROBE_LIMITS.stepMs * 3 },
     threads: host.captureThreads,
   }
@@ -45,7 +45,7 @@ async function expectNothingLeft(): Promise<void> {
 }
 
 describe('the probe of an accelerator', () => {
-  it('goes through the life of a guest and leaves nothing', async () => {
+  it('runs all steps of a guest’s life and leaves nothing behind', async () => {
     await qemu.failAt(-1, 'never')
     expect(await probeMachine(probe)).toEqual({ works: true, machine: probe.machine })
     await expectNothingLeft()
@@ -73,7 +73,7 @@ describe('the probe of an accelerator', () => {
     await expectNothingLeft()
   })
 
-  it('says that a guest does not come up in its time', async () => {
+  it('reports a guest that does not boot in time', async () => {
     await qemu.failAt(1, 'hang')
     const limits = { ...PROBE_LIMITS, bootMs: 500 }
     expect(await probeMachine({ ...probe, limits })).toMatchObject({ step: 'boot', isTimeout: true })

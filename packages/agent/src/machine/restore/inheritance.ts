@@ -22,25 +22,25 @@ import {
 import type { VolumeDevice } from '../vm/volume-devices.ts'
 
 export interface RestoredCheckpoint {
-  /** `null`: its disk alone. */
+  /** Folder of the checkpoint; `null`: only a disk, without memory. */
   readonly folder: string | null
-  /** How many bases its memory lies over. */
+  /** The number of bases of its memory. */
   readonly bases: number
-  /** Of its disk, the lowest first. */
+  /** The layers of its disk, the lowest first. */
   readonly layers: readonly LayerId[]
 }
 
-/** What a QEMU starts from. */
+/** The machine and the files that a QEMU starts with. */
 export interface Inheritance {
   readonly machine: Machine
   /** Folder of the bake. */
   readonly bake: string
-  /** What to lay over the bake; `null`: nothing, it starts as the template does. */
+  /** The checkpoint to restore over the bake; `null`: none, the guest starts as the template does. */
   readonly checkpoint: RestoredCheckpoint | null
   readonly layers: Pick<Layers, 'path'>
   /** See `DiskNode.isFlushed`. */
   readonly isDurable: boolean
-  /** The volumes that the guest gets, and devices for those that it had when the checkpoint was made. Paths are the agent's. */
+  /** The guest's volumes, and devices for those that it had when the checkpoint was made. Paths are those of the agent. */
   readonly volumes: readonly VolumeDevice[]
   /** QEMU's working directory. The VM's user already owns it. */
   readonly folder: string
@@ -91,7 +91,7 @@ export function inheritance(
   return { args: [...args, ...descriptors], files, env }
 }
 
-/** Launches with a descriptor of vhost-net, where the machine is to have it and the host offers it; `null` elsewhere. */
+/** Calls `launching` with a descriptor of vhost-net if the machine uses it and the host offers it; otherwise with `null`. */
 export async function withVhostNet<T>(
   { network, kvm }: Machine,
   launching: (vhost: FileHandle | null) => Promise<T>,

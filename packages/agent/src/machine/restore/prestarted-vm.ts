@@ -14,8 +14,8 @@ import {
   LAYER_DISCARD,
   restoreArguments,
 } from '../vm/machine.ts'
-import { giveWayUntil, stopGivingWay } from '../vm/priority.ts'
-import { endedWith, type Greet, launchRestoring, type Restore } from './restore.ts'
+import { setLowPriorityUntil, restorePriority } from '../vm/priority.ts'
+import { explainFailure, type Greet, launchRestoring, type Restore } from './restore.ts'
 import { Vm } from '../vm/vm.ts'
 
 const KILL_MS = 5000
@@ -73,7 +73,7 @@ export class PrestartedVm {
       extras,
     )
     const vm = new Vm(folder, launched, disk)
-    giveWayUntil(options.captured, launched.process)
+    setLowPriorityUntil(options.captured, launched.process)
     const { socket } = launched
     // The agent learns of QEMU's end from the monitor.
     socket?.on('error', () => undefined)
@@ -90,7 +90,7 @@ export class PrestartedVm {
    */
   async load(statePath: string, greet: Greet, deadline: Deadline): Promise<void> {
     const { vm } = this
-    stopGivingWay(vm.process)
+    restorePriority(vm.process)
     await PrestartedVm.#orEnd(vm, async () => {
       const [state] = await Promise.all([readFile(statePath), this.#addLayer(deadline)])
       this.#state.end(state)
@@ -136,7 +136,7 @@ export class PrestartedVm {
     try {
       return await step()
     } catch (error) {
-      const cause = await endedWith(vm, error)
+      const cause = await explainFailure(vm, error)
       await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
       throw cause
     }

@@ -75,7 +75,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
     else await greet(vm, deadline)
     return vm
   } catch (error) {
-    const cause = await endedWith(vm, error)
+    const cause = await explainFailure(vm, error)
     // A deadline of its own: the restore's may have expired.
     await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
     throw cause
@@ -166,7 +166,7 @@ async function untilLoaded({ qmp, ended }: Vm, deadline: Deadline): Promise<void
  * The error to report for a failed VM, with QEMU's last log lines if there are any. When QEMU dies, its sockets close: the
  * reason of its death is a better cause than the lost socket. A QEMU that hangs or refuses may have logged why.
  */
-export async function endedWith(vm: Vm, error: unknown): Promise<unknown> {
+export async function explainFailure(vm: Vm, error: unknown): Promise<unknown> {
   const isLost = [QmpConnectionError, GuestLinkLost, GuestUnavailable].some((kind) => error instanceof kind)
   if (vm.log === null) return error
   const isGone = isLost || vm.hasEnded || !(await isAlive(vm.process))

@@ -27,13 +27,13 @@ export type HostPurpose = 'serve' | 'prepare' | 'end'
 
 /** A guest of an earlier agent process. */
 export interface KnownGuest {
-  /** A hibernated guest's last slot, which it keeps if the slot is still free. */
+  /** The slot of a running guest, or the last slot of a hibernated guest, which keeps it if it is still free. */
   readonly slot: number
   readonly isHibernated: boolean
   readonly egress: Egress
-  /** Megabits a second; `null`: as many as every guest. */
+  /** Megabits per second; `null`: the default of all guests. */
   readonly mbit: number | null
-  /** The guest's address, where it runs or can run again; `null` for one that never will. */
+  /** The guest's address if it runs or can run again; `null` for a guest that never will. */
   readonly ip: string | null
 }
 
@@ -110,7 +110,7 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
   }
 }
 
-/** Those that guests run in, and those of the hibernated for which they may be kept. */
+/** The slots of running guests, and the slots of hibernated guests that are kept for them, up to the maximum. */
 function slotsInUse(guests: readonly KnownGuest[]): SlotInUse[] {
   const bySlot = new Map<number, SlotInUse>()
   for (const guest of guests) if (!guest.isHibernated) bySlot.set(guest.slot, guest)

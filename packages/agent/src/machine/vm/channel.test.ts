@@ -40,13 +40,13 @@ describe.runIf(process.getuid?.() === 0)('the socket of a VM', () => {
     await rm(root, { recursive: true })
   })
 
-  it('without a jail is the one in its folder, also before QEMU has made it', async () => {
+  it('without a jail is in its folder, even before QEMU has made it', async () => {
     expect(await hasChannel(victim)).toBe(false)
     expect(await ownSocket(victim, QMP_SOCKET, false)).toBe(join(victim, QMP_SOCKET))
     expect(await ownSocket(broken, QMP_SOCKET, false)).toBe(join(broken, QMP_SOCKET))
   })
 
-  it('without a jail is refused when it is a link, a file, or the socket of another user', async () => {
+  it('without a jail is refused if it is a link, a file, or another user’s socket', async () => {
     const place = join(broken, QMP_SOCKET)
     const refused = () => expect(ownSocket(broken, QMP_SOCKET, false)).rejects.toThrow(ForeignSocket)
     await symlink(join(victim, QMP_SOCKET), place)
@@ -60,7 +60,7 @@ describe.runIf(process.getuid?.() === 0)('the socket of a VM', () => {
     await rm(place, { recursive: true })
   })
 
-  it('with a jail is the one beside its folder, whatever lies in its folder', async () => {
+  it('with a jail is beside its folder, whatever its folder contains', async () => {
     await mkdir(channelFolder(broken), { mode: 0o700 })
     await symlink(join(victim, QMP_SOCKET), join(broken, QMP_SOCKET))
     await listen(channelFolder(broken), 0)

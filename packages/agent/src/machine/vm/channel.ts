@@ -1,34 +1,31 @@
 /**
- * The sockets by which an agent reaches a QEMU: its monitor, the guest's channel, and what makes images of its memory.
+ * The sockets by which an agent reaches a QEMU: its monitor, the guest's channel, and memory images.
  *
- * They lie beside the folder that QEMU works in, in one that only root enters, and the launcher makes them (native/jail.c). In
- * QEMU's own folder, who broke out of a guest could put a link to another tenant's socket in their place. Without a jail that is
- * where QEMU makes them: a VM that an agent without jails has left runs on with those.
+ * The launcher makes them (native/jail.c), beside QEMU's working directory, in a folder that only root can enter. In QEMU's
+ * own folder, an attacker who broke out of a guest could replace them by links to another tenant's sockets. Without a jail,
+ * QEMU makes them there nevertheless: a VM that an agent without jails started keeps them.
  */
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { socketPath } from '../../store/data-dir/data-dir.ts'
 import { QMP_SOCKET } from './machine.ts'
 
-/** The socket of a VM is not one, or not its own. */
+/** The file at a socket's path is no socket, or belongs to another user. */
 export class ForeignSocket extends Error {
   override readonly name = 'ForeignSocket'
 }
 
-/** @param folder that QEMU works in */
+/** @param folder QEMU's working directory */
 export function channelFolder(folder: string): string {
   return `${folder}.channel`
 }
 
-/** Whether the launcher has made the sockets of the VM that runs there. */
+/** Whether the launcher made the sockets of the VM in this folder. */
 export async function hasChannel(folder: string): Promise<boolean> {
   return (await lookAt(join(channelFolder(folder), QMP_SOCKET))) !== null
 }
 
-/**
- * The path of a socket of a VM, which need not be there yet.
- * @throws ForeignSocket when QEMU's user has put something else in its place
- */
+/** The path of a VM's socket, which need not exist yet. @throws ForeignSocket if QEMU's user has put another file in its place */
 export async function ownSocket(folder: string, name: string, isJailed: boolean): Promise<string> {
   if (isJailed) return socketPath(channelFolder(folder), name)
   const [found, owner] = [await lookAt(join(folder, name)), await lookAt(folder)]
@@ -38,7 +35,7 @@ export async function ownSocket(folder: string, name: string, isJailed: boolean)
   return socketPath(folder, name)
 }
 
-/** Itself, where it is a link; `null` where nothing is. */
+/** Does not follow a link. `null` if nothing exists. */
 async function lookAt(path: string) {
   return lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null

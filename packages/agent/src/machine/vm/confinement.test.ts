@@ -15,14 +15,14 @@ describe('the user of a VM', () => {
     expect(args.filter((argument) => argument.startsWith('--groups'))).toEqual([])
   })
 
-  it("is in the group of KVM's device where VMs need that, and in no other", () => {
+  it("is only in the group of KVM's device, if VMs need that", () => {
     const { args } = confine(line, { uid: 200_007, kvmGroup: 104 })
     expect(args).toContain('--groups=104')
     expect(args).not.toContain('--clear-groups')
     expect(args).toEqual(expect.arrayContaining(['--reuid=200007', '--regid=200007', '--bounding-set=-all']))
   })
 
-  it("keeps the agent's groups where the agent cannot change them", () => {
+  it("keeps the agent's groups if the agent cannot change them", () => {
     const { args } = confine(line, { uid: null, kvmGroup: 104 })
     expect(args).toEqual(['--no-new-privs', '--inh-caps=-all', 'qemu', '-S'])
   })
@@ -30,7 +30,7 @@ describe('the user of a VM', () => {
 
 const isRoot = process.getuid?.() === 0
 
-/** A process that starts what its arguments say, tells the pid, and waits. */
+/** A process that starts the program in its arguments, prints the pid, and waits. */
 const PARENT = `
   const { spawn } = require('node:child_process')
   const [program, ...args] = process.argv.slice(1)
@@ -42,13 +42,13 @@ describe.each([
   ['with a user of its own', isRoot ? 199_001 : null],
   ["with the agent's user", null],
 ])('a confined process %s', (_what, uid) => {
-  it('dies with the agent where it is to', async () => {
+  it('dies with the agent if asked', async () => {
     const { program, args } = confine({ program: 'sleep', args: ['600'] }, { uid, diesWithAgent: true })
     const agent = spawn(process.execPath, ['-e', PARENT, program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [pid] = (await once(createInterface({ input: agent.stdout }), 'line')) as [string]
     const child = await identifyProcess(Number(pid))
     if (child === null) throw new Error('the confined process has ended already')
-    // Until it is what it is to become: setpriv sets the signal last.
+    // Waits for the final program, because setpriv sets the signal last.
     await expect.poll(() => nameOf(child.pid), { timeout: 30_000 }).toBe('sleep')
     agent.kill('SIGKILL')
     await expect.poll(() => isAlive(child), { timeout: 30_000 }).toBe(false)

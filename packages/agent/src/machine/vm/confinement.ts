@@ -5,28 +5,31 @@ import { JAIL_BAKE, type Jail, joining } from '../host/jail.ts'
 import { channelFolder } from './channel.ts'
 import { CHANNELS, QMP_FD, TAP_FD } from './machine.ts'
 
-/** What QEMU may be on this host. */
+/** The user, groups and jail of a QEMU. */
 export interface Confinement {
-  /** User and group of the process; `null` where the agent is not root and can give none. */
+  /** User and group of the process; `null` if the agent is not root and cannot change them. */
   readonly uid: number | null
-  /** The group whose members may open KVM's device, where a VM needs it: its only supplementary group. */
+  /** The group whose members may open KVM's device, if VMs need it: the only supplementary group. */
   readonly kvmGroup?: number | null
-  /** The process is killed when the agent's process ends, however that ends: nobody would know of it. Sandboxes outlive the agent. */
+  /**
+   * The kernel kills the process when the agent ends, even by a kill: no later agent would know it. Sandboxes outlive the
+   * agent.
+   */
   readonly diesWithAgent?: boolean
-  /** What it is started in; `null` or absent where the host has no namespaces for it. Needs a user. */
+  /** The jail of the process; `null` or absent if the host does not allow namespaces. Needs a user. */
   readonly jail?: Jail | null
-  /** The control groups that it starts in, where it has a jail. Without one it is put there later. */
+  /** The control groups of a process in a jail, from its start. Without a jail the agent moves it later. */
   readonly cgroup?: CgroupPlace | null
 }
 
-/** A QEMU and what its jail gives it. */
+/** A QEMU and the settings of its jail. */
 export interface Jailed {
   readonly line: ProgramLine
   readonly jail: Jail
   readonly confinement: Confinement
   /** Its working directory on the host. */
   readonly folder: string
-  /** Folder of the bake that it reads; `null`: none. */
+  /** The folder of its bake; `null`: none. */
   readonly bake: string | null
   readonly accelerator: Accelerator
   /** Name of a TAP of the host. */
@@ -41,8 +44,8 @@ export interface ProgramLine {
 }
 
 /**
- * The program that starts `line` as nobody: own user and group, no capabilities now or ever, no way to regain any.
- * `setpriv` (util-linux) does what QEMU's own `-run-with user=` does not: it drops the bounding set too.
+ * The program that starts `line` without privileges: under its own user and group, without capabilities, and without a way
+ * to gain any. `setpriv` (util-linux) also drops the bounding set, which QEMU's own `-run-with user=` does not.
  */
 export function confine(line: ProgramLine, { uid, kvmGroup = null, diesWithAgent = false }: Confinement): ProgramLine {
   // A change of user clears the signal (prctl(2), PR_SET_PDEATHSIG); setpriv sets it after that.
@@ -58,7 +61,7 @@ export function confine(line: ProgramLine, { uid, kvmGroup = null, diesWithAgent
 export function imprison({ line, jail, confinement, folder, bake, accelerator, tap, reportFd }: Jailed): ProgramLine {
   const { uid, cgroup = null, diesWithAgent = false } = confinement
   if (uid === null) throw new Error('a jail needs a user for its process')
-  // From the folder that the launcher works in: the path of a socket is short.
+  // Relative to the launcher's working directory, because the path of a socket must be short.
   const channel = `../${basename(channelFolder(folder))}`
   const sockets = Object.values(CHANNELS).flatMap(({ name, fd }) => ['--listen', `${channel}/${name}`, String(fd)])
   const options = [
@@ -83,13 +86,13 @@ export function imprison({ line, jail, confinement, folder, bake, accelerator, t
   return { program: jail.launcher, args: [...options.flat(), '--', line.program, ...line.args] }
 }
 
-/** A TAP of the host, and the program that lets QEMU inherit it (native/with-tap.c). */
+/** A TAP of the host, and the program that opens it for QEMU (native/with-tap.c). */
 export interface TapGiver {
   readonly program: string
   readonly tap: string
 }
 
-/** The program that starts `line` with a TAP as a descriptor, before anything is taken from it that opening one needs. */
+/** The program that starts `line` with a TAP as a descriptor. It opens the TAP while it still has the privileges for that. */
 export function giveTap(line: ProgramLine, { program, tap }: TapGiver): ProgramLine {
   return { program, args: [tap, String(TAP_FD), line.program, ...line.args] }
 }

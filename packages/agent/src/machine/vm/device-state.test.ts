@@ -7,7 +7,7 @@ function section(id: number, name: string, data: Buffer): Buffer {
 }
 const head = Buffer.from([0x51, 0x45, 0x56, 0x4d, 0, 0, 0, 3])
 const end = Buffer.from([0])
-/** Data that holds what a footer, a footer before the end and a section of an earlier device look like. */
+/** Data that looks like a footer, like a footer before the end, and like a section of an earlier device. */
 const confusing = Buffer.concat([
   Buffer.from([0x7e, 0, 0, 0, 2, 0, 9]),
   Buffer.from([0x7e, 0, 0, 0, 2]),
@@ -19,7 +19,7 @@ const net = section(5, 'net', Buffer.alloc(0))
 const state = Buffer.concat([head, timer, disk, net, end])
 
 describe('a device state', () => {
-  it('is its sections, whatever their data looks like', () => {
+  it('is split into its sections, whatever their data contains', () => {
     const sections = sectionsOf(state)
     expect(sections.map(({ name }) => name)).toEqual(['timer', 'virtio-mmio@00/virtio-blk', 'net'])
     expect(sections.map(({ bytes }) => bytes)).toEqual([timer, disk, net])
@@ -27,7 +27,7 @@ describe('a device state', () => {
     expect(stateOf([])).toEqual(Buffer.concat([head, end]))
   })
 
-  it('is refused wherever it is cut, and when it is none', () => {
+  it('is refused if it is cut at any byte, or no device state', () => {
     const plain = Buffer.concat([head, timer, net, end])
     for (let bytes = 0; bytes < plain.length; bytes++) {
       expect(() => sectionsOf(plain.subarray(0, bytes)), `${bytes} bytes`).toThrow(Error)

@@ -1,9 +1,10 @@
 /**
- * What `xen-save-devices-state` writes (QEMU, migration/savevm.c): a magic number, a version, and a section for each device:
+ * The format of `xen-save-devices-state` (QEMU, migration/savevm.c): a magic number, a version, and a section for each
+ * device:
  *
  *     0x04 | id u32 | name bytes u8 | name | instance u32 | version u32 | data | 0x7e | id u32
  *
- * then 0x00; integers are big-endian. Nothing says how long data is: a section ends where its footer is followed by
+ * then 0x00. Integers are big-endian. The length of the data is not stored: a section ends where its footer is followed by
  * the next section or by the end.
  */
 const MAGIC = 0x5145_564d
@@ -24,7 +25,7 @@ interface Header extends Omit<Section, 'bytes'> {
   readonly dataStart: number
 }
 
-/** Every section of a state, in its order; together with head and end they are the whole of it. @throws Error */
+/** All sections of a state, in their order. Together with head and end they are the whole state. @throws Error */
 export function sectionsOf(state: Buffer): Section[] {
   if (state.length < HEAD_BYTES || state.readUInt32BE(0) !== MAGIC || state.readUInt32BE(4) !== VERSION) {
     throw new Error('no device state that we know')
@@ -41,7 +42,7 @@ export function sectionsOf(state: Buffer): Section[] {
   return sections
 }
 
-/** A state of these sections. What a machine has and the state does not name begins as at power-on. */
+/** Composes a state of these sections. A device without a section starts as at power-on. */
 export function stateOf(sections: readonly Section[]): Buffer {
   const head = Buffer.alloc(HEAD_BYTES)
   head.writeUInt32BE(MAGIC, 0)
@@ -57,13 +58,13 @@ function readHeader(state: Buffer, start: number): Header | null {
   return /^[\x21-\x7e]+$/.test(name) ? { id: state.readUInt32BE(start + 1), name, dataStart } : null
 }
 
-/** Where the section after it begins, or the end. */
+/** The offset of the next section, or of the end. */
 function endOf(state: Buffer, { id, name, dataStart }: Header): number {
   const footer = Buffer.alloc(FOOTER_BYTES, FOOTER)
   footer.writeUInt32BE(id, 1)
   for (let at = state.indexOf(footer, dataStart); at >= 0; at = state.indexOf(footer, at + 1)) {
     const next = at + FOOTER_BYTES
-    // Data may look like a footer, hardly like that and what follows one.
+    // Data may look like a footer, but hardly like a footer and the next section.
     if (readHeader(state, next) !== null || (next === state.length - 1 && state[next] === END)) return next
   }
   throw new Error(`section ${name} of the device state has no end`)

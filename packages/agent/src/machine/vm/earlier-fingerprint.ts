@@ -2,13 +2,13 @@ import { digest, hostCpu, stateOptions, type MachineInputs } from './machine-fin
 import { BOOT_DISK, bootArguments, machineArguments, type Machine } from './machine.ts'
 import { EMPTY_DEVICES } from './volume-devices.ts'
 
-/** The layout of all machines whose checkpoints name them this way. */
+/** The layout of all machines with this form of fingerprint. */
 const LAYOUT = 6
 
 /**
- * How checkpoints named their machine until they named its counter, too: by all of QEMU's command line, its file, and the
- * microcode of the CPU. Such a checkpoint is restored as long as nothing of that has changed.
- * @returns `null` where this machine's device state differs from all that were named this way
+ * The fingerprint of a machine in the form of earlier checkpoints: made of QEMU's whole command line, its file, and the
+ * CPU's microcode. Such a checkpoint can be restored as long as none of these has changed.
+ * @returns `null` if this machine's device state differs from that of all machines with this form
  */
 export async function earlierMachineFingerprint({ qemu, machine }: MachineInputs): Promise<string | null> {
   const now = machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK, EMPTY_DEVICES)
@@ -23,7 +23,7 @@ export async function earlierMachineFingerprint({ qemu, machine }: MachineInputs
   })
 }
 
-/** The command line as it was then. It never changes again. */
+/** The command line of that time. It must never change. */
 function earlierArguments({ accelerator, vcpus, memoryMib, network }: Machine): string[] {
   const isTcg = accelerator === 'tcg'
   return [

@@ -3,18 +3,18 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 
 /**
- * The QEMUs and counters of this host's past. Checkpoints that name their machine in the earlier form
- * (`earlier-fingerprint.ts`) can be recognised only by who knows what QEMU's file was then.
+ * The earlier QEMUs and time-stamp counters of this host. Needed to recognise checkpoints that name their machine in the
+ * earlier form (`earlier-fingerprint.ts`), which depends on QEMU's file at that time.
  */
 const earlierMachines = z.array(z.object({ version: z.string(), build: z.string(), tsc_khz: z.number() }))
 export type EarlierMachine = z.infer<typeof earlierMachines>[number]
 
-/** More than that many updates ago nothing is hibernated any more. */
+/** Maximum entries. No sandbox is hibernated for more updates than that. */
 const MAX_MACHINES = 16
 
 /**
- * Before an agent probes its accelerator anew: adds what its predecessor found to what is known.
- * @param acceleratorFile the result of that probe; where it cannot be read, nothing is added
+ * Adds the result of the earlier agent's probe, before this agent probes again.
+ * @param acceleratorFile the result of that probe; if it is unreadable, nothing is added
  */
 export async function learnEarlierMachine(path: string, acceleratorFile: string): Promise<readonly EarlierMachine[]> {
   const known = await read(path, (text) => earlierMachines.parse(JSON.parse(text)), [])

@@ -11,10 +11,10 @@ import { confine, giveTap, imprison, type Confinement, type TapGiver } from './c
 import { FIRST_FILE_FD } from './machine.ts'
 
 const LOG_TAIL_CHARS = 2000
-/** Said of every device state that is restored, and of no matter (`restoreArguments`). */
+/** A warning for every restored device state, without any effect (`restoreArguments`). */
 const HARMLESS = /^.*Expected vmdescription section, but got 0\n?/gm
 
-/** How a VM's process ended; both `null` when it was not our child. */
+/** How a VM's process ended; both are `null` if it was not the agent's child. */
 export interface VmEnd {
   readonly exitCode: number | null
   readonly signal: string | null
@@ -25,32 +25,32 @@ export interface Launch {
   readonly args: readonly string[]
   /** Its working directory: the only place where it may write. */
   readonly folder: string
-  /** Where its standard error goes; outside of its folder. */
+  /** The file for its standard error, outside of its folder. */
   readonly logPath: string
   readonly confinement: Confinement
-  /** What its network ends in; `null`: in QEMU itself. */
+  /** Its TAP; `null`: it uses QEMU's own network. */
   readonly tap: TapGiver | null
-  /** The bake whose files its command line names, which its jail shows it; `null` or absent: it names none. */
+  /** The bake whose files its command line names, and which its jail contains; `null` or absent: none. */
   readonly bake?: string | null
-  /** Under `kvm` its jail has the device. */
+  /** Under `kvm` its jail contains the device. */
   readonly accelerator?: Accelerator
-  /** Files it inherits, from FIRST_FILE_FD on: opened by us, so that its user need not reach them. */
+  /** Files that it inherits, from FIRST_FILE_FD on. The agent opens them, so that QEMU's user need not reach them. */
   readonly files: readonly InheritedFile[]
-  /** A shared object to load into it, and the variables that this one reads. */
+  /** A shared object to load into it, and the object's variables. */
   readonly preload: { readonly path: string; readonly env: Readonly<Record<string, string>> } | null
 }
 
-/** A path alone is opened for reading. `open`: is its owner's to close. `socket`: our end of it is `LaunchedQemu.socket`. */
+/** A path is opened for reading. `open`: the caller closes it. `socket`: the agent's end is `LaunchedQemu.socket`. */
 export type InheritedFile =
   | string
   | { readonly writable: string }
   | { readonly open: FileHandle }
   | { readonly socket: true }
 
-/** Where one QEMU's messages are: the file has those of earlier ones, too. */
+/** The messages of one QEMU, in a file that also has those of earlier ones. */
 export interface QemuLog {
   readonly path: string
-  /** Bytes; where its own begin. */
+  /** Offset of its messages, in bytes. */
   readonly start: number
 }
 
@@ -59,19 +59,20 @@ export interface LaunchedQemu {
   readonly log: QemuLog
   readonly qmp: QmpClient
   readonly ended: Promise<VmEnd>
-  /** Its sockets are where it cannot reach them, and it is in its control groups already. */
+  /** It has a jail: it cannot reach its sockets, and is in its control groups already. */
   readonly isJailed: boolean
-  /** Our end of the socket among its files, if there is one. */
+  /** The agent's end of the socket among its files, if there is one. */
   readonly socket: Duplex | null
 }
 
-/** QEMU ended when it should have run; the message holds the last lines it wrote. */
+/** QEMU ended unexpectedly. The message contains its last log lines. */
 export class QemuEnded extends Error {
   override readonly name = 'QemuEnded'
 }
 
 /**
- * Starts a QEMU that outlives us: own session, nothing of ours but our end of its first monitor and the files it is given.
+ * Starts a QEMU that outlives the agent: in its own session, with no descriptor of the agent except its monitor and the
+ * given files.
  */
 export async function launch(options: Launch): Promise<LaunchedQemu> {
   const { folder, logPath, confinement, preload } = options
@@ -91,7 +92,7 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
       stdio: ['ignore', log.fd, log.fd, 'pipe', ...files, ...(isJailed ? ['pipe' as const] : [])],
       env: {
         PATH: process.env['PATH'] ?? '/usr/bin:/bin',
-        // Relative: the folders above ours may be closed to QEMU's user.
+        // A relative path, because QEMU's user may have no access to the folders above.
         ...(preload === null
           ? {}
           : { LD_PRELOAD: isJailed ? JAIL_PRELOAD : relative(folder, preload.path), ...preload.env }),
@@ -104,7 +105,8 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
     child.once('exit', (exitCode, signal) => ended.resolve({ exitCode, signal }))
     await started.promise
     child.unref()
-    // The fourth descriptor is a socket pair of which we hold one end (node documents pipes there as duplex).
+    // The fourth descriptor is one end of a socket pair; the agent has the other one (node documents pipes there as
+    // duplex).
     const qmp = new QmpClient(child.stdio[3] as Duplex)
     const pid = isJailed ? await reportedPid(child.stdio[reportFd] as Duplex) : child.pid
     const identity = pid === undefined ? null : await identifyProcess(pid)
@@ -134,19 +136,19 @@ async function lineOf(
     await mkdir(channel, { recursive: true, mode: 0o700 })
     return imprison({ line, jail, confinement, folder, bake, accelerator, tap: tap?.tap ?? null, reportFd })
   }
-  // Of a VM before this one: whoever adopts this one would take it for a jailed one.
+  // Sockets of an earlier VM here: the next agent would take this VM for one with a jail.
   await rm(channel, { recursive: true, force: true })
   const confined = confine(line, confinement)
   return tap === null ? confined : giveTap(confined, tap)
 }
 
-/** What the launcher says of QEMU's process; `undefined` when it ended without having started it. */
+/** The pid of QEMU, as the launcher reports it; `undefined` if the launcher ended without starting it. */
 async function reportedPid(report: Duplex): Promise<number | undefined> {
   const { promise, resolve } = Promise.withResolvers<number | undefined>()
   let text = ''
   report.setEncoding('latin1').on('data', (chunk: string) => {
     text += chunk
-    // Not at the end of the stream: the child has the descriptor until it executes QEMU.
+    // The end of the stream comes too late: the child has the descriptor until it executes QEMU.
     if (text.endsWith('\n')) resolve(Number(text))
   })
   for (const event of ['error', 'end', 'close']) report.once(event, () => resolve(undefined))
@@ -157,7 +159,7 @@ async function reportedPid(report: Duplex): Promise<number | undefined> {
   }
 }
 
-/** @param opened takes what is to be closed */
+/** @param opened gets the files that the caller must close */
 async function descriptorOf(inherited: InheritedFile, opened: FileHandle[]): Promise<number | 'pipe'> {
   if (typeof inherited === 'object' && 'socket' in inherited) return 'pipe'
   if (typeof inherited === 'object' && 'open' in inherited) return inherited.open.fd
@@ -166,16 +168,16 @@ async function descriptorOf(inherited: InheritedFile, opened: FileHandle[]): Pro
   return file.fd
 }
 
-/** Why QEMU ended, in its own words. */
+/** The reason for QEMU's end, from its log. */
 export async function describeEnd(log: QemuLog, { exitCode, signal }: VmEnd): Promise<QemuEnded> {
   const how = signal === null ? `exit code ${exitCode}` : `signal ${signal}`
-  return new QemuEnded(`QEMU ended with ${how}: ${(await lastWords(log)) || 'it said nothing'}`)
+  return new QemuEnded(`QEMU ended with ${how}: ${(await lastWords(log)) || 'its log is empty'}`)
 }
 
-/** The end of what a QEMU has written so far; empty where that is nothing. */
+/** The last log lines of a QEMU; empty if there are none. */
 export async function lastWords({ path, start }: QemuLog): Promise<string> {
   const log = await readFile(path).catch(() => Buffer.alloc(0))
-  // A log that has grown too long is cut to nothing (`sandbox/logs/bound-logs.ts`).
+  // An oversized log was truncated to zero bytes (`sandbox/logs/bound-logs.ts`).
   const own = log.length < start ? log : log.subarray(start)
   return own.toString('utf8').replaceAll(HARMLESS, '').slice(-LOG_TAIL_CHARS).trim()
 }

@@ -7,25 +7,24 @@ import { EMPTY_DEVICES } from './volume-devices.ts'
 export interface FingerprintInputs {
   readonly qemu: Pick<Qemu, 'version' | 'build'>
   readonly machine: Machine
-  /** The template image's own version. */
+  /** The version of the template image. */
   readonly imageVersion: string
-  /** Of kernel and initramfs. */
+  /** Hash of kernel and initramfs. */
   readonly bootHash: string
 }
 
-/** Names everything a bake depends on: where it differs, the template is baked anew. */
+/** A hash of everything that a bake depends on. If it changes, the template is baked again. */
 export async function fingerprint({ imageVersion, bootHash, ...inputs }: FingerprintInputs): Promise<string> {
   return digest({ ...(await machineParts(inputs)), bootHash, imageVersion })
 }
 
 /**
- * Names what restoring a device state depends on, and nothing else, so that a checkpoint survives updates of the host:
- *
- * - QEMU's series: within one, its format of device states does not change (QEMU's stable branches take fixes only);
- * - the options that say what the machine consists of, in their order;
- * - where the guest has the host's own CPU, the features of that.
- *
- * Not the speed of the time-stamp counter: a guest that has booted never measures it again (see {@link isSameCounter}).
+ * A hash of everything that restoring a device state depends on, and of nothing else, so that a checkpoint survives updates
+ * of the host:
+ *  - QEMU's series: the format of device states does not change within a series (QEMU's stable branches take fixes only);
+ *  - the options that define the machine, in their order;
+ *  - the features of the host's CPU, if the guest has that CPU.
+ * Not the frequency of the time-stamp counter: a booted guest never measures it again (see {@link isSameCounter}).
  */
 export async function machineFingerprint({
   qemu,
@@ -42,8 +41,8 @@ export async function machineFingerprint({
 }
 
 /**
- * Whether a guest's clock, which counts at the speed that its kernel was booted with, keeps time on this host: it is set
- * whenever the guest is restored, and may be wrong by this share of the time after that.
+ * Whether the clock of a guest is accurate enough on this host. It counts at the frequency of the host on which the guest
+ * booted. The agent sets it at each restore; afterwards it may be wrong by this share of the time.
  */
 export function isSameCounter(bootedKhz: number, hostKhz: number): boolean {
   return Math.abs(bootedKhz - hostKhz) <= hostKhz * COUNTER_TOLERANCE
@@ -51,10 +50,10 @@ export function isSameCounter(bootedKhz: number, hostKhz: number): boolean {
 
 export type MachineInputs = Pick<FingerprintInputs, 'qemu' | 'machine'>
 
-/** Twice the error of a measurement (`machine/host/tsc.ts`): at most 86 s a day. */
+/** Twice the error of a measurement (`machine/host/tsc.ts`): at most 86 s per day. */
 const COUNTER_TOLERANCE = 0.001
 
-/** Options that say what the guest's machine is. All others are about the host: sockets, files, how QEMU is confined. */
+/** The options that define the guest's machine. All others concern the host: sockets, files, confinement. */
 const STATE_OPTIONS = new Set(['-M', '-cpu', '-m', '-smp', '-device', '-global'])
 
 export function stateOptions(args: readonly string[]): string[] {
@@ -67,7 +66,7 @@ async function machineParts({ qemu, machine }: MachineInputs) {
     qemu: [qemu.version, qemu.build],
     machine: machineArguments(machine, { path: 'memory', isShared: false }, BOOT_DISK, EMPTY_DEVICES),
     boot: bootArguments(machine, 'vmlinuz', 'initramfs'),
-    // Any other CPU is one of QEMU's models, which the machine names.
+    // Any other CPU is a model of QEMU, which the machine's options name.
     cpu: isHostCpu(machine) ? await hostFeatures() : null,
   }
 }
@@ -76,14 +75,14 @@ export function digest(parts: object): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 
-/** Which CPU it is and what it can do. The microcode's own version changes neither. */
+/** The CPU's model and features. The version of its microcode changes neither. */
 async function hostFeatures(): Promise<string> {
   const [first = ''] = (await readFile('/proc/cpuinfo', 'utf8')).split('\n\n')
   const lines = first.split('\n').filter((line) => /^(vendor_id|cpu family|model|stepping|flags)\s*:/.test(line))
   return lines.map((line) => line.split(/\s+/).toSorted().join(' ')).join('\n')
 }
 
-/** Fields of the first CPU in /proc/cpuinfo, as they stand there. */
+/** Fields of the first CPU in /proc/cpuinfo, unchanged. */
 export async function hostCpu(fields: readonly string[]): Promise<string> {
   const [first = ''] = (await readFile('/proc/cpuinfo', 'utf8')).split('\n\n')
   return first

@@ -31,7 +31,7 @@ describe('the command line', () => {
     )
   })
 
-  it('flushes only the disk of which that is asked', () => {
+  it('flushes only a disk for which that is asked', () => {
     const [layer] = BOOT_DISK
     const memory = { path: 'memory', isShared: false }
     const nodes = (isFlushed: boolean) =>
@@ -44,7 +44,7 @@ describe('the command line', () => {
     ])
   })
 
-  it('names vhost-net where there is a descriptor of it, and the guest has the same devices with and without', () => {
+  it('names vhost-net if there is a descriptor of it, and the guest’s devices are the same either way', () => {
     const memory = { path: 'memory', isShared: false }
     const lines = [7, null].map((fd) => machineArguments(machine, memory, BOOT_DISK, [], 'paths', fd))
     expect(lines).toEqual([
@@ -55,7 +55,7 @@ describe('the command line', () => {
     expect(withVhost).toEqual(without)
   })
 
-  it('tells a guest under TCG the speed of the counter, and one under KVM nothing', () => {
+  it('sets the counter frequency of a guest under TCG only', () => {
     expect(bootArguments(machine, 'k', 'i').at(-1)).toContain('tsc_early_khz=2600000 tsc=reliable')
     expect(bootArguments({ ...machine, accelerator: 'kvm' }, 'k', 'i').at(-1)).not.toContain('tsc')
   })
@@ -66,7 +66,7 @@ function under(cpu: string): Machine {
 }
 
 describe('the CPU under KVM', () => {
-  it('is the model that the host was found to offer, and the kernel gets what it needs for that', () => {
+  it('is the model of the probe, and the kernel gets its parameters for it', () => {
     const args = machineArguments(under('EPYC-v1'), { path: 'memory', isShared: false }, BOOT_DISK)
     expect(args[args.indexOf('-cpu') + 1]).toBe('EPYC-v1')
     expect(bootArguments(under('EPYC-v1'), 'k', 'i').at(-1)).toMatch(/ noxsave$/)
@@ -78,7 +78,7 @@ describe('the CPU under KVM', () => {
     ['max', true],
     ['Broadwell-v2', false],
     ['qemu64,vendor=GenuineIntel', false],
-  ])('%s is the one of this very host: %s', (cpu, isHosts) => {
+  ])('%s is the CPU of this host: %s', (cpu, isHosts) => {
     expect(isHostCpu(under(cpu))).toBe(isHosts)
   })
 })
@@ -111,7 +111,7 @@ describe('the fingerprint', () => {
   })
 })
 
-describe('the fingerprint of what a device state depends on', () => {
+describe('the fingerprint of a device state', () => {
   const inputs = { qemu: { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1' }, machine }
 
   it.each([
@@ -132,13 +132,13 @@ describe('the fingerprint of what a device state depends on', () => {
     expect(await machineFingerprint({ ...inputs, ...change })).not.toBe(await machineFingerprint(inputs))
   })
 
-  it('is known in the form that it had before', async () => {
+  it('is known in its earlier form', async () => {
     // Written by the agent of commit 136b9a6 for this machine.
     const earlier = { ...inputs, machine: { ...machine, vcpus: 1, memoryMib: 512, network: 'tap' as const } }
     expect(await earlierMachineFingerprint(earlier)).toBe('0c57692413b8c351f2030d4c987e7ccf')
   })
 
-  it('leaves the counter to a comparison that forgives what a clock does not notice', () => {
+  it('does not contain the counter, which is compared with a tolerance', () => {
     expect(isSameCounter(2_600_000, 2_601_300)).toBe(true)
     expect(isSameCounter(2_600_000, 2_626_000)).toBe(false)
   })

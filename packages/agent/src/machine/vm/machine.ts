@@ -2,12 +2,12 @@ import type { Accelerator } from '@offshoot/contract/agent-api'
 import { volumeArguments, type VolumeDevice } from './volume-devices.ts'
 
 /**
- * The one place that knows QEMU's command line. Bake and restore share {@link machineArguments}: device state is only
- * valid for the very same machine, CPU and devices in the same order.
+ * The only file that knows QEMU's command line. Bake and restore share {@link machineArguments}, because a device state is
+ * only valid for the same machine, CPU and devices in the same order.
  */
 export interface Machine {
   readonly accelerator: Accelerator
-  /** kHz of the host's time-stamp counter; a guest under TCG hangs when it has to find out by itself. */
+  /** Frequency of the host's time-stamp counter, kHz. A guest under TCG that has to measure it hangs. */
   readonly tscKhz: number
   readonly vcpus: number
   readonly memoryMib: number
@@ -16,9 +16,9 @@ export interface Machine {
   readonly kvm?: KvmGuest
 }
 
-/** What is particular to guests under KVM. */
+/** Settings of guests under KVM. */
 export interface KvmGuest {
-  /** QEMU's model, with its options (`cpu-model.ts`). */
+  /** QEMU's CPU model, with its options (`cpu-model.ts`). */
   readonly cpu: string
   /** Added to the guest kernel's command line. */
   readonly kernelParameters: readonly string[]
@@ -27,28 +27,28 @@ export interface KvmGuest {
 }
 
 /**
- * What the guest's network ends in. It belongs to the device state: `user` has a section of its own there.
- * `tap`: a TAP of the host. `user`: QEMU's own network, which answers and leads nowhere.
+ * The backend of the guest's network. It is part of the device state: `user` has a section of its own. `tap`: a TAP of the
+ * host. `user`: QEMU's own network, which answers but leads nowhere.
  */
 export type NetworkKind = 'tap' | 'user'
 
-/** Raise it with every change of what a guest is made of here: older bakes are then redone. */
+/** Raise it with every change of the guest's machine here: older bakes are then made again. */
 export const LAYOUT_VERSION = 6
-/** MiB of translated code a VM keeps at most; private memory that grows with what the guest runs. */
+/** Maximum MiB of translated code in a VM. This is private memory, which grows with the code that the guest runs. */
 export const TRANSLATION_CACHE_MIB = 128
 /**
- * TCG announces fast string instructions (ERMS) and then runs them byte by byte. Without them kernel and C library clear
- * and copy in words: a page fault costs 6 µs instead of 9, 64 KiB through a pipe 60 instead of 300.
+ * Disabled: TCG announces fast string instructions (ERMS) but runs them byte by byte. Without them, kernel and C library
+ * clear and copy in words: a page fault costs 6 µs instead of 9, 64 KiB through a pipe 60 instead of 300.
  */
 const TCG_CPU = 'max,erms=off,fsrm=off'
-/** QEMU's models that are whatever CPU the host has. */
+/** QEMU's models that stand for the host's CPU. */
 export const HOST_CPU = 'host'
 const MAX_CPU = 'max'
-/** The address QEMU's user network expects its guest to have. */
+/** The guest's address in QEMU's user network. */
 export const GUEST_IP = '10.0.2.15'
 export const GUEST_GATEWAY = '10.0.2.2'
 
-/** What QEMU's own filter keeps from it. */
+/** The options of QEMU's own system call filter. */
 const SYSTEM_CALLS = 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny'
 
 /** File names in the VM's folder, which is QEMU's working directory. */
@@ -58,12 +58,15 @@ export const QMP_SOCKET = 'qmp.sock'
 export const GUEST_SOCKET = 'guest.sock'
 export const IMAGE_SOCKET = 'image.sock'
 
-/** File descriptors that QEMU inherits: its first monitor, then the files of `Launch.files`, the device state first. */
+/**
+ * File descriptors that QEMU inherits: its first monitor, then the files of `Launch.files`, of which the device state is
+ * the first.
+ */
 export const QMP_FD = 3
 export const FIRST_FILE_FD = 4
-/** And its TAP, out of the way of those. */
+/** The descriptor of its TAP, above those. */
 export const TAP_FD = 99
-/** The sockets that a QEMU in a jail listens on and inherits: it cannot make or reach one by a path. */
+/** The sockets that a QEMU in a jail inherits and listens on. It cannot reach one by a path. */
 export const CHANNELS = {
   monitor: { name: QMP_SOCKET, fd: 100 },
   guest: { name: GUEST_SOCKET, fd: 101 },
@@ -73,14 +76,14 @@ export const CHANNELS = {
 export type ChannelKind = 'paths' | 'inherited'
 
 /**
- * What a restore gives as the path of its memory: the preload object knows it (native/guest-memory.c), and without that
- * object QEMU ends, because no such file can be made.
+ * The path of the memory in the options of a restore. The preload object knows it (native/guest-memory.c). Without that
+ * object QEMU ends, because no such file can be created.
  */
 export const INHERITED_MEMORY = '/dev/null/guest-memory'
 
 export interface MemoryFile {
   readonly path: string
-  /** A shared mapping writes the file, a private one copies each page it writes. */
+  /** A shared mapping writes the file; a private one copies each written page. */
   readonly isShared: boolean
 }
 
@@ -89,28 +92,29 @@ export interface DiskNode {
   readonly name: string
   readonly path: string
   readonly isReadOnly: boolean
-  /** The node below; `null`: as the file says. */
+  /** The node below; `null`: the one that the file names. */
   readonly backing: string | null
-  /** What the guest flushes is flushed to the host's disk. */
+  /** `true`: a flush of the guest reaches the host's disk. */
   readonly isFlushed?: boolean
-  /** Name of the node of the file itself, where it will be spoken of. */
+  /** Name of the node of the file, if commands must refer to it. */
   readonly fileNode?: string
 }
 
-/** The disk of a guest that is booted: one layer, which says itself what is below it. */
+/** The disk of a guest that boots: one layer, whose file names the layer below. */
 export const BOOT_DISK: readonly DiskNode[] = [{ name: 'root', path: DISK, isReadOnly: false, backing: null }]
 /**
- * What the guest discards becomes a hole of the host's file. To the guest it then reads as zeros, also where a layer below has
- * data. No part of the guest's machine: its disk accepts discards either way. Every writable layer needs it, however it gets
- * into QEMU, because a layer that is opened again without it ignores them.
+ * Blocks that the guest discards become holes in the host's file. The guest then reads zeros, even if a layer below has
+ * data. This is no part of the guest's machine: its disk accepts discards either way. Every writable layer needs it, also
+ * when it is opened again, or QEMU ignores discards.
  */
 export const LAYER_DISCARD = 'unmap'
-/** The bake's disk, below every layer of a restored guest. */
+/** The bake's disk, below all layers of a restored guest. */
 export const BAKE_NODE = 'bake'
 
 /**
  * @param disk from the lowest node to the one that the guest sees
- * @param vhostFd an inherited descriptor of vhost-net. The guest's device is the same without it, so no fingerprint has it.
+ * @param vhostFd an inherited descriptor of vhost-net. The guest's device is the same without it, so it is not part of any
+ *   fingerprint
  */
 export function machineArguments(
   machine: Machine,
@@ -129,29 +133,31 @@ export function machineArguments(
     ['-m', String(memoryMib), '-smp', String(vcpus)],
     ['-object', memoryBackend(memoryMib, memory)],
     ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],
-    // Appending, so that the file can be cut while QEMU holds it open: that is how its size is bounded.
+    // Append mode, so that the agent can truncate the file while QEMU has it open. This limits its size.
     ['-chardev', `file,id=console,path=${CONSOLE},append=on`, '-serial', 'chardev:console'],
     ...disk.map((node) => ['-blockdev', blockNode(node)]),
-    // A full host disk is an I/O error to the guest; by default QEMU would stop the whole VM.
+    // A full host disk becomes an I/O error in the guest. By default QEMU would stop the whole VM.
     ['-device', `virtio-blk-device,drive=${disk.at(-1)?.name},werror=report,rerror=report`],
     ['-netdev', network === 'tap' ? tapBackend(vhostFd) : 'user,id=net,restrict=on,ipv6=off'],
     ['-device', 'virtio-net-device,netdev=net,mac=52:54:00:0f:f5:01'],
     ['-chardev', listener('guest', CHANNELS.guest, channels)],
     ['-device', 'virtio-serial-device', '-device', 'virtserialport,chardev=guest,name=agent'],
-    // A guest says which pages it has freed, and the host has them back. At a bus out of the way of those that count down.
+    // The guest reports freed pages, and QEMU returns them to the host. At a bus apart from those that are numbered
+    // downwards.
     ['-device', 'virtio-balloon-device,bus=virtio-mmio-bus.0,free-page-reporting=on'],
     ...volumeArguments(volumes),
-    // Two monitors: one that we hold from before QEMU runs, and one by path for the agent that comes after us.
+    // Two monitors: one that the agent has from the start of QEMU, and one with a path for the next agent.
     ['-chardev', `socket,id=inherited,fd=${QMP_FD}`, '-mon', 'chardev=inherited,mode=control'],
     ['-chardev', listener('monitor', CHANNELS.monitor, channels), '-mon', 'chardev=monitor,mode=control'],
     ['-sandbox', SYSTEM_CALLS],
   ].flat()
 }
 
-/** What a cold boot adds. `reboot=t` with `-no-reboot`: a guest that restarts or panics ends its QEMU. */
+/** The options of a cold boot. With `reboot=t` and `-no-reboot`, QEMU ends when the guest restarts or panics. */
 export function bootArguments(machine: Machine, kernel: string, initramfs: string): string[] {
   const clock = machine.accelerator === 'tcg' ? [`tsc_early_khz=${machine.tscKhz}`, 'tsc=reliable'] : []
-  // RCU's threads above the priority at which the agent holds a machine: what waits for them waits for ever otherwise.
+  // RCU's threads get a priority above that of the agent's hold. Otherwise a process that waits for them would wait
+  // forever.
   const hold = 'rcutree.kthread_prio=99'
   const extra = machine.kvm?.kernelParameters ?? []
   const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', hold, ...clock, ...extra]
@@ -159,18 +165,19 @@ export function bootArguments(machine: Machine, kernel: string, initramfs: strin
 }
 
 /**
- * What a restore adds. QEMU reads the device state from the inherited descriptor while it starts and then lets the
- * guest run by itself: no command, no round trip. The kernel is in the guest's memory, so it is not loaded again.
- * The state comes from `xen-save-devices-state`, which writes no configuration section. No announcements: for a second QEMU
- * would have the guest tell its neighbours where it is now, five times, by a worker that a hold may interrupt with the lock of
- * all interfaces in its hands.
+ * The options of a restore. QEMU reads the device state from the inherited descriptor while it starts, and then runs the
+ * guest without a command. The kernel is in the guest's memory, so it is not loaded again.
+ *
+ * The state comes from `xen-save-devices-state`, which writes no configuration section. No announcements: for a second,
+ * QEMU would let the guest announce its address to its neighbours five times, in a worker that a hold may interrupt while
+ * it has the lock of all interfaces.
  */
 export function restoreArguments(): string[] {
   const globals = ['migration.send-configuration=off', 'migration.announce-rounds=0']
   return ['-incoming', `fd:${FIRST_FILE_FD}`, ...globals.flatMap((setting) => ['-global', setting])]
 }
 
-/** A QEMU without a guest, to be asked which CPU models it has under KVM. */
+/** The options of a QEMU without a guest, which lists its CPU models under KVM. */
 export function cpuQueryArguments(): string[] {
   return [
     ['-M', 'none', '-accel', 'kvm', '-S'],
@@ -180,16 +187,16 @@ export function cpuQueryArguments(): string[] {
   ].flat()
 }
 
-/** Whether the guest sees the CPU of this very host. */
+/** Whether the guest sees the CPU of this host. */
 export function isHostCpu({ accelerator, kvm }: Machine): boolean {
   const [model = HOST_CPU] = kvm?.cpu.split(',') ?? []
   return accelerator === 'kvm' && (model === HOST_CPU || model === MAX_CPU)
 }
 
 /**
- * A QEMU without a guest, for what only QEMU can do with disks.
- * @param descriptors of a raw root file system and of the layers over it, the lowest first: nodes `rootfs`, then unnamed to others
- * @param made the path of an empty layer, which is put on top as the node `made`
+ * The options of a QEMU without a guest, which copies disks.
+ * @param descriptors of a raw root file system (the node `rootfs`) and of the layers over it, the lowest first
+ * @param made the path of an empty layer, which becomes the top node `made`
  */
 export function copierArguments(descriptors: readonly number[], made: string): string[] {
   const [rootfs = 0, ...layers] = descriptors
@@ -210,7 +217,7 @@ export function copierArguments(descriptors: readonly number[], made: string): s
   ].flat()
 }
 
-/** Makes an inherited descriptor a file that block nodes can name. @param what it is, for `query-fdsets` */
+/** Makes an inherited descriptor usable as a file of block nodes. @param what a label for `query-fdsets` */
 export function descriptorArguments(fd: number, what = ''): string[] {
   return ['-add-fd', `fd=${fd},set=${fd}${what === '' ? '' : `,opaque=${what}`}`]
 }
@@ -232,8 +239,8 @@ function memoryBackend(memoryMib: number, { path, isShared }: MemoryFile): strin
 }
 
 /**
- * No flush, where it is not asked for: a guest whose host loses power is lost with its memory, so what it wrote need not reach
- * the disk before the agent makes it durable (a checkpoint does).
+ * Without a flush by default: when the host loses power, a guest that is not durable is lost with its memory, so its disk
+ * needs no flush before a checkpoint.
  */
 function blockNode({ name, path, isReadOnly, backing, isFlushed = false, fileNode }: DiskNode): string {
   const file = `driver=qcow2,node-name=${name},file.driver=file,file.filename=${escape(path)}`

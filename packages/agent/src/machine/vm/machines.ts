@@ -1,7 +1,7 @@
 import type { Confinement } from './confinement.ts'
 import type { Machine } from './machine.ts'
 
-/** The machines that this host gives its guests; known once its accelerator has been chosen. */
+/** The machines of this host's guests. Known once the agent has chosen its accelerator. */
 export class Machines {
   #host: Pick<Machine, 'accelerator' | 'tscKhz' | 'network' | 'kvm'> | undefined
   #kvmGroup: number | null = null
@@ -12,12 +12,12 @@ export class Machines {
     this.#kvmGroup = kvmGroup
   }
 
-  /** What the processes of VMs may be, each with the user of its slot. */
+  /** The confinement of VM processes under the user of a slot. */
   confinement(uid: number | null): Confinement {
     return { uid, kvmGroup: this.#kvmGroup }
   }
 
-  /** For a guest of this size, whether it is booted or restored. @throws Error when nothing has been chosen */
+  /** The machine of a guest of this size, for a boot or a restore. @throws Error before an accelerator was chosen */
   readonly of = ({ cpu, memory_mb }: { readonly cpu: number; readonly memory_mb: number }): Machine => {
     if (this.#host === undefined) throw new Error('this host has no accelerator yet')
     return { ...this.#host, vcpus: cpu, memoryMib: memory_mb }

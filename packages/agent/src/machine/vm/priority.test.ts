@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { constants, getPriority } from 'node:os'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { giveWayUntil } from './priority.ts'
+import { setLowPriorityUntil } from './priority.ts'
 
 const { PRIORITY_LOW, PRIORITY_NORMAL } = constants.priority
 
-// Only root can take it back.
-describe.runIf(process.getuid?.() === 0)('giveWayUntil', () => {
+// Only root can raise a priority again.
+describe.runIf(process.getuid?.() === 0)('setLowPriorityUntil', () => {
   let child: ChildProcess
   let identity: ProcessIdentity
 
@@ -25,22 +25,22 @@ describe.runIf(process.getuid?.() === 0)('giveWayUntil', () => {
     await ended
   })
 
-  it('lets a process give way until it is over', () => {
+  it('lowers the priority of a process until the signal aborts', () => {
     const over = new AbortController()
-    giveWayUntil(over.signal, identity)
+    setLowPriorityUntil(over.signal, identity)
     expect(getPriority(identity.pid)).toBe(PRIORITY_LOW)
     over.abort()
     expect(getPriority(identity.pid)).toBe(PRIORITY_NORMAL)
   })
 
-  it('leaves one alone where it is over already', () => {
-    giveWayUntil(AbortSignal.abort(), identity)
+  it('does nothing if the signal has aborted already', () => {
+    setLowPriorityUntil(AbortSignal.abort(), identity)
     expect(getPriority(identity.pid)).toBe(PRIORITY_NORMAL)
   })
 
-  it('minds no process that has ended', async () => {
+  it('ignores a process that has ended', async () => {
     const over = new AbortController()
-    giveWayUntil(over.signal, identity)
+    setLowPriorityUntil(over.signal, identity)
     child.kill('SIGKILL')
     await once(child, 'exit')
     expect(() => over.abort()).not.toThrow()

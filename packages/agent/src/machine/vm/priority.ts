@@ -5,27 +5,27 @@ import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 const isRoot = process.getuid?.() === 0
 
 /**
- * Lets a process that has just started give way to all that others wait for, until the signal aborts. Threads that it starts are as it
- * is. Only root can take it back: nobody else's gives way.
+ * Gives a new process a low CPU priority until the signal aborts. Threads that the process starts inherit it. Does nothing
+ * without root, because only root can raise a priority again.
  */
-export function giveWayUntil(over: AbortSignal, identity: ProcessIdentity): void {
+export function setLowPriorityUntil(over: AbortSignal, identity: ProcessIdentity): void {
   if (over.aborted || !isRoot) return
-  ignoreEnd(() => setPriority(identity.pid, constants.priority.PRIORITY_LOW))
-  over.addEventListener('abort', () => stopGivingWay(identity), { once: true })
+  ignoreMissing(() => setPriority(identity.pid, constants.priority.PRIORITY_LOW))
+  over.addEventListener('abort', () => restorePriority(identity), { once: true })
 }
 
-/** The first thread comes first: those that it starts meanwhile are then as it is. */
-export function stopGivingWay({ pid }: ProcessIdentity): void {
-  ignoreEnd(() => {
+/** Begins with the main thread, so that threads which it starts meanwhile inherit the normal priority. */
+export function restorePriority({ pid }: ProcessIdentity): void {
+  ignoreMissing(() => {
     setPriority(pid, constants.priority.PRIORITY_NORMAL)
     for (const thread of readdirSync(`/proc/${pid}/task`)) {
-      ignoreEnd(() => setPriority(Number(thread), constants.priority.PRIORITY_NORMAL))
+      ignoreMissing(() => setPriority(Number(thread), constants.priority.PRIORITY_NORMAL))
     }
   })
 }
 
-/** Who waits for the process hears of its end in another way. */
-function ignoreEnd(change: () => void): void {
+/** The code that waits for the process notices its end. */
+function ignoreMissing(change: () => void): void {
   try {
     change()
   } catch (error) {

@@ -8,18 +8,15 @@ interface BlockStats {
   readonly backing?: BlockStats
 }
 
-/**
- * The chain as QEMU has it, which is the truth about a VM that another agent process left behind.
- * @throws Error when it is none of ours
- */
+/** Reads the disk chain of QEMU. @throws Error if the agent does not know such a chain */
 export async function readDiskChain(qmp: QmpClient, deadline: Deadline): Promise<DiskChain> {
   const devices = await qmp.execute('query-blockstats', {}, deadline)
   const [active, ...below] = devices.map(layersOf).find((chain) => chain.length > 0) ?? []
-  if (active === undefined) throw new Error('QEMU has no disk of ours')
+  if (active === undefined) throw new Error('QEMU has no disk of the agent')
   return { active, layers: below.toReversed() }
 }
 
-/** From the top down, as far as the layers go. */
+/** Walks down from the top to the lowest layer. */
 function layersOf(stats: BlockStats): LayerId[] {
   const layers: LayerId[] = []
   for (let node: BlockStats | undefined = stats; node !== undefined; node = node.backing) {

@@ -18,7 +18,7 @@ it.each([
   ['kvm', 8, 8],
   ['tcg', 8, 1],
   ['kvm', undefined, 1],
-] as const)('under %s an image that asks for %s has %i', (accelerator, wanted, cpu) => {
+] as const)('under %s an image with %s vCPUs gets %i', (accelerator, wanted, cpu) => {
   const asking = wanted === undefined ? image : { ...image, cpu_hardware: wanted }
   expect(withVcpus(asking, accelerator)).toEqual({ ...asking, cpu })
 })

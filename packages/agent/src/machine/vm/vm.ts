@@ -10,33 +10,36 @@ import type { LaunchedQemu, QemuLog, VmEnd } from './launch.ts'
 import { GUEST_SOCKET, QMP_SOCKET } from './machine.ts'
 import { readDiskChain } from './read-disk-chain.ts'
 
-/** A process that is not our child tells nobody of its end; once its monitor has closed, the end is this near. */
+/**
+ * Milliseconds for a process to end after its monitor has closed. The agent gets no notice of the end of a process that is
+ * not its child.
+ */
 const END_POLL_MS = 2
 
 /** One running QEMU with its monitor and the channel to its guest. */
 export class Vm {
   readonly process: ProcessIdentity
   readonly qmp: QmpClient
-  /** Its messages; `null` where another agent process started it. */
+  /** Its log; `null` if another agent process started it. */
   readonly log: QemuLog | null
-  /** Resolves when the process is gone, however it went. */
+  /** Resolves when the process has ended in any way. */
   readonly ended: Promise<VmEnd>
-  /** What its disk consists of; `null` where nobody will ask: a bake, a probe. */
+  /** The layers of its disk; `null` if nothing needs them: in a bake or a probe. */
   disk: DiskChain | null
-  /** Its disk outlives it. */
+  /** `true`: its disk outlives it. */
   isDurable = false
-  /** Its disks may be held back (`machine/disks/throttle.ts`). */
+  /** `true`: its disks have rate limits (`machine/disks/throttle.ts`). */
   isThrottled = false
-  /** Records each chain before it becomes what the disk is (`store/disks/chain-file.ts`). `null` where nobody adopts the VM. */
-  noteDisk: ((chain: DiskChain) => Promise<void>) | null = null
-  /** A flattening of the disk that is under way (`machine/disks/flatten.ts`). */
+  /** Records each new chain before the disk changes (`store/disks/chain-file.ts`). `null` if no agent will adopt the VM. */
+  recordDisk: ((chain: DiskChain) => Promise<void>) | null = null
+  /** The flattening of its disk in progress (`machine/disks/flatten.ts`). */
   flattening: Promise<void> | null = null
   #folder: string
-  /** It was started in a jail (native/jail.c): its sockets are apart from its folder. */
+  /** `true`: it has a jail (native/jail.c), and its sockets are outside of its folder. */
   readonly isJailed: boolean
   readonly #shutBy = new Set<Promise<void>>()
   #link: Promise<GuestLink> | undefined
-  /** Aborts when the process is gone. */
+  /** Aborts when the process has ended. */
   readonly #gone = new AbortController()
   #hasEnded = false
 
@@ -59,7 +62,7 @@ export class Vm {
     })
   }
 
-  /** Takes over a VM that another agent process started. */
+  /** Adopts a VM that another agent process started. */
   static async adopt(folder: string, process: ProcessIdentity, deadline: Deadline): Promise<Vm> {
     const isJailed = await hasChannel(folder)
     const qmp = await QmpClient.connect(await ownSocket(folder, QMP_SOCKET, isJailed), deadline)
@@ -77,7 +80,10 @@ export class Vm {
     return this.#folder
   }
 
-  /** After QEMU's working directory was renamed: what is open stays open, and relative paths hold at the same depth. */
+  /**
+   * Call this after a rename of QEMU's working directory. Open files stay open, and relative paths are valid at the same
+   * depth.
+   */
   moved(folder: string): void {
     this.#folder = folder
   }
@@ -92,9 +98,10 @@ export class Vm {
   }
 
   /**
-   * The channel to the guest, once nothing keeps it shut; made anew when it broke. Concurrent callers share one attempt.
-   * @throws DeadlineExceeded when the guest does not answer, GuestUnavailable when the VM ends; what a step threw that kept
-   *   it shut
+   * Returns the link to the guest, once it is open to users, and connects again if it broke. Concurrent callers share one
+   * attempt.
+   * @throws DeadlineExceeded if the guest does not answer, GuestUnavailable if the VM ends, or the error of a step that
+   *   keeps the channel closed
    */
   async link(deadline: Deadline): Promise<GuestLink> {
     if (this.#shutBy.size > 0) await deadline.race(Promise.all(this.#shutBy))
@@ -102,7 +109,7 @@ export class Vm {
     return this.#link
   }
 
-  /** Keeps the channel shut until the step is done; for ever when that fails. */
+  /** Keeps the channel closed until the step has succeeded, and forever if it fails. */
   shutUntil(step: Promise<void>): void {
     this.#shutBy.add(step)
     step.then(
@@ -111,7 +118,7 @@ export class Vm {
     )
   }
 
-  /** The guest stands still from here on, for nobody knows how long: who waits for it is told. */
+  /** Fails all waiting callers: the guest is stopped for an unknown time. */
   refuse(): void {
     void this.#link?.then(
       (link) => link.rejectRequests(),
@@ -119,14 +126,14 @@ export class Vm {
     )
   }
 
-  /** Ends QEMU at once: nothing of a VM that is going away is worth flushing. */
+  /** Kills QEMU. Nothing of the VM needs a flush. */
   async kill(deadline: Deadline): Promise<void> {
     await signalProcess(this.process, 'SIGKILL')
     await deadline.race(this.ended)
     await this.detach()
   }
 
-  /** Lets go of the VM, which runs on. */
+  /** Releases the VM, which continues to run. */
   async detach(): Promise<void> {
     this.qmp.close()
     const link = await this.#link?.catch(() => null)

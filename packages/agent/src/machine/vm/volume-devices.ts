@@ -3,26 +3,26 @@ import { type MachineDevice, VOLUME_DEVICES } from '../../store/volumes/machine-
 import { sectionsOf, stateOf } from './device-state.ts'
 
 /*
- * The block devices for volumes: `/dev/vdb` to `/dev/vdi` of a guest that has so many.
+ * The block devices for volumes: `/dev/vdb` to `/dev/vdi` of a guest with eight volumes.
  *
- * A bake has them all, so that its guest knows where they are, and has them taken from their driver before it is frozen.
- * What its state says of them is then cut out and kept apart, and a guest is restored with as many as it gets volumes:
- * devices that it lacks cost nothing (eight idle ones would: 4 MiB and a millisecond each time). What is restored of a
- * guest that had some must find each of those in its place, empty or not.
+ * A bake has all of them, so that its guest knows their places, and detaches their driver before its memory is saved. Their
+ * part of the device state is then cut out and stored separately. A guest is restored with as many devices as it has
+ * volumes, because eight idle ones would cost 4 MiB and a millisecond for each restore. The restore of a checkpoint of a
+ * guest with volumes needs each of its devices in its place, with or without a volume.
  */
 
 /** One device that a machine has. */
 export interface VolumeDevice {
-  /** From 0, which one. */
+  /** Its number, from 0 on. */
   readonly place: number
   readonly isReadOnly: boolean
-  /** Path of the volume; `null`: whatever is read or written there is an I/O error. */
+  /** Path of the volume; `null`: every read and write there is an I/O error. */
   readonly path: string | null
-  /** The state that is restored does not know it: its guest had no driver on it. */
+  /** `true`: the restored state does not contain it, because its guest had no driver on it. */
   readonly isNew: boolean
 }
 
-/** What a bake has. */
+/** The devices of a bake. */
 export const EMPTY_DEVICES: readonly VolumeDevice[] = Array.from({ length: VOLUME_DEVICES }, (_, place) => ({
   place,
   isReadOnly: false,
@@ -30,7 +30,7 @@ export const EMPTY_DEVICES: readonly VolumeDevice[] = Array.from({ length: VOLUM
   isNew: false,
 }))
 
-/** @param known devices of the state that is restored */
+/** @param known devices that the restored state contains */
 export function volumeDevices(
   devices: readonly MachineDevice[],
   known: readonly MachineDevice[],
@@ -45,9 +45,9 @@ export function volumeDevices(
   }))
 }
 
-/** Below root disk, network and channel, which take the highest ones. */
+/** Addresses below those of root disk, network and channel, which have the highest ones. */
 const FIRST_BUS = 20
-/** Where the machine `microvm` has its first bus, and how far apart they are. */
+/** Address of the first bus of the machine `microvm`, and the distance of two buses. */
 const BUSES_ADDRESS = 0xfeb0_0000
 const BUS_BYTES = 512
 
@@ -57,10 +57,9 @@ export function nodeOfPlace(place: number): string {
 }
 
 /**
- * Serial numbers tell the guest which is which.
- *
- * QEMU flushes what the guest flushes, unlike on the root disk: a volume outlives its VM. And it locks the file: whatever
- * has gone wrong before, a second QEMU that would write it does not start.
+ * Serial numbers identify the devices in the guest. QEMU flushes a volume when the guest does, unlike the root disk,
+ * because a volume outlives its VM. It also locks the file, so that a second QEMU that would write it does not start,
+ * whatever else has gone wrong.
  */
 export function volumeArguments(volumes: readonly VolumeDevice[]): string[] {
   const inOrder = volumes.toSorted((a, b) => a.place - b.place)
@@ -68,7 +67,7 @@ export function volumeArguments(volumes: readonly VolumeDevice[]): string[] {
 }
 
 function volumeNode({ place, path, isReadOnly }: VolumeDevice): string {
-  // Shorter than anything that a guest asks for.
+  // Smaller than any request of a guest.
   const content = path === null ? 'driver=null-co,size=512' : `driver=raw,file.driver=file,file.filename=${path}`
   return `${content},node-name=${nodeOfPlace(place)},discard=unmap${isReadOnly ? ',read-only=on' : ''}`
 }
@@ -78,7 +77,7 @@ function volumeDevice({ place }: VolumeDevice): string {
   return `virtio-blk-device,${bus},drive=${nodeOfPlace(place)},serial=vol${place},werror=report,rerror=report`
 }
 
-/** A bake's state in two parts: without these devices, and with them only. @throws Error */
+/** Splits a bake's state into the part without these devices, and the part with them only. @throws Error */
 export function cutVolumes(state: Buffer): { state: Buffer; volumes: Buffer } {
   const names = new Set(EMPTY_DEVICES.map(({ place }) => sectionOf(place)))
   const sections = sectionsOf(state)
@@ -87,7 +86,7 @@ export function cutVolumes(state: Buffer): { state: Buffer; volumes: Buffer } {
   return { state: stateOf(sections.filter(({ name }) => !names.has(name))), volumes: stateOf(volumes) }
 }
 
-/** A state that knows the new ones of these devices too. @param cut what {@link cutVolumes} has cut out */
+/** A state that also contains the new devices. @param cut the part that {@link cutVolumes} has cut out */
 export function addVolumes(state: Buffer, cut: Buffer, volumes: readonly VolumeDevice[]): Buffer {
   const names = new Set(volumes.filter(({ isNew }) => isNew).map(({ place }) => sectionOf(place)))
   return stateOf([...sectionsOf(state), ...sectionsOf(cut).filter(({ name }) => names.has(name))])

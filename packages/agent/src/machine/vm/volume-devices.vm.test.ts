@@ -13,7 +13,7 @@ import type { VolumeDevice } from './volume-devices.ts'
 
 const run = promisify(execFile)
 const MIB = 1024 * 1024
-/** For a QEMU that says so in its log and then stands still. */
+/** Time limit for a QEMU that logs its refusal and then hangs. */
 const REFUSED_MS = 3000
 let host: VmHost
 let folder: string
@@ -33,7 +33,7 @@ async function volume(sizeMib: number): Promise<string> {
   return path
 }
 
-/** Has the guest of a new VM take the volumes that it is given. */
+/** Lets the guest of a new VM mount its volumes. */
 function greetWith(volumes: readonly VolumeDevice[]): Restore['greet'] {
   const bits = volumes.filter(({ path }) => path !== null).reduce((mask, { place }) => mask | (1 << place), 0)
   return async (vm, deadline) => {
@@ -56,7 +56,7 @@ const reading = (place: number, path: string, isNew = true): VolumeDevice => ({
 })
 
 describe('the volumes of a restored guest', () => {
-  it('are its block devices in their order, and what it syncs is in their files', async () => {
+  it('are its block devices in order, and synced data is in their files', async () => {
     const [small, large, third] = [await volume(8), await volume(24), await volume(16)]
     const vm = await start([device(2, third), device(0, small), reading(1, large)])
     expect(await host.sh(vm, 'cat /sys/block/vd[b-z]/size /sys/block/vd[b-z]/ro')).toBe('16384\n49152\n32768\n0\n1\n0')
@@ -71,7 +71,7 @@ describe('the volumes of a restored guest', () => {
     await host.end(next)
   })
 
-  it('are none for one that has none', async () => {
+  it('are absent in a guest without volumes', async () => {
     const vm = await host.start(null, greetWith([]))
     expect(await host.sh(vm, 'ls -d /dev/vd* && ls /sys/block')).toBe('/dev/vda\nvda')
     await host.end(vm)
@@ -85,7 +85,7 @@ describe('the volumes of a restored guest', () => {
     await host.end(vm)
   })
 
-  it('have one VM that writes them at most, whoever starts it', async () => {
+  it('cannot be written by two VMs, whatever starts them', async () => {
     const path = await volume(8)
     const vm = await start([device(0, path)])
     const volumes = [device(0, path)]
@@ -95,8 +95,8 @@ describe('the volumes of a restored guest', () => {
   })
 })
 
-describe('what is restored of a guest with volumes', () => {
-  it('goes on with them when it is given them again', async () => {
+describe('a restored guest with volumes', () => {
+  it('continues with them if it gets them again', async () => {
     const path = await volume(16)
     const vm = await start([device(0, path)])
     await host.sh(vm, 'mkdir /a; mount /dev/vdb /a; echo before > /a/file')
@@ -108,7 +108,7 @@ describe('what is restored of a guest with volumes', () => {
     await run('e2fsck', ['-p', '-f', path]).catch(({ code }: { code: number }) => expect(code).toBe(1))
   })
 
-  it('has errors and then no device in the place of what it is not given, and nothing reaches the original', async () => {
+  it('has I/O errors and then no device in the place of a missing volume, and cannot reach the original', async () => {
     const [kept, lost, read] = [await volume(8), await volume(16), await volume(24)]
     const devices = [device(0, lost), reading(1, read), device(2, kept)]
     const vm = await start(devices)

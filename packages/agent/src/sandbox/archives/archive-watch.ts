@@ -30,7 +30,7 @@ export class ArchiveWatch {
   async #take(sandbox: Sandbox): Promise<number> {
     const isBusy = sandbox.activity.idleMs < BUSY_MS
     try {
-      const taken = await takeFiles(this.#host.archives, sandbox)
+      const taken = await takeFiles(this.#host.store.archives, sandbox)
       sandbox.archiveError = null
       if (taken === null) return NONE_TICKS
       return taken > 0 ? 1 : isBusy ? BUSY_TICKS : IDLE_TICKS

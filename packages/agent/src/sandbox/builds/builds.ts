@@ -10,7 +10,6 @@
  *  - A build that was running when its agent died begins once more, from the upload. If it is interrupted twice, it fails.
  *  - The template is kept before its build is `done`.
  */
-import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId, type BuildId, type WorkspaceId } from '@offshoot/contract/ids'
@@ -22,7 +21,7 @@ import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
 import { Build } from './build.ts'
 import { BuildFailure, failureSentence } from '../../store/builds/build-failure.ts'
-import { buildFiles } from '../../store/builds/build-files.ts'
+import { buildFiles, listBuilds, removeLargeFiles } from '../../store/builds/build-files.ts'
 import { BuildLog } from '../../store/builds/build-log.ts'
 import { isEnded, readBuildRecord, writeBuildRecord, type BuildRecord } from '../../store/builds/build-record.ts'
 import { runBuild } from './run-build.ts'
@@ -34,8 +33,6 @@ const MAX_WAITING = 256
 const MAX_PER_WORKSPACE = 8
 /** Ended builds whose records and logs are kept. */
 const MAX_ENDED = 256
-/** The files of an ended build. */
-const KEPT_FILES: ReadonlySet<string> = new Set(['build.json', 'log.jsonl'])
 /** A build that was begun so often without ending probably crashes the agent. */
 const MAX_ATTEMPTS = 2
 
@@ -70,32 +67,32 @@ export class Builds {
   }
 
   folder(id: BuildId): string {
-    return join(this.#options.host.dir.builds, id)
+    return join(this.#options.host.store.dir.builds, id)
   }
 
   /** At the agent's start, before it serves requests: continues the builds of its predecessor. */
   async recover(): Promise<void> {
     const { host } = this.#options
-    for (const name of await readdir(host.dir.builds)) {
+    for (const name of await listBuilds(host.store.dir.builds)) {
       const id = parseBuildId(name)
       if (id === null) continue
-      const record = host.ledger.unreadable.take('build', id, await readBuildRecord(this.folder(id)))
+      const record = host.store.ledger.unreadable.take('build', id, await readBuildRecord(this.folder(id)))
       if (record !== null) await this.#take(record)
-      else if (!host.ledger.unreadable.has('build', id))
-        await host.ledger.settleUnrecorded('build', id, this.folder(id))
+      else if (!host.store.ledger.unreadable.has('build', id))
+        await host.store.ledger.settleUnrecorded('build', id, this.folder(id))
     }
     await this.#forgetOld()
   }
 
   /** Creates a folder for an upload. @throws ApiError 409 id taken, 507 */
   async openUpload(id: BuildId, workspaceId: string | null): Promise<string> {
-    await this.#options.host.room.admit('template')
-    const isUnreadable = this.#options.host.ledger.unreadable.has('build', id)
+    await this.#options.host.store.room.admit('template')
+    const isUnreadable = this.#options.host.store.ledger.unreadable.has('build', id)
     if (this.#builds.has(id) || this.#uploads.has(id) || isUnreadable) {
       throw new ApiError('conflict', { detail: 'a build with this id is already here' })
     }
     this.#uploads.add(id)
-    await this.#options.host.ledger.begin(this.folder(id), { workspace_id: workspaceId, of: null }, 0o711)
+    await this.#options.host.store.ledger.begin(this.folder(id), { workspace_id: workspaceId, of: null }, 0o711)
     return this.folder(id)
   }
 
@@ -120,7 +117,7 @@ export class Builds {
     this.#uploads.delete(record.id)
     try {
       await writeBuildRecord(this.folder(record.id), record)
-      await this.#options.host.ledger.finish(this.folder(record.id))
+      await this.#options.host.store.ledger.finish(this.folder(record.id))
     } catch (error) {
       this.#builds.delete(record.id)
       await this.#discard(record.id, 'its record could not be written')
@@ -143,7 +140,7 @@ export class Builds {
   }
 
   async #discard(id: BuildId, reason: string): Promise<void> {
-    await this.#options.host.ledger.discard('build', this.folder(id), reason)
+    await this.#options.host.store.ledger.discard('build', this.folder(id), reason)
   }
 
   async #add(record: BuildRecord): Promise<Build> {
@@ -158,7 +155,7 @@ export class Builds {
   async #take(record: BuildRecord): Promise<void> {
     const build = await this.#add(record)
     if (isEnded(record)) return
-    if (this.#options.host.templates.find(record.id, null) !== null) {
+    if (this.#options.host.store.templates.find(record.id, null) !== null) {
       await this.#finish(build)
     } else if (record.attempts >= MAX_ATTEMPTS) {
       await this.#fail(build, new BuildFailure('the service was interrupted twice'))
@@ -184,18 +181,18 @@ export class Builds {
     // Begin nothing during shutdown. The next agent ends this one's VMs and begins interrupted builds again.
     stopping.throwIfAborted()
     // A template with memory was complete before its build began.
-    if (host.templates.find(build.record.id, null) !== null) return this.#finish(build)
+    if (host.store.templates.find(build.record.id, null) !== null) return this.#finish(build)
     const attempts = build.record.attempts + 1
     await this.#change(build, { status: 'running', attempts, started_at: new Date().toISOString() })
     const onBaking = () => this.#change(build, { status: 'baking' })
     const place = { host, images, worker: worker(), folder: this.folder(build.record.id), log: build.log, onBaking }
     const { id, workspace_id } = build.record
-    await host.templates.whileBuilding(id, async () => {
+    await host.store.templates.whileBuilding(id, async () => {
       const { image, baked, digest, disk } = await runBuild(place, build.record, build.cancelled.signal)
       build.cancelled.signal.throwIfAborted()
       const record = { id, workspace_id, image, digest, created_at: new Date().toISOString(), memory: null }
-      await host.templates.keep(record, disk)
-      host.templates.setBaked(record, baked)
+      await host.store.templates.keep(record, disk)
+      host.store.templates.setBaked(record, baked)
     })
     await this.#finish(build)
   }
@@ -225,21 +222,15 @@ export class Builds {
       await this.#change(build, change).catch(async (error: unknown) => {
         if (!isDiskFull(error)) throw error
         // Deleting the build's files makes room for its final record.
-        await this.#removeFiles(build)
+        await removeLargeFiles(this.folder(build.record.id))
         await this.#change(build, change)
       })
     } finally {
       // Followers must end, even if the record could not be written.
       build.log.end()
     }
-    await this.#removeFiles(build)
+    await removeLargeFiles(this.folder(build.record.id))
     await this.#forgetOld()
-  }
-
-  async #removeFiles({ record: { id } }: Build): Promise<void> {
-    for (const name of await readdir(this.folder(id))) {
-      if (!KEPT_FILES.has(name)) await rm(join(this.folder(id), name), { recursive: true, force: true })
-    }
   }
 
   async #change(build: Build, change: Partial<BuildRecord>): Promise<void> {

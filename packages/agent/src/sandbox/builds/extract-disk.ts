@@ -1,4 +1,5 @@
-import { chmod, chown, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { keepMergedLayer, readSourceDisk } from '../../store/builds/source-disk.ts'
+import { giveToUser, makeVmFolder, removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -13,7 +14,7 @@ import type { BakePlace } from '../../machine/bakes/bakes.ts'
 import { channelFolder } from '../../machine/vm/channel.ts'
 import { describeEnd, launch } from '../../machine/vm/launch.ts'
 import { copierArguments, FIRST_FILE_FD } from '../../machine/vm/machine.ts'
-import { endedWith } from '../../machine/restore/restore.ts'
+import { explainFailure } from '../../machine/restore/restore.ts'
 import { Vm } from '../../machine/vm/vm.ts'
 
 /** MiB for a QEMU without a guest. */
@@ -49,32 +50,35 @@ export async function extractDisk(host: Host, options: ExtractDisk, deadline: De
   try {
     const place = await slot.open()
     const { uid } = place.confinement
-    await rm(vmFolder, { recursive: true, force: true })
-    await mkdir(vmFolder, { mode: 0o700 })
-    await createLayer(made, { ...below, bytes: (await stat(join(source, ROOTFS))).size }, deadline)
-    if (uid !== null) for (const path of [vmFolder, made]) await chown(path, uid, uid)
-    await copy(host.qemu.path, options, vmFolder, place, deadline)
+    await removeTree(vmFolder)
+    const { files, bytes } = await readSourceDisk(source)
+    await makeVmFolder(vmFolder, uid)
+    await createLayer(made, { ...below, bytes }, deadline)
+    await giveToUser(made, uid)
+    await copy({ qemu: host.platform.qemus.current.path, files, vmFolder, place }, options, deadline)
     await validateLayer(made, below)
-    if (uid !== null) await chown(made, 0, 0)
-    await chmod(made, 0o444)
-    await rename(made, lower)
+    await keepMergedLayer(made, lower, uid)
   } finally {
-    await rm(vmFolder, { recursive: true, force: true })
-    await rm(channelFolder(vmFolder), { recursive: true, force: true })
+    await removeTree(vmFolder)
+    await removeTree(channelFolder(vmFolder))
     await slot.release()
     release()
   }
 }
 
+interface Copy {
+  readonly qemu: string
+  /** The root file system, then the layers above it. */
+  readonly files: readonly string[]
+  readonly vmFolder: string
+  readonly place: BakePlace
+}
+
 async function copy(
-  qemu: string,
-  { folder, source, onProgress }: ExtractDisk,
-  vmFolder: string,
-  { confinement, limit }: BakePlace,
+  { qemu, files, vmFolder, place: { confinement, limit } }: Copy,
+  { folder, onProgress }: ExtractDisk,
   deadline: Deadline,
 ): Promise<void> {
-  const layers = (await readdir(source)).filter((name) => name !== ROOTFS).toSorted()
-  const files = [ROOTFS, ...layers].map((name) => join(source, name))
   const logPath = join(folder, QEMU_LOG)
   const launched = await launch({
     qemu,
@@ -102,7 +106,7 @@ async function copy(
     await vm.qmp.execute('quit', {}, deadline)
     await deadline.race(vm.ended)
   } catch (error) {
-    throw await endedWith(vm, error)
+    throw await explainFailure(vm, error)
   } finally {
     await vm.kill(Deadline.after(KILL_MS, 'end of a QEMU that copied a disk'))
   }

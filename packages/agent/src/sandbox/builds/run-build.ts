@@ -1,6 +1,5 @@
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { Deadline } from '@offshoot/kit/deadline'
-import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BakingSlot } from '../start/baking-slot.ts'
 import type { Host } from '../model/host.ts'
@@ -10,7 +9,7 @@ import { Bakes, type BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BakeImages } from '../../store/bakes/images.ts'
 import { QemuEnded } from '../../machine/vm/launch.ts'
 import { BuildFailure } from '../../store/builds/build-failure.ts'
-import { buildFiles, type BuildFiles } from '../../store/builds/build-files.ts'
+import { buildFiles, finishUnpacking, type BuildFiles } from '../../store/builds/build-files.ts'
 import type { BuildLog } from '../../store/builds/build-log.ts'
 import type { BuildRecord } from '../../store/builds/build-record.ts'
 import { extractDisk } from './extract-disk.ts'
@@ -93,9 +92,7 @@ async function fromArchive(
     log,
     deadline,
   )
-  // Read-only for everybody: VMs of the template read it under their own users.
-  await chmod(files.rootfs, 0o444)
-  for (const path of [files.flat, `${files.flat}.layers`]) await rm(path, { force: true })
+  await finishUnpacking(files)
   const disk = { rootfs: files.rootfs, lower: null }
   return { image: imageOf(record, archive), disk, digest: archive.digest ?? `sha256:${record.sha256}` }
 }
@@ -135,7 +132,7 @@ export async function bakeImage(
 ): Promise<BakedTemplate> {
   const slot = new BakingSlot(host, image.memory_mb)
   const bakes = new Bakes({
-    folder: host.dir.bakes,
+    folder: host.store.dir.bakes,
     images: {
       kernel: images.kernel,
       initramfs: images.initramfs,
@@ -143,9 +140,9 @@ export async function bakeImage(
       rootfs: () => rootfs,
       lower,
     },
-    qemu: host.qemu,
+    qemu: host.platform.qemus.current,
     slot: () => slot.open(),
-    machineOf: host.machines.of,
+    machineOf: host.platform.machines.of,
   })
   const release = await host.gates.admission.admit(image.memory_mb)
   const deadline = Deadline.after(BOOT_MS, `boot of build ${image.name}`, cancelled)

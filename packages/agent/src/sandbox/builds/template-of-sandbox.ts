@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import type { TemplateOfSandboxBody } from '@offshoot/contract/agent-build'
 import { type BuildId, parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
 import type { TemplateImage } from '@offshoot/contract/template-image'
-import type { Host } from '../model/host.ts'
+import type { Host, HostStore } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { takeSnapshot } from '../snapshots/take-snapshot.ts'
 import { runningVm } from '../model/guest-access.ts'
@@ -31,12 +31,12 @@ export async function beginFromSandbox(
   id: BuildId,
   body: TemplateOfSandboxBody,
 ): Promise<Build> {
-  host.credit.refuseIfSpent(sandbox.workspaceId)
+  host.store.credit.refuseIfSpent(sandbox.workspaceId)
   builds.refuseMore(sandbox.workspaceId)
   await runningVm(sandbox)
   const folder = await builds.openUpload(id, sandbox.workspaceId)
   try {
-    const image = await imageOf(host, sandbox, id, body)
+    const image = await imageOf(host.store, sandbox, id, body)
     const source = body.memory
       ? await takeMemory(host, sandbox, id, image)
       : await takeFiles(host, sandbox, buildFiles(folder).source)
@@ -68,7 +68,7 @@ async function takeMemory(host: Host, sandbox: Sandbox, id: BuildId, image: Temp
   const source = { bytes, sha256: nameOf(bake, layers, id) }
   const digest = `sha256:${source.sha256}`
   const memory = { bytes, fingerprint: basename(bake) }
-  await host.templates.keep({ id, workspace_id: sandbox.workspaceId, image, digest, created_at, memory }, null)
+  await host.store.templates.keep({ id, workspace_id: sandbox.workspaceId, image, digest, created_at, memory }, null)
   return source
 }
 
@@ -79,12 +79,12 @@ function nameOf(...parts: readonly unknown[]): string {
 
 /** The image of the sandbox's own template, with the caller's changes. */
 async function imageOf(
-  host: Host,
+  store: HostStore,
   { manifest }: Sandbox,
   id: BuildId,
   { name, start_cmd: start, ready_cmd: ready }: TemplateOfSandboxBody,
 ): Promise<TemplateImage> {
-  const bake = await readBakeManifest(bakeFiles(join(host.dir.bakes, manifest.bake)).manifest)
+  const bake = await readBakeManifest(bakeFiles(join(store.dir.bakes, manifest.bake)).manifest)
   if (bake.state !== 'present') throw new Error(`the record of the bake ${manifest.bake} is ${bake.state}`)
   const { start_argv, ...from } = bake.record.image
   const { user, cwd } = manifest.run_as

@@ -1,8 +1,9 @@
-import { open, rm } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { GuestFileError } from '@offshoot/guest-link/guest-file-error'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { runProgram } from '../../machine/host/run-program.ts'
+import { makeExt4 } from '../../machine/disks/ext4.ts'
+import { createSparseFile } from '../../store/disks/sparse-file.ts'
+import { removeTree } from '../../store/data-dir/folders.ts'
 import type { Host } from '../model/host.ts'
 import { BuildFailure } from '../../store/builds/build-failure.ts'
 import type { BuildLog } from '../../store/builds/build-log.ts'
@@ -48,15 +49,9 @@ export async function unpackLayers(
 }
 
 async function makeDisk(path: string, sizeMib: number, deadline: Deadline): Promise<void> {
-  await rm(path, { force: true })
-  const file = await open(path, 'wx', 0o600)
-  try {
-    await file.truncate(sizeMib * MIB)
-  } finally {
-    await file.close()
-  }
-  const options = ['-E', 'assume_storage_prezeroed=1,nodiscard', '-m', '0', '-i', String(BYTES_PER_INODE)]
-  await runProgram('mke2fs', ['-q', '-F', '-t', 'ext4', ...options, path], deadline)
+  await removeTree(path)
+  await createSparseFile(path, sizeMib * MIB)
+  await makeExt4(path, deadline, BYTES_PER_INODE)
 }
 
 function tellProgress(log: BuildLog, taken: number, total: number): void {

@@ -1,12 +1,12 @@
 import { confinementOf } from '../model/confinement-of.ts'
-import { chown, mkdir, rm } from 'node:fs/promises'
+import { makeVmFolder, removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import type { BuildId, SandboxId } from '@offshoot/contract/ids'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
 import { QEMU_LOG } from '../start/boot-vm.ts'
-import { cgroupLimits } from '../start/limit-vm.ts'
+import { cgroupLimits } from '../start/apply-limits.ts'
 import type { Host } from '../model/host.ts'
 import { networkIdentity, tapOf } from '../start/slot-network.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
@@ -49,7 +49,7 @@ export async function withUnpackVm<T>(
 ): Promise<T> {
   const { image } = options.worker
   const release = await host.gates.admission.admit(image.memory_mb)
-  const slot = host.slots.take()
+  const slot = host.platform.slots.take()
   if (slot === null) {
     release()
     throw new Error('this agent has no free slot')
@@ -57,15 +57,15 @@ export async function withUnpackVm<T>(
   const folder = join(options.folder, VM_FOLDER)
   let vm: Vm | undefined
   try {
-    await rm(folder, { recursive: true, force: true })
+    await removeTree(folder)
     vm = await start(host, options, { slot, folder }, deadline)
     return await work(await vm.link(deadline))
   } finally {
     await vm?.kill(Deadline.after(KILL_MS, 'end of a machine that unpacked'))
-    await rm(folder, { recursive: true, force: true })
-    await rm(channelFolder(folder), { recursive: true, force: true })
-    await host.cgroups?.remove(slot)
-    host.slots.release(slot)
+    await removeTree(folder)
+    await removeTree(channelFolder(folder))
+    await host.platform.cgroups?.remove(slot)
+    host.platform.slots.release(slot)
     release()
   }
 }
@@ -76,37 +76,35 @@ async function start(
   { slot, folder }: { readonly slot: number; readonly folder: string },
   deadline: Deadline,
 ): Promise<Vm> {
-  const uid = uidOfSlot(slot)
-  await mkdir(folder, { mode: 0o700 })
-  if (uid !== null) await chown(folder, uid, uid)
-  await host.cgroups?.create(slot, cgroupLimits({ ...worker.image, limits: null }))
-  await host.network?.open(slot, 'none')
+  await makeVmFolder(folder, uidOfSlot(slot))
+  await host.platform.cgroups?.create(slot, cgroupLimits({ ...worker.image, limits: null }))
+  await host.platform.network?.open(slot, 'none')
   const vm = await restore(
     {
-      qemu: host.qemu.path,
-      preload: host.dir.preload,
+      qemu: host.platform.qemus.current.path,
+      preload: host.store.dir.preload,
       machine: worker.machine,
       bake: worker.folder,
       boot: null,
       isDurable: false,
       checkpoint: null,
-      layers: host.layers,
+      layers: host.store.layers,
       volumes: [
         { place: DISK_PLACE, isReadOnly: false, path: disk, isNew: true },
         { place: ARCHIVE_PLACE, isReadOnly: true, path: archive, isNew: true },
       ],
       folder,
       logPath: join(buildFolder, QEMU_LOG),
-      confinement: confinementOf(host, slot),
-      tap: tapOf(host, slot),
+      confinement: confinementOf(host.platform, slot),
+      tap: tapOf(host.platform, slot),
       greet: async (restored, greeting) => {
         const link = await restored.link(greeting)
-        const identity = guestIdentity(id as string as SandboxId, {}, networkIdentity(host, slot))
+        const identity = guestIdentity(id as string as SandboxId, {}, networkIdentity(host.platform, slot))
         await link.refresh({ ...identity, volumes: (1 << DISK_PLACE) | (1 << ARCHIVE_PLACE) }, greeting).settled
       },
     },
     deadline.within(RESTORE_MS, 'restore of a machine that unpacks'),
   )
-  if (!vm.isJailed) await host.cgroups?.attach(slot, vm.process.pid)
+  if (!vm.isJailed) await host.platform.cgroups?.attach(slot, vm.process.pid)
   return vm
 }

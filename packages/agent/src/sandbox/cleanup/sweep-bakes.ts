@@ -1,34 +1,29 @@
-import { readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { parseBuildId } from '@offshoot/contract/ids'
+import { listBakedNames, removeBakesBut } from '../../store/bakes/bake-files.ts'
 import type { Host } from '../model/host.ts'
 
 /**
- * Removes the bakes of built templates that are no more, once no sandbox, snapshot or waiting guest was made from them. Those
- * of a template that is kept, or is being built, stay. Only once all sandboxes are known.
+ * Deletes the bakes of built templates that were deleted, once no sandbox, snapshot or spare uses them. Must not run before
+ * the agent knows all sandboxes.
  */
 export async function sweepBakes(host: Host): Promise<void> {
-  // A record that cannot be read may name any bake.
-  if (!host.ledger.isComplete('sandbox', 'snapshot', 'template')) return
-  const names = (await readdir(host.dir.bakes)).filter((name) => parseBuildId(name) !== null)
+  // An unreadable record may name any bake.
+  if (!host.store.ledger.isComplete('sandbox', 'snapshot', 'template')) return
+  const { dir, templates } = host.store
+  const ids = (await listBakedNames(dir.bakes)).flatMap((name) => parseBuildId(name) ?? [])
   const used = new Set(bakesInUse(host))
-  for (const name of names) {
-    const id = parseBuildId(name)
-    if (id === null || host.templates.find(id, null) !== null || host.templates.isBeingBuilt(id)) continue
-    const folder = join(host.dir.bakes, name)
-    const fingerprints = await readdir(folder)
-    const unused = fingerprints.filter((fingerprint) => !used.has(`${name}/${fingerprint}`))
-    for (const fingerprint of unused) await rm(join(folder, fingerprint), { recursive: true, force: true })
-    if (unused.length === fingerprints.length) await rm(folder, { recursive: true, force: true })
+  for (const id of ids) {
+    if (templates.find(id, null) !== null || templates.isBeingBuilt(id)) continue
+    await removeBakesBut(dir.bakes, id, used)
   }
 }
 
-/** After something was removed; what cannot be swept now is swept by the reconciliation. */
+/** Runs a sweep in the background, after a deletion. The reconciliation retries a failed one. */
 export function sweepBakesSoon(host: Host): void {
-  sweepBakes(host).catch((error: unknown) => host.log.warn({ err: error }, 'bakes not swept'))
+  sweepBakes(host).catch((error: unknown) => host.log.warn({ err: error }, 'sweep of bakes failed'))
 }
 
-function* bakesInUse({ sandboxes, snapshots, pool }: Host): Generator<string> {
+function* bakesInUse({ sandboxes, pool, store: { snapshots } }: Host): Generator<string> {
   for (const { manifest } of sandboxes.values()) yield manifest.bake
   for (const { bake } of snapshots.all) yield bake
   for (const { seed } of pool.spares) yield seed.manifest.bake

@@ -3,22 +3,27 @@ import { parseLayerId, type LayerId } from '../../store/disks/layer-id.ts'
 import type { Host } from '../model/host.ts'
 
 /**
- * Retires every frozen layer of a disk that no VM, no sandbox and no snapshot needs any more. Only once all of them are
- * known: not before the recovery is over, and not while an object that may name layers is of no use.
+ * Retires every frozen layer that no VM, sandbox or snapshot needs any more. Must not run before the recovery is over: all
+ * sandboxes must be known. Does nothing while a record that may name layers is unreadable.
  */
 export async function sweepLayers(host: Host): Promise<void> {
-  if (host.ledger.neededLayers() === null) return
-  const strays = await host.layers.sweep(() => neededLayers(host))
+  if (host.store.ledger.neededLayers() === null) return
+  const strays = await host.store.layers.sweep(() => neededLayers(host))
   for (const name of strays)
-    await host.ledger.setAside('other', name, join(host.dir.layers, name), 'it is no layer, and lies where layers are')
+    await host.store.ledger.setAside(
+      'other',
+      name,
+      join(host.store.dir.layers, name),
+      'a file in the folder of layers is not a layer',
+    )
 }
 
-/** After something was removed; what cannot be swept now is swept by the reconciliation. */
+/** Runs a sweep in the background, after a deletion. The reconciliation retries a failed one. */
 export function sweepLayersSoon(host: Host): void {
-  sweepLayers(host).catch((error: unknown) => host.log.warn({ err: error }, 'layers not swept'))
+  sweepLayers(host).catch((error: unknown) => host.log.warn({ err: error }, 'sweep of layers failed'))
 }
 
-function* neededLayers({ sandboxes, snapshots, ledger }: Host): Generator<LayerId> {
+function* neededLayers({ sandboxes, store: { snapshots, ledger } }: Host): Generator<LayerId> {
   for (const layer of ledger.neededLayers() ?? []) {
     const id = parseLayerId(layer)
     if (id !== null) yield id

@@ -1,22 +1,23 @@
-import { readFile } from 'node:fs/promises'
 import { CheckpointDamaged } from '../../store/checkpoints/checkpoint-errors.ts'
-import { findVmProcesses } from '../../machine/host/find-vm-processes.ts'
+import { findVmProcesses, jailRootOf } from '../../machine/host/find-vm-processes.ts'
 import { qemuSeries } from '../../machine/host/qemu.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostStore } from '../model/host.ts'
 
 /**
- * Removes the roots of earlier QEMUs in which no VM runs and which no checkpoint needs. All stay while a record or a checkpoint that
- * may need any of them cannot be read, or a snapshot is being made.
+ * Removes the roots of earlier QEMUs that no VM runs in and no checkpoint needs. Keeps all of them while a record or
+ * checkpoint is unreadable, because it may need any of them, and while a snapshot is being made.
  */
 export async function sweepQemuVersions(host: Host): Promise<void> {
-  const { qemus, ledger, snapshots, log } = host
+  const { ledger, snapshots } = host.store
+  const { qemus } = host.platform
+  const { log } = host
   if (qemus.earlier.length === 0 || !ledger.isComplete('sandbox', 'snapshot')) return
   if (snapshots.all.some(({ id }) => !snapshots.has(id))) return
   try {
-    const [roots, series] = [await rootsInUse(host), await neededSeries(host)]
+    const [roots, series] = [await rootsInUse(host.store), await neededSeries(host)]
     for (const each of qemus.earlier) {
       const root = each.jail?.root
-      // Of several versions in a series, the preferred one restores.
+      // Of several versions in a series, only the preferred one restores checkpoints.
       const isNeeded = series.has(qemuSeries(each.version)) && qemus.of(each.version) === each
       if (root === undefined || roots.has(root) || isNeeded) continue
       qemus.forget(each)
@@ -32,21 +33,21 @@ export async function sweepQemuVersions(host: Host): Promise<void> {
 }
 
 /** Roots of the jails of all VMs, whether or not they belong to a sandbox. */
-async function rootsInUse({ dir }: Host): Promise<Set<string>> {
+async function rootsInUse({ dir }: HostStore): Promise<Set<string>> {
   const launchers = (await findVmProcesses(dir.root)).flatMap(({ launcher }) => launcher ?? [])
-  const roots = await Promise.all(launchers.map(async ({ pid }) => rootOf(pid)))
-  return new Set(roots.filter((root) => root !== undefined))
+  const roots = await Promise.all(launchers.map(jailRootOf))
+  return new Set(roots.filter((root) => root !== null))
 }
 
-/** As its command line says (native/jail.c); `undefined` when it has ended. */
-async function rootOf(pid: number): Promise<string | undefined> {
-  const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
-  const option = line.indexOf('--root')
-  return option < 0 ? undefined : line[option + 1]
-}
-
-/** Of checkpoints, of VMs that may be forked, and of those that are just being started. @throws CheckpointDamaged */
-async function neededSeries({ sandboxes, snapshots, dir, checkpoints, machines }: Host): Promise<Set<string>> {
+/**
+ * The series of all checkpoints, of running VMs, which may be forked, and of VMs that are being started.
+ * @throws CheckpointDamaged
+ */
+async function neededSeries({
+  sandboxes,
+  store: { snapshots, dir, checkpoints },
+  platform: { machines },
+}: Host): Promise<Set<string>> {
   const versions: (string | null | undefined)[] = []
   for (const { id, manifest } of sandboxes.values()) {
     if (manifest.status !== 'hibernated') versions.push(manifest.qemu_version)

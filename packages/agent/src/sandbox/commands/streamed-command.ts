@@ -13,7 +13,7 @@ import type { ExecBody } from '@offshoot/contract/exec'
 import type { GuestExit, GuestProcess } from '@offshoot/guest-link/guest-process'
 import type { CommandLog } from '../../store/logs/command-log.ts'
 import { startDeadline } from '../../machine/guest/command.ts'
-import { shellCommand, whyGone, withGuest } from '../model/guest-access.ts'
+import { shellCommand, notRunningReason, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { Utf8Chunks } from './utf8-chunks.ts'
 
@@ -139,5 +139,5 @@ export function exitCodeOf({ exitCode, signal }: GuestExit): number {
 
 /** The error text for callers if a command has no exit code. */
 export function failureOf(outcome: Exclude<CommandOutcome, { kind: 'exit' }>, sandbox: Sandbox): string {
-  return outcome.kind === 'timeout' ? `command timeout after ${outcome.seconds}s` : whyGone(sandbox)
+  return outcome.kind === 'timeout' ? `command timeout after ${outcome.seconds}s` : notRunningReason(sandbox)
 }

@@ -1,5 +1,5 @@
 import type { EventType } from '@offshoot/contract/event'
-import { announce, type Host } from '../model/host.ts'
+import { announce, type HostStore } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
@@ -16,7 +16,7 @@ const STATES = new Map<EventType, Manifest['status']>([
 const TYPES = new Set(STATES.keys())
 
 /** Announces a new sandbox: `sandbox.running`, and `sandbox.forked` for a fork. */
-export async function announceBirth(host: Host, sandbox: Sandbox, manifest: Manifest): Promise<void> {
+export async function announceBirth(store: HostStore, sandbox: Sandbox, manifest: Manifest): Promise<void> {
   const { boot_ms, boot_mode, guest_ip, from_snapshot, parent_id, template, cpu, memory_mb } = manifest
   const running: Draft = {
     type: 'sandbox.running',
@@ -26,7 +26,7 @@ export async function announceBirth(host: Host, sandbox: Sandbox, manifest: Mani
   }
   const forked: Draft = { type: 'sandbox.forked', message: 'sandbox was forked', metadata: { parent_id } }
   const drafts = parent_id === null ? [running] : [running, forked]
-  await Promise.all(drafts.map((draft) => announce(host, sandbox, draft)))
+  await Promise.all(drafts.map((draft) => announce(store, sandbox, draft)))
 }
 
 export const pausedDraft: Draft = { type: 'sandbox.paused', message: 'sandbox is paused', metadata: {} }
@@ -54,21 +54,21 @@ export function wokenDraft({ wokenMs, guestIp, isCold, lost }: WokenFigures): Dr
   return { type: 'sandbox.woken', message: `sandbox was booted from its disk${loss}`, metadata }
 }
 
-/** Whether a sandbox hibernates by what was last said of its state, or may do so because nobody remembers that. */
+/** Whether a sandbox is hibernated according to the last event about its state, or may be because that event is unknown. */
 export function mayHibernate({ events }: Sandbox): boolean {
   const last = events.lastOf(TYPES)
   return last === undefined ? events.last > 0 : last === 'sandbox.hibernated'
 }
 
 /** Announces the status of a sandbox if its last event implies another one: the agent was killed between change and event. */
-export async function announceState(host: Host, sandbox: Sandbox): Promise<void> {
+export async function announceState(store: HostStore, sandbox: Sandbox): Promise<void> {
   const last = sandbox.events.lastOf(TYPES)
   const { status } = sandbox.manifest
   // No state event in memory: newer events have displaced it, and it was correct when they were written.
   if (last === undefined ? sandbox.events.last > 0 : STATES.get(last) === status) return
-  if (last === undefined && status === 'running') return announceBirth(host, sandbox, sandbox.manifest)
+  if (last === undefined && status === 'running') return announceBirth(store, sandbox, sandbox.manifest)
   const draft = missingDraft(sandbox.manifest, last)
-  if (draft !== null) await announce(host, sandbox, draft)
+  if (draft !== null) await announce(store, sandbox, draft)
 }
 
 function missingDraft({ status, guest_ip }: Manifest, last: EventType | undefined): Draft | null {

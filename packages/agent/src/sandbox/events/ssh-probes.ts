@@ -81,7 +81,7 @@ export class SshProbes {
     await sandbox.transitions.run(async () => {
       if (!this.#isWanted(sandbox)) return
       const readyMs = Math.max(0, Date.now() - Date.parse(sandbox.manifest.created_at))
-      await announce(this.#host, sandbox, {
+      await announce(this.#host.store, sandbox, {
         type: 'sandbox.ssh_ready',
         message: `SSH server answers after ${readyMs} ms`,
         metadata: { ssh_ready_ms: readyMs },

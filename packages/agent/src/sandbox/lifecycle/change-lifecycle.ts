@@ -3,11 +3,11 @@ import type { AgentLifecyclePatch, WakeOnAgentBody } from '@offshoot/contract/ag
 import type { Host } from '../model/host.ts'
 import { writeManifest } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox, Wake } from '../model/sandbox.ts'
-import { changeLimits } from '../start/limit-vm.ts'
+import { changeLimits } from '../start/apply-limits.ts'
 
 /**
- * Sets whether and when a sandbox hibernates by itself, and how fast it may be: at once where it has a VM, else when it has
- * one again. What the patch does not name stays.
+ * Changes when a sandbox hibernates by itself, and its limits. New limits apply at once if it has a VM, otherwise with its
+ * next VM. Keeps every setting that the patch does not name.
  */
 export async function changeLifecycle(host: Host, sandbox: Sandbox, asked: AgentLifecyclePatch): Promise<void> {
   await sandbox.change(() => patch(host, sandbox, asked))
@@ -21,12 +21,12 @@ async function patch(host: Host, sandbox: Sandbox, asked: AgentLifecyclePatch): 
     idle_timeout_seconds: asked.idle_timeout_seconds ?? idle_timeout_seconds,
     limits: asked.limits ?? limits,
   }
-  await writeManifest(host.dir.sandbox(sandbox.id), manifest)
+  await writeManifest(host.store.dir.sandbox(sandbox.id), manifest)
   sandbox.manifest = manifest
-  if (asked.limits !== undefined && sandbox.vm !== null) await changeLimits(host, manifest, sandbox.vm)
+  if (asked.limits !== undefined && sandbox.vm !== null) await changeLimits(host.platform, manifest, sandbox.vm)
 }
 
-/** Wakes a sandbox under the limits that control names; one that runs already has them at once. */
+/** Wakes a sandbox with the limits that control names. A running sandbox gets them at once. */
 export async function wakeUnder(host: Host, sandbox: Sandbox, { limits }: WakeOnAgentBody): Promise<Wake> {
   if (limits !== undefined && !isDeepStrictEqual(limits, sandbox.manifest.limits)) {
     await sandbox.change(async () => {

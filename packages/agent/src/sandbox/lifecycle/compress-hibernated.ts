@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises'
-import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { sealedAtMs } from '../../store/checkpoints/checkpoint-files.ts'
 import { CheckpointDamaged } from '../../store/checkpoints/checkpoint-errors.ts'
 import {
   compressBeside,
@@ -14,23 +13,23 @@ import { NEWER_FORMAT, writeManifest, type Manifest } from '../../store/sandboxe
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
-/** Milliseconds between two looks for what is due. */
+/** Milliseconds between two searches for sandboxes to compress. */
 const LOOK_MS = 30_000
 
 /**
- * Compresses the memory of sandboxes that have been hibernated for a while, one at a time and only while nobody starts a VM.
- * A wake does not wait for it: it cancels the compression, or decompresses what is compressed by then.
+ * Compresses the memory of sandboxes that have been hibernated for a while, one at a time, and only while no VM is being
+ * started. A wake cancels the compression of its sandbox, and decompresses the files that are compressed already.
  */
 export class HibernationCompressor {
   readonly #host: Host
   readonly #afterMs: number
-  /** Hibernations that were compressed, or are not worth it. */
+  /** Manifests of hibernated sandboxes whose memory is compressed, or does not become smaller. */
   readonly #done = new WeakSet<Manifest>()
   readonly #timer: NodeJS.Timeout
   #isRunning = false
   #isStopped = false
 
-  /** @param afterMs for which a sandbox has to be hibernated */
+  /** @param afterMs minimum time since the hibernation */
   constructor(host: Host, afterMs: number) {
     this.#host = host
     this.#afterMs = afterMs
@@ -43,7 +42,7 @@ export class HibernationCompressor {
     this.#isStopped = true
   }
 
-  /** Compresses all that is due, unless that is going on. Never rejects. */
+  /** Compresses the memory of all sandboxes that are due. Does nothing while another run is in progress. Never rejects. */
   async run(): Promise<void> {
     if (this.#isRunning) return
     this.#isRunning = true
@@ -60,21 +59,20 @@ export class HibernationCompressor {
   async #isDue(sandbox: Sandbox): Promise<boolean> {
     const { manifest, id } = sandbox
     if (!isHibernated(sandbox, manifest) || manifest.cold || this.#done.has(manifest)) return false
-    const { manifest: path } = checkpointFiles(this.#host.dir.hibernation(id))
-    const found = await stat(path).catch(() => null)
-    return found !== null && Date.now() - found.mtimeMs >= this.#afterMs
+    const sealedAt = await sealedAtMs(this.#host.store.dir.hibernation(id))
+    return sealedAt !== null && Date.now() - sealedAt >= this.#afterMs
   }
 
   async #compress(sandbox: Sandbox): Promise<void> {
     const { manifest, id } = sandbox
     const { log, gates } = this.#host
-    const isWanted = () => isHibernated(sandbox, manifest) && !gates.restores.isBusy && !this.#isStopped
+    const shouldContinue = () => isHibernated(sandbox, manifest) && !gates.restores.isBusy && !this.#isStopped
     try {
-      const files = await compressBeside(await this.#pagesOf(sandbox), isWanted)
+      const files = await compressBeside(await this.#pagesOf(sandbox), shouldContinue)
       const replaced = files.length === 0 ? manifest : await this.#replace(sandbox, manifest, files)
       this.#done.add(replaced)
     } catch (error) {
-      // It is tried again when the host has time. Without room there is nothing to be gained by that.
+      // The next run retries a cancelled compression. A retry would not help on a full disk.
       if (error instanceof CompressionCancelled) return
       if (!(error instanceof CheckpointDamaged) && !isDiskFull(error))
         log.warn({ err: error, sandbox_id: id }, 'memory of a hibernated sandbox not compressed')
@@ -83,21 +81,21 @@ export class HibernationCompressor {
   }
 
   async #pagesOf({ id }: Sandbox): Promise<SealedPages[]> {
-    const { checkpoints, dir } = this.#host
+    const { checkpoints, dir } = this.#host.store
     const folder = dir.hibernation(id)
     const layers = sealedMemory(folder, await checkpoints.read(folder))
     return layers.map(({ files, seal }) => ({ path: files.pages, seal: seal.pages }))
   }
 
-  /** @returns the manifest of the sandbox from then on */
+  /** @returns the sandbox's new manifest */
   async #replace(sandbox: Sandbox, manifest: Manifest, files: readonly SealedPages[]): Promise<Manifest> {
-    const { checkpoints, dir } = this.#host
+    const { checkpoints, dir } = this.#host.store
     return sandbox.change(async () => {
       if (sandbox.manifest !== manifest || manifest.status !== 'hibernated') {
         await dropCopies(files)
         throw new CompressionCancelled('the sandbox has changed')
       }
-      // An agent of an earlier version would take the checkpoint for damaged.
+      // An earlier version of the agent would report the compressed checkpoint as damaged.
       const compressed: Manifest = { ...manifest, format: NEWER_FORMAT }
       await writeManifest(dir.sandbox(sandbox.id), compressed)
       sandbox.manifest = compressed

@@ -2,14 +2,14 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestIdentity } from '../../machine/guest/guest-identity.ts'
-import { addDevices, type Wanted } from '../../store/volumes/machine-device.ts'
+import { addDevices, type VolumeRequest } from '../../store/volumes/machine-device.ts'
 import { adoptAllBackground } from '../commands/background-watch.ts'
 import { announceBirth } from '../events/announce-state.ts'
 import type { PrestartedChild } from '../start/prestarted-child.ts'
 import type { Host } from '../model/host.ts'
 import { writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
 import { refusal } from '../model/refusal.ts'
-import { noteDisk } from './note-disk.ts'
+import { recordDisk } from './record-disk.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
@@ -24,27 +24,27 @@ export interface CreateRequest {
   readonly id: SandboxId
   readonly workspaceId: WorkspaceId
   readonly seed: Seed
-  /** Goes to the guest and nowhere else. */
+  /** Passed to the guest only, never stored. */
   readonly env: GuestIdentity['env']
   readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress' | 'limits'>
-  /** It is booted from the disk of its seed, which has one. */
+  /** `true`: the sandbox boots from the disk of its seed, without memory. */
   readonly isCold?: boolean
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>
-  /** A QEMU that may have been started for it. */
+  /** A QEMU that may have been started for this child. */
   readonly prestarted?: PrestartedChild | null
-  /** In the order of its devices, beside those that its seed brings. */
-  readonly volumes?: readonly Wanted[]
+  /** Volumes in addition to those of the seed, in the order of its devices. */
+  readonly volumes?: readonly VolumeRequest[]
 }
 
 /**
- * Makes a sandbox from what was kept of another guest, and answers when its own has answered.
- * Whatever fails, nothing is left of it.
- * @throws ApiError 402 credit spent, 409 id taken, 404 deleted meanwhile, 507 no memory or disk for it, 500 anything else with the cause in
- *   the log
+ * Creates a sandbox from a seed: a template, a snapshot or another sandbox. Returns when its guest has answered. Leaves
+ * nothing behind if it fails.
+ * @throws ApiError 402 credit spent, 409 id taken, 404 deleted meanwhile, 507 no memory or disk space, 500 any other error,
+ *   with its cause in the log
  */
 export async function createSandbox(host: Host, request: CreateRequest): Promise<Sandbox> {
   const acceptedAt = performance.now()
-  host.credit.refuseIfSpent(request.workspaceId)
+  host.store.credit.refuseIfSpent(request.workspaceId)
   const sandbox = register(host, request)
   return sandbox.change(async (cancelled) => {
     try {
@@ -60,21 +60,24 @@ export async function createSandbox(host: Host, request: CreateRequest): Promise
   })
 }
 
-/** Takes all that it has to itself at once, so that of two who want the same volume one is refused. */
+/**
+ * Reserves id, volumes and slot without waiting in between, so that of two concurrent creates with the same volume one is
+ * refused.
+ */
 function register(host: Host, { id, workspaceId, seed, settings, lineage, volumes = [] }: CreateRequest): Sandbox {
   if (host.sandboxes.has(id)) throw new ApiError('conflict', { detail: 'a sandbox with this id is already here' })
   const devices = addDevices(seed.devices, volumes)
-  claimVolumes(host, { id, devices })
-  const slot = host.slots.take()
+  claimVolumes(host.store, { id, devices })
+  const slot = host.platform.slots.take()
   if (slot === null) {
-    releaseVolumes(host, { id })
+    releaseVolumes(host.store, { id })
     throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
   }
   const content: Manifest = {
     id,
     workspace_id: workspaceId,
     ...seed.manifest,
-    qemu_version: seed.manifest.qemu_version ?? host.qemus.current.version,
+    qemu_version: seed.manifest.qemu_version ?? host.platform.qemus.current.version,
     ...settings,
     ...lineage,
     slot,
@@ -92,7 +95,7 @@ function register(host: Host, { id, workspaceId, seed, settings, lineage, volume
   return sandbox
 }
 
-/** Says that it runs, in the manifest and in the log; when either fails its VM ends. */
+/** Records in manifest and log that the sandbox runs. If either fails, its VM is ended. */
 async function keepRunning(
   host: Host,
   sandbox: Sandbox,
@@ -103,15 +106,15 @@ async function keepRunning(
     ...sandbox.manifest,
     status: 'running',
     layers: [],
-    guest_ip: host.network?.addressOf(sandbox.manifest.slot).ip ?? seed.guestIp,
+    guest_ip: host.platform.network?.addressOf(sandbox.manifest.slot).ip ?? seed.guestIp,
     boot_ms: Math.round(performance.now() - acceptedAt),
     boot_mode: bootMode,
     qemu: vm.process,
   }
   try {
-    await Promise.all([noteDisk(host, sandbox, vm), sandbox.firstManifest.onDisk])
-    await writeRunningManifest(host.dir.sandbox(sandbox.id), running)
-    await announceBirth(host, sandbox, running)
+    await Promise.all([recordDisk(host.store, sandbox, vm), sandbox.firstManifest.onDisk])
+    await writeRunningManifest(host.store.dir.sandbox(sandbox.id), running)
+    await announceBirth(host.store, sandbox, running)
   } catch (error) {
     await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
     throw error

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId } from '@offshoot/contract/ids'
@@ -11,16 +11,16 @@ import type { Sandbox } from '../model/sandbox.ts'
 import { syncVolumes } from '../volumes/sandbox-volumes.ts'
 import { sweepLayersSoon } from '../cleanup/sweep-layers.ts'
 
-/** Milliseconds for a killed QEMU to be gone. */
+/** Milliseconds for a killed QEMU to end. */
 const KILL_MS = 10_000
 
 /**
- * Removes a sandbox for good, before whatever else waits to be done with it; what is being done is given up. Callers at
- * the same time share one removal; one that failed can be tried again.
+ * Deletes a sandbox. Cancels the change in progress, and runs before all waiting changes. Concurrent callers share one
+ * deletion; a failed one can be retried.
  */
 export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
   sandbox.leaving.abort(new ApiError('sandboxNotFound'))
-  // Whatever is being done with a guest, even one that hangs, has an end when its VM has.
+  // A change that hangs in the guest fails when the VM ends.
   if (sandbox.transitions.isBusy)
     void sandbox.vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`)).catch(() => undefined)
   sandbox.removal ??= sandbox.transitions
@@ -33,13 +33,13 @@ export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
 }
 
 async function remove(host: Host, sandbox: Sandbox): Promise<void> {
-  // A create that was given up while this waited has removed everything.
+  // A cancelled create has removed everything already.
   if (host.sandboxes.get(sandbox.id) !== sandbox) return
   const { vm } = sandbox
   if (vm !== null) await syncVolumes(host, sandbox, vm)
   sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
-  // A rename needs no room, and a power cut cannot leave an empty manifest of it.
-  await host.ledger.strike(join(host.dir.sandbox(sandbox.id), MANIFEST))
+  // A rename needs no disk space, and a power cut cannot empty the manifest.
+  await host.store.ledger.strike(join(host.store.dir.sandbox(sandbox.id), MANIFEST))
   sandbox.vm = null
   await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   await finishRemoval(host, sandbox)
@@ -47,15 +47,15 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   if (parseBuildId(sandbox.manifest.bake.split('/', 1)[0] ?? '') !== null) sweepBakesSoon(host)
 }
 
-/** What is left to do once the VM is gone; also after a restart in the middle of it. */
+/** Removes the rest after the VM has ended; also continues a deletion that a restart of the agent interrupted. */
 export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void> {
-  // First what is large: on a full disk the log's record needs the room.
-  const { dir } = host
+  // Large files first: on a full disk, they make room for the log's record.
+  const { dir } = host.store
   for (const folder of [dir.vm(sandbox.id), dir.hibernation(sandbox.id), dir.memoryBase(sandbox.id)])
-    await rm(folder, { recursive: true, force: true })
-  if (host.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
+    await removeTree(folder)
+  if (host.store.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
     const lifetimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(sandbox.manifest.created_at)) / 1000))
-    await announce(host, sandbox, {
+    await announce(host.store, sandbox, {
       type: 'sandbox.deleted',
       message: 'sandbox deleted',
       metadata: { lifetime_seconds: lifetimeSeconds },

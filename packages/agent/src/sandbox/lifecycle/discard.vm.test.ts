@@ -5,7 +5,7 @@ import { AgentProcess, eventually } from '../../test/agent-process.ts'
 
 const MIB = 1024 * 1024
 const FILE_MIB = 24
-/** A part of the root disk that no file of the test has. */
+/** A part of the root disk that no file of the test uses. */
 const RAW = { bs: '64k', at: 60 * 16, count: 8 }
 
 let agent: AgentProcess
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => agent.destroy())
 
-/** What the layer that a sandbox writes takes on the host's disk. */
+/** The disk space that a sandbox's active layer occupies on the host. */
 async function writtenMib(id: string): Promise<number> {
   const folder = join(agent.dataDir, 'sandboxes', id, 'vm')
   const layers = (await readdir(folder)).filter((name) => name.endsWith('.qcow2'))
@@ -23,7 +23,7 @@ async function writtenMib(id: string): Promise<number> {
   return ((await stat(join(folder, layers[0] ?? ''))).blocks * 512) / MIB
 }
 
-/** Writes a file, deletes it, and waits until the host has its room back. */
+/** Writes a file, deletes it, and waits until the host has the disk space back. */
 async function expectRoomBack(id: string): Promise<void> {
   const before = await writtenMib(id)
   const file = '/root/large'
@@ -33,8 +33,8 @@ async function expectRoomBack(id: string): Promise<void> {
   await eventually('the room of the file', async () => (await writtenMib(id)) < before + FILE_MIB / 6, 20_000)
 }
 
-describe('the host has back what a guest deletes', () => {
-  it('when it was restored from its template, and after a hibernation', async () => {
+describe('space of deleted files is returned to the host', () => {
+  it('by a sandbox from a template, also after a hibernation', async () => {
     const { id } = await agent.created()
     await expectRoomBack(id)
     expect((await agent.act(id, 'hibernate')).status).toBe(200)
@@ -43,7 +43,7 @@ describe('the host has back what a guest deletes', () => {
     await agent.delete(id)
   })
 
-  it('after a fork, and the frozen layer below never shows through', async () => {
+  it('by a child of a fork, without exposing data of the frozen layer below', async () => {
     const { id } = await agent.created()
     const { bs, at, count } = RAW
     const hashOf = (from: string, what: string) => agent.sh(from, `${what} | md5sum`)
@@ -60,7 +60,7 @@ describe('the host has back what a guest deletes', () => {
     expect(await hashOf(child, raw)).toBe(zeros)
     await agent.sh(id, 'echo 3 > /proc/sys/vm/drop_caches')
     expect([await hashOf(id, raw), await hashOf(id, 'cat /root/kept')]).toEqual(written)
-    // Last: the file may lie where the parent's data was.
+    // Last, because the file may be in the same blocks as the parent's data.
     await expectRoomBack(id)
     for (const each of [id, child]) await agent.delete(each)
   })

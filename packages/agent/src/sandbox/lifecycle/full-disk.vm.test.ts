@@ -21,12 +21,12 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
   beforeAll(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), 'offshoot-full-')))
     disk = await SmallDisk.mount(folder, DISK_BYTES)
-    // Without watermarks, so that operations come as far as the last block.
+    // Without watermarks, so that operations reach the last block.
     agent = await AgentProcess.create(folder, { disk: { warn_below_mib: 0, refuse_below_mib: 0 } })
     expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
     await agent.start()
     id = (await agent.created()).id
-    // More than what is left for it below.
+    // More than the free space below.
     await agent.sh(id, 'head -c 8000000 /dev/urandom > /run/memory')
   })
   afterAll(async () => {
@@ -38,7 +38,7 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('nothing is captured, the sandbox runs on, and what was begun is gone', async () => {
+  it('a failed capture leaves the sandbox running and no files behind', async () => {
     const hash = await agent.sh(id, 'md5sum < /run/memory')
     await disk.fill(2 * MIB)
     for (const [what, body] of [
@@ -61,7 +61,7 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     expect(await agent.events(id)).not.toContain('vm.died')
   })
 
-  it('what changed since a wake is not captured either, and is captured when there is room', async () => {
+  it('a failed second hibernation succeeds when the disk has room again', async () => {
     const hash = await agent.sh(id, 'head -c 8000000 /dev/urandom > /run/memory; md5sum < /run/memory')
     await disk.fill(2 * MIB)
     const { status, body } = await agent.act<unknown>(id, 'hibernate')
@@ -74,7 +74,7 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     expect(await agent.sh(id, 'md5sum < /run/memory')).toBe(hash)
   })
 
-  it('not a byte is needed to delete, whether it runs or is hibernated', async () => {
+  it('running and hibernated sandboxes can be deleted without free space', async () => {
     const { id: asleep } = await agent.created()
     await agent.act(asleep, 'hibernate')
     await disk.fillWhole()
@@ -83,7 +83,7 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     await eventually('no layer', async () => (await agent.layers()).length === 0)
   })
 
-  it('what takes new room is refused below a watermark, and what keeps data or gives room back is not', async () => {
+  it('below a watermark, operations that need new space are refused; those that keep data or free space are not', async () => {
     const health = async () => ((await (await fetch(`${agent.url}/healthz`)).json()) as Health).checks.disk
     await disk.empty()
     await agent.stop()
@@ -133,7 +133,7 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     }
     expect((await agent.delete(last)).status).toBe(204)
 
-    // Above the watermark again, though not yet well above it.
+    // Above the watermark again, but not yet far enough above it.
     await disk.empty()
     await disk.fill(45 * MIB)
     expect(await agent.create()).toMatchObject(refused('sandbox'))

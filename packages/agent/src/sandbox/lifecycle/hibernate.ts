@@ -8,12 +8,12 @@ import { captureSandbox, checkpointOrigin } from '../model/capture-options.ts'
 import { commitChange } from '../model/commit-change.ts'
 import type { Host } from '../model/host.ts'
 import { NEWER_FORMAT, writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
-import { removeMemoryBase } from './memory-base.ts'
+import { removeMemoryBase } from './old-checkpoints.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
 import { syncVolumes } from '../volumes/sandbox-volumes.ts'
-import { vmIn, whileStopping } from '../model/stopping.ts'
+import { requireVm, whileStopping } from '../model/stopping.ts'
 
 /** Milliseconds to write a checkpoint: gigabytes to a slow disk. */
 const CAPTURE_MS = 300_000
@@ -21,15 +21,15 @@ const CONTINUE_MS = 10_000
 const KILL_MS = 10_000
 
 /**
- * Puts a sandbox's memory to disk and ends its VM. Foreground commands end, what else runs in it goes on when it wakes.
- * Nothing happens to one that is hibernated.
- * @param isWanted asked once nothing more can be asked of the guest; `false` leaves the sandbox as it is
- * @throws ApiError 404, 409 paused, 507 no room on the disk: then it runs on
+ * Writes a sandbox's memory to disk and ends its VM. Foreground commands end; other processes continue after the wake. No
+ * effect on a hibernated sandbox.
+ * @param isWanted called when the guest accepts no more requests; `false` cancels the hibernation
+ * @throws ApiError 404, 409 paused, 507 disk full: the sandbox runs on then
  */
 export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = () => true): Promise<void> {
   await sandbox.change(async (cancelled) => {
     if (sandbox.manifest.status === 'hibernated') return
-    const vm = vmIn(sandbox, 'running')
+    const vm = requireVm(sandbox, 'running')
     try {
       await host.gates.hibernations.run(async () => {
         if (isWanted()) await whileStopping(sandbox, () => hibernate(host, sandbox, vm, cancelled))
@@ -44,16 +44,16 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   const startedAt = performance.now()
   const { slot } = sandbox.manifest
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
-  const folder = host.dir.hibernation(sandbox.id)
-  const [offered] = await Promise.all([offerBases(host, sandbox, deadline), host.checkpoints.remove(folder)])
+  const folder = host.store.dir.hibernation(sandbox.id)
+  const [offered] = await Promise.all([offerBases(host, sandbox, deadline), host.store.checkpoints.remove(folder)])
   await syncVolumes(host, sandbox, vm)
   const bases = offered.map(({ files }) => files)
   const captured = await captureSandbox(host, sandbox, vm, { folder, leave: 'stopped', bases }, deadline)
   try {
     const bases = offered.slice(0, captured.bases)
     await linkBases(host, sandbox, bases)
-    const machine = host.machines.of(sandbox.manifest)
-    await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline, bases)
+    const machine = host.platform.machines.of(sandbox.manifest)
+    await host.store.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline, bases)
     const snapMs = Math.round(performance.now() - startedAt)
     const memMib = Math.ceil(captured.memoryBytes / 1024 / 1024)
     const manifest: Manifest = {
@@ -68,40 +68,42 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     }
     await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }))
   } catch (error) {
-    await host.checkpoints
+    await host.store.checkpoints
       .remove(folder)
       .catch((cause: unknown) =>
         host.log.error({ err: cause, sandbox_id: sandbox.id }, 'unfinished checkpoint not removed'),
       )
-    // On a full disk this may be what made the room to take it back.
-    await writeRunningManifest(host.dir.sandbox(sandbox.id), sandbox.manifest).catch(() => undefined)
-    await continueReleased(vm, Deadline.after(CONTINUE_MS, `hibernation of ${sandbox.id} taken back`, cancelled))
+    // On a full disk, only the removal above may have made room for this.
+    await writeRunningManifest(host.store.dir.sandbox(sandbox.id), sandbox.manifest).catch(() => undefined)
+    await continueReleased(vm, Deadline.after(CONTINUE_MS, `hibernation of ${sandbox.id} rolled back`, cancelled))
     throw error
   }
   await host.usage.settle(sandbox)
   sandbox.vm = null
   vm.refuse()
-  // Beside the end of QEMU: the start after a kill of this agent looks for a base where it finds a QEMU.
+  // Concurrently with the end of QEMU: if the agent is killed here, its next start looks for a base only where it finds a
+  // QEMU.
   await Promise.all([removeMemoryBase(host, sandbox), vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))])
-  await host.cgroups?.remove(slot)
-  host.slots.park(slot, sandbox.id)
+  await host.platform.cgroups?.remove(slot)
+  host.platform.slots.park(slot, sandbox.id)
 }
 
-/** What of its memory is on the disk already. Without it the hibernation writes more, and nothing else changes. */
+/** The memory that is on disk already, from an earlier hibernation. Without it, the hibernation writes all memory. */
 async function offerBases(host: Host, { id }: Sandbox, deadline: Deadline): Promise<readonly Base[]> {
-  const { checkpoints, dir } = host
+  const { checkpoints, dir } = host.store
   return checkpoints.bases.offer(dir.memoryBase(id), dir.hibernation(id), deadline).catch((error: unknown) => {
     deadline.throwIfOver()
-    host.log.warn({ err: error, sandbox_id: id }, 'all memory of a sandbox is written: its base is of no use')
+    host.log.warn({ err: error, sandbox_id: id }, 'base of a sandbox cannot be used: writing all its memory')
     return []
   })
 }
 
 async function linkBases(host: Host, sandbox: Sandbox, bases: readonly Base[]): Promise<void> {
   try {
-    await host.checkpoints.bases.link(bases, host.dir.hibernation(sandbox.id))
+    await host.store.checkpoints.bases.link(bases, host.store.dir.hibernation(sandbox.id))
   } catch (error) {
-    // Too many names, or files that are gone: the next hibernation does without. One that needs room would need more then.
+    // There may be too many hard links, or files may be missing: the next hibernation writes all memory. But not on a full
+    // disk, where that would need more space.
     if (!isDiskFull(error)) await removeMemoryBase(host, sandbox)
     throw error
   }

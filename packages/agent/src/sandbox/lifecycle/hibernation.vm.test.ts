@@ -13,7 +13,6 @@ import { eventually } from '../../test/agent-process.ts'
 import { Vm } from '../../machine/vm/vm.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import { checkpointOrigin } from '../model/capture-options.ts'
-import { deleteSandbox } from './delete.ts'
 import { forkSandbox } from '../snapshots/fork.ts'
 import { hibernateSandbox } from './hibernate.ts'
 import { reconcile } from '../recovery/reconcile.ts'
@@ -25,9 +24,7 @@ let agent: AgentInside
 beforeAll(async () => {
   agent = await AgentInside.start()
 })
-afterEach(async () => {
-  for (const sandbox of agent.host.sandboxes.values()) await deleteSandbox(agent.host, sandbox)
-})
+afterEach(() => agent.deleteSandboxes())
 afterAll(() => agent.destroy())
 
 async function exists(path: string): Promise<boolean> {
@@ -37,7 +34,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** The next VM of a sandbox does not reach its guest, once. */
+/** The sandbox's next VM fails to connect to its guest, once. */
 function loseNextLink(sandbox: Sandbox): void {
   let { vm } = sandbox
   Object.defineProperty(sandbox, 'vm', {
@@ -56,19 +53,19 @@ function loseNextLink(sandbox: Sandbox): void {
   })
 }
 
-/** As `QEMU`, or a host, that this one cannot continue would have written it. */
+/** Writes a checkpoint as another host would have, which this host cannot restore. */
 async function sealForAnotherMachine({ host }: AgentInside, sandbox: Sandbox): Promise<void> {
-  const folder = host.dir.hibernation(sandbox.id)
+  const folder = host.store.dir.hibernation(sandbox.id)
   const captured = {
     folder,
     layers: sandbox.manifest.layers,
-    qemuVersion: host.qemu.version,
+    qemuVersion: host.platform.qemus.current.version,
     memoryBytes: 0,
     bases: 0,
     pausedMs: 0,
   }
-  const machine = { ...host.machines.of(sandbox.manifest), vcpus: 7 }
-  await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, Deadline.after(60_000, 'seal'))
+  const machine = { ...host.platform.machines.of(sandbox.manifest), vcpus: 7 }
+  await host.store.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, Deadline.after(60_000, 'seal'))
 }
 
 async function flipByte(path: string): Promise<void> {
@@ -86,7 +83,7 @@ async function lastEvent(sandbox: Sandbox) {
   return (await sandbox.events.snapshot(0)).findLast(({ event }) => event.type !== 'sandbox.ssh_ready')?.event
 }
 
-/** With a file on its disk and one in its memory. */
+/** A hibernated sandbox with a file on its disk and a file in memory. */
 async function hibernated(): Promise<Sandbox> {
   const sandbox = await agent.created()
   await agent.sh(sandbox, 'echo remembered > /run/memory; echo kept > /root/file; sync')
@@ -100,14 +97,14 @@ describe('a checkpoint that cannot be restored', () => {
     [
       'with a truncated file of pages',
       'pages was changed',
-      async ({ id }) => truncate(join(agent.host.dir.hibernation(id), 'pages'), 8192),
+      async ({ id }) => truncate(join(agent.host.store.dir.hibernation(id), 'pages'), 8192),
     ],
     [
       'without its record',
-      'no whole checkpoint',
-      async ({ id }) => rm(join(agent.host.dir.hibernation(id), 'checkpoint.json')),
+      'no complete checkpoint',
+      async ({ id }) => rm(join(agent.host.store.dir.hibernation(id), 'checkpoint.json')),
     ],
-  ])('%s is booted from its disk, and the event says so', async (_what, reason, spoil) => {
+  ])('%s makes the sandbox boot from its disk, with the reason in the event', async (_what, reason, spoil) => {
     const sandbox = await hibernated()
     await spoil(sandbox)
     expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
@@ -118,9 +115,9 @@ describe('a checkpoint that cannot be restored', () => {
     expect(event?.message).toContain(reason)
   })
 
-  it('is refused with the reason when its disk is damaged, too, and nothing of it is touched', async () => {
+  it('is refused with the reason if the disk is damaged as well, and stays unchanged', async () => {
     const sandbox = await hibernated()
-    const layer = agent.host.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
+    const layer = agent.host.store.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
     await flipByte(layer)
     await expect(agent.host.wake(sandbox)).rejects.toMatchObject({
       body: { error: 'sandbox could not be woken', detail: expect.stringContaining('layer') },
@@ -134,13 +131,13 @@ describe('a checkpoint that cannot be restored', () => {
   })
 })
 
-describe('a hibernation under way', () => {
-  it('holds up no fork, whatever it has to copy', async () => {
+describe('a hibernation in progress', () => {
+  it('does not delay a fork while it copies memory', async () => {
     const { host } = agent
     const [large, small] = [await agent.created(), await agent.created()]
     const copying = Promise.withResolvers<void>()
     const deadline = Deadline.after(60_000, 'test')
-    const occupied = host.captureThreads.savingToEnd.use(() => copying.promise, deadline)
+    const occupied = host.platform.captureThreads.savingToEnd.use(() => copying.promise, deadline)
     const hibernating = [large, await agent.created(), await agent.created()].map((each) =>
       hibernateSandbox(host, each),
     )
@@ -155,29 +152,29 @@ describe('a hibernation under way', () => {
 })
 
 describe('the slot of a hibernated sandbox', () => {
-  it('is its own again when it wakes, and another is as good when somebody else has it', async () => {
+  it('is the same after a wake, or another one if a second sandbox has taken it', async () => {
     const { host } = agent
     const sandbox = await hibernated()
     const { home_slot: home = -1, guest_ip: address } = sandbox.manifest
     await host.wake(sandbox)
     expect(sandbox.manifest).toMatchObject({ slot: home, guest_ip: address })
     await hibernateSandbox(host, sandbox)
-    host.slots.releaseParked(home, sandbox.id)
-    await eventually('the slot', async () => host.slots.reserve(home))
+    host.platform.slots.releaseParked(home, sandbox.id)
+    await eventually('the slot', async () => host.platform.slots.reserve(home))
     try {
       await host.wake(sandbox)
       expect(sandbox.manifest.slot).not.toBe(home)
       expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
     } finally {
-      host.slots.release(home)
+      host.platform.slots.release(home)
     }
   })
 
-  it('is kept for it when a wake fails', async () => {
+  it('stays reserved if a wake fails', async () => {
     const { host } = agent
     const sandbox = await hibernated()
     const { home_slot: home } = sandbox.manifest
-    const layer = host.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
+    const layer = host.store.layers.path(sandbox.manifest.layers.at(-1) as LayerId)
     await flipByte(layer)
     await expect(host.wake(sandbox)).rejects.toThrow('sandbox could not be woken')
     expect(sandbox.manifest).toMatchObject({ slot: -1, home_slot: home })
@@ -187,19 +184,19 @@ describe('the slot of a hibernated sandbox', () => {
   })
 })
 
-describe('a checkpoint of a host whose counter is measured anew', () => {
-  it('is restored, and its guest knows the time', async () => {
+describe('a checkpoint of a host whose TSC frequency was measured again', () => {
+  it('is restored, and its guest has the correct time', async () => {
     const { host } = agent
     const sandbox = await hibernated()
-    const { accelerator, tscKhz, network } = host.machines.of(sandbox.manifest)
-    host.machines.choose({ accelerator, tscKhz: Math.round(tscKhz * 1.0009), network }, null)
+    const { accelerator, tscKhz, network } = host.platform.machines.of(sandbox.manifest)
+    host.platform.machines.choose({ accelerator, tscKhz: Math.round(tscKhz * 1.0009), network }, null)
     try {
       expect(await host.wake(sandbox)).toEqual({ isCold: false })
       expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
       const seconds = Number(await agent.sh(sandbox, 'date +%s'))
       expect(Math.abs(seconds - Date.now() / 1000)).toBeLessThan(5)
     } finally {
-      host.machines.choose({ accelerator, tscKhz, network }, null)
+      host.platform.machines.choose({ accelerator, tscKhz, network }, null)
     }
   })
 })
@@ -210,17 +207,17 @@ describe('after a wake is committed', () => {
     const sandbox = await agent.created()
     await agent.sh(sandbox, 'echo remembered > /run/memory')
     await hibernateSandbox(host, sandbox)
-    const folder = host.dir.hibernation(sandbox.id)
+    const folder = host.store.dir.hibernation(sandbox.id)
     await run('mount', ['--bind', folder, folder])
     try {
       await run('mount', ['-o', 'remount,bind,ro', folder])
       await host.wake(sandbox)
       expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
-      expect(await exists(host.dir.vm(sandbox.id))).toBe(true)
-      // A reconciliation that cannot remove it either does the rest of its work.
+      expect(await exists(host.store.dir.vm(sandbox.id))).toBe(true)
+      // A reconciliation that cannot remove it either completes its other work.
       await reconcile(host)
     } finally {
-      // The VM has mapped pages of it.
+      // The VM has mapped its pages.
       await run('umount', ['--lazy', folder])
     }
     await reconcile(host)
@@ -228,7 +225,7 @@ describe('after a wake is committed', () => {
     expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
   })
 
-  it('keeps the VM of a guest with a volume that does not answer, and asks it again', async () => {
+  it('keeps the VM if a guest with a volume does not answer, and asks it again', async () => {
     const { host } = agent
     const volume = await agent.volume()
     const sandbox = await agent.created({}, [{ volume, isReadOnly: false }])
@@ -242,7 +239,7 @@ describe('after a wake is committed', () => {
     expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
   })
 
-  it('boots a durable guest with a volume from its disk when it does not answer', async () => {
+  it('boots a durable guest with a volume from its disk if it does not answer', async () => {
     const { host } = agent
     const volume = await agent.volume()
     const sandbox = await agent.created({ durable: true }, [{ volume, isReadOnly: false }])
@@ -262,7 +259,7 @@ async function stallAfter(begun: Promise<void>, qemu: ProcessIdentity, stalledMs
   await signalProcess(qemu, 'SIGCONT')
 }
 
-/** Stops the QEMU of a VM beside `parent` for a while, once its guest has begun to take its identity. */
+/** Stops the QEMU of a VM other than `parent`'s for a while, after its guest has begun to take its identity. */
 function stallGuestsBeside(parent: Sandbox, stalledMs: number) {
   // oxlint-disable-next-line typescript/unbound-method -- called with the VM below
   const { link } = Vm.prototype

@@ -4,17 +4,17 @@ import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 const LOOK_MS = 1000
-/** Milliseconds until the next try where a hibernation has failed: on a full disk, say. */
+/** Milliseconds until the retry of a failed hibernation, on a full disk for example. */
 const RETRY_MS = 60_000
 
 /**
- * Hibernates each persistent sandbox in which nothing has been under way for as long as it says, and notes of all, for
- * the agent's next start, when something last was.
+ * Hibernates each persistent sandbox that has had no activity for its idle timeout. Records the time of the last activity
+ * of all sandboxes for the agent's next start.
  */
 export class IdleWatch {
   readonly #host: Host
   readonly #timer: NodeJS.Timeout
-  /** Of each sandbox, when it had last been active by the last look. */
+  /** The time of each sandbox's last activity, as recorded last. */
   readonly #noted = new WeakMap<Sandbox, number>()
   readonly #retryAt = new WeakMap<Sandbox, number>()
   readonly #underWay = new Set<Sandbox>()
@@ -41,8 +41,8 @@ export class IdleWatch {
     const lastAt = performance.now() - idleMs
     if (lastAt - (this.#noted.get(sandbox) ?? 0) < LOOK_MS / 2) return
     this.#noted.set(sandbox, lastAt)
-    // Lost with the folder when it is deleted just now.
-    await writeActivity(this.#host.dir.sandbox(sandbox.id), idleMs).catch(() => undefined)
+    // Fails if the sandbox is being deleted with its folder.
+    await writeActivity(this.#host.store.dir.sandbox(sandbox.id), idleMs).catch(() => undefined)
   }
 
   async #hibernate(sandbox: Sandbox): Promise<void> {

@@ -12,7 +12,7 @@ const nameOf = (id: string) => `sbx-${id.slice(0, 8)}`
 
 describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
   let agent: AgentProcess
-  /** Images without the launcher: an agent that has these starts its VMs as it did before there were jails. */
+  /** Images without the launcher: an agent with these starts VMs without jails, as earlier versions did. */
   let withoutJail: string
 
   beforeAll(async () => {
@@ -33,14 +33,14 @@ describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
     return ((await response.json()) as { checks: { isolation: string } }).checks.isolation
   }
 
-  /** As the user of a VM, which is what breaks out of its guest. */
+  /** Runs a command as the user of a VM, as an attacker who broke out of the guest would. */
   async function asUserOf(id: string, command: string): Promise<string> {
     const { uid } = await stat(folderOf(id))
     const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups']
     return runProgram('setpriv', [...user, 'sh', '-c', command], Deadline.after(20_000, command), folderOf(id))
   }
 
-  /** Puts links to the sockets of another sandbox where those of the first were before there were jails. */
+  /** Puts links to the sockets of another sandbox where an earlier version had the first one's sockets. */
   async function divert(id: string, to: string): Promise<void> {
     for (const name of SOCKETS) await asUserOf(id, `rm -f ${name} && ln -s ${folderOf(to)}/${name} ${name}`)
   }
@@ -48,7 +48,7 @@ describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
   const hostname = async (id: string) => (await agent.exec(id, { cmd: 'hostname' })).body.stdout?.trim()
   const statusOf = async (id: string) => (await agent.list()).sandboxes.find((sandbox) => sandbox.id === id)?.status
 
-  it('holds every VM, whose agent is diverted by nothing that its user puts into its folder', async () => {
+  it('confines every VM, whose user cannot divert the agent with links in its folder', async () => {
     await agent.start()
     expect(await isolation()).toMatch(/^jail(-nolimits)?$/)
     const [victim, broken] = [(await agent.created()).id, (await agent.created()).id]
@@ -66,7 +66,7 @@ describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
     expect(await hostname(victim)).toBe(nameOf(victim))
   })
 
-  it('is not asked of VMs that an agent without it has left, whose sockets are their own or none', async () => {
+  it('is not required of adopted VMs without one, whose sockets must not be links', async () => {
     await agent.configure({ images_dir: withoutJail })
     await agent.start()
     expect(await isolation()).toMatch(/^user(-nolimits)?$/)

@@ -7,15 +7,15 @@ import type { Host } from '../model/host.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { syncVolumes } from '../volumes/sandbox-volumes.ts'
-import { vmIn, whileStopping } from '../model/stopping.ts'
+import { requireVm, whileStopping } from '../model/stopping.ts'
 
 const STOP_MS = 5000
 
-/** Stops a sandbox's CPUs; its memory stays. Nothing happens to one that is paused. @throws ApiError 404, 409 hibernated */
+/** Stops a sandbox's CPUs and keeps its memory. No effect on a paused sandbox. @throws ApiError 404, 409 hibernated */
 export async function pauseSandbox(host: Host, sandbox: Sandbox): Promise<void> {
   await sandbox.change(async (cancelled) => {
     if (sandbox.manifest.status === 'paused') return
-    const vm = vmIn(sandbox, 'running')
+    const vm = requireVm(sandbox, 'running')
     try {
       await whileStopping(sandbox, () => pause(host, sandbox, vm, cancelled))
     } catch (error) {
@@ -31,7 +31,7 @@ async function pause(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSigna
     await commitBeside(host, sandbox, { ...sandbox.manifest, status: 'paused' }, pausedDraft, stop)
   } catch (error) {
     if (!vm.hasEnded)
-      await continueReleased(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id} taken back`, cancelled))
+      await continueReleased(vm, Deadline.after(STOP_MS, `pause of ${sandbox.id} rolled back`, cancelled))
     throw error
   }
 }

@@ -8,7 +8,7 @@ import { AgentProcess, eventually } from '../../test/agent-process.ts'
 import { findQemu } from '../../machine/host/qemu.ts'
 import { OtherQemu } from '../../test/other-qemu.ts'
 
-/** Says whether the guest still has what it had in memory. */
+/** Checks whether the guest still has its memory. */
 const REMEMBER = 'echo remembered > /dev/shm/memory'
 const RECALL = 'cat /dev/shm/memory'
 
@@ -38,14 +38,14 @@ describe.skipIf(process.getuid?.() !== 0)('an upgrade of QEMU', () => {
     return line[line.indexOf('--root') + 1]?.split('/').at(-1)?.split('-')[0]
   }
 
-  /** Waits until the agent has looked which versions are needed. */
+  /** Waits until the agent has decided which versions are needed. */
   async function restart(said: string): Promise<void> {
     await after.stop()
     await after.start()
     await eventually(said, async () => after.log.includes(said))
   }
 
-  it('loses nothing that sandboxes and snapshots have in memory, and removes the earlier version when nothing needs it', async () => {
+  it('keeps the memory of sandboxes and snapshots, and removes the earlier version when nothing needs it', async () => {
     const [hibernated, running, parent] = [await before.created(), await before.created(), await before.created()]
     for (const { id } of [hibernated, running, parent]) await before.sh(id, REMEMBER)
     expect((await before.act(hibernated.id, 'hibernate')).status).toBe(200)

@@ -3,17 +3,21 @@ import type { Sandbox } from '../model/sandbox.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
 import { releaseVolumes } from '../volumes/sandbox-volumes.ts'
 
-/** Everything a sandbox has on the host but its process, which must have ended. The folder goes last: it names the rest. */
+/** Removes everything that a sandbox has on the host, after its process has ended. */
 export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
-  await host.cgroups?.remove(sandbox.manifest.slot)
-  // Whoever still writes into the folder keeps it from being removed.
+  await host.platform.cgroups?.remove(sandbox.manifest.slot)
+  // Open files would prevent the removal of the folder.
   await sandbox.log.close()
   await sandbox.events.close()
   await host.usage.forget(sandbox)
-  await host.ledger.discard('sandbox', host.dir.sandbox(sandbox.id), 'it was deleted, or never answered for')
-  releaseVolumes(host, sandbox)
-  host.slots.release(sandbox.manifest.slot)
-  host.slots.releaseParked(sandbox.manifest.home_slot ?? NO_SLOT, sandbox.id)
-  host.events.forget(sandbox.id)
+  await host.store.ledger.discard(
+    'sandbox',
+    host.store.dir.sandbox(sandbox.id),
+    'it was deleted, or its create never succeeded',
+  )
+  releaseVolumes(host.store, sandbox)
+  host.platform.slots.release(sandbox.manifest.slot)
+  host.platform.slots.releaseParked(sandbox.manifest.home_slot ?? NO_SLOT, sandbox.id)
+  host.store.events.forget(sandbox.id)
   host.sandboxes.delete(sandbox.id)
 }

@@ -5,23 +5,23 @@ import { commitBeside } from '../model/commit-change.ts'
 import type { Host } from '../model/host.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { vmIn } from '../model/stopping.ts'
+import { requireVm } from '../model/stopping.ts'
 
 const CONTINUE_MS = 10_000
 
-/** Lets a paused sandbox run on. Nothing happens to one that runs. @throws ApiError 404, 409 hibernated */
+/** Continues a paused sandbox. No effect on a running one. @throws ApiError 404, 409 hibernated */
 export async function resumeSandbox(host: Host, sandbox: Sandbox): Promise<void> {
   await sandbox.change(async (cancelled) => {
     if (sandbox.manifest.status === 'running') return
-    host.credit.refuseIfSpent(sandbox.workspaceId)
-    const vm = vmIn(sandbox, 'paused')
+    host.store.credit.refuseIfSpent(sandbox.workspaceId)
+    const vm = requireVm(sandbox, 'paused')
     const deadline = Deadline.after(CONTINUE_MS, `resume of ${sandbox.id}`, cancelled)
     try {
       const go = () => continueReleased(vm, deadline)
       await commitBeside(host, sandbox, { ...sandbox.manifest, status: 'running' }, resumedDraft, go)
       sandbox.activity.touch()
     } catch (error) {
-      if (!vm.hasEnded) await stopVm(vm, Deadline.after(CONTINUE_MS, `resume of ${sandbox.id} taken back`, cancelled))
+      if (!vm.hasEnded) await stopVm(vm, Deadline.after(CONTINUE_MS, `resume of ${sandbox.id} rolled back`, cancelled))
       throw await refusal(host, sandbox, 'sandbox could not be resumed', error)
     }
   })

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => agent.destroy())
 
-/** A shell command that prints `name` for each process with it in its command line, itself left out. */
+/** A shell command that prints `name` for each process whose command line contains it, except itself. */
 function findCommand(name: string): string {
   return `cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o '[${name[0]}]${name.slice(1)}'`
 }
@@ -24,7 +24,7 @@ async function nothingLeft() {
 }
 
 describe('create, exec, delete', () => {
-  it('runs commands in a guest that knows who it is, and leaves nothing', async () => {
+  it('runs commands in a guest with its own identity, and leaves nothing behind', async () => {
     const sandbox = await agent.created({ COLOUR: 'blue' })
     expect(sandbox).toMatchObject({ status: 'running', boot_mode: 'snapshot', template: 'minimal' })
     const cmd = 'echo $COLOUR; hostname; cat /etc/machine-id; date +%s'
@@ -43,7 +43,7 @@ describe('create, exec, delete', () => {
     await nothingLeft()
   })
 
-  it('never writes what a sandbox is given as env', async () => {
+  it('never writes the env of a sandbox to disk', async () => {
     const secret = randomUUID()
     const sandbox = await agent.created({ SECRET: secret })
     const found = () =>
@@ -61,7 +61,7 @@ describe('create, exec, delete', () => {
     await Promise.all(sandboxes.map(({ id }) => agent.delete(id)))
   })
 
-  it('has the memory back that a guest has freed', async () => {
+  it('returns memory that a guest has freed to the host', async () => {
     const { id } = await agent.created()
     const [vm] = await agent.vms()
     const dirtyMib = async () => {
@@ -75,7 +75,7 @@ describe('create, exec, delete', () => {
     await agent.delete(id)
   })
 
-  it('confines each QEMU: own user, no capabilities, no way to more', async () => {
+  it('runs each QEMU under its own user, without capabilities or a way to gain any', async () => {
     const sandboxes = await Promise.all([agent.created(), agent.created()])
     const users = new Set<string>()
     for (const { process } of await agent.vms()) {
@@ -94,7 +94,7 @@ describe('create, exec, delete', () => {
     await Promise.all(sandboxes.map(({ id }) => agent.delete(id)))
   })
 
-  it('makes and removes many at once', async () => {
+  it('creates and deletes many at once', async () => {
     const created = await Promise.all(Array.from({ length: 12 }, () => agent.create()))
     expect(new Set(created.map(({ status }) => status))).toEqual(new Set([201]))
     const answers = await Promise.all(created.map(({ body }) => agent.exec(body.id, { cmd: 'hostname' })))
@@ -106,7 +106,7 @@ describe('create, exec, delete', () => {
     await nothingLeft()
   })
 
-  it('refuses a second sandbox of the same id, and a template that is not here', async () => {
+  it('refuses a second sandbox with the same id, and an unknown template', async () => {
     const { id } = await agent.created()
     expect((await agent.create(id)).status).toBe(409)
     const unknown = await agent.call('POST', '/v1/sandboxes', { body: { id: randomUUID(), template: 'none', env: {} } })
@@ -115,7 +115,7 @@ describe('create, exec, delete', () => {
     await nothingLeft()
   })
 
-  it('gives up what is still being created when it is deleted', async () => {
+  it('cancels a create when its sandbox is deleted', async () => {
     const id = randomUUID()
     const creating = agent.create(id)
     await eventually('the folder', async () => (await agent.folders()).includes(id))
@@ -157,7 +157,7 @@ describe('exec', () => {
     ['cmd', {}, /^cmd required$/],
     ['timeout_seconds', { cmd: 'true', timeout_seconds: 0 }, /timeout_seconds/],
     ['env', { cmd: 'true', env: { A: 1 } }, /^env must be a string map$/],
-  ])('names a wrong %s', async (_field, body, text) => {
+  ])('reports an invalid %s', async (_field, body, text) => {
     const answer = await agent.exec<{ error: string }>(id, body)
     expect(answer.status).toBe(400)
     expect(answer.body.error).toMatch(text)
@@ -172,14 +172,14 @@ describe('exec', () => {
 
   const running = async (name: string) => (await agent.exec(id, { cmd: findCommand(name) })).body.stdout
 
-  it('kills the whole process group at the timeout and gives what came before', async () => {
+  it('kills the whole process group at the timeout, and returns the output until then', async () => {
     const answer = await agent.exec(id, { cmd: 'echo before; sleep 4711 & sleep 4711', timeout_seconds: 1 })
     expect(answer.status).toBe(504)
     expect(answer.body).toMatchObject({ error: 'command timeout after 1s', stdout: 'before\n', stderr: '' })
     await eventually('the group gone', async () => (await running('sleep 4711')) === '')
   })
 
-  it('kills the command of a caller that hangs up', async () => {
+  it('kills the command of a caller who disconnects', async () => {
     const caller = new AbortController()
     const answer = agent.exec(id, { cmd: 'sleep 4712' }, caller.signal).catch(() => 'left')
     await eventually('the command', async () => (await running('sleep 4712')) !== '')
@@ -188,7 +188,7 @@ describe('exec', () => {
     await eventually('the command gone', async () => (await running('sleep 4712')) === '')
   })
 
-  it('leaves a server running that was started in the background', async () => {
+  it('keeps a server running that was started in the background', async () => {
     await agent.exec(id, { cmd: 'sleep 4713 >/dev/null 2>&1 &' })
     expect(await running('sleep 4713')).not.toBe('')
   })
@@ -211,14 +211,14 @@ describe('ownership', () => {
     await agent.delete(id)
   })
 
-  it('asks for a credential it signed for', async () => {
+  it('refuses a credential with another signature', async () => {
     const bad = await agent.token(null, new Uint8Array(32))
     const answer = await agent.call('GET', '/v1/agent', { headers: { authorization: `Bearer ${bad}` } })
     expect(answer.body).toEqual({ error: 'unauthorized', detail: 'invalid api token' })
     expect((await agent.call('GET', '/v1/agent', { headers: { authorization: '' } })).status).toBe(401)
   })
 
-  it('tells control what it has', async () => {
+  it('reports its sandboxes and resources to control', async () => {
     const { body } = await agent.call<AgentInfo>('GET', '/v1/agent', { workspace: null })
     expect(body.templates.map(({ name }) => name)).toEqual(['minimal'])
     expect(['kvm', 'tcg']).toContain(body.accelerator)
@@ -226,7 +226,7 @@ describe('ownership', () => {
 })
 
 describe('the log of the agent', () => {
-  it('is streamed from any number on, the past first, and then live', async () => {
+  it('is streamed from any number on: first past records, then new ones', async () => {
     const { last_seq: after } = await agent.list()
     const past = await agent.created()
     const reader = new AbortController()
@@ -254,7 +254,7 @@ describe('the log of the agent', () => {
 })
 
 describe('the death of a VM', () => {
-  it('makes the sandbox failed, with how it ended, until it is deleted', async () => {
+  it('marks the sandbox as failed, with the cause, until it is deleted', async () => {
     const { id } = await agent.created()
     const [vm] = await agent.vms()
     if (!vm) throw new Error('no QEMU')
@@ -269,7 +269,7 @@ describe('the death of a VM', () => {
     await nothingLeft()
   })
 
-  it('answers a command that it interrupts', async () => {
+  it('ends a running command with an answer', async () => {
     const { id } = await agent.created()
     const answer = agent.exec(id, { cmd: 'echo started; sleep 600' })
     const [vm] = await agent.vms()
@@ -282,7 +282,7 @@ describe('the death of a VM', () => {
     await agent.delete(id)
   })
 
-  it('is also what a guest does to itself', async () => {
+  it('is also recorded if the guest shuts itself down', async () => {
     const { id } = await agent.created()
     void agent.exec(id, { cmd: 'kill -TERM 1' }).catch(() => null)
     await eventually('failed', async () => (await agent.list()).sandboxes.some(({ status }) => status === 'failed'))

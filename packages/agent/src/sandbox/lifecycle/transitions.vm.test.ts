@@ -23,7 +23,7 @@ async function statusOf(id: string): Promise<string> {
   return (await agent.call<AgentSandbox>('GET', `/v1/sandboxes/${id}`)).body.status
 }
 
-/** How often each state was announced since it was created, which is not counted. */
+/** The states that were announced since the creation, without the first one. */
 async function announced(id: string): Promise<string[]> {
   return (await agent.events(id)).filter((type) => type !== 'sandbox.ssh_ready').slice(1)
 }
@@ -62,7 +62,7 @@ describe('a change of state', () => {
     ['hibernated', 'resume', null],
     ['hibernated', 'hibernate', 'hibernated'],
     ['hibernated', 'wake', 'running'],
-  ] as const)('of one that is %s by %s: %s', async (from, change, to) => {
+  ] as const)('of a %s sandbox by %s leads to %s', async (from, change, to) => {
     await bringTo(from)
     const before = await announced(id)
     const { status, body } = await agent.act<unknown>(id, change)
@@ -72,7 +72,7 @@ describe('a change of state', () => {
     expect((await announced(id)).length - before.length).toBe(to === null || to === from ? 0 : 1)
   })
 
-  it.each(CHANGES)('done by %s 20 times at once happens once', async (change) => {
+  it.each(CHANGES)('by %s is done once for 20 concurrent requests', async (change) => {
     await bringTo(change === 'resume' ? 'paused' : change === 'wake' ? 'hibernated' : 'running')
     const before = await announced(id)
     const answers = await Promise.all(Array.from({ length: 20 }, () => agent.act(id, change)))
@@ -80,7 +80,7 @@ describe('a change of state', () => {
     expect((await announced(id)).length - before.length).toBe(1)
   })
 
-  it('is one of many that come at once, in some order', async () => {
+  it('is done one after the other for different concurrent requests', async () => {
     await bringTo('running')
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_unused, index) => agent.act(id, CHANGES[index % 4] ?? '')),
@@ -94,7 +94,7 @@ describe('a change of state', () => {
     expect(await agent.sh(id, 'hostname')).toBe(`sbx-${id.slice(0, 8)}`)
   })
 
-  it('is refused of one that failed, and of one that is not there', async () => {
+  it('is refused for a failed and for an unknown sandbox', async () => {
     const { id: dead } = await agent.created()
     const snapshot = randomUUID()
     const others = (await agent.layers()).length
@@ -119,8 +119,8 @@ describe('a change of state', () => {
   })
 })
 
-describe('what runs in a sandbox', () => {
-  it('goes on over pauses and hibernations, and knows the time', async () => {
+describe('a process in a sandbox', () => {
+  it('continues after pauses and hibernations, with the correct time', async () => {
     const { id } = await agent.created({ COLOUR: 'blue' })
     await agent.sh(id, 'head -c 4000000 /dev/urandom > /root/data; sync')
     const hash = await agent.sh(id, 'md5sum < /root/data')
@@ -142,12 +142,12 @@ describe('what runs in a sandbox', () => {
       expect(await agent.sh(id, `kill -0 ${pid} && echo alive`)).toBe('alive')
       await eventually('a higher count', async () => (await count()) > before)
     }
-    // Had the loop been begun anew, its numbers would have, too.
+    // If the loop had started again, its numbers would have, too.
     expect(await agent.sh(id, 'sort -n -c /root/count && echo sorted')).toBe('sorted')
     await agent.delete(id)
   })
 
-  it('keeps its channel over a pause', async () => {
+  it('keeps its connection over a pause', async () => {
     const { id } = await agent.created()
     const answer = agent.exec(id, { cmd: 'touch /tmp/on; while [ ! -e /tmp/go ]; do sleep 0.05; done; echo went' })
     await eventually('the command', async () => (await agent.exec(id, { cmd: 'test -e /tmp/on' })).body.exit_code === 0)
@@ -159,26 +159,29 @@ describe('what runs in a sandbox', () => {
     await agent.delete(id)
   })
 
-  it.each(['pause', 'hibernate'])('is whole, or never begun, when it comes just before a %s', async (change) => {
-    const { id } = await agent.created()
-    const commands = Array.from({ length: 20 }, (_unused, n) => `echo ${n} >> /root/begun; echo ${n}`)
-    const answering = commands.map(async (cmd) => agent.exec<{ stdout: string }>(id, { cmd }))
-    expect((await agent.act(id, change)).status).toBe(200)
-    // Those that were begun stand still in a pause, and their callers wait.
-    if (change === 'pause') await agent.act(id, 'resume')
-    const answers = await Promise.all(answering)
-    const begun = (await agent.sh(id, 'touch /root/begun; cat /root/begun')).split('\n').filter((line) => line !== '')
-    expect(begun).toHaveLength(new Set(begun).size)
-    for (const [n, { status, body }] of answers.entries()) {
-      if (status === 200)
-        expect({ body, isBegun: begun.includes(`${n}`) }).toMatchObject({ body: { stdout: `${n}\n` }, isBegun: true })
-      else expect({ status, body }).toEqual({ status: 409, body: STOPPED })
-    }
-    if (change === 'pause') expect(answers.filter(({ status }) => status === 200)).toHaveLength(begun.length)
-    await agent.delete(id)
-  })
+  it.each(['pause', 'hibernate'])(
+    'runs completely or never starts if it is requested just before a %s',
+    async (change) => {
+      const { id } = await agent.created()
+      const commands = Array.from({ length: 20 }, (_unused, n) => `echo ${n} >> /root/begun; echo ${n}`)
+      const answering = commands.map(async (cmd) => agent.exec<{ stdout: string }>(id, { cmd }))
+      expect((await agent.act(id, change)).status).toBe(200)
+      // Started commands are stopped during a pause, and their callers wait.
+      if (change === 'pause') await agent.act(id, 'resume')
+      const answers = await Promise.all(answering)
+      const begun = (await agent.sh(id, 'touch /root/begun; cat /root/begun')).split('\n').filter((line) => line !== '')
+      expect(begun).toHaveLength(new Set(begun).size)
+      for (const [n, { status, body }] of answers.entries()) {
+        if (status === 200)
+          expect({ body, isBegun: begun.includes(`${n}`) }).toMatchObject({ body: { stdout: `${n}\n` }, isBegun: true })
+        else expect({ status, body }).toEqual({ status: 409, body: STOPPED })
+      }
+      if (change === 'pause') expect(answers.filter(({ status }) => status === 200)).toHaveLength(begun.length)
+      await agent.delete(id)
+    },
+  )
 
-  it('is stopped at its time limit, also while the sandbox stands still', async () => {
+  it('is stopped at its time limit, also while the sandbox is paused', async () => {
     const { id } = await agent.created()
     const answer = agent.exec<unknown>(id, { cmd: 'touch /tmp/on; sleep 600', timeout_seconds: 3 })
     await eventually('the command', async () => (await agent.exec(id, { cmd: 'test -e /tmp/on' })).body.exit_code === 0)
@@ -189,7 +192,7 @@ describe('what runs in a sandbox', () => {
     await agent.delete(id)
   })
 
-  it('loses foreground commands to a hibernation, is told so, and keeps background ones', async () => {
+  it('ends with a hibernation if it is a foreground command, with a message, and continues in the background', async () => {
     const { id } = await agent.created()
     const background = 'while :; do echo tick; sleep 0.05; done'
     const { body: started } = await agent.exec<{ exec_id: string }>(id, { cmd: background, background: true })
@@ -209,7 +212,7 @@ describe('what runs in a sandbox', () => {
     await eventually('a word', async () => frames.length > 0)
     expect(frames).toEqual([{ id: 'a', error: 'the sandbox was hibernated' }])
     expect((await agent.act(id, 'wake')).status).toBe(200)
-    // The same socket, in the guest that woke.
+    // The same socket, after the wake.
     frames.length = 0
     socket.send(JSON.stringify({ id: 'b', cmd: 'ps | grep -c "[s]leep 600"' }))
     await eventually('an end', async () => frames.length >= 2)
@@ -225,7 +228,7 @@ describe('what runs in a sandbox', () => {
 })
 
 describe('a hibernated sandbox', () => {
-  it('is woken once by all who want something of its guest, whoever leaves, and by nobody else', async () => {
+  it('is woken once by concurrent requests to its guest, even if some disconnect, and by no other request', async () => {
     const { id } = await agent.created()
     await agent.act(id, 'hibernate')
     await agent.call('GET', `/v1/sandboxes/${id}`)
@@ -243,7 +246,7 @@ describe('a hibernated sandbox', () => {
     await agent.delete(id)
   })
 
-  it('lets what comes while it falls asleep wait, and wakes for it', async () => {
+  it('lets requests during a hibernation wait, and wakes for them', async () => {
     const { id } = await agent.created()
     const sleeping = agent.act(id, 'hibernate')
     const folder = join(agent.dataDir, 'sandboxes', id)
@@ -256,7 +259,7 @@ describe('a hibernated sandbox', () => {
 })
 
 describe('a persistent sandbox', () => {
-  it('hibernates when nothing has been under way for as long as it says, also under the next agent', async () => {
+  it('hibernates after its idle timeout, also under the next agent', async () => {
     const { id } = await agent.created()
     expect(await lifecycle(id)).toMatchObject({ persistent: false, idle_timeout_seconds: 600, idle_seconds: 0 })
     const busy = agent.sh(id, 'sleep 2.5; echo done')
@@ -276,18 +279,21 @@ describe('a persistent sandbox', () => {
 })
 
 describe('a delete', () => {
-  it.each([...CHANGES, 'snapshots', 'exec'])('ends a %s that is under way, twice and at once too', async (what) => {
-    const { id } = await agent.created()
-    if (what === 'resume') await agent.act(id, 'pause')
-    if (what === 'wake') await agent.act(id, 'hibernate')
-    const body = what === 'snapshots' ? { id: randomUUID() } : what === 'exec' ? { cmd: 'sleep 600' } : undefined
-    const changes = Array.from({ length: what === 'snapshots' ? 1 : 5 }, () => agent.act<unknown>(id, what, body))
-    const deletes = [agent.delete(id), agent.delete(id)]
-    for (const { status } of await Promise.all(deletes)) expect(status).toBe(204)
-    for (const { status } of await Promise.all(changes)) expect([200, 201, 404, 409]).toContain(status)
-    expect((await agent.delete(id)).status).toBe(204)
-    expect((await agent.events(id)).at(-1)).toBe('sandbox.deleted')
-    expect(await agent.folders()).not.toContain(id)
-    expect((await agent.vms()).filter(({ folder }) => folder.includes(id))).toEqual([])
-  })
+  it.each([...CHANGES, 'snapshots', 'exec'])(
+    'cancels a %s in progress, also if two deletes come at once',
+    async (what) => {
+      const { id } = await agent.created()
+      if (what === 'resume') await agent.act(id, 'pause')
+      if (what === 'wake') await agent.act(id, 'hibernate')
+      const body = what === 'snapshots' ? { id: randomUUID() } : what === 'exec' ? { cmd: 'sleep 600' } : undefined
+      const changes = Array.from({ length: what === 'snapshots' ? 1 : 5 }, () => agent.act<unknown>(id, what, body))
+      const deletes = [agent.delete(id), agent.delete(id)]
+      for (const { status } of await Promise.all(deletes)) expect(status).toBe(204)
+      for (const { status } of await Promise.all(changes)) expect([200, 201, 404, 409]).toContain(status)
+      expect((await agent.delete(id)).status).toBe(204)
+      expect((await agent.events(id)).at(-1)).toBe('sandbox.deleted')
+      expect(await agent.folders()).not.toContain(id)
+      expect((await agent.vms()).filter(({ folder }) => folder.includes(id))).toEqual([])
+    },
+  )
 })

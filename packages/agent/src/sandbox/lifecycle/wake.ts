@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { removeTree } from '../../store/data-dir/folders.ts'
 import { Deadline } from '@offshoot/kit/deadline'
 import { ApiError } from '@offshoot/contract/errors'
 import { guestIdentity } from '../../machine/guest/guest-identity.ts'
@@ -12,28 +12,28 @@ import { adoptAllBackground } from '../commands/background-watch.ts'
 import { bootFromDisk } from '../start/boot-from-disk.ts'
 import { bootVm, type BootFrom } from '../start/boot-vm.ts'
 import { commitChange } from '../model/commit-change.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostPlatform } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
-import { noteDisk } from './note-disk.ts'
+import { recordDisk } from './record-disk.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox, Wake } from '../model/sandbox.ts'
 import { writesVolumes } from '../volumes/sandbox-volumes.ts'
 import { networkIdentity } from '../start/slot-network.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
-import { vmIn } from '../model/stopping.ts'
+import { requireVm } from '../model/stopping.ts'
 import { watchVm } from './watch-vm.ts'
 
 const RESTORE_MS = 30_000
-/** Milliseconds for a boot, and for what the template starts. */
+/** Milliseconds for a boot, including the template's start and ready commands. */
 const BOOT_MS = 90_000
 const KILL_MS = 10_000
-/** Milliseconds for a guest that has not answered before. */
+/** Milliseconds for the answer of a guest that did not answer the first time. */
 const ASK_AGAIN_MS = 5000
 
 /**
- * Brings a hibernated sandbox back; all who ask at the same time share one wake, and none who leaves ends it for the
- * others. Nothing happens to one that runs. One that cannot be woken stays hibernated, whole.
- * @throws ApiError 404, 409 paused, 507 no memory for it
+ * Wakes a hibernated sandbox. Concurrent callers share one wake, which continues if a caller leaves. No effect on a running
+ * sandbox. If the wake fails, the sandbox stays hibernated and complete.
+ * @throws ApiError 404, 409 paused, 507 not enough memory
  */
 export function wakeSandbox(host: Host, sandbox: Sandbox): Promise<Wake> {
   sandbox.waking ??= sandbox
@@ -45,12 +45,12 @@ export function wakeSandbox(host: Host, sandbox: Sandbox): Promise<Wake> {
 async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promise<Wake> {
   const startedAt = performance.now()
   if (sandbox.manifest.status !== 'hibernated') {
-    vmIn(sandbox, 'running')
+    requireVm(sandbox, 'running')
     return { isCold: false }
   }
-  host.credit.refuseIfSpent(sandbox.workspaceId)
+  host.store.credit.refuseIfSpent(sandbox.workspaceId)
   try {
-    // Which ports were open before, and whether its SSH server has answered, is asked of a sandbox that runs.
+    // A running sandbox needs its events in memory: its open ports, and whether its SSH server has answered.
     await sandbox.events.recall()
     const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
     try {
@@ -59,7 +59,7 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
           await forgetVm(host, sandbox)
           throw error
         })
-        // The wake is committed: from here on nothing of it may be rolled back, whatever fails.
+        // The wake is committed. A later failure must not roll it back.
         try {
           if (woken.isWriting) await continueCommitted(host, sandbox, woken)
         } finally {
@@ -77,16 +77,16 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
   }
 }
 
-/** A VM whose sandbox runs by manifest and log. */
+/** A VM whose sandbox is recorded as running, in manifest and log. */
 interface Woken extends Wake {
   readonly vm: Vm
   readonly greet: Greet
-  /** Its guest writes to a volume, so that it stands still until it is told to go on. */
+  /** `true`: the guest writes to a volume, so its CPUs are stopped until the wake is committed. */
   readonly isWriting: boolean
   readonly deadline: Deadline
 }
 
-/** Up to the commit: whatever fails, the sandbox is hibernated as before, and `vm/` is for the caller to remove. */
+/** The part before the commit. If it fails, the sandbox is hibernated as before, and the caller removes `vm/`. */
 async function restoreHibernated(
   host: Host,
   sandbox: Sandbox,
@@ -94,11 +94,11 @@ async function restoreHibernated(
   cancelled: AbortSignal,
 ): Promise<Woken> {
   const { id } = sandbox
-  const guestIp = placeAnew(host, sandbox)
+  const guestIp = takeSlot(host.platform, sandbox)
   const { vm, ...started } = await startFromDisk(host, sandbox, guestIp, cancelled)
   sandbox.vm = vm
   try {
-    await noteDisk(host, sandbox, vm)
+    await recordDisk(host.store, sandbox, vm)
     const manifest: Manifest = {
       ...sandbox.manifest,
       format: undefined,
@@ -122,7 +122,7 @@ async function restoreHibernated(
   return { vm, ...started }
 }
 
-/** The VM of a hibernated sandbox: restored, or booted from its disk where there is no memory that could be restored. */
+/** Starts the VM of a hibernated sandbox: restores its memory, or boots from its disk if no memory can be restored. */
 async function startFromDisk(
   host: Host,
   sandbox: Sandbox,
@@ -135,7 +135,7 @@ async function startFromDisk(
     try {
       return { ...(await restoreMemory(host, sandbox, guestIp, deadline)), isCold: false, lost: null }
     } catch (error) {
-      const lost = whyLost(error)
+      const lost = reasonMemoryIsLost(error)
       if (lost === null) throw error
       host.log.error({ err: error, sandbox_id: id }, 'memory cannot be restored: the sandbox is booted from its disk')
       return await bootDisk(host, sandbox, lost, Deadline.after(BOOT_MS, `boot of ${id}`, cancelled))
@@ -150,10 +150,10 @@ async function restoreMemory(
   guestIp: string | null,
   deadline: Deadline,
 ): Promise<Omit<Woken, 'isCold'>> {
-  const folder = host.dir.hibernation(sandbox.id)
-  const greet = greetingOf(host, sandbox, guestIp)
+  const folder = host.store.dir.hibernation(sandbox.id)
+  const greet = greetingOf(host.platform, sandbox, guestIp)
   const isWriting = writesVolumes(sandbox.manifest)
-  const { layers, memory, qemuVersion } = await host.checkpoints.open(folder, host.machines.of, deadline)
+  const { layers, memory, qemuVersion } = await host.store.checkpoints.open(folder, host.platform.machines.of, deadline)
   sandbox.manifest = { ...sandbox.manifest, qemu_version: qemuVersion }
   const checkpoint = { folder, bases: memory.length - 1, layers: layers.map((layer) => layer.id) }
   const vm = await startVm(host, sandbox, { checkpoint, greet: isWriting ? null : greet }, deadline)
@@ -161,13 +161,13 @@ async function restoreMemory(
 }
 
 /**
- * @param lost why what was in memory is; `null`: there was nothing
- * @throws CheckpointDamaged when the disk is damaged, too: then nothing of the sandbox is touched
+ * @param lost why the memory is lost; `null`: there was none
+ * @throws CheckpointDamaged the disk is damaged as well; the sandbox is unchanged then
  */
 async function bootDisk(host: Host, sandbox: Sandbox, lost: string | null, deadline: Deadline) {
   const { id, manifest } = sandbox
-  if (lost !== null) await host.checkpoints.checkDisk(host.dir.hibernation(id), manifest.layers, deadline)
-  sandbox.manifest = { ...manifest, qemu_version: host.qemus.current.version }
+  if (lost !== null) await host.store.checkpoints.checkDisk(host.store.dir.hibernation(id), manifest.layers, deadline)
+  sandbox.manifest = { ...manifest, qemu_version: host.platform.qemus.current.version }
   const from = await bootFromDisk(host, sandbox)
   const vm = await startVm(host, sandbox, from, deadline)
   return { vm, greet: releaseGuest, isWriting: false, deadline, isCold: true, lost }
@@ -179,13 +179,13 @@ async function startVm(
   from: Omit<BootFrom, 'known'>,
   deadline: Deadline,
 ): Promise<Vm> {
-  await rm(host.dir.vm(id), { recursive: true, force: true })
-  const place = { ...manifest, folder: host.dir.sandbox(id) }
+  await removeTree(host.store.dir.vm(id))
+  const place = { ...manifest, folder: host.store.dir.sandbox(id) }
   return bootVm(host, place, { ...from, known: manifest.devices }, deadline)
 }
 
-/** Why a memory can never be restored here; `null`: the wake failed for another reason, and may be tried again. */
-function whyLost(error: unknown): string | null {
+/** @returns why this host can never restore the memory; `null`: the wake failed for another reason, and may be retried */
+function reasonMemoryIsLost(error: unknown): string | null {
   if (error instanceof CheckpointIncompatible || error instanceof CheckpointDamaged) return error.message
   if (error instanceof QemuEnded && /error while loading state|load of migration failed/.test(error.message))
     return 'QEMU cannot load its device state'
@@ -193,34 +193,34 @@ function whyLost(error: unknown): string | null {
 }
 
 /**
- * A hibernated sandbox gets the slot that it had, unless another sandbox has it by now.
- * @returns the address it is to have
+ * Gives a hibernated sandbox the slot that it had, or another one if another sandbox has it.
+ * @returns the guest's new address
  * @throws ApiError 507 no slot
  */
-function placeAnew(host: Host, sandbox: Sandbox): string | null {
+function takeSlot(platform: HostPlatform, sandbox: Sandbox): string | null {
   const { id, manifest } = sandbox
   if (manifest.slot === NO_SLOT) {
     const { home_slot: home = NO_SLOT } = manifest
-    const slot = host.slots.reclaim(home, id) ? home : host.slots.take()
+    const slot = platform.slots.reclaim(home, id) ? home : platform.slots.take()
     if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
     sandbox.manifest = { ...manifest, slot }
   }
-  return host.network?.addressOf(sandbox.manifest.slot).ip ?? manifest.guest_ip
+  return platform.network?.addressOf(sandbox.manifest.slot).ip ?? manifest.guest_ip
 }
 
-/** Who comes back where he was goes on; at another address his connections could not. */
-function greetingOf(host: Host, { id, manifest }: Sandbox, guestIp: string | null): Greet {
+/** At the same address, the guest just continues. At another one it gets the new network settings; its connections are lost. */
+function greetingOf(platform: HostPlatform, { id, manifest }: Sandbox, guestIp: string | null): Greet {
   if (guestIp === manifest.guest_ip) return releaseGuest
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
-    await link.refresh(guestIdentity(id, 'keep', networkIdentity(host, manifest.slot)), deadline).settled
+    await link.refresh(guestIdentity(id, 'keep', networkIdentity(platform, manifest.slot)), deadline).settled
   }
 }
 
 /**
- * A guest that writes to a volume runs only once the wake is committed: its memory must not be restored over what it has
- * written since. When it does not answer, its VM is kept: the reconciliation asks it again. The VM of a durable sandbox is
- * ended instead, and the sandbox booted again from its disk (`watch-vm.ts`).
+ * A guest that writes to a volume may run only after the wake is committed: its old memory must never be restored after it
+ * has written. If it does not answer, its VM is kept, and the reconciliation asks it again. The VM of a durable sandbox is
+ * ended instead, and the sandbox boots from its disk (`watch-vm.ts`).
  */
 async function continueCommitted(host: Host, { id, manifest }: Sandbox, { vm, greet, deadline }: Woken): Promise<void> {
   try {
@@ -237,10 +237,10 @@ async function continueGreeted(vm: Vm, greet: Greet, deadline: Deadline): Promis
   await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
 }
 
-/** VMs whose guests have not answered since their wake was committed, and what they are still to be told. */
+/** VMs whose guests have not answered since their wake was committed, and the message that each must still get. */
 const unanswered = new WeakMap<Vm, Greet>()
 
-/** Asks a guest again that did not answer after its wake; for the reconciliation. */
+/** Asks a guest again that did not answer after its wake. Called by the reconciliation. */
 export async function continueUnanswered(host: Host, { id, vm, manifest }: Sandbox): Promise<void> {
   const greet = vm === null || manifest.status !== 'running' ? undefined : unanswered.get(vm)
   if (vm === null || greet === undefined) return
@@ -253,23 +253,27 @@ export async function continueUnanswered(host: Host, { id, vm, manifest }: Sandb
 }
 
 /**
- * Makes the checkpoint of a sandbox that runs by now the base of its next one, or removes it where the sandbox was booted from
- * its disk. Its guest may have written to a volume since, so that it must not be restored again. The reconciliation removes
- * what cannot be moved or removed now.
+ * Makes the checkpoint of a woken sandbox the base of its next one, or removes it if the sandbox was booted from its disk.
+ * It must never be restored again, because the guest may have written to a volume since. The reconciliation retries a
+ * failed removal.
  */
-async function retireCheckpoint({ checkpoints, dir, log }: Host, { id }: Sandbox, { isCold }: Wake): Promise<void> {
+async function retireCheckpoint(
+  { log, store: { checkpoints, dir } }: Host,
+  { id }: Sandbox,
+  { isCold }: Wake,
+): Promise<void> {
   const checkpoint = dir.hibernation(id)
   const retiring = isCold ? checkpoints.remove(checkpoint) : checkpoints.bases.keep(checkpoint, dir.memoryBase(id))
   await retiring.catch((error: unknown) => log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'))
 }
 
-/** What a wake that failed has begun; what it wrote to the disk goes with its layer. */
+/** Removes the VM of a failed wake, with the layer that it wrote. */
 async function forgetVm(host: Host, sandbox: Sandbox): Promise<void> {
   const { id, manifest } = sandbox
   const { slot, home_slot: home } = manifest
-  await host.cgroups?.remove(slot)
-  await rm(host.dir.vm(id), { recursive: true, force: true })
+  await host.platform.cgroups?.remove(slot)
+  await removeTree(host.store.dir.vm(id))
   sandbox.manifest = { ...manifest, slot: NO_SLOT }
-  if (slot === home) host.slots.park(slot, id)
-  else host.slots.release(slot)
+  if (slot === home) host.platform.slots.park(slot, id)
+  else host.platform.slots.release(slot)
 }

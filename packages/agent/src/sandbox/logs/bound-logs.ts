@@ -14,7 +14,7 @@ export function boundLogs(host: Host): NodeJS.Timeout {
       if (vm === null) continue
       const warn = (error: unknown) => host.log.warn({ err: error, sandbox_id: id }, 'log not bounded')
       log.sweepConsole(true).catch(warn)
-      truncateOversized(join(host.dir.sandbox(id), QEMU_LOG), MAX_LOG_BYTES).catch(warn)
+      truncateOversized(join(host.store.dir.sandbox(id), QEMU_LOG), MAX_LOG_BYTES).catch(warn)
     }
   }, SWEEP_MS).unref()
 }

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { Language, LspQuery } from '@offshoot/contract/lsp'
 import { GuestRunError } from '@offshoot/guest-link/guest-link-error'
 import type { GuestProcess } from '@offshoot/guest-link/guest-process'
-import { accountOf, asTemplateHas, guestDeadline, withGuest } from '../model/guest-access.ts'
+import { accountOf, withTemplateDefaults, guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 /** The folder of a template's language servers: one program per language, named like it, that uses its standard streams. */
@@ -15,7 +15,7 @@ export function startLanguageServer(sandbox: Sandbox, language: Language, query:
   return withGuest(sandbox, async (link) => {
     const deadline = guestDeadline(`start of the ${language} server`)
     try {
-      return await link.run({ argv: [program], ...accountOf(asTemplateHas(sandbox, query)) }, deadline)
+      return await link.run({ argv: [program], ...accountOf(withTemplateDefaults(sandbox, query)) }, deadline)
     } catch (error) {
       if (isMissing(error, program)) {
         const detail = `the template ${sandbox.manifest.template} has no language server for ${language}`

@@ -9,7 +9,7 @@ import { uidOfSlot } from '../../machine/slots/slots.ts'
 
 /** The options for a capture of a sandbox. */
 export function captureOptions(
-  { dir, layers, captureThreads }: Host,
+  { store: { dir, layers }, platform: { captureThreads } }: Host,
   { manifest }: Sandbox,
   leave: Capture['leave'],
 ): Omit<Capture, 'folder'> {
@@ -37,7 +37,7 @@ export async function captureSandbox(
   deadline: Deadline,
 ): Promise<CapturedSandbox> {
   const captured = await capture(vm, { ...captureOptions(host, sandbox, leave), ...own }, deadline)
-  return { ...captured, qemuVersion: sandbox.manifest.qemu_version ?? host.qemus.current.version }
+  return { ...captured, qemuVersion: sandbox.manifest.qemu_version ?? host.platform.qemus.current.version }
 }
 
 /** The origin that a checkpoint records. */

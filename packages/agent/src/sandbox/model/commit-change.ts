@@ -9,7 +9,7 @@ type Draft = Parameters<typeof announce>[2]
  * between, the next agent logs the event from the manifest (`recover.ts`). If one of them fails, neither takes effect.
  */
 export async function commitChange(host: Host, sandbox: Sandbox, manifest: Manifest, draft: Draft): Promise<void> {
-  await writeManifest(host.dir.sandbox(sandbox.id), manifest)
+  await writeManifest(host.store.dir.sandbox(sandbox.id), manifest)
   await announceOrRollBack(host, sandbox, draft, writeManifest)
   sandbox.manifest = manifest
 }
@@ -26,7 +26,7 @@ export async function commitBeside(
   draft: Draft,
   change: () => Promise<void>,
 ): Promise<void> {
-  const written = writeRunningManifest(host.dir.sandbox(sandbox.id), manifest)
+  const written = writeRunningManifest(host.store.dir.sandbox(sandbox.id), manifest)
   const outcomes = await Promise.allSettled([change(), written])
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failed !== undefined) {
@@ -39,7 +39,7 @@ export async function commitBeside(
 
 async function announceOrRollBack(host: Host, sandbox: Sandbox, draft: Draft, write: typeof writeManifest) {
   try {
-    await announce(host, sandbox, draft)
+    await announce(host.store, sandbox, draft)
   } catch (error) {
     await rollBack(host, sandbox, write)
     throw error
@@ -47,7 +47,7 @@ async function announceOrRollBack(host: Host, sandbox: Sandbox, draft: Draft, wr
 }
 
 async function rollBack(host: Host, sandbox: Sandbox, write: typeof writeManifest): Promise<void> {
-  await write(host.dir.sandbox(sandbox.id), sandbox.manifest).catch((error: unknown) =>
+  await write(host.store.dir.sandbox(sandbox.id), sandbox.manifest).catch((error: unknown) =>
     host.log.error({ err: error, sandbox_id: sandbox.id }, 'manifest not rolled back'),
   )
 }

@@ -72,13 +72,16 @@ async function askGuest<T>(
 }
 
 export function shellCommand(sandbox: Pick<Sandbox, 'manifest'>, body: ExecBody): GuestCommand {
-  return { argv: ['/bin/sh', '-c', body.cmd], ...accountOf(asTemplateHas(sandbox, body)) }
+  return { argv: ['/bin/sh', '-c', body.cmd], ...accountOf(withTemplateDefaults(sandbox, body)) }
 }
 
 type Account = Pick<ExecBody, 'cwd' | 'user'> & Partial<Pick<ExecBody, 'env'>>
 
 /** Fills in the template's user and folder. A request with another user does not get the folder of the template's user. */
-export function asTemplateHas<T extends Account>({ manifest: { run_as } }: Pick<Sandbox, 'manifest'>, asked: T): T {
+export function withTemplateDefaults<T extends Account>(
+  { manifest: { run_as } }: Pick<Sandbox, 'manifest'>,
+  asked: T,
+): T {
   return {
     ...asked,
     user: asked.user ?? run_as.user,
@@ -117,7 +120,7 @@ async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Prom
 }
 
 /** Why the channel to a guest was lost, for callers whose command or stream ended with it. */
-export function whyGone({ manifest }: Sandbox): string {
+export function notRunningReason({ manifest }: Sandbox): string {
   return manifest.status === 'hibernated' ? 'the sandbox was hibernated' : 'the guest is gone'
 }
 

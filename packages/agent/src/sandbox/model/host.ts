@@ -10,8 +10,6 @@ import type { EventDraft, EventLog } from '../../store/events/event-log.ts'
 import type { Cgroups } from '../../machine/host/cgroups.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
 import type { DiskRoom } from '../../store/data-dir/disk-room.ts'
-import type { Jail } from '../../machine/host/jail.ts'
-import type { Qemu } from '../../machine/host/qemu.ts'
 import type { QemuVersions } from '../../machine/host/qemu-versions.ts'
 import type { Ledger } from '../../store/ledger/ledger.ts'
 import type { GuestNetwork } from '../../machine/network/guest-network.ts'
@@ -31,21 +29,25 @@ import type { Semaphore } from '@offshoot/kit/semaphore'
 
 /** The services that operations on sandboxes use. */
 export interface Host {
+  readonly store: HostStore
+  readonly platform: HostPlatform
+  readonly sandboxes: Map<SandboxId, Sandbox>
+  readonly pool: Pool
+  readonly gates: Gates
+  readonly usage: UsageWatch
+  readonly log: Logger
+  /** See `Sandbox.wake`. */
+  readonly wake: (sandbox: Sandbox) => Promise<Wake>
+}
+
+/** What the agent keeps on the disk. */
+export interface HostStore {
   readonly dir: DataDir
   /** Of the data directory's file system. */
   readonly room: DiskRoom
   readonly ledger: Ledger
-  readonly qemu: Qemu
-  /** The jail of QEMU and of other readers of guests' data; `null` if the host does not allow one. */
-  readonly jail: Jail | null
-  /** `qemu`, and earlier versions of it that checkpoints may need. */
-  readonly qemus: QemuVersions
-  /** `null` if the host provides none. */
-  readonly cgroups: Cgroups | null
-  readonly machines: Machines
   readonly layers: Layers
   readonly checkpoints: Checkpoints<Machine>
-  readonly captureThreads: CaptureThreads
   readonly snapshots: Snapshots
   readonly archives: Archives
   readonly volumes: Volumes
@@ -56,21 +58,24 @@ export interface Host {
   /** Whose control may delete here. */
   readonly cluster: ObeyedCluster
   readonly events: EventLog
+}
+
+/** What this host gives to VMs. */
+export interface HostPlatform {
+  /** The host's QEMU with its jail, and earlier versions that checkpoints may need. Other readers of guests' data use the same jail. */
+  readonly qemus: QemuVersions
+  readonly machines: Machines
+  readonly captureThreads: CaptureThreads
+  /** Kernel and initramfs for a cold start. */
+  readonly boot: BootFiles
   readonly slots: Slots
-  readonly pool: Pool
+  /** `null` if the host provides none. */
+  readonly cgroups: Cgroups | null
   /** `null` if the host provides no network for guests. `networkReason` says why. */
   readonly network: GuestNetwork | null
   readonly networkReason: string | null
-  /** Kernel and initramfs for a cold start. */
-  readonly boot: BootFiles
   /** The program that lets QEMU inherit a TAP. */
   readonly withTap: string
-  readonly sandboxes: Map<SandboxId, Sandbox>
-  readonly usage: UsageWatch
-  readonly log: Logger
-  readonly gates: Gates
-  /** See `Sandbox.wake`. */
-  readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
 
 /** Limits of concurrent work. */
@@ -86,9 +91,9 @@ export interface Gates {
 
 /** Appends an event to the agent's log, durably, then sends it to the readers of the sandbox's events. */
 export async function announce(
-  host: Host,
+  store: HostStore,
   { id, workspaceId, events }: Pick<Sandbox, 'id' | 'workspaceId' | 'events'>,
   draft: Pick<EventDraft, 'type' | 'message' | 'metadata'>,
 ): Promise<void> {
-  events.add(await host.events.append({ ...draft, sandboxId: id, workspaceId }))
+  events.add(await store.events.append({ ...draft, sandboxId: id, workspaceId }))
 }

@@ -36,7 +36,7 @@ export interface Wake {
 
 /** The services of the agent that a sandbox uses. */
 interface Place {
-  readonly dir: DataDir
+  readonly store: { readonly dir: DataDir }
   readonly log: Logger
   readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
@@ -74,7 +74,7 @@ export class Sandbox {
   removal: Promise<void> | undefined
   readonly #wake: (sandbox: Sandbox) => Promise<Wake>
 
-  constructor(manifest: Manifest, { dir, log, wake }: Place) {
+  constructor(manifest: Manifest, { store: { dir }, log, wake }: Place) {
     this.id = manifest.id as SandboxId
     this.workspaceId = manifest.workspace_id as WorkspaceId
     this.manifest = manifest

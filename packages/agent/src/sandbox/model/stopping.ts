@@ -18,7 +18,7 @@ export async function whileStopping<T>(sandbox: Sandbox, stop: () => Promise<T>)
  * The VM of a sandbox that is in one of these states.
  * @throws ApiError 409 if it is paused or hibernated instead, 404 if its VM has ended
  */
-export function vmIn({ manifest: { status }, vm }: Sandbox, ...states: ('running' | 'paused')[]): Vm {
+export function requireVm({ manifest: { status }, vm }: Sandbox, ...states: ('running' | 'paused')[]): Vm {
   const isHere = states.some((state) => state === status)
   if (!isHere && (status === 'paused' || status === 'hibernated')) throw new ApiError('sandboxStopped')
   if (!isHere || vm === null || vm.hasEnded) throw new ApiError('sandboxNotRunning')

@@ -112,7 +112,7 @@ describe('a sandbox from the pool', () => {
 describe('spares', () => {
   it('run with low priority only while they are made', async () => {
     await agent.created()
-    await eventually('one that gives way', async () => {
+    await eventually('a spare with low priority', async () => {
       const [spare] = await spareProcesses()
       if (spare === undefined) return false
       if ((await nicenessOf(spare.pid)).includes(constants.priority.PRIORITY_LOW)) return true

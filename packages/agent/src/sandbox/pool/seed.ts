@@ -4,7 +4,7 @@ import type { SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { Restore } from '../../machine/restore/restore.ts'
 import { runAsOf } from '../../store/templates/template-record.ts'
-import { emptied, inherited, type MachineDevice } from '../../store/volumes/machine-device.ts'
+import { withoutVolumes, inherited, type MachineDevice } from '../../store/volumes/machine-device.ts'
 import type { GuestIdentity } from '../../machine/guest/guest-identity.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 
@@ -73,7 +73,7 @@ export function seedOfSnapshot(
       qemu_version: memory.qemuVersion,
     },
     guestIp: guest_ip,
-    devices: (bootMode === 'fork' ? inherited : emptied)(devices),
+    devices: (bootMode === 'fork' ? inherited : withoutVolumes)(devices),
     bootMode,
     checkpoint: { folder: memory.folder, bases: memory.bases, layers },
     env: 'keep',

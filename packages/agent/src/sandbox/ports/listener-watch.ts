@@ -65,7 +65,7 @@ export class ListenerWatch {
       for (const change of changes) {
         const { port, isOpen } = change
         if (!this.#isWanted(sandbox)) return
-        await announce(this.#host, sandbox, {
+        await announce(this.#host.store, sandbox, {
           type: isOpen ? 'sandbox.port_opened' : 'sandbox.port_closed',
           message: isOpen ? `port ${port} accepts connections` : `port ${port} accepts no more connections`,
           metadata: { port },

@@ -52,8 +52,8 @@ const sh = async (id: string, cmd: string) => {
   return body.stdout?.trim()
 }
 
-describe('a data directory that an earlier version has written', () => {
-  it('has everything in it, and nothing that nobody accounts for', async () => {
+describe('a data directory of an earlier version', () => {
+  it('contains all its objects, and no orphans', async () => {
     const { sandboxes, unreadable } = await agent.list()
     expect(unreadable).toEqual([])
     expect(Object.fromEntries(sandboxes.map(({ id, status }) => [id, status]))).toEqual({
@@ -77,7 +77,7 @@ describe('a data directory that an earlier version has written', () => {
   it.each([
     ['hibernated', HIBERNATED],
     ['a database whose VM is gone', DATABASE],
-  ])('wakes from its disk a sandbox that is %s', async (_what, id) => {
+  ])('lets a sandbox that is %s wake from its disk', async (_what, id) => {
     const { status, body } = await act(id, 'wake')
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'running' } })
     const ofIt = (await agent.records()).filter(({ event }) => event.sandbox_id === id)
@@ -87,7 +87,7 @@ describe('a data directory that an earlier version has written', () => {
     expect(await sh(id, 'echo awake')).toBe('awake')
   })
 
-  it('attaches a volume with what is on it', async () => {
+  it('lets a sandbox use a volume with its data', async () => {
     const { volumes } = await ask<AgentVolumeList>('/v1/volumes')
     const id = randomUUID()
     const attached = volumes
@@ -98,7 +98,7 @@ describe('a data directory that an earlier version has written', () => {
     expect(await sh(id, 'mkdir /data && mount /dev/vdb /data && cat /data/kept')).toBe('kept by 136b9a6')
   })
 
-  it('deletes what a user deletes', async () => {
+  it('lets a user delete its objects', async () => {
     for (const path of [`sandboxes/${PAUSED}`, `sandboxes/${HIBERNATED}`, `snapshots/${SNAPSHOT}`])
       expect((await agent.call('DELETE', `/v1/${path}`, { workspace })).status).toBe(204)
     await agent.stop()

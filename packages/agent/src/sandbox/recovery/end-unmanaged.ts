@@ -1,12 +1,12 @@
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
 import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostStore } from '../model/host.ts'
 
 /** The sandbox in whose folder a QEMU runs; `null` for a bake's QEMU. */
-export function sandboxOf(host: Host, folder: string): SandboxId | null {
-  if (!folder.startsWith(`${host.dir.sandboxes}/`)) return null
-  return parseSandboxId(folder.slice(host.dir.sandboxes.length + 1).split('/')[0] ?? '')
+export function sandboxOf(store: HostStore, folder: string): SandboxId | null {
+  if (!folder.startsWith(`${store.dir.sandboxes}/`)) return null
+  return parseSandboxId(folder.slice(store.dir.sandboxes.length + 1).split('/')[0] ?? '')
 }
 
 /** Ends an orphaned QEMU, which belongs to no sandbox, and logs an event. */
@@ -17,6 +17,6 @@ export async function endUnmanaged(host: Host, id: SandboxId | null, found: VmPr
   // The QEMU of an interrupted bake never belonged to a sandbox.
   if (id === null) return
   const message = 'a VM without a sandbox was found and ended'
-  await host.events.append({ type: 'recover.unmanaged', sandboxId: id, workspaceId: null, message, metadata: {} })
-  host.events.forget(id)
+  await host.store.events.append({ type: 'recover.unmanaged', sandboxId: id, workspaceId: null, message, metadata: {} })
+  host.store.events.forget(id)
 }

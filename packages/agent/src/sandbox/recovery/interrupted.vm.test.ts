@@ -150,7 +150,7 @@ describe('at its start an agent', () => {
     await expectWhole()
   })
 
-  it('has only what changed written of a sandbox that its predecessor woke', async () => {
+  it('hibernates a sandbox over the base that the killed agent left', async () => {
     const id = await remembering()
     await agent.act(id, 'hibernate')
     await agent.act(id, 'wake')
@@ -170,7 +170,7 @@ describe('at its start an agent', () => {
     await expectWhole()
   })
 
-  it('says what its predecessor had no time for', async () => {
+  it('announces the changes that the killed agent had not announced', async () => {
     const id = await remembering()
     await agent.act(id, 'pause')
     await agent.stop('SIGKILL')

@@ -3,7 +3,7 @@ import type { QuarantineEntry } from '@offshoot/contract/agent-quarantine'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseBuildId, parseSandboxId, parseSnapshotId, parseVolumeId } from '@offshoot/contract/ids'
 import { deleteSandbox } from '../lifecycle/delete.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostStore } from '../model/host.ts'
 import { readManifest } from '../../store/sandboxes/manifest.ts'
 import { readoptSandbox } from './recover.ts'
 import { readSnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
@@ -22,7 +22,7 @@ const READERS: Readonly<Record<RecordKind, (folder: string) => RecordRead<unknow
 }
 
 /** Everything on this agent's disk that it neither uses nor deletes, oldest first. */
-export function listQuarantine({ ledger, dir }: Host): QuarantineEntry[] {
+export function listQuarantine({ ledger, dir }: HostStore): QuarantineEntry[] {
   const unreadable = ledger.unreadable.all.map((record) => showUnreadable(record, dir.root))
   return [...ledger.quarantined, ...unreadable].toSorted((a, b) => (a.since < b.since ? -1 : 1))
 }
@@ -32,29 +32,30 @@ export function listQuarantine({ ledger, dir }: Host): QuarantineEntry[] {
  * @throws ApiError 404; 409 its record is still missing or unreadable, or something else is in its place
  */
 export async function restoreEntry(host: Host, name: string): Promise<void> {
-  const unreadable = findUnreadable(host, name)
+  const unreadable = findUnreadable(host.store, name)
   if (unreadable !== null) return use(host, unreadable.kind, unreadable.id)
-  const found = host.ledger.find(name)
+  const found = host.store.ledger.find(name)
   if (found === null) throw new ApiError('notFound')
   const { entry, path } = found
   const isObject = isRecordKind(entry.kind)
   if (isObject) refuseUnlessPresent(await READERS[entry.kind as RecordKind](path))
-  if ((await host.ledger.restore(entry)) === null)
+  if ((await host.store.ledger.restore(entry)) === null)
     throw new ApiError('conflict', { detail: `something else is at ${entry.path} by now` })
   if (isObject) await use(host, entry.kind as RecordKind, entry.id)
 }
 
 /** Deletes an object permanently, at an operator's request. @throws ApiError 404 */
 export async function purgeEntry(host: Host, name: string): Promise<void> {
-  const unreadable = findUnreadable(host, name)
+  const unreadable = findUnreadable(host.store, name)
   if (unreadable !== null) return purgeUnreadable(host, unreadable)
-  const found = host.ledger.find(name)
+  const found = host.store.ledger.find(name)
   if (found === null) throw new ApiError('notFound')
-  await host.ledger.purge(found.entry, 'an operator purged it')
+  await host.store.ledger.purge(found.entry, 'an operator purged it')
 }
 
 async function purgeUnreadable(host: Host, { kind, id }: UnreadableRecord): Promise<void> {
-  const { ledger, dir, sandboxes } = host
+  const { ledger, dir } = host.store
+  const { sandboxes } = host
   const known = kind === 'sandbox' ? sandboxes.get(id as never) : undefined
   ledger.unreadable.forget(kind, id)
   if (known !== undefined) return deleteSandbox(host, known)
@@ -70,7 +71,7 @@ async function purgeUnreadable(host: Host, { kind, id }: UnreadableRecord): Prom
 
 /** Lets the agent use an object that is in its place. @throws ApiError 409 its record cannot be read */
 async function use(host: Host, kind: RecordKind, id: string): Promise<void> {
-  const { snapshots, volumes, templates, ledger } = host
+  const { snapshots, volumes, templates, ledger } = host.store
   const [sandbox, snapshot, volume, template] = [
     parseSandboxId(id),
     parseSnapshotId(id),
@@ -99,7 +100,7 @@ function isRecordKind(kind: QuarantineEntry['kind']): kind is RecordKind {
   return kind in READERS
 }
 
-function findUnreadable({ ledger }: Host, name: string): UnreadableRecord | null {
+function findUnreadable({ ledger }: HostStore, name: string): UnreadableRecord | null {
   return ledger.unreadable.all.find((record) => nameOf(record) === name) ?? null
 }
 

@@ -37,35 +37,36 @@ beforeEach(async () => {
   const ledger = await Ledger.open(dir, silent, namedLayers)
   // Only the parts that the tests use.
   host = {
-    dir,
-    ledger,
-    cgroups: null,
-    checkpoints: { remove: (path: string) => rm(path, { recursive: true, force: true }) },
-    layers: new Layers(dir, silent),
-    snapshots: await Snapshots.open(dir.snapshots, ledger),
-    events: await EventLog.open(dir.events, randomUUID() as AgentId),
+    store: {
+      dir,
+      ledger,
+      checkpoints: { remove: (path: string) => rm(path, { recursive: true, force: true }) },
+      layers: new Layers(dir, silent),
+      snapshots: await Snapshots.open(dir.snapshots, ledger),
+      events: await EventLog.open(dir.events, randomUUID() as AgentId),
+      volumes: await Volumes.open(dir.volumes, ledger),
+      templates: await BuiltTemplates.open(dir.templates, ledger),
+    },
+    platform: { cgroups: null, slots: { park: () => undefined } },
     sandboxes: new Map(),
     pool: { spares: [] },
-    volumes: await Volumes.open(dir.volumes, ledger),
-    templates: await BuiltTemplates.open(dir.templates, ledger),
     usage: { attach: () => undefined, forget: async () => undefined },
-    slots: { park: () => undefined },
     wake: async () => undefined,
     log: silent,
   } as unknown as Host
 })
 
 afterEach(async () => {
-  await host.events.close()
+  await host.store.events.close()
   await rm(folder, { recursive: true, force: true })
 })
 
 /** A sandbox with this manifest and a folder. */
 async function sandbox(manifest: { status: string; layers?: string[] }): Promise<Sandbox> {
   const id = randomUUID()
-  const place = { dir: host.dir, log: silent, wake: async () => ({ isCold: false }) }
+  const place = { store: host.store, log: silent, wake: async () => ({ isCold: false }) }
   const made = new Sandbox({ id, workspace_id: '', layers: [], ...manifest } as unknown as Sandbox['manifest'], place)
-  await mkdir(host.dir.hibernation(made.id), { recursive: true })
+  await mkdir(host.store.dir.hibernation(made.id), { recursive: true })
   host.sandboxes.set(made.id, made)
   return made
 }
@@ -74,7 +75,7 @@ async function sandbox(manifest: { status: string; layers?: string[] }): Promise
 async function startVm(id: string) {
   const program = join(folder, 'qemu-system-test')
   await copyFile('/bin/sleep', program)
-  const cwd = join(host.dir.sandboxes, id, 'vm')
+  const cwd = join(host.store.dir.sandboxes, id, 'vm')
   await mkdir(cwd, { recursive: true })
   const child = spawn(program, ['600'], { cwd, stdio: 'ignore' })
   await once(child, 'spawn')
@@ -85,25 +86,25 @@ it('ends orphaned processes, moves their folders to quarantine, and removes unfi
   const hibernated = await sandbox({ status: 'hibernated', layers: LAYERS.slice(0, 1) })
   const paused = await sandbox({ status: 'paused' })
   paused.vm = { disk: { active: 'd'.repeat(24), layers: LAYERS.slice(1, 2) } } as unknown as Sandbox['vm']
-  for (const layer of LAYERS) await writeFile(join(host.dir.layers, `${layer}.qcow2`), '')
+  for (const layer of LAYERS) await writeFile(join(host.store.dir.layers, `${layer}.qcow2`), '')
   const stray = randomUUID()
   const { ended } = await startVm(stray)
-  await mkdir(join(host.dir.snapshots, randomUUID()))
+  await mkdir(join(host.store.dir.snapshots, randomUUID()))
   await reconcile(host)
   expect((await ended)[1]).toBe('SIGKILL')
-  expect(host.events.lastSeq).toBe(1)
-  expect(new Set(await readdir(host.dir.sandboxes))).toEqual(new Set([hibernated.id, paused.id]))
-  expect(await readdir(host.dir.sandbox(hibernated.id))).toEqual(['hibernation'])
-  expect(await readdir(host.dir.sandbox(paused.id))).toEqual([])
-  expect(await readdir(host.dir.snapshots)).toEqual([])
-  const [entry] = host.ledger.quarantined
-  expect(host.ledger.quarantined).toMatchObject([{ kind: 'sandbox', id: stray, path: `sandboxes/${stray}` }])
+  expect(host.store.events.lastSeq).toBe(1)
+  expect(new Set(await readdir(host.store.dir.sandboxes))).toEqual(new Set([hibernated.id, paused.id]))
+  expect(await readdir(host.store.dir.sandbox(hibernated.id))).toEqual(['hibernation'])
+  expect(await readdir(host.store.dir.sandbox(paused.id))).toEqual([])
+  expect(await readdir(host.store.dir.snapshots)).toEqual([])
+  const [entry] = host.store.ledger.quarantined
+  expect(host.store.ledger.quarantined).toMatchObject([{ kind: 'sandbox', id: stray, path: `sandboxes/${stray}` }])
   // The object in quarantine may need any layer.
-  expect(await readdir(host.dir.layers)).toHaveLength(LAYERS.length)
+  expect(await readdir(host.store.dir.layers)).toHaveLength(LAYERS.length)
   await purgeEntry(host, entry?.entry ?? '')
   await reconcile(host)
-  expect((await readdir(host.dir.layers)).toSorted()).toEqual(LAYERS.slice(0, 2).map((layer) => `${layer}.qcow2`))
-  expect(await readdir(host.dir.retiredLayers)).toEqual([`${LAYERS[2]}.qcow2`])
+  expect((await readdir(host.store.dir.layers)).toSorted()).toEqual(LAYERS.slice(0, 2).map((layer) => `${layer}.qcow2`))
+  expect(await readdir(host.store.dir.retiredLayers)).toEqual([`${LAYERS[2]}.qcow2`])
 })
 
 it('ignores a sandbox that is changing', async () => {
@@ -113,13 +114,13 @@ it('ignores a sandbox that is changing', async () => {
   const { child, ended } = await startVm(changing.id)
   await reconcile(host)
   expect(child.exitCode ?? child.signalCode).toBe(null)
-  expect(await readdir(host.dir.sandbox(changing.id))).toContain('hibernation')
+  expect(await readdir(host.store.dir.sandbox(changing.id))).toContain('hibernation')
   change.resolve()
   await changed
   // A process that is not the VM of its sandbox is an orphan.
   await reconcile(host)
   expect((await ended)[1]).toBe('SIGKILL')
-  expect(await readdir(host.dir.sandbox(changing.id))).toEqual(['vm'])
+  expect(await readdir(host.store.dir.sandbox(changing.id))).toEqual(['vm'])
 })
 
 /** A durable sandbox with the files of its disk: two frozen layers, and the active one in its folder. */
@@ -128,10 +129,10 @@ async function durableSandbox() {
   made.manifest = { ...made.manifest, durable: true, slot: 1 }
   const [low = '', middle = '', active = ''] = LAYERS as LayerId[]
   const chain = { active: active as LayerId, layers: [low as LayerId, middle as LayerId] }
-  for (const layer of chain.layers) await writeFile(join(host.dir.layers, `${layer}.qcow2`), '')
-  await mkdir(host.dir.vm(made.id), { recursive: true })
-  await writeFile(join(host.dir.vm(made.id), `${active}.qcow2`), '')
-  await writeChain(host.dir.sandbox(made.id), chain, true)
+  for (const layer of chain.layers) await writeFile(join(host.store.dir.layers, `${layer}.qcow2`), '')
+  await mkdir(host.store.dir.vm(made.id), { recursive: true })
+  await writeFile(join(host.store.dir.vm(made.id), `${active}.qcow2`), '')
+  await writeChain(host.store.dir.sandbox(made.id), chain, true)
   const ended = Promise.withResolvers<VmEnd>()
   made.vm = { disk: chain, ended: ended.promise, detach: async () => undefined } as unknown as Vm
   watchVm(host, made, made.vm)
@@ -143,9 +144,9 @@ const diskFull = Object.assign(new Error('no room'), { code: 'ENOSPC' })
 it('keeps the layers of a durable disk while the agent records the end of its VM, and if that fails', async () => {
   const { made, end } = await durableSandbox()
   const swept: string[][] = []
-  const append = vi.spyOn(host.events, 'append').mockImplementation(async () => {
+  const append = vi.spyOn(host.store.events, 'append').mockImplementation(async () => {
     await sweepLayers(host)
-    swept.push((await readdir(host.dir.layers)).toSorted())
+    swept.push((await readdir(host.store.dir.layers)).toSorted())
     throw diskFull
   })
   end()
@@ -154,34 +155,34 @@ it('keeps the layers of a durable disk while the agent records the end of its VM
   await vi.waitFor(() => expect(made.transitions.isBusy).toBe(false))
   expect(swept).toEqual([kept])
   await sweepLayers(host)
-  expect((await readdir(host.dir.layers)).toSorted()).toEqual(kept)
+  expect((await readdir(host.store.dir.layers)).toSorted()).toEqual(kept)
 
   append.mockRestore()
   await reconcile(host)
-  expect((await readdir(host.dir.layers)).toSorted()).toEqual(kept)
+  expect((await readdir(host.store.dir.layers)).toSorted()).toEqual(kept)
   expect(made).toMatchObject({ manifest: { status: 'hibernated', cold: true, layers: LAYERS }, lost: null })
 })
 
 it('keeps the layers of a durable disk whose recorded chain is unreadable', async () => {
   const { made, end } = await durableSandbox()
-  await writeFile(join(host.dir.sandbox(made.id), 'chain.json'), '')
+  await writeFile(join(host.store.dir.sandbox(made.id), 'chain.json'), '')
   end()
   await vi.waitFor(() => expect(made.manifest.status).toBe('failed'))
   await vi.waitFor(() => expect(made.transitions.isBusy).toBe(false))
   await reconcile(host)
-  expect(host.ledger.unreadable.idsOf('sandbox')).toEqual([made.id])
-  expect(await readdir(host.dir.layers)).toHaveLength(2)
-  expect(await readdir(host.dir.vm(made.id))).toEqual([`${LAYERS[2]}.qcow2`])
+  expect(host.store.ledger.unreadable.idsOf('sandbox')).toEqual([made.id])
+  expect(await readdir(host.store.dir.layers)).toHaveLength(2)
+  expect(await readdir(host.store.dir.vm(made.id))).toEqual([`${LAYERS[2]}.qcow2`])
 })
 
 it('keeps the layers that an object in quarantine names, and retires the others', async () => {
   const stray = randomUUID()
-  await mkdir(join(host.dir.sandboxes, stray, 'vm'), { recursive: true })
+  await mkdir(join(host.store.dir.sandboxes, stray, 'vm'), { recursive: true })
   const [low, active] = LAYERS as LayerId[]
-  await writeChain(join(host.dir.sandboxes, stray), { active: active as LayerId, layers: [low as LayerId] }, true)
-  for (const layer of LAYERS) await writeFile(join(host.dir.layers, `${layer}.qcow2`), '')
+  await writeChain(join(host.store.dir.sandboxes, stray), { active: active as LayerId, layers: [low as LayerId] }, true)
+  for (const layer of LAYERS) await writeFile(join(host.store.dir.layers, `${layer}.qcow2`), '')
   await reconcile(host)
-  expect(host.ledger.quarantined).toMatchObject([{ kind: 'sandbox', id: stray, layers: [low, active] }])
+  expect(host.store.ledger.quarantined).toMatchObject([{ kind: 'sandbox', id: stray, layers: [low, active] }])
   await reconcile(host)
-  expect((await readdir(host.dir.layers)).toSorted()).toEqual([low, active].map((layer) => `${layer}.qcow2`))
+  expect((await readdir(host.store.dir.layers)).toSorted()).toEqual([low, active].map((layer) => `${layer}.qcow2`))
 })

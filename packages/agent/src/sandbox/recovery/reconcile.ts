@@ -1,4 +1,3 @@
-import { readdir, rm } from 'node:fs/promises'
 import { pid as ownPid } from 'node:process'
 import { parseSandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -7,14 +6,14 @@ import { flatten } from '../../machine/disks/flatten.ts'
 import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
 import { findVmProcesses, parentOf } from '../../machine/host/find-vm-processes.ts'
 import { endUnmanaged, sandboxOf } from './end-unmanaged.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostStore } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { sweepBakes } from '../cleanup/sweep-bakes.ts'
 import { sweepLayers } from '../cleanup/sweep-layers.ts'
 import { readoptSandbox } from './recover.ts'
 import { recordLoss } from '../lifecycle/watch-vm.ts'
 import { continueUnanswered } from '../lifecycle/wake.ts'
-import { removeMemoryBase } from '../lifecycle/memory-base.ts'
+import { removeHibernation, removeMemoryBase } from '../lifecycle/old-checkpoints.ts'
 
 const LOOK_MS = 30_000
 /** Seconds after a start before objects in quarantine can expire. */
@@ -61,26 +60,26 @@ export async function reconcile(host: Host): Promise<void> {
   await recordLostVms(host)
   await settleStrayFolders(host)
   await continueAllUnanswered(host)
-  await host.cgroups?.removeAllBut((slot) => host.slots.isTaken(slot))
-  await host.snapshots.settleUnrecorded()
+  await host.platform.cgroups?.removeAllBut((slot) => host.platform.slots.isTaken(slot))
+  await host.store.snapshots.settleUnrecorded()
   await flattenLongChains(host)
   await sweepLayers(host)
   await sweepBakes(host)
-  await expireQuarantine(host)
-  await host.network?.renewUplinks()
+  await expireQuarantine(host.store)
+  await host.platform.network?.renewUplinks()
 }
 
 async function endStrayProcesses(host: Host): Promise<void> {
-  for (const found of await findVmProcesses(host.dir.root)) {
+  for (const found of await findVmProcesses(host.store.dir.root)) {
     const { process, folder, launcher } = found
-    const id = sandboxOf(host, folder)
+    const id = sandboxOf(host.store, folder)
     if (id === null) {
       // The QEMU of a bake or build, whose agent died while it started it.
       const parentPid = await parentOf(launcher ?? process)
       if (parentPid !== null && parentPid !== ownPid) await endUnmanaged(host, null, found)
       continue
     }
-    if (host.ledger.unreadable.has('sandbox', id)) continue
+    if (host.store.ledger.unreadable.has('sandbox', id)) continue
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
       if (await isAlive(process)) await endUnmanaged(host, id, found)
@@ -104,7 +103,7 @@ async function recordLostVms(host: Host): Promise<void> {
 }
 
 async function settleStrayFolders(host: Host): Promise<void> {
-  for (const name of await readdir(host.dir.sandboxes)) {
+  for (const name of await host.store.dir.listSandboxes()) {
     const id = parseSandboxId(name)
     if (id === null) continue
     const sandbox = host.sandboxes.get(id)
@@ -114,9 +113,7 @@ async function settleStrayFolders(host: Host): Promise<void> {
       continue
     }
     if (isChanging(sandbox) || sandbox.manifest.status === 'hibernated') continue
-    await rm(host.dir.hibernation(id), { recursive: true, force: true }).catch((error: unknown) =>
-      host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
-    )
+    await removeHibernation(host, sandbox)
     if (sandbox.manifest.status === 'failed') await removeMemoryBase(host, sandbox)
   }
 }
@@ -141,7 +138,7 @@ async function flattenLongChains(host: Host): Promise<void> {
 }
 
 /** Not soon after a start: an operator who starts a host after weeks must still find the objects in quarantine. */
-async function expireQuarantine({ ledger }: Host): Promise<void> {
+async function expireQuarantine({ ledger }: HostStore): Promise<void> {
   if (process.uptime() > QUARANTINE_GRACE_S) await ledger.expire()
 }
 

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -14,12 +13,12 @@ import { Activity } from '../model/activity.ts'
 import { readIdleMs } from '../../store/sandboxes/activity-file.ts'
 import { announceState, mayHibernate } from '../events/announce-state.ts'
 import { finishRemoval } from '../lifecycle/delete.ts'
-import { announce, type Host } from '../model/host.ts'
+import { announce, type Host, type HostStore } from '../model/host.ts'
 import { keepDisk } from '../lifecycle/keep-disk.ts'
-import { limitAdoptedVm } from '../start/limit-vm.ts'
+import { applyLimitsToAdopted } from '../start/apply-limits.ts'
 import { writeManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
-import { removeMemoryBase } from '../lifecycle/memory-base.ts'
-import { noteDisk } from '../lifecycle/note-disk.ts'
+import { removeHibernation, removeMemoryBase } from '../lifecycle/old-checkpoints.ts'
+import { recordDisk } from '../lifecycle/record-disk.ts'
 import { removeTraces } from '../lifecycle/remove-traces.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
 import { Sandbox } from '../model/sandbox.ts'
@@ -51,15 +50,15 @@ export interface Found {
 export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found): Promise<void> {
   const { processes } = found
   const { manifest, hasSlot } = placeOf(host, found)
-  if (mode === 'adopt' && !(await isDiskKnown(host, found))) return
+  if (mode === 'adopt' && !(await isDiskKnown(host.store, found))) return
   const sandbox = new Sandbox(manifest, host)
-  const isSaid =
+  const isAnnouncedHibernated =
     found.last !== null && found.processes.length === 0 && found.last.record.event.type === 'sandbox.hibernated'
-  if (isSaid && found.last !== null) sandbox.events.resume(found.last)
+  if (isAnnouncedHibernated && found.last !== null) sandbox.events.resume(found.last)
   else await sandbox.events.load(found.records)
   if (found.damage !== null && !isLostToPowerCut(host, sandbox, found.damage)) return sandbox.events.close()
   host.sandboxes.set(sandbox.id, sandbox)
-  const logged = host.events.position(sandbox.id)?.type
+  const logged = host.store.events.position(sandbox.id)?.type
   if (manifest.status === 'deleting' || logged === 'sandbox.deleted') {
     await endVmProcesses(processes)
     return finishRemoval(host, sandbox)
@@ -69,19 +68,17 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
     await endVmProcesses(processes)
     return removeTraces(host, sandbox)
   }
-  const folder = host.dir.sandbox(sandbox.id)
+  const folder = host.store.dir.sandbox(sandbox.id)
   sandbox.activity = new Activity(readIdleMs(folder))
-  if (manifest.status !== 'failed') keepVolumes(host, sandbox)
-  if (isSaid) return
+  if (manifest.status !== 'failed') keepVolumes(host.store, sandbox)
+  if (isAnnouncedHibernated) return
   if (manifest.status === 'hibernated') return keepHibernated(host, sandbox, processes)
   const own = processes.find(({ process }) => isSame(process, manifest.qemu))
   await endVmProcesses(processes.filter((other) => other !== own))
   if (manifest.status === 'failed') return endVmProcesses(processes)
   if (own && mode === 'adopt' && hasSlot && (await adopt(host, sandbox, own))) {
     // Remains of an interrupted or a finished hibernation. The reconciliation retries.
-    return rm(host.dir.hibernation(sandbox.id), { recursive: true, force: true }).catch((error: unknown) =>
-      host.log.error({ err: error, sandbox_id: sandbox.id }, 'old checkpoint not removed'),
-    )
+    return removeHibernation(host, sandbox)
   }
   await endVmProcesses(processes)
   await fail(host, sandbox, own && mode === 'end' ? 'ended' : 'vanished')
@@ -93,9 +90,9 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
  * something else has damaged it.
  */
 function isLostToPowerCut(host: Host, sandbox: Sandbox, damage: RecordRead<Manifest>): boolean {
-  const isLost = host.events.position(sandbox.id)?.type === 'sandbox.deleted' || !mayHibernate(sandbox)
+  const isLost = host.store.events.position(sandbox.id)?.type === 'sandbox.deleted' || !mayHibernate(sandbox)
   if (isLost) host.log.warn({ sandbox_id: sandbox.id }, 'manifest is empty: the log tells what became of the sandbox')
-  else host.ledger.unreadable.take('sandbox', sandbox.id, damage)
+  else host.store.ledger.unreadable.take('sandbox', sandbox.id, damage)
   return isLost
 }
 
@@ -103,7 +100,7 @@ function isLostToPowerCut(host: Host, sandbox: Sandbox, damage: RecordRead<Manif
  * Whether the disk of a VM that may be adopted is known. When the note of the disk cannot be read, the agent may not believe what QEMU
  * says, and ending the VM would lose its memory. So the VM is left running, as one whose manifest cannot be read.
  */
-async function isDiskKnown({ dir, ledger }: Host, { manifest, processes }: Found): Promise<boolean> {
+async function isDiskKnown({ dir, ledger }: HostStore, { manifest, processes }: Found): Promise<boolean> {
   const isLive = manifest.status === 'running' || manifest.status === 'paused'
   if (!isLive || !processes.some(({ process }) => isSame(process, manifest.qemu))) return true
   const noted = await readChain(dir.sandbox(manifest.id as SandboxId))
@@ -116,10 +113,10 @@ async function isDiskKnown({ dir, ledger }: Host, { manifest, processes }: Found
 function placeOf(host: Host, { manifest, isSlotHeld = false }: Found): { manifest: Manifest; hasSlot: boolean } {
   const { id, slot, home_slot: home = slot } = manifest
   if (manifest.status === 'hibernated') {
-    if (isSlotHeld || host.slots.reserve(home)) host.slots.park(home, id as SandboxId)
+    if (isSlotHeld || host.platform.slots.reserve(home)) host.platform.slots.park(home, id as SandboxId)
     return { manifest: { ...manifest, slot: NO_SLOT, home_slot: home }, hasSlot: false }
   }
-  if (isSlotHeld || host.slots.reserve(slot)) return { manifest, hasSlot: true }
+  if (isSlotHeld || host.platform.slots.reserve(slot)) return { manifest, hasSlot: true }
   host.log.warn({ sandbox_id: id }, 'slot lost while no agent ran')
   return { manifest: { ...manifest, slot: NO_SLOT }, hasSlot: false }
 }
@@ -129,23 +126,23 @@ async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly 
   if (processes.length > 0) {
     await removeMemoryBase(host, sandbox)
     await endVmProcesses(processes)
-    await host.cgroups?.remove(sandbox.manifest.home_slot ?? NO_SLOT)
+    await host.platform.cgroups?.remove(sandbox.manifest.home_slot ?? NO_SLOT)
   }
-  await announceState(host, sandbox)
+  await announceState(host.store, sandbox)
 }
 
 async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Promise<boolean> {
   const { manifest } = sandbox
   const deadline = Deadline.after(ADOPT_MS, `adoption of ${sandbox.id}`)
   try {
-    const vm = await Vm.adopt(host.dir.vm(sandbox.id), process, deadline)
-    vm.disk = await knownChain(host, sandbox, vm.disk)
+    const vm = await Vm.adopt(host.store.dir.vm(sandbox.id), process, deadline)
+    vm.disk = await knownChain(host.store, sandbox, vm.disk)
     sandbox.manifest = { ...manifest, qemu_version: manifest.qemu_version ?? vm.qmp.qemuVersion }
     await settleVm(host, sandbox, vm, deadline)
-    await announceState(host, sandbox)
+    await announceState(host.store, sandbox)
     sandbox.vm = vm
-    await noteDisk(host, sandbox, vm)
-    limitAdoptedVm(host, manifest, vm)
+    await recordDisk(host.store, sandbox, vm)
+    applyLimitsToAdopted(host, manifest, vm)
     watchVm(host, sandbox, vm)
     host.log.info({ sandbox_id: sandbox.id, pid: process.pid }, 'VM adopted')
     return true
@@ -156,8 +153,8 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
 }
 
 /** @throws Error if QEMU reports layers that were not recorded */
-async function knownChain(host: Host, { id }: Sandbox, told: DiskChain | null): Promise<DiskChain | null> {
-  const noted = await readChain(host.dir.sandbox(id))
+async function knownChain(store: HostStore, { id }: Sandbox, told: DiskChain | null): Promise<DiskChain | null> {
+  const noted = await readChain(store.dir.sandbox(id))
   if (noted.state === 'unreadable') throw new Error('the note of its disk cannot be read', { cause: noted.error })
   // An earlier version of the agent noted the disks of durable sandboxes only.
   if (told === null || noted.state === 'absent') return told
@@ -167,20 +164,20 @@ async function knownChain(host: Host, { id }: Sandbox, told: DiskChain | null): 
 }
 
 async function fail(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
-  const disk = await keepDisk(host, sandbox, () => announceLoss(host, sandbox, why))
+  const disk = await keepDisk(host, sandbox, () => announceLoss(host.store, sandbox, why))
   if (disk === 'kept') return
   sandbox.manifest = { ...sandbox.manifest, status: 'failed', qemu: null }
-  releaseVolumes(host, sandbox)
-  await announceLoss(host, sandbox, why)
-  if (disk === 'none') await writeManifest(host.dir.sandbox(sandbox.id), sandbox.manifest)
-  await host.cgroups?.remove(sandbox.manifest.slot)
+  releaseVolumes(host.store, sandbox)
+  await announceLoss(host.store, sandbox, why)
+  if (disk === 'none') await writeManifest(host.store.dir.sandbox(sandbox.id), sandbox.manifest)
+  await host.platform.cgroups?.remove(sandbox.manifest.slot)
 }
 
-async function announceLoss(host: Host, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
-  if (host.events.position(sandbox.id)?.type === 'vm.died') return
-  if (why === 'ended') return announceDeath(host, sandbox, null, 'SIGKILL')
+async function announceLoss(store: HostStore, sandbox: Sandbox, why: 'ended' | 'vanished'): Promise<void> {
+  if (store.events.position(sandbox.id)?.type === 'vm.died') return
+  if (why === 'ended') return announceDeath(store, sandbox, null, 'SIGKILL')
   const message = 'the VM was gone when its agent started'
-  await announce(host, sandbox, { type: 'recover.orphaned', message, metadata: {} })
+  await announce(store, sandbox, { type: 'recover.orphaned', message, metadata: {} })
 }
 
 function isSame(process: ProcessIdentity, noted: ProcessIdentity | null): boolean {

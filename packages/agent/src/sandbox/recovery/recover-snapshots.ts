@@ -7,18 +7,18 @@ import { sweepLayers } from '../cleanup/sweep-layers.ts'
  */
 export async function recoverSnapshots(host: Host): Promise<void> {
   const used = new Set([...host.sandboxes.values()].map(({ manifest }) => manifest.from_snapshot))
-  const { ledger } = host
-  for (const record of host.snapshots.all) {
+  const { ledger } = host.store
+  for (const record of host.store.snapshots.all) {
     if (record.origin === 'fork' && ledger.isComplete('sandbox') && !used.has(record.id))
-      await host.snapshots.delete(record)
+      await host.store.snapshots.delete(record)
     if (
       record.origin === 'template' &&
       ledger.isComplete('template') &&
-      !host.templates.all.some(({ id }) => (id as string) === record.id)
+      !host.store.templates.all.some(({ id }) => (id as string) === record.id)
     ) {
-      await host.snapshots.delete(record)
+      await host.store.snapshots.delete(record)
     }
   }
-  await host.snapshots.settleUnrecorded()
+  await host.store.snapshots.settleUnrecorded()
   await sweepLayers(host)
 }

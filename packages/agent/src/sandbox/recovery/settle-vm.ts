@@ -9,7 +9,7 @@ import type { Sandbox } from '../model/sandbox.ts'
  * checkpoint, or between a change of state and its manifest. No caller got an answer for that change.
  */
 export async function settleVm(host: Host, sandbox: Sandbox, vm: Vm, deadline: Deadline): Promise<void> {
-  if (vm.disk !== null) await host.layers.adopt(vm.folder, vm.disk)
+  if (vm.disk !== null) await host.store.layers.adopt(vm.folder, vm.disk)
   const { running } = await vm.qmp.execute('query-status', {}, deadline)
   if (sandbox.manifest.status === 'paused') {
     if (running) await stopVm(vm, deadline)

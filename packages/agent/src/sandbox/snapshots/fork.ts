@@ -39,9 +39,9 @@ interface Staged {
  * @throws ApiError 402 credit spent, 404, 409 id taken, 507 no room on the disk; then there is neither snapshot nor child
  */
 export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgentBody): Promise<AgentFork> {
-  host.credit.refuseIfSpent(parent.workspaceId)
+  host.store.credit.refuseIfSpent(parent.workspaceId)
   // For all children at once: none is refused because of what the capture took.
-  await host.room.admit('sandbox')
+  await host.store.room.admit('sandbox')
   const { staged, seal } = await stageFork(host, parent, body)
   const outcomes = await Promise.all(
     body.children.map((child, at) =>
@@ -59,7 +59,7 @@ export async function forkSandbox(host: Host, parent: Sandbox, body: ForkOnAgent
   }
   return {
     snapshot: showSnapshot(staged.record),
-    children: children.map((child) => child.show(host.events.position(child.id)?.seq ?? 0)),
+    children: children.map((child) => child.show(host.store.events.position(child.id)?.seq ?? 0)),
     errors,
   }
 }
@@ -73,7 +73,7 @@ async function stageFork(
   const staged = Promise.withResolvers<Staged>()
   const childrenDone = Promise.withResolvers<void>()
   const id = snapshot_id as SnapshotId
-  host.snapshots
+  host.store.snapshots
     .make(id, ownerOf(parent), async (folder, draft) => {
       const isCaptured = new AbortController()
       let starting: Promise<PrestartedChild | null> = Promise.resolve(null)
@@ -89,7 +89,7 @@ async function stageFork(
           void tell(host, parent, { type: 'fork.staged', message, metadata })
         },
       }).catch(async (error: unknown) => {
-        await endPrestartedChild(host, await starting)
+        await endPrestartedChild(host.platform, await starting)
         throw error
       })
       const record = snapshotOf(parent, captured, id, 'fork')
@@ -136,14 +136,14 @@ async function forkChild(
     await tell(host, parent, { type: 'fork.child_failed', message: error, metadata: { index, error } })
     return { index, id, error, status }
   } finally {
-    await endPrestartedChild(host, prestarted)
+    await endPrestartedChild(host.platform, prestarted)
   }
 }
 
 /** Logs an event of the parent, unless that is being deleted: its end is its last event. A failure does not undo a fork. */
 async function tell(host: Host, parent: Sandbox, draft: Parameters<typeof announce>[2]): Promise<void> {
   if (parent.leaving.signal.aborted || host.sandboxes.get(parent.id) !== parent) return
-  await announce(host, parent, draft).catch((error: unknown) =>
+  await announce(host.store, parent, draft).catch((error: unknown) =>
     host.log.error({ err: error, sandbox_id: parent.id, type: draft.type }, 'event not logged'),
   )
 }

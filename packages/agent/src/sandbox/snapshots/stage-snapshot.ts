@@ -4,7 +4,7 @@ import { type CapturedSandbox, captureSandbox } from '../model/capture-options.t
 import type { Host } from '../model/host.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { vmIn } from '../model/stopping.ts'
+import { requireVm } from '../model/stopping.ts'
 
 /** Milliseconds to write a checkpoint: gigabytes to a slow disk. */
 const CAPTURE_MS = 300_000
@@ -34,7 +34,7 @@ export async function stageSnapshot(
     const isHibernated = sandbox.manifest.status === 'hibernated'
     const stage = async () => {
       if (isHibernated) return linkHibernation(host, sandbox, folder, deadline)
-      const vm = vmIn(sandbox, 'running', 'paused')
+      const vm = requireVm(sandbox, 'running', 'paused')
       onBegin?.(vm)
       return captureSandbox(host, sandbox, vm, { folder, leave: 'as-before' }, deadline)
     }
@@ -54,10 +54,10 @@ async function linkHibernation(
   folder: string,
   deadline: Deadline,
 ): Promise<CapturedSandbox> {
-  const source = host.dir.hibernation(sandbox.id)
-  const checkpoint = await host.checkpoints.open(source, host.machines.of, deadline)
+  const source = host.store.dir.hibernation(sandbox.id)
+  const checkpoint = await host.store.checkpoints.open(source, host.platform.machines.of, deadline)
   const { memory, qemuVersion } = checkpoint
-  await host.checkpoints.link(source, checkpoint, folder)
+  await host.store.checkpoints.link(source, checkpoint, folder)
   const layers = checkpoint.layers.map(({ id }) => id)
   const memoryBytes = memory.reduce((sum, { pages }) => sum + pages.bytes, 0)
   return { folder, layers, qemuVersion, memoryBytes, bases: memory.length - 1, pausedMs: 0 }

@@ -21,8 +21,8 @@ export async function takeSnapshot(
   id: SnapshotId,
   origin: 'user' | 'template' = 'user',
 ): Promise<SnapshotRecord> {
-  await host.room.admit('sandbox')
-  return host.snapshots.make(id, ownerOf(sandbox), async (folder, draft) => {
+  await host.store.room.admit('sandbox')
+  return host.store.snapshots.make(id, ownerOf(sandbox), async (folder, draft) => {
     const captured = await stageSnapshot(host, sandbox, folder, {
       onStaged: ({ layers }) => {
         draft.layers = layers
@@ -73,8 +73,8 @@ export async function sealSnapshot(
 ): Promise<SnapshotRecord> {
   const deadline = Deadline.after(SEAL_MS, `seal of a checkpoint of ${sandbox.id}`)
   try {
-    const machine = host.machines.of(record)
-    const { bytes } = await host.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline)
+    const machine = host.platform.machines.of(record)
+    const { bytes } = await host.store.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline)
     return { ...record, size_bytes: bytes }
   } catch (error) {
     throw await refusal(host, sandbox, 'snapshot could not be written', error)

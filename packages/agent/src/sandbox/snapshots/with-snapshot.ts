@@ -18,12 +18,12 @@ export async function withSnapshot<T>(
   workspaceId: WorkspaceId,
   use: (seed: Seed) => Promise<T>,
 ): Promise<T> {
-  const record = id === null ? null : await host.snapshots.find(id, workspaceId)
+  const record = id === null ? null : await host.store.snapshots.find(id, workspaceId)
   if (record === null) throw new ApiError('notFound', { detail: 'no such snapshot on this agent' })
-  return host.snapshots.reading(record, async (folder) => {
+  return host.store.snapshots.reading(record, async (folder) => {
     const deadline = Deadline.after(OPEN_MS, `check of snapshot ${record.id}`)
-    const { memory, qemuVersion } = await host.checkpoints
-      .open(folder, host.machines.of, deadline)
+    const { memory, qemuVersion } = await host.store.checkpoints
+      .open(folder, host.platform.machines.of, deadline)
       .catch((error: unknown) => {
         throw refusalOfCheckpoint('snapshot cannot be restored', error)
       })

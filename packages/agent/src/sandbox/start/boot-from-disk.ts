@@ -14,35 +14,39 @@ import { networkIdentity } from './slot-network.ts'
 
 const MAX_OUTPUT_BYTES = 64 * 1024
 const READY_POLL_MS = 100
-/** Milliseconds for what the template starts; a guest whose owner has changed it may never be ready as the template's was. */
+/**
+ * Milliseconds for the template's `ready_cmd` to succeed. It may never succeed in a guest whose owner has changed the
+ * template's files.
+ */
 const READY_MS = 20_000
 
 /**
- * How a sandbox is started that has a disk and no memory: as its template was at its bake, on the disk that it has.
- * @param env beside its template's
+ * Starts a sandbox from its disk, without memory: boots it and runs the template's start and ready commands, as its bake
+ * did.
+ * @param env variables beside the template's
  */
 export async function bootFromDisk(
   host: Host,
   { id, manifest }: Sandbox,
   env: GuestIdentity['env'] = 'keep',
 ): Promise<Omit<BootFrom, 'known'>> {
-  const bake = await readBakeManifest(bakeFiles(join(host.dir.bakes, manifest.bake)).manifest)
+  const bake = await readBakeManifest(bakeFiles(join(host.store.dir.bakes, manifest.bake)).manifest)
   if (bake.state !== 'present') throw new Error(`the record of the bake ${manifest.bake} is ${bake.state}`)
   const { image } = bake.record
   return {
-    boot: host.boot,
+    boot: host.platform.boot,
     checkpoint: { folder: null, bases: 0, layers: manifest.layers },
     greet: async (vm, deadline) => {
       const link = await vm.link(deadline)
       const variables = { ...image.env, ...(env === 'keep' ? {} : env) }
-      const identity = guestIdentity(id, variables, networkIdentity(host, manifest.slot))
+      const identity = guestIdentity(id, variables, networkIdentity(host.platform, manifest.slot))
       await link.refresh(identity, deadline).settled
-      await start(host, link, image, deadline)
+      await runStartCommands(host, link, image, deadline)
     },
   }
 }
 
-async function start(
+async function runStartCommands(
   { log }: Host,
   link: GuestLink,
   { name, start_cmd, ready_cmd }: TemplateImage,
@@ -51,9 +55,10 @@ async function start(
   if (start_cmd !== null && (await exitCodeOf(link, start_cmd, deadline)) !== 0)
     throw new Error(`start_cmd of ${name} failed`)
   if (ready_cmd === null) return
-  const ready = deadline.within(READY_MS, 'what a template starts')
+  const ready = deadline.within(READY_MS, 'ready_cmd of a template')
   while ((await exitCodeOf(link, ready_cmd, deadline)) !== 0) {
-    if (ready.remainingMs <= READY_POLL_MS) return log.warn({ template: name }, 'booted, and not ready as at its bake')
+    if (ready.remainingMs <= READY_POLL_MS)
+      return log.warn({ template: name }, 'sandbox booted, but ready_cmd of its template does not succeed')
     await wait(READY_POLL_MS)
   }
 }

@@ -1,5 +1,5 @@
 import { confinementOf } from '../model/confinement-of.ts'
-import { chown, mkdir } from 'node:fs/promises'
+import { makeVmFolder } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
@@ -8,7 +8,7 @@ import type { Vm } from '../../machine/vm/vm.ts'
 import { volumeDevices } from '../../machine/vm/volume-devices.ts'
 import type { MachineDevice } from '../../store/volumes/machine-device.ts'
 import type { Host } from '../model/host.ts'
-import { cgroupLimits, limitVm } from './limit-vm.ts'
+import { cgroupLimits, applyLimits } from './apply-limits.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
 import { tapOf } from './slot-network.ts'
@@ -16,25 +16,25 @@ import { tapOf } from './slot-network.ts'
 /** QEMU's messages, in the sandbox's folder. */
 export const QEMU_LOG = 'qemu.log'
 
-/** What a VM is to be, and where. */
+/** The size, limits and place of a new VM. */
 export interface VmPlace extends Pick<
   Manifest,
   'slot' | 'bake' | 'cpu' | 'memory_mb' | 'egress' | 'limits' | 'devices' | 'durable' | 'qemu_version'
 > {
-  /** Holds QEMU's log, and its working directory, which must not be there yet. */
+  /** Contains QEMU's log, and its working directory, which must not exist yet. */
   readonly folder: string
-  /** Until it aborts, the VM leaves CPU time to all that others wait for. */
-  readonly givesWayUntil?: AbortSignal
+  /** The VM has a low CPU priority until this aborts. */
+  readonly lowPriorityUntil?: AbortSignal
 }
 
 export interface BootFrom extends Pick<Restore, 'checkpoint' | 'greet'>, Partial<Pick<Restore, 'boot' | 'onLaunch'>> {
-  /** Block devices for volumes that the guest has had. */
+  /** The guest's block devices for volumes at the time of its checkpoint. */
   readonly known: readonly MachineDevice[]
 }
 
 /**
- * Restores a VM in a folder of its own, under its limits and its own user. Whatever fails, no process is left; folder and
- * limits are for the caller to remove.
+ * Restores a VM in its own folder, with its limits and its own user. If this fails, no process is left. The caller must
+ * remove the folder and the control group.
  */
 export async function bootVm(
   host: Host,
@@ -42,39 +42,38 @@ export async function bootVm(
   { known, boot = null, ...from }: BootFrom,
   deadline: Deadline,
 ): Promise<Vm> {
-  const volumes = volumeDevices(place.devices, known, (id) => host.volumes.path(id))
+  const volumes = volumeDevices(place.devices, known, (id) => host.store.volumes.path(id))
   const vm = await restore({ ...(await prepareVm(host, place)), volumes, boot, ...from }, deadline)
-  limitVm(host, place, vm)
+  applyLimits(host, place, vm)
   return vm
 }
 
 /**
- * Makes its own folder, its group and its network, and says what QEMU is to be started with.
- * @throws CheckpointIncompatible when this host no longer has the QEMU that saved what is to be restored
+ * Creates the VM's folder, control group and network.
+ * @returns the options for QEMU
+ * @throws CheckpointIncompatible if this host no longer has the QEMU that saved the checkpoint
  */
 export async function prepareVm(
   host: Host,
   place: VmPlace,
 ): Promise<Omit<Restore, 'checkpoint' | 'greet' | 'volumes' | 'boot'>> {
-  const { path: qemu, jail } = host.qemus.of(place.qemu_version)
+  const { path: qemu, jail } = host.platform.qemus.of(place.qemu_version)
   const folder = join(place.folder, VM_FOLDER)
-  const uid = uidOfSlot(place.slot)
-  await mkdir(folder, { mode: 0o700 })
-  if (uid !== null) await chown(folder, uid, uid)
+  await makeVmFolder(folder, uidOfSlot(place.slot))
   await Promise.all([
-    host.cgroups?.create(place.slot, cgroupLimits(place), place.givesWayUntil),
-    host.network?.open(place.slot, place.egress),
+    host.platform.cgroups?.create(place.slot, cgroupLimits(place), place.lowPriorityUntil),
+    host.platform.network?.open(place.slot, place.egress),
   ])
   return {
     qemu,
-    preload: host.dir.preload,
-    machine: host.machines.of(place),
-    bake: join(host.dir.bakes, place.bake),
-    layers: host.layers,
+    preload: host.store.dir.preload,
+    machine: host.platform.machines.of(place),
+    bake: join(host.store.dir.bakes, place.bake),
+    layers: host.store.layers,
     folder,
     logPath: join(place.folder, QEMU_LOG),
-    confinement: { ...confinementOf(host, place.slot), jail },
-    tap: tapOf(host, place.slot),
+    confinement: { ...confinementOf(host.platform, place.slot), jail },
+    tap: tapOf(host.platform, place.slot),
     isDurable: place.durable,
   }
 }

@@ -23,7 +23,7 @@ const read = async (group: string, file: string) => (await readFile(join(group, 
 
 describe.runIf(process.getuid?.() === 0)('limits of a sandbox', () => {
   let agent: AgentProcess
-  /** Where the host has no control group for CPU time there is nothing to look at. */
+  /** A host without control groups for CPU time has nothing to check. */
   let hasCpu: boolean
 
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe.runIf(process.getuid?.() === 0)('limits of a sandbox', () => {
     return answer.body
   }
 
-  /** Weight and cap, in percent, as the kernel has them of the group that QEMU is in. */
+  /** CPU weight and cap, in percent, of the control group that QEMU is in. */
   async function cpuOf(id: string): Promise<unknown> {
     const vm = (await agent.vms()).find(({ folder }) => folder.includes(id))
     const groups = await readFile(`/proc/${vm?.process.pid}/cgroup`, 'utf8')
@@ -63,7 +63,7 @@ describe.runIf(process.getuid?.() === 0)('limits of a sandbox', () => {
     if (hasCpu) expect(await cpuOf(id)).toEqual({ weight, percent: percent === null ? null : percent + 100 })
   }
 
-  /** Bytes a second of a transfer, by the guest's own clock. */
+  /** Bytes per second of a transfer, measured by the guest's clock. */
   async function rateOf(id: string, bytes: number, transfer: string): Promise<number> {
     const clock = `cut -d' ' -f1 /proc/uptime`
     const [from = 0, to = 0] = (await agent.sh(id, `${clock}; ${transfer} 2>/dev/null; ${clock}`))
@@ -76,10 +76,10 @@ describe.runIf(process.getuid?.() === 0)('limits of a sandbox', () => {
   const write = `dd if=/dev/zero of=/root/large bs=64k count=${SIZE_MIB * 16} conv=fsync`
   const readBack = 'sync; echo 3 >/proc/sys/vm/drop_caches; dd if=/root/large of=/dev/null bs=64k'
 
-  it('hold its disk to its rates, and the processor to its weight and cap, in what it forks and when it wakes', async () => {
+  it('apply to disk rates and CPU, also in children of a fork and after a wake', async () => {
     const { id } = await create(limits)
     await expectCpu(id, limits)
-    // A busy host only makes it slower. What may pass at once is a tenth of a second's.
+    // A busy host can only make the transfer slower. A burst is a tenth of a second's bytes.
     expect(await rateOf(id, SIZE_MIB * MIB, write)).toBeLessThan(WRITE_MIB_S * MIB * 1.4)
     expect(await rateOf(id, SIZE_MIB * MIB, readBack)).toBeLessThan(READ_MIB_S * MIB * 1.4)
 
@@ -97,7 +97,7 @@ describe.runIf(process.getuid?.() === 0)('limits of a sandbox', () => {
     await expectCpu(id, heavier)
     expect(await rateOf(id, SIZE_MIB * MIB, readBack)).toBeLessThan(READ_MIB_S * MIB * 1.4)
 
-    // One that runs has them at once, and keeps them when its agent is another.
+    // A running sandbox gets new limits at once, and keeps them under the next agent.
     await patch(id, { ...NO_LIMITS, disk_write_mib_s: WRITE_MIB_S })
     await expectCpu(id, NO_LIMITS)
     await agent.stop('SIGKILL')
@@ -110,7 +110,7 @@ describe.runIf(process.getuid?.() === 0)('limits of a sandbox', () => {
     await expectCpu(id, limits)
   })
 
-  it('are those of whoever gets a VM that waited for its sandbox', async () => {
+  it('of a VM from the pool are those of the sandbox that takes it', async () => {
     await agent.stop('SIGTERM')
     await agent.configure({ pool_memory_mib: 256 })
     await agent.start()
@@ -124,7 +124,7 @@ describe.runIf(process.getuid?.() === 0)('limits of a sandbox', () => {
     await expectCpu(unlimited.id, NO_LIMITS)
   })
 
-  it('are refused where they are none', async () => {
+  it('are refused if they are invalid', async () => {
     const { id } = await create()
     for (const wrong of [
       { ...limits, cpu_weight: 0 },

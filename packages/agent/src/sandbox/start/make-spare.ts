@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, rm } from 'node:fs/promises'
+import { makeSandboxFolder, removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { ownMemoryMib } from '../../machine/host/process-memory.ts'
 import { bootVm } from './boot-vm.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostPlatform } from '../model/host.ts'
 import type { Seed } from '../pool/seed.ts'
 import { networkIdentity } from './slot-network.ts'
 import { guestIdentity } from '../../machine/guest/guest-identity.ts'
 import { stopHeld } from '../../machine/guest/hold.ts'
-import { giveWayUntil } from '../../machine/vm/priority.ts'
+import { setLowPriorityUntil } from '../../machine/vm/priority.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Spare } from '../pool/spare.ts'
 
 const RESTORE_MS = 30_000
 const KILL_MS = 10_000
-/** Milliseconds for which one that is made leaves the CPUs to whatever somebody waits for, a create from the pool above all. */
-const GIVE_WAY_MS = 2000
+/** Milliseconds during which a new spare has a low CPU priority. Requests come first, above all a create from the pool. */
+const LOW_PRIORITY_MS = 2000
 
-/** A spare guest, made in its turn; `null` when the host has no memory or disk for one. */
+/** Makes a spare after the restores before it. @returns `null` if the host has too little memory or disk space */
 export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
   const { admission, restores } = host.gates
-  if ((await host.room.look()).state === 'refusing') return null
+  if ((await host.store.room.look()).state === 'refusing') return null
   const release = await admission.admitSpare(seed.manifest.memory_mb)
   if (release === null) return null
   try {
@@ -33,32 +33,33 @@ export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSi
 }
 
 /**
- * Restores a template's guest, which takes an identity once, so that what it takes when it is given away is at hand, and
- * is stopped. Whatever fails, nothing is left.
+ * Restores a template's guest, gives it a first identity, so that the pages it needs for the next one are in memory, and
+ * stops it. If this fails, it leaves nothing behind.
  */
 async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare> {
-  const slot = host.slots.take()
+  const slot = host.platform.slots.take()
   if (slot === null) throw new Error('no slot is free')
   const id = randomUUID() as SandboxId
-  const folder = join(host.dir.spares, id)
+  const folder = join(host.store.dir.spares, id)
   const deadline = Deadline.after(RESTORE_MS, 'restore of a spare guest', cancelled)
   let vm: Vm | null = null
-  // Its threads are all there and stand still when it is made: who gets it has nothing left to do.
-  const hurry = new AbortController()
-  const timer = setTimeout(() => hurry.abort(), GIVE_WAY_MS)
+  // Once the spare is made, all its threads exist and are stopped, so their priority can be raised before a sandbox takes
+  // it.
+  const made = new AbortController()
+  const timer = setTimeout(() => made.abort(), LOW_PRIORITY_MS)
   try {
-    await mkdir(folder, { mode: 0o711 })
+    await makeSandboxFolder(folder)
     vm = await bootVm(
       host,
-      // What it may send, and how fast it may be, is its sandbox's to say; until then it stands still.
-      { ...seed.manifest, egress: 'internet', limits: null, slot, folder, devices: [], givesWayUntil: hurry.signal },
+      // Its sandbox decides about egress and limits later. The spare is stopped until then.
+      { ...seed.manifest, egress: 'internet', limits: null, slot, folder, devices: [], lowPriorityUntil: made.signal },
       {
         checkpoint: null,
         known: [],
-        onLaunch: (process) => giveWayUntil(hurry.signal, process),
+        onLaunch: (process) => setLowPriorityUntil(made.signal, process),
         greet: async (restored) => {
           const link = await restored.link(deadline)
-          await link.refresh(guestIdentity(id, {}, networkIdentity(host, slot)), deadline).settled
+          await link.refresh(guestIdentity(id, {}, networkIdentity(host.platform, slot)), deadline).settled
         },
       },
       deadline,
@@ -66,29 +67,29 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
     await stopHeld(vm, deadline)
     return { seed, slot, folder, vm, memoryMib: await ownMemoryMib(vm.process.pid) }
   } catch (error) {
-    await removeSpare(host, { slot, folder, vm })
+    await removeSpare(host.platform, { slot, folder, vm })
     throw error
   } finally {
     clearTimeout(timer)
-    hurry.abort()
+    made.abort()
   }
 }
 
-/** Ends a spare guest that nobody has got, and gives its slot back. */
+/** Ends a spare that no sandbox has taken, and releases its slot. */
 export async function removeSpare(
-  host: Host,
+  platform: HostPlatform,
   spare: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
 ): Promise<void> {
-  await endSpare(host, spare)
-  host.slots.release(spare.slot)
+  await endSpare(platform, spare)
+  platform.slots.release(spare.slot)
 }
 
-/** Removes all that a spare guest has but its slot. */
+/** Ends a spare, and removes its control group and folder. The slot stays reserved. */
 export async function endSpare(
-  host: Host,
+  platform: HostPlatform,
   { slot, folder, vm }: Pick<Spare, 'slot' | 'folder'> & { readonly vm: Vm | null },
 ): Promise<void> {
   await vm?.kill(Deadline.after(KILL_MS, 'end of a spare guest'))
-  await host.cgroups?.remove(slot)
-  await rm(folder, { recursive: true, force: true })
+  await platform.cgroups?.remove(slot)
+  await removeTree(folder)
 }

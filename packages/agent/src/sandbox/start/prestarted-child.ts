@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
-import { lstat, mkdir, open, rename, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
-import { fileOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
+import { createMemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { makeSandboxFolder } from '../../store/data-dir/folders.ts'
+import type { LayerId } from '../../store/disks/layer-id.ts'
+import { openActiveLayer } from '../../store/disks/layers.ts'
 import { removeSpare } from './make-spare.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { PrestartedVm } from '../../machine/restore/prestarted-vm.ts'
 import { prepareVm } from './boot-vm.ts'
-import type { Host } from '../model/host.ts'
-import { limitVm } from './limit-vm.ts'
-import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
+import type { Host, HostStore, HostPlatform } from '../model/host.ts'
+import { applyLimits } from './apply-limits.ts'
+import { adoptSpareFolder } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
 import { uidOfSlot } from '../../machine/slots/slots.ts'
@@ -20,34 +20,34 @@ import { uidOfSlot } from '../../machine/slots/slots.ts'
 const START_MS = 30_000
 
 /**
- * A QEMU for a child that does not exist yet, started while its parent is captured. It lies where spare guests lie, so
- * that an agent that is killed finds and ends it as one of those; it becomes its child's as they do.
+ * A QEMU for a child that does not exist yet, started while its parent is captured. Its folder is among those of the
+ * spares, so that the next agent finds and ends it after a kill. It becomes its child's VM the way a spare does.
  */
 export interface PrestartedChild {
   readonly slot: number
   readonly folder: string
   readonly starting: PrestartedVm
-  /** All layers that the child will have, the lowest first; the last is the one that is being frozen. */
+  /** All layers of the child, the lowest first. The last one is just being frozen. */
   readonly layers: readonly LayerId[]
-  /** Of the last layer's file. */
+  /** The inode of the last layer's file. */
   readonly inode: number
-  /** Tells admission that its memory is counted elsewhere from now on, or not needed. */
+  /** Ends the reservation of its memory: its sandbox counts it from now on, or nothing needs it. */
   readonly release: () => void
-  /** It is a sandbox's from then on, which ends it. */
+  /** `true`: a sandbox has it, and ends it. */
   isTaken: boolean
 }
 
 interface Parent {
   readonly vm: Vm
-  /** Folder that it is captured into. */
+  /** The folder of the capture. */
   readonly checkpoint: string
-  /** Aborts when it has been. */
+  /** Aborts when the capture is over. */
   readonly captured: AbortSignal
 }
 
 /**
- * Starts one beside the capture of `parent`; `null` where that would only
- * be in the way, or fails: the child is then restored after the capture. Never rejects.
+ * Starts a child's QEMU during the capture of `parent`. Never rejects.
+ * @returns `null` if it was not started, or failed to start: the child is restored after the capture then
  */
 export async function prestartChild(
   host: Host,
@@ -55,8 +55,8 @@ export async function prestartChild(
   { vm, checkpoint, captured }: Parent,
 ): Promise<PrestartedChild | null> {
   const { manifest } = parent
-  // Where something else is being restored, two QEMUs more would take the time of one that stands still. What has devices
-  // for volumes has another state than its parent's. And only root opens a file that it may not write.
+  // While other VMs are being restored, an additional QEMU would delay them. A guest with volume devices has another device
+  // state than its parent. And only root can open a file that it may not write.
   const { restores, admission } = host.gates
   if (restores.isBusy || manifest.devices.length > 0 || uidOfSlot(0) === null) return null
   try {
@@ -68,7 +68,7 @@ export async function prestartChild(
         throw error
       })
   } catch (error) {
-    host.log.info({ err: error, sandbox_id: parent.id }, 'no child ahead of the capture')
+    host.log.info({ err: error, sandbox_id: parent.id }, 'QEMU of a child not started during the capture of its parent')
     return null
   }
 }
@@ -78,54 +78,49 @@ async function start(
   { manifest, leaving }: Sandbox,
   { vm, checkpoint, captured, release }: Parent & Pick<PrestartedChild, 'release'>,
 ): Promise<PrestartedChild> {
-  const slot = host.slots.take()
+  const slot = host.platform.slots.take()
   if (slot === null) throw new Error('no slot is free')
-  const folder = join(host.dir.spares, randomUUID())
-  let frozen: FileHandle | null = null
+  const folder = join(host.store.dir.spares, randomUUID())
   try {
     const { active, layers } = vm.disk ?? unknownDisk()
-    await makeEmpty(checkpoint)
-    frozen = await open(
-      join(vm.folder, fileOfLayer(active)),
-      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-    )
-    const { ino } = await frozen.stat()
-    await mkdir(folder, { mode: 0o711 })
-    const options = await prepareVm(host, { ...manifest, slot, folder, givesWayUntil: captured })
-    const starting = await PrestartedVm.start(
-      {
-        ...options,
-        checkpoint: { folder: checkpoint, bases: 0, layers },
-        frozen: { id: active, file: frozen },
-        captured,
-      },
-      Deadline.after(START_MS, 'start of a QEMU ahead of a capture', leaving.signal),
-    )
-    return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
+    await createMemoryFiles(checkpoint)
+    const frozen = await openActiveLayer(vm.folder, active)
+    try {
+      const { ino } = await frozen.stat()
+      await makeSandboxFolder(folder)
+      const options = await prepareVm(host, { ...manifest, slot, folder, lowPriorityUntil: captured })
+      const starting = await PrestartedVm.start(
+        {
+          ...options,
+          checkpoint: { folder: checkpoint, bases: 0, layers },
+          frozen: { id: active, file: frozen },
+          captured,
+        },
+        Deadline.after(START_MS, 'start of a QEMU during a capture', leaving.signal),
+      )
+      return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
+    } finally {
+      await frozen.close()
+    }
   } catch (error) {
-    await removeSpare(host, { slot, folder, vm: null })
+    await removeSpare(host.platform, { slot, folder, vm: null })
     throw error
-  } finally {
-    await frozen?.close()
   }
 }
 
-/** What the capture will fill: opened before, and found by QEMU when it is whole. */
-async function makeEmpty(checkpoint: string): Promise<void> {
-  await mkdir(checkpoint, { recursive: true, mode: 0o700 })
-  const { pages, runs } = checkpointFiles(checkpoint)
-  for (const path of [pages, runs]) await writeFile(path, '', { flag: 'wx', mode: 0o400 })
-}
-
-/** Whether it waits for what a sandbox is to begin as; the parent may have gone another way since. */
-export async function isMeantFor(host: Host, prestarted: PrestartedChild, { checkpoint }: Seed): Promise<boolean> {
+/** Whether it has the disk that the sandbox needs. The parent's disk may have changed between start and capture. */
+export async function isMeantFor(
+  store: HostStore,
+  prestarted: PrestartedChild,
+  { checkpoint }: Seed,
+): Promise<boolean> {
   const layers = checkpoint?.layers ?? []
   if (layers.join() !== prestarted.layers.join()) return false
   const newest = layers.at(-1)
-  return newest !== undefined && (await lstat(host.layers.path(newest))).ino === prestarted.inode
+  return newest !== undefined && (await store.layers.inode(newest)) === prestarted.inode
 }
 
-/** Makes it the VM of a sandbox, whose slot it has, in the order in which a spare guest is given away. */
+/** Gives it to a sandbox, which already has its slot. The order of steps is that of `giveSpare`. */
 export async function givePrestartedChild(
   host: Host,
   sandbox: Sandbox,
@@ -134,20 +129,19 @@ export async function givePrestartedChild(
   deadline: Deadline,
 ): Promise<void> {
   const { id, manifest } = sandbox
-  sandbox.firstManifest = await writeFirstManifest(folder, manifest)
-  await rename(folder, host.dir.sandbox(id))
-  starting.vm.moved(host.dir.vm(id))
+  sandbox.firstManifest = await adoptSpareFolder(folder, host.store.dir.sandbox(id), manifest)
+  starting.vm.moved(host.store.dir.vm(id))
   await starting.load(statePath, greet, deadline)
-  limitVm(host, manifest, starting.vm)
+  applyLimits(host, manifest, starting.vm)
 }
 
-/** Ends one that nobody has taken. */
-export async function endPrestartedChild(host: Host, prestarted: PrestartedChild | null): Promise<void> {
+/** Ends it unless a sandbox has taken it. */
+export async function endPrestartedChild(platform: HostPlatform, prestarted: PrestartedChild | null): Promise<void> {
   if (prestarted === null) return
   prestarted.release()
   if (prestarted.isTaken) return
   prestarted.isTaken = true
-  await removeSpare(host, { slot: prestarted.slot, folder: prestarted.folder, vm: prestarted.starting.vm })
+  await removeSpare(platform, { slot: prestarted.slot, folder: prestarted.folder, vm: prestarted.starting.vm })
 }
 
 function unknownDisk(): never {

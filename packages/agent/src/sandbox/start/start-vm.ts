@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { makeSandboxFolder } from '../../store/data-dir/folders.ts'
 import type { BootMode } from '@offshoot/contract/sandbox'
 import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -14,16 +14,16 @@ import { bootVm } from './boot-vm.ts'
 import { type PrestartedChild, givePrestartedChild, isMeantFor } from './prestarted-child.ts'
 import type { Host } from '../model/host.ts'
 import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
-import { openAfter } from './open-after.ts'
+import { openChannelAfter } from './open-channel-after.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
 import { networkIdentity } from './slot-network.ts'
 
-/** Milliseconds from a restore's turn to a guest that answers; a hundred times the usual. */
+/** Milliseconds from the start of a restore until the guest answers: a hundred times the usual. */
 const RESTORE_MS = 30_000
-/** Milliseconds for a guest that waits to take its identity; another is restored in its place after that. */
+/** Milliseconds for a prestarted guest to take its identity. If it fails, the agent restores another one. */
 const GIVE_MS = 3000
-/** Milliseconds for a boot, and for what the template starts. */
+/** Milliseconds for a boot, including the template's start and ready commands. */
 const BOOT_MS = 90_000
 
 export interface StartedVm {
@@ -38,29 +38,29 @@ interface Start {
   readonly isCold?: boolean
 }
 
-/** A VM that was there before its sandbox. */
-interface Waiting {
+/** A VM that was started before its sandbox existed. */
+interface VmBeforeSandbox {
   readonly slot: number
   readonly folder: string
   readonly vm: Vm
-  /** Makes it the sandbox's, from its folder on. */
+  /** Moves its folder, and gives it the sandbox's identity. */
   readonly give: (greet: Greet, deadline: Deadline) => Promise<void>
 }
 
 /**
- * A VM for a sandbox that has none, with the sandbox's identity: one that waits for just this, a spare guest where one is at
- * hand, else a restored one, which waits for memory and its turn. Its folder is there then, with a manifest `creating`.
+ * Gets a VM with the sandbox's identity: a QEMU that was started for this child, or a spare, or a restored VM, which waits
+ * for memory and for other restores. The sandbox's folder exists afterwards, with the manifest `creating`.
  * @throws ApiError 507
  */
 export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<StartedVm> {
   if (start.isCold) return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: 'cold' }
   const prestarted = await takePrestarted(host, sandbox, start)
   if (prestarted !== null) return { vm: prestarted, bootMode: start.seed.bootMode }
-  // A spare guest has no devices for volumes.
+  // Spares have no volume devices.
   const spare = sandbox.manifest.devices.length === 0 ? host.pool.take(start.seed) : null
   if (spare !== null) {
-    const give: Waiting['give'] = (greet, deadline) => giveSpare(host, sandbox, spare, greet, deadline)
-    if (await takeWaiting(host, sandbox, { ...spare, give }, start)) return { vm: spare.vm, bootMode: 'pool' }
+    const give: VmBeforeSandbox['give'] = (greet, deadline) => giveSpare(host, sandbox, spare, greet, deadline)
+    if (await takePrestartedVm(host, sandbox, { ...spare, give }, start)) return { vm: spare.vm, bootMode: 'pool' }
   }
   return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: start.seed.bootMode }
 }
@@ -74,42 +74,47 @@ async function restoreInTurn(host: Host, sandbox: Sandbox, start: Start, cancell
   }
 }
 
-/** `null` where none was started, or not for this. */
+/** @returns `null` if no QEMU was started for it, or one with another disk */
 async function takePrestarted(host: Host, sandbox: Sandbox, start: Start): Promise<Vm | null> {
   const { prestarted, seed } = start
   const checkpoint = seed.checkpoint?.folder ?? null
-  if (!prestarted || checkpoint === null || !(await isMeantFor(host, prestarted, seed))) return null
+  if (!prestarted || checkpoint === null || !(await isMeantFor(host.store, prestarted, seed))) return null
   prestarted.isTaken = true
   const { slot, folder, starting } = prestarted
   const statePath = checkpointFiles(checkpoint).state
-  const give: Waiting['give'] = (greet, deadline) =>
+  const give: VmBeforeSandbox['give'] = (greet, deadline) =>
     givePrestartedChild(host, sandbox, prestarted, { statePath, greet }, deadline)
-  return (await takeWaiting(host, sandbox, { slot, folder, vm: starting.vm, give }, start)) ? starting.vm : null
+  return (await takePrestartedVm(host, sandbox, { slot, folder, vm: starting.vm, give }, start)) ? starting.vm : null
 }
 
-/** False when it failed: nothing is left of it but its slot, which is the sandbox's. */
-async function takeWaiting(host: Host, sandbox: Sandbox, waiting: Waiting, { env }: Start): Promise<boolean> {
+/** @returns `false` if it failed. Everything of the VM is removed then; the sandbox keeps the slot. */
+async function takePrestartedVm(
+  host: Host,
+  sandbox: Sandbox,
+  waiting: VmBeforeSandbox,
+  { env }: Start,
+): Promise<boolean> {
   const { id, manifest, leaving } = sandbox
-  host.slots.release(manifest.slot)
+  host.platform.slots.release(manifest.slot)
   sandbox.manifest = { ...manifest, slot: waiting.slot }
   try {
     const deadline = Deadline.after(GIVE_MS, `identity of ${id}`, leaving.signal)
-    await host.network?.open(waiting.slot, manifest.egress)
+    await host.platform.network?.open(waiting.slot, manifest.egress)
     await waiting.give(giveIdentity(host, sandbox, env), deadline)
     return true
   } catch (error) {
-    await endSpare(host, waiting)
-    await host.ledger.discard('sandbox', host.dir.sandbox(id), 'the guest that waited for it failed')
+    await endSpare(host.platform, waiting)
+    await host.store.ledger.discard('sandbox', host.store.dir.sandbox(id), 'its prestarted guest failed')
     leaving.signal.throwIfAborted()
-    host.log.warn({ err: error, sandbox_id: id }, 'a guest that waited could not be used')
+    host.log.warn({ err: error, sandbox_id: id }, 'prestarted guest could not be used: restoring another one')
     return false
   }
 }
 
 async function restoreVm(host: Host, sandbox: Sandbox, { seed, env, isCold = false }: Start): Promise<Vm> {
   const { id, manifest, leaving } = sandbox
-  const folder = host.dir.sandbox(id)
-  await mkdir(folder, { mode: 0o711 })
+  const folder = host.store.dir.sandbox(id)
+  await makeSandboxFolder(folder)
   sandbox.firstManifest = await writeFirstManifest(folder, manifest)
   if (isCold) {
     const from = { ...(await bootFromDisk(host, sandbox, env)), known: [] }
@@ -119,21 +124,22 @@ async function restoreVm(host: Host, sandbox: Sandbox, { seed, env, isCold = fal
   return bootVm(host, { ...manifest, folder }, from, Deadline.after(RESTORE_MS, `restore of ${id}`, leaving.signal))
 }
 
-/** The guest settles while we make it known; nobody is let through to it before. */
+/** The agent does not wait until the guest has applied everything: users reach it only after that. */
 function giveIdentity(host: Host, { id, manifest, leaving }: Sandbox, env: GuestIdentity['env']): Greet {
   return async (vm, deadline) => {
     const link = await vm.link(deadline)
     const volumes = deviceBits(manifest.devices)
-    const identity = guestIdentity(id, env, networkIdentity(host, manifest.slot))
-    // Longer than the caller waits for a spare to begin: the sandbox is answered for before its guest has settled.
+    const identity = guestIdentity(id, env, networkIdentity(host.platform, manifest.slot))
+    // Longer than the caller waits for a spare to begin, because the create is answered before the guest has applied
+    // everything.
     const settling = Deadline.after(RESTORE_MS, `identity of ${id}`, leaving.signal)
     const { begun, settled } = link.refresh({ ...identity, volumes }, settling)
     await deadline.race(begun)
-    openAfter(host, vm, settled.catch(unlessLost), 'guest did not settle')
+    openChannelAfter(host, vm, settled.catch(unlessLost), 'guest did not apply its identity')
   }
 }
 
-/** A guest settles without us too: its next link is served when it has, and one that failed at it runs nothing. */
+/** A lost link is no failure: the guest goes on, and serves its next link afterwards. A guest that failed serves none. */
 function unlessLost(error: unknown): void {
   if (!(error instanceof GuestLinkLost)) throw error
 }

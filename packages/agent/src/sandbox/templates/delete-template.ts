@@ -5,10 +5,10 @@ import { sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
 
 /** Deletes a template, also an unfinished one. Idempotent. Bakes and layers that existing sandboxes use are kept. */
 export async function deleteTemplate(host: Host, id: BuildId): Promise<void> {
-  await host.templates.delete(id)
+  await host.store.templates.delete(id)
   await host.pool.forget((bake) => bake.startsWith(`${id}/`))
-  const snapshot = await host.snapshots.find(id as string as SnapshotId, null)
-  if (snapshot !== null) await host.snapshots.delete(snapshot)
+  const snapshot = await host.store.snapshots.find(id as string as SnapshotId, null)
+  if (snapshot !== null) await host.store.snapshots.delete(snapshot)
   sweepLayersSoon(host)
   sweepBakesSoon(host)
 }

@@ -11,7 +11,7 @@ import type { GuestExit } from '@offshoot/guest-link/guest-process'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { LogChunk } from '@offshoot/guest-link/log-output'
 import type { TerminalSize } from '@offshoot/guest-link/terminal-size'
-import { accountOf, asTemplateHas, guestDeadline, withGuest } from '../model/guest-access.ts'
+import { accountOf, withTemplateDefaults, guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 const ENVIRONMENT = { TERM: 'xterm-256color' }
@@ -36,7 +36,7 @@ export interface Terminal {
 
 /** @throws ApiError if the program cannot run, or its user or folder does not exist */
 export function openTerminal(sandbox: Sandbox, asked: TerminalQuery): Promise<Terminal> {
-  const query = asTemplateHas(sandbox, asked)
+  const query = withTemplateDefaults(sandbox, asked)
   const { session } = query
   return withGuest(sandbox, (link) =>
     session === undefined ? openOwn(link, query) : openSession(link, SESSION_PREFIX + session, query),

@@ -3,7 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { toolPlace } from './tool-place.ts'
-import { vmIn } from '../model/stopping.ts'
+import { requireVm } from '../model/stopping.ts'
 import { nodeOfPlace } from '../../machine/vm/volume-devices.ts'
 import { growExt4 } from '../../machine/disks/ext4.ts'
 import { admitVolume } from '../../store/volumes/headroom.ts'
@@ -24,8 +24,8 @@ export async function growVolume(host: Host, record: VolumeRecord, sizeMb: numbe
     throw new ApiError('invalidField', { error: `size_mb must be >= ${record.size_mb}: a volume does not shrink` })
   }
   if (sizeMb === record.size_mb && !record.is_growing) return record
-  const { volumes } = host
-  await host.room.admit('volume')
+  const { volumes } = host.store
+  await host.store.room.admit('volume')
   await admitVolume(volumes.folder, await volumes.promisedMib(), sizeMb - record.size_mb)
   const deadline = Deadline.after(GROW_MS, `growth of volume ${record.id}`)
   const [hold] = volumes.holders.of(record.id)
@@ -35,7 +35,8 @@ export async function growVolume(host: Host, record: VolumeRecord, sizeMb: numbe
 }
 
 async function growAlone(host: Host, record: VolumeRecord, sizeMb: number, deadline: Deadline): Promise<VolumeRecord> {
-  const { volumes, slots } = host
+  const { volumes } = host.store
+  const { slots } = host.platform
   const holder: Holder = { work: 'changed' }
   volumes.holders.claim([{ volume: record, isReadOnly: false }], holder)
   // The tools read a guest's data, so they run as the user of a slot that no VM has meanwhile.
@@ -44,7 +45,7 @@ async function growAlone(host: Host, record: VolumeRecord, sizeMb: number, deadl
     if (slot === null) throw new ApiError('insufficientMemory', { detail: 'this agent has no free slot' })
     const growing = await volumes.change(record.id, { size_mb: sizeMb, is_growing: true })
     await volumes.stretch(growing)
-    await growExt4(volumes.path(record.id), toolPlace(host, slot), deadline)
+    await growExt4(volumes.path(record.id), toolPlace(host.platform, slot), deadline)
     return await volumes.change(record.id, { is_growing: false })
   } finally {
     if (slot !== null) slots.release(slot)
@@ -61,16 +62,16 @@ async function growUnder(
   deadline: Deadline,
 ): Promise<VolumeRecord> {
   return sandbox.change(async () => {
-    const vm = vmIn(sandbox, 'running')
+    const vm = requireVm(sandbox, 'running')
     const device = sandbox.manifest.devices.find(({ volume }) => volume?.id === id)
     if (device === undefined) throw new ApiError('conflict', { detail: 'the volume has just been given back' })
-    await host.volumes.change(id, { size_mb: sizeMb, is_growing: true })
+    await host.store.volumes.change(id, { size_mb: sizeMb, is_growing: true })
     await vm.qmp.execute('block_resize', { 'node-name': nodeOfPlace(device.place), size: sizeMb * MIB }, deadline)
     const link = await vm.link(deadline)
     const isGrown = await link.files.growVolume(device.place, sizeMb * MIB, { deadline }).catch((error: unknown) => {
       host.log.warn({ err: error, sandbox_id: sandbox.id, volume_id: id }, 'file system not grown in the guest')
       return false
     })
-    return host.volumes.change(id, { is_growing: !isGrown })
+    return host.store.volumes.change(id, { is_growing: !isGrown })
   })
 }

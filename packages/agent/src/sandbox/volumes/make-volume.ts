@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import { runProgram } from '../../machine/host/run-program.ts'
 import { isDiskFull } from '../../store/data-dir/full-disk.ts'
-import type { Host } from '../model/host.ts'
+import type { Host, HostStore } from '../model/host.ts'
 import { quiesced } from './quiesced.ts'
 import { makeExt4 } from '../../machine/disks/ext4.ts'
 import { admitVolume } from '../../store/volumes/headroom.ts'
@@ -15,9 +15,9 @@ const MAKE_MS = 60_000
 const COPY_MS = 300_000
 
 /** Creates an empty volume, durably. @throws ApiError 409 id taken, 507 */
-export async function makeVolume(host: Host, record: VolumeRecord): Promise<VolumeRecord> {
+export async function makeVolume(store: HostStore, record: VolumeRecord): Promise<VolumeRecord> {
   const deadline = Deadline.after(MAKE_MS, `volume ${record.id}`)
-  return admitted(host, record, (path) => makeExt4(path, deadline))
+  return admitted(store, record, (path) => makeExt4(path, deadline))
 }
 
 /**
@@ -27,24 +27,24 @@ export async function makeVolume(host: Host, record: VolumeRecord): Promise<Volu
  */
 export async function copyVolume(host: Host, source: VolumeRecord, record: VolumeRecord): Promise<VolumeRecord> {
   const deadline = Deadline.after(COPY_MS, `copy of volume ${source.id}`)
-  const copy = (path: string) => runCopy(host.volumes.path(source.id), path, deadline)
-  return admitted(host, record, async (path) => {
-    const [hold] = host.volumes.holders.of(source.id)
+  const copy = (path: string) => runCopy(host.store.volumes.path(source.id), path, deadline)
+  return admitted(host.store, record, async (path) => {
+    const [hold] = host.store.volumes.holders.of(source.id)
     const writer =
       hold && 'sandboxId' in hold.holder && !hold.isReadOnly ? host.sandboxes.get(hold.holder.sandboxId) : null
     if (writer) return quiesced(host, writer, async () => copy(path))
     const holder: Holder = { work: 'copied' }
-    host.volumes.holders.claim([{ volume: source, isReadOnly: true }], holder)
+    host.store.volumes.holders.claim([{ volume: source, isReadOnly: true }], holder)
     try {
       await copy(path)
     } finally {
-      host.volumes.holders.release(holder)
+      host.store.volumes.holders.release(holder)
     }
   })
 }
 
 async function admitted(
-  { volumes, room }: Host,
+  { volumes, room }: HostStore,
   record: VolumeRecord,
   fill: (path: string) => Promise<void>,
 ): Promise<VolumeRecord> {

@@ -1,4 +1,6 @@
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeTree } from '../data-dir/folders.ts'
 
 /** Backing files. A layer names its backing file relative to its folder. */
 export const ROOTFS = 'rootfs.ext4'
@@ -33,4 +35,18 @@ export function bakeFiles(folder: string): BakeFiles {
     overlay: join(folder, 'overlay.qcow2'),
     manifest: join(folder, 'bake.json'),
   }
+}
+
+/** Names of templates that have or had bakes. */
+export async function listBakedNames(bakes: string): Promise<string[]> {
+  return readdir(bakes)
+}
+
+/** Deletes a template's bakes, complete or not, except those in `kept` (`NAME/FINGERPRINT`). */
+export async function removeBakesBut(bakes: string, name: string, kept: ReadonlySet<string>): Promise<void> {
+  const folder = join(bakes, name)
+  const fingerprints = await readdir(folder)
+  const unused = fingerprints.filter((fingerprint) => !kept.has(`${name}/${fingerprint}`))
+  for (const fingerprint of unused) await removeTree(join(folder, fingerprint))
+  if (unused.length === fingerprints.length) await removeTree(folder)
 }

@@ -1,4 +1,9 @@
+import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeTree } from '../data-dir/folders.ts'
+
+/** The files of an ended build. */
+const KEPT_FILES: ReadonlySet<string> = new Set(['build.json', 'log.jsonl'])
 
 /** The files of one build: `builds/ID`. Only the agent can access them, except `vm/`. */
 export interface BuildFiles {
@@ -23,4 +28,20 @@ export function buildFiles(folder: string): BuildFiles {
     rootfs: join(folder, 'rootfs.ext4'),
     log: join(folder, 'log.jsonl'),
   }
+}
+
+/** Names of the folders of builds. */
+export async function listBuilds(folder: string): Promise<string[]> {
+  return readdir(folder)
+}
+
+/** Lets every user read an unpacked root file system, for VMs of the template, and deletes the decompressed upload. */
+export async function finishUnpacking({ rootfs, flat }: BuildFiles): Promise<void> {
+  await chmod(rootfs, 0o444)
+  for (const path of [flat, `${flat}.layers`]) await removeTree(path)
+}
+
+/** Deletes the files of an ended build, except its record and its log. */
+export async function removeLargeFiles(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) if (!KEPT_FILES.has(name)) await removeTree(join(folder, name))
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
 
 const fileSeal = z.object({ bytes: z.int(), sha256: z.string() })
-/** What a file was when it was written. */
+/** Size and hash of a file at the time of its creation. */
 export type FileSeal = z.infer<typeof fileSeal>
 
 /** One layer of a guest's memory (`MemoryFiles`). */
@@ -10,33 +10,39 @@ const memorySeal = z.object({ pages: fileSeal, runs: fileSeal })
 export type MemorySeal = z.infer<typeof memorySeal>
 
 const content = z.object({
-  /** The bake its pages lie over, `NAME/FINGERPRINT`. */
+  /** The bake below its pages, `NAME/FINGERPRINT`. */
   bake: z.string(),
-  /** Of QEMU, machine and CPU (`machine/vm/machine-fingerprint.ts`, `machine/vm/earlier-fingerprint.ts`): no other may load its state. */
+  /**
+   * Fingerprint of QEMU, machine and CPU (`machine/vm/machine-fingerprint.ts`, `machine/vm/earlier-fingerprint.ts`). Only
+   * the same ones can load its state.
+   */
   machine: z.string(),
-  /** kHz of the time-stamp counter that its guest counts time by. Checkpoints without it name the counter in `machine`. */
+  /**
+   * Frequency in kHz of the time-stamp counter of its guest's clock. In checkpoints without it, `machine` includes the
+   * counter.
+   */
   tsc_khz: z.number().optional(),
   template: z.string(),
   cpu: z.int(),
   memory_mb: z.int(),
   guest_ip: z.string().nullable(),
   created_at: z.iso.datetime(),
-  /** Bytes on disk that are its own: memory, devices and the layer that it froze. */
+  /** Bytes on disk that only this checkpoint uses: memory, devices and the layer that it froze. */
   bytes: z.int(),
-  /** The frozen layers of its disk, the lowest first; each with what it was. */
+  /** The frozen layers of its disk, the lowest first, with their seals. */
   layers: z.array(fileSeal.extend({ id: layerId })),
   state: fileSeal,
 })
 
-/** What `checkpoint.json` says of its folder. */
+/** The content of `checkpoint.json`. */
 export interface Checkpoint extends z.output<typeof content> {
-  /** The layers of its memory, the lowest first: its bases and its own. */
+  /** The layers of its memory, the lowest first: its bases and its own layer. */
   readonly memory: readonly MemorySeal[]
 }
 
 /**
- * As it is written. One without bases has the form that every version of the agent has read. One with bases has another,
- * so that an agent that does not know of bases refuses it, and does not restore half of its memory.
+ * The stored form. Without bases, it is the form that every version of the agent reads. With bases, it is another form, so
+ * that an agent that does not know bases refuses it instead of restoring half of the memory.
  */
 const storedCheckpoint = z.union([
   content.extend({ memory: z.array(memorySeal).min(2) }),
@@ -57,5 +63,5 @@ export function formatCheckpoint(checkpoint: Checkpoint): z.input<typeof storedC
   return only === undefined || others.length > 0 ? { ...rest, memory: [...memory] } : { ...rest, ...only }
 }
 
-/** What its maker knows of it beside the files. */
+/** The fields that the caller knows; the rest comes from the files. */
 export type CheckpointOrigin = Pick<Checkpoint, 'bake' | 'template' | 'cpu' | 'memory_mb' | 'guest_ip' | 'created_at'>

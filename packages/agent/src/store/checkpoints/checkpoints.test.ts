@@ -5,55 +5,42 @@ import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newLayerId } from '../disks/layer-id.ts'
-import { Layers } from '../disks/layers.ts'
+import type { Layers } from '../disks/layers.ts'
 import { earlierMachineFingerprint } from '../../machine/vm/earlier-fingerprint.ts'
 import { type EarlierMachine, learnEarlierMachine } from '../../machine/vm/earlier-machines.ts'
 import type { Machine } from '../../machine/vm/machine.ts'
 import { checkpointMachines } from '../../machine/capture/checkpoint-machines.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
 import { formatCheckpoint } from './checkpoint.ts'
-import { Checkpoints } from './checkpoints.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { loadSigningKeys } from './signing-key.ts'
+import { openCheckpoints, openLayers, ORIGIN } from '../../test/test-checkpoints.ts'
 import { Thread } from '../../machine/capture/thread.ts'
 
 const QEMU = { path: '/usr/bin/qemu-system-x86_64', version: '7.2.22', build: '1-1' }
 const machine: Machine = { accelerator: 'tcg', tscKhz: 2_600_000, vcpus: 1, memoryMib: 512, network: 'tap' }
 const machineOf = () => machine
 const deadline = Deadline.after(60_000, 'test')
-const origin = {
-  bake: 'base/0123',
-  template: 'base',
-  cpu: 1,
-  memory_mb: 512,
-  guest_ip: null,
-  created_at: '2026-11-21T00:00:00.000Z',
-}
 
 let root: string
 let layers: Layers
 let folder: string
 const layer = newLayerId()
 
-/** As an agent that has just started has them: nothing is known of any file. */
-async function fresh(qemu = QEMU, earlier: readonly EarlierMachine[] = []): Promise<Checkpoints<Machine>> {
-  const thread = new Thread()
-  return new Checkpoints({
+const fresh = (qemu = QEMU, earlier: readonly EarlierMachine[] = []) =>
+  openCheckpoints(
     root,
-    keys: await loadSigningKeys(join(root, 'checkpoint.key'), silent),
-    layers,
-    sealFile: (asked, within) => thread.ask('seal', asked, within),
-    machines: checkpointMachines(() => [qemu], earlier),
-  })
-}
+    checkpointMachines(() => [qemu], earlier),
+  )
 
 async function sealed(checkpoints: Checkpoints<Machine>) {
   const captured = { folder, layers: [layer], bases: 0, qemuVersion: QEMU.version }
-  return checkpoints.seal(captured, origin, machine, deadline)
+  return checkpoints.seal(captured, ORIGIN, machine, deadline)
 }
 
 const silent = { error: () => undefined }
 
-/** Puts another file of the same size in its place. */
+/** Replaces a file by another one of the same size. */
 const replace = async (path: string) => {
   const content = await readFile(path)
   content[content.length - 1] = 1
@@ -63,18 +50,18 @@ const replace = async (path: string) => {
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'offshoot-checkpoints-'))
-  layers = new Layers({ layers: join(root, 'layers'), retiredLayers: join(root, 'retired') }, console)
+  layers = await openLayers(root)
   folder = join(root, 'snapshots/one')
-  for (const name of ['layers', 'snapshots/one']) await mkdir(join(root, name), { recursive: true })
+  await mkdir(folder, { recursive: true })
   await writeFile(layers.path(layer), 'layer')
   for (const name of ['pages', 'runs', 'state']) await writeFile(join(folder, name), name.repeat(1000))
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
 describe('a sealed checkpoint', () => {
-  it('says what it is, now and to an agent that starts later', async () => {
+  it('can be read by its agent and by a later one', async () => {
     const content = await sealed(await fresh())
-    expect(content).toMatchObject({ ...origin, bytes: 5000 + 4000 + 5000 + 5, memory: [{ pages: { bytes: 5000 } }] })
+    expect(content).toMatchObject({ ...ORIGIN, bytes: 5000 + 4000 + 5000 + 5, memory: [{ pages: { bytes: 5000 } }] })
     expect(content.layers.map(({ id, bytes }) => [id, bytes])).toEqual([[layer, 5]])
     const opened = await (await fresh()).open(folder, machineOf, deadline)
     expect(opened).toEqual({ ...content, qemuVersion: QEMU.version })
@@ -92,7 +79,7 @@ describe('a sealed checkpoint', () => {
     ['nothing written of it', () => rm(join(folder, 'checkpoint.json'))],
     ['half of it written', () => writeFile(join(folder, 'checkpoint.json'), '{"checkpoint":')],
     ['a key that is another', () => writeFile(join(root, 'checkpoint.key'), randomBytes(32))],
-  ])('is refused with %s, also where it was checked before', async (_what, change) => {
+  ])('is refused with %s, even after an earlier check', async (_what, change) => {
     const checkpoints = await fresh()
     await sealed(checkpoints)
     await checkpoints.open(folder, machineOf, deadline)
@@ -103,14 +90,14 @@ describe('a sealed checkpoint', () => {
     await expect(checkpoints.open(folder, machineOf, deadline)).rejects.toThrow(CheckpointDamaged)
   })
 
-  it('cannot be put in the place of another', async () => {
+  it('cannot replace another checkpoint', async () => {
     const checkpoints = await fresh()
     await sealed(checkpoints)
     await rename(folder, join(root, 'snapshots/two'))
     await expect(checkpoints.open(join(root, 'snapshots/two'), machineOf, deadline)).rejects.toThrow(CheckpointDamaged)
   })
 
-  it('cannot be given another content', async () => {
+  it('cannot be changed without a new signature', async () => {
     await sealed(await fresh())
     const path = join(folder, 'checkpoint.json')
     await chmod(path, 0o600)
@@ -122,14 +109,14 @@ describe('a sealed checkpoint', () => {
     ['QEMU', { ...QEMU, version: '8.0.0' }, machine],
     ['machine', QEMU, { ...machine, memoryMib: 1024 }],
     ['accelerator', QEMU, { ...machine, accelerator: 'kvm' as const }],
-  ])('is refused by a host with another %s, in words', async (_what, qemu, other) => {
+  ])('is refused by a host with another %s, with the reason', async (_what, qemu, other) => {
     await sealed(await fresh())
     const opened = (await fresh(qemu)).open(folder, () => other, deadline)
     await expect(opened).rejects.toThrow(CheckpointIncompatible)
     await expect(opened).rejects.toThrow('another version of QEMU')
   })
 
-  it('is restored when it names its machine in the earlier form, also after QEMU was updated', async () => {
+  it('is restored if it names its machine in the earlier form, even after an update of QEMU', async () => {
     const content = await sealed(await fresh())
     const earlierMachine = await earlierMachineFingerprint({ qemu: QEMU, machine })
     const { tsc_khz: _counter, ...earlier } = { ...formatCheckpoint(content), machine: earlierMachine }
@@ -155,13 +142,13 @@ describe('a sealed checkpoint', () => {
     )
   })
 
-  it('can have its files in common with another, which are not read again for that', async () => {
+  it('can share its files with another checkpoint without reading them again', async () => {
     const checkpoints = await fresh()
     const content = await sealed(checkpoints)
     const other = join(root, 'snapshots/two')
     await checkpoints.link(folder, content, other)
     const twice = { folder: other, layers: [layer], bases: 0, qemuVersion: QEMU.version }
-    const { bytes } = await checkpoints.seal(twice, origin, machine, deadline)
+    const { bytes } = await checkpoints.seal(twice, ORIGIN, machine, deadline)
     const names = ['pages', 'runs', 'state'].map((name) => join(other, name))
     for (const name of names) expect((await stat(name)).nlink).toBe(2)
     const read = vi.spyOn(Thread.prototype, 'ask')
@@ -175,7 +162,7 @@ describe('a sealed checkpoint', () => {
     read.mockRestore()
   })
 
-  it('keeps nothing for known of files that are changed while they are linked', async () => {
+  it('forgets the hashes of files that change while they are linked', async () => {
     const checkpoints = await fresh()
     const content = await sealed(checkpoints)
     await replace(join(folder, 'pages'))
@@ -183,13 +170,13 @@ describe('a sealed checkpoint', () => {
     await expect(checkpoints.open(folder, machineOf, deadline)).rejects.toThrow('pages was changed on disk')
   })
 
-  it('has the form of earlier versions where it has no base', async () => {
+  it('has the form of earlier versions if it has no base', async () => {
     const { memory, ...rest } = await sealed(await fresh())
     const { checkpoint: stored } = JSON.parse(await readFile(join(folder, 'checkpoint.json'), 'utf8'))
     expect(stored).toEqual({ ...rest, ...memory[0] })
   })
 
-  it('is gone when it was removed', async () => {
+  it('does not exist after its removal', async () => {
     const checkpoints = await fresh()
     await sealed(checkpoints)
     await checkpoints.remove(folder)
@@ -201,7 +188,7 @@ describe('a sealed checkpoint', () => {
 const load = () => loadSigningKeys(join(root, 'checkpoint.key'), silent)
 
 describe('the key', () => {
-  it('is made once', async () => {
+  it('is created once', async () => {
     expect(await load()).toEqual(await load())
   })
 
@@ -214,7 +201,7 @@ describe('the key', () => {
         await mkdir(path)
       },
     ],
-  ])('gives way to a second one when it %s, and counts again when it is repaired', async (_what, damage) => {
+  ])('is replaced by a second one if it %s, and is valid again after a repair', async (_what, damage) => {
     const path = join(root, 'checkpoint.key')
     await sealed(await fresh())
     const first = await readFile(path)
@@ -226,6 +213,6 @@ describe('the key', () => {
     await rm(path, { recursive: true })
     await writeFile(path, first)
     expect(await load()).toEqual({ current, accepted: [first, current] })
-    expect(await (await fresh()).read(folder)).toMatchObject(origin)
+    expect(await (await fresh()).read(folder)).toMatchObject(ORIGIN)
   })
 })

@@ -1,9 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
+import { isPresent } from '../ledger/is-present.ts'
 import type { LayerId } from '../disks/layer-id.ts'
 import type { Layers } from '../disks/layers.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from './checkpoint-errors.ts'
@@ -24,7 +25,7 @@ import { type SealOnThread, VerifiedFiles } from './verified-files.ts'
 const signed = z.object({ checkpoint: z.unknown(), hmac: z.string() })
 
 export interface CheckpointsOptions<Machine> {
-  /** The agent's data directory: signatures hold for a folder's place below it. */
+  /** The agent's data directory. A signature is valid only at the folder's path below it. */
   readonly root: string
   readonly keys: SigningKeys
   readonly layers: Layers
@@ -34,39 +35,39 @@ export interface CheckpointsOptions<Machine> {
 
 /** Tells which checkpoints a machine can restore. */
 export interface CheckpointMachines<Machine> {
-  /** What a checkpoint records of the machine that it was captured on, and of the version of its QEMU. */
+  /** The fields of a checkpoint that describe the machine of its capture and the version of its QEMU. */
   describe(machine: Machine, qemuVersion: string): Promise<Pick<Checkpoint, 'machine' | 'tsc_khz'>>
-  /** The version of a QEMU of this host that can restore it on this machine; `null`: there is none. */
+  /** The version of a QEMU of this host that can restore it on this machine; `null`: none can. */
   findQemu(content: Pick<Checkpoint, 'machine' | 'tsc_khz'>, machine: Machine): Promise<string | null>
 }
 
-/** The guest that a checkpoint wants, as this host would make it. */
+/** The machine that this host would give to a checkpoint's guest. */
 export type MachineOf<Machine> = (size: Pick<Checkpoint, 'cpu' | 'memory_mb'>) => Machine
 
-/** What a capture has left behind, to be sealed. */
+/** The files of a finished capture, which are to be sealed. */
 export interface Unsealed {
   readonly folder: string
-  /** Of the disk at that instant, the lowest first. */
+  /** The layers of the disk at that instant, the lowest first. */
   readonly layers: readonly LayerId[]
-  /** Of the QEMU that it was captured from. */
+  /** The version of the captured QEMU. */
   readonly qemuVersion: string
-  /** How many bases its memory lies over: their files are in the folder. */
+  /** The number of bases of its memory, whose files are in the folder. */
   readonly bases: number
 }
 
-/** A checkpoint that can be restored here and now. */
+/** A checkpoint that this host can restore. */
 export interface RestorableCheckpoint extends Checkpoint {
-  /** Of the QEMU that has to restore it. */
+  /** The version of the QEMU that must restore it. */
   readonly qemuVersion: string
 }
 
 /**
- * Signs checkpoints and answers for them.
+ * Signs and verifies checkpoints.
  *
- *     captured ──seal──► whole ──remove──► gone
+ *     captured ──seal──► sealed ──remove──► removed
  *
- * A folder without `checkpoint.json` is none. What was sealed is never written again; before anything is restored from
- * it, {@link open} has checked every byte, once in an agent's life unless a file was touched since.
+ * A folder without `checkpoint.json` is no checkpoint. A sealed file never changes. Before a restore, {@link open} verifies
+ * every byte, once per agent process unless a file has changed since.
  */
 export class Checkpoints<Machine> {
   readonly #options: CheckpointsOptions<Machine>
@@ -80,9 +81,9 @@ export class Checkpoints<Machine> {
   }
 
   /**
-   * Completes what was captured: on the disk when it resolves. Children may be restored from it before that.
-   * @param known bases that a signed checkpoint answers for: they are not read again
-   * @throws as the file system does, with its `code`; the folder is then no checkpoint and can be removed
+   * Makes a capture a checkpoint, which is on the disk when this resolves. Children may be restored from it before.
+   * @param known bases that a signed checkpoint has verified: they are not read again
+   * @throws an error of the file system, with its `code`; the folder is then no checkpoint and can be removed
    */
   async seal(
     { folder, layers, bases, qemuVersion }: Unsealed,
@@ -93,7 +94,7 @@ export class Checkpoints<Machine> {
   ): Promise<Checkpoint> {
     const files = checkpointFiles(folder)
     const { layers: disk, machines } = this.#options
-    // All at once: the thread that reads them need not wait for us between two.
+    // All at once, so that the reading thread need not wait between two files.
     const sealOf = (path: string) => this.#files.seal(path, deadline)
     const sealMemory = async ({ pages, runs }: MemoryFiles): Promise<MemorySeal> => {
       const [first, second] = await Promise.all([sealOf(pages), sealOf(runs)])
@@ -123,13 +124,13 @@ export class Checkpoints<Machine> {
   }
 
   /**
-   * What a checkpoint says of itself, its signature checked but not its files: for lists.
-   * @param signedFor the folder that it was sealed in
+   * Reads a checkpoint's record. Verifies its signature but not its files. Enough for lists.
+   * @param signedFor the folder in which it was sealed
    * @throws CheckpointDamaged
    */
   async read(folder: string, signedFor = folder): Promise<Checkpoint> {
     const text = await readFile(checkpointFiles(folder).manifest, 'utf8').catch((error: unknown) => {
-      throw new CheckpointDamaged('there is no whole checkpoint', { cause: error })
+      throw new CheckpointDamaged('there is no complete checkpoint', { cause: error })
     })
     try {
       const { checkpoint: content, hmac } = signed.parse(JSON.parse(text))
@@ -148,8 +149,8 @@ export class Checkpoints<Machine> {
   }
 
   /**
-   * Checks every file of a checkpoint that is to be restored. Decompresses its memory first where it is compressed.
-   * @throws CheckpointDamaged something is missing or was changed; CheckpointIncompatible
+   * Verifies every file of a checkpoint before its restore. Decompresses its memory first if necessary.
+   * @throws CheckpointDamaged if a file is missing or was changed; CheckpointIncompatible
    */
   async open(folder: string, machineOf: MachineOf<Machine>, deadline: Deadline): Promise<RestorableCheckpoint> {
     const content = await this.read(folder)
@@ -174,9 +175,9 @@ export class Checkpoints<Machine> {
   }
 
   /**
-   * Checks the disk of a checkpoint that {@link open} refused, which may be booted without the memory. Where
-   * `checkpoint.json` itself is damaged nothing says what the layers were, so that they need only be there.
-   * @param ids of the layers, as the checkpoint's owner knows them
+   * Verifies the disk of a checkpoint that {@link open} refused, which may be booted without the memory. If
+   * `checkpoint.json` is damaged, no seals of the layers are known, so it only checks that they exist.
+   * @param ids the layers, as the checkpoint's owner knows them
    * @throws CheckpointDamaged naming the layer
    */
   async checkDisk(folder: string, ids: readonly LayerId[], deadline: Deadline): Promise<void> {
@@ -188,20 +189,20 @@ export class Checkpoints<Machine> {
       const path = this.#options.layers.path(id)
       const seal = content?.layers.find((layer) => layer.id === id)
       if (seal !== undefined) await this.#check(`layer ${id}`, path, seal, deadline)
-      else if (!(await isThere(path))) throw new CheckpointDamaged(`layer ${id} is missing`)
+      else if (!(await isPresent(path))) throw new CheckpointDamaged(`layer ${id} is missing`)
     }
   }
 
   async #check(name: string, path: string, seal: FileSeal, deadline: Deadline): Promise<void> {
     const isWhole = await this.#files.isUnchanged(path, seal, deadline).catch((error: NodeJS.ErrnoException) => {
-      // The device below has lost a part of the file. Any other error may pass: too many open files, say.
+      // The disk has lost a part of the file. Any other error may be temporary, for example too many open files.
       if (error.code === 'EIO') return false
       throw error
     })
     if (!isWhole) throw new CheckpointDamaged(`${name} was changed on disk or is missing`)
   }
 
-  /** The same files in a second folder, which it makes: none is ever written again, so that a second name serves a second checkpoint. */
+  /** Hard-links the files into a new folder, for a second checkpoint. Possible because they never change. */
   async link(from: string, { memory }: Checkpoint, to: string): Promise<void> {
     await mkdir(to, { recursive: true, mode: 0o700 })
     const files = [
@@ -211,12 +212,12 @@ export class Checkpoints<Machine> {
     for (const path of files) await this.#files.link(path, join(to, basename(path)))
   }
 
-  /** Removes one file of a checkpoint, and remembers what is known of its other names. */
+  /** Removes one file of a checkpoint. Keeps the hash for its other links. */
   async unlink(path: string): Promise<void> {
     await this.#files.unlink(path)
   }
 
-  /** The manifest goes first: a removal that is interrupted leaves no checkpoint. Its layers go with the next sweep. */
+  /** Removes the manifest first, so that an interrupted removal leaves no checkpoint. The next sweep removes its layers. */
   async remove(folder: string): Promise<void> {
     await rm(checkpointFiles(folder).manifest, { force: true })
     for (const name of await namesIn(folder)) await this.#files.unlink(join(folder, name))
@@ -235,16 +236,6 @@ async function namesIn(folder: string): Promise<string[]> {
     if (error.code === 'ENOENT') return []
     throw error
   })
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
 }
 
 function isEqual(a: string, b: string): boolean {

@@ -14,7 +14,7 @@ import {
 } from './compressed-memory.ts'
 
 const BYTES = 1024 * 1024
-/** What a guest's memory is like: a part that cannot be compressed, and much that can. */
+/** Content like that of a guest's memory: one part that cannot be compressed, and much that can. */
 const content = Buffer.concat([randomBytes(BYTES / 4), Buffer.alloc((BYTES / 4) * 3, 'memory')])
 const always = () => true
 
@@ -36,7 +36,7 @@ const names = async () => (await readdir(folder)).toSorted()
 const replace = (files: readonly SealedPages[]) => replaceByCompressed(folder, files, (path) => rm(path))
 
 describe('memory of a checkpoint', () => {
-  it('is the same after it was compressed and decompressed', async () => {
+  it('is unchanged after compression and decompression', async () => {
     const files = await compressBeside([pages], always)
     expect(files).toEqual([pages])
     await replace(files)
@@ -49,14 +49,14 @@ describe('memory of a checkpoint', () => {
     expect(await names()).toEqual(['pages'])
   })
 
-  it('is left as it is when compression gains nothing, or another checkpoint has it too', async () => {
+  it('stays uncompressed if compression gains nothing, or another checkpoint shares it', async () => {
     const random = await sealed('base-0.pages', randomBytes(BYTES))
     await link(pages.path, join(folder, 'of-another'))
     expect(await compressBeside([random, pages], always)).toEqual([])
     expect(await names()).toEqual(['base-0.pages', 'of-another', 'pages'])
   })
 
-  it('is left as it is when it is not what was sealed', async () => {
+  it('stays uncompressed if it differs from its seal', async () => {
     const other = { ...pages, seal: { ...pages.seal, sha256: 'another' } }
     expect(await compressBeside([other], always)).toEqual([])
     expect(await names()).toEqual(['pages'])
@@ -64,36 +64,36 @@ describe('memory of a checkpoint', () => {
 
   it.each([1, 2, 20, 30])('leaves no copy when the compression is cancelled at chunk %i', async (last) => {
     let chunks = 0
-    const isWanted = () => ++chunks < last
-    await expect(compressBeside([pages], isWanted)).rejects.toThrow(CompressionCancelled)
+    const shouldContinue = () => ++chunks < last
+    await expect(compressBeside([pages], shouldContinue)).rejects.toThrow(CompressionCancelled)
     expect(await names()).toEqual(['pages'])
   })
 
-  it('is found by a restore after a kill at any step', async () => {
+  it('can be restored after a kill at any step', async () => {
     const [file] = await compressBeside([pages], always)
     if (file === undefined) throw new Error('nothing was compressed')
-    // Before the copy has its name: nothing reads it, and the next compression writes it anew.
+    // Before the rename of the copy: nothing reads it, and the next compression writes it again.
     await restorePages(pages.path)
     expect(await names()).toEqual(['pages', 'pages.zst.new'])
     await replaceByCompressed(folder, await compressBeside([pages], always), async () => undefined)
-    // Before the original was removed.
+    // Before the removal of the original.
     await restorePages(pages.path)
     expect((await readFile(pages.path)).equals(content)).toBe(true)
-    // While it was decompressed.
+    // During decompression.
     await rm(pages.path)
     await writeFile(`${pages.path}.new`, 'half')
     await restorePages(pages.path)
     expect((await readFile(pages.path)).equals(content)).toBe(true)
   })
 
-  it('is not restored from a damaged copy, which stays', async () => {
+  it('is not restored from a damaged copy, which is kept', async () => {
     await replace(await compressBeside([pages], always))
     await truncate(`${pages.path}.zst`, 1000)
     await expect(restorePages(pages.path)).rejects.toThrow(CheckpointDamaged)
     expect(await names()).toEqual(['pages.zst'])
   })
 
-  it('is left to its checkpoint to report when neither file is there', async () => {
+  it('is reported by its checkpoint if both files are missing', async () => {
     await rm(pages.path)
     await restorePages(pages.path)
     expect(await names()).toEqual([])

@@ -1,11 +1,11 @@
 /**
- * Memory of checkpoints that nobody has restored for long, compressed with zstd.
+ * Memory of checkpoints that have not been restored for long, compressed with zstd.
  *
  *     pages ──compress──► pages, pages.zst.new ──replace──► pages.zst ──restore──► pages, pages.zst
  *
- * Invariants: a compressed file is only ever given its name after it was read back and found to hold what was sealed. `pages` is
- * removed after that, and is complete and on the disk whenever it has its name. A kill in between leaves both files, or a file
- * that nothing reads.
+ * Invariants: a compressed file gets its final name only after it was read back and matched the seal. `pages` is removed
+ * after that, and is complete and on the disk whenever it exists under its name. A kill in between leaves both files, or a
+ * file that nothing reads.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -20,36 +20,39 @@ import type { FileSeal } from './checkpoint.ts'
 
 const COMPRESSED = '.zst'
 const UNFINISHED = '.new'
-/** The fastest levels take half of the room; higher ones little less for much more CPU time. */
+/** The fastest levels halve the size; higher ones gain little for much more CPU time. */
 const LEVEL = 3
-/** A compressed file that is larger than this share of the original is not kept. */
+/** Maximum size of a compressed file that is kept, as a share of the original. */
 const WORTHWHILE = 0.9
 
-/** A file of pages and what it was when it was sealed. */
+/** A file of pages and its seal. */
 export interface SealedPages {
   readonly path: string
   readonly seal: FileSeal
 }
 
-/** Somebody needs the memory, or the sandbox, now. */
+/** A request needs the memory or the sandbox now. */
 export class CompressionCancelled extends Error {
   override readonly name = 'CompressionCancelled'
 }
 
 /**
- * Writes a compressed copy of each file beside it, and reads the copy back. Files that another checkpoint has too are left out:
- * they would not go.
- * @param isWanted asked for each chunk
+ * Writes a compressed copy beside each file, and reads the copy back. Skips files that another checkpoint shares, because
+ * their removal would free nothing.
+ * @param shouldContinue called for each chunk
  * @returns the files that are worth replacing
- * @throws CompressionCancelled; as the file system does. Then no copy is left.
+ * @throws CompressionCancelled, or an error of the file system; no copy is left then
  */
-export async function compressBeside(files: readonly SealedPages[], isWanted: () => boolean): Promise<SealedPages[]> {
+export async function compressBeside(
+  files: readonly SealedPages[],
+  shouldContinue: () => boolean,
+): Promise<SealedPages[]> {
   const compressed: SealedPages[] = []
   try {
     for (const file of files) {
       if ((await stat(file.path)).nlink > 1) continue
       compressed.push(file)
-      if (!(await compressOne(file, isWanted))) await dropCopies(compressed.splice(-1))
+      if (!(await compressOne(file, shouldContinue))) await dropCopies(compressed.splice(-1))
     }
     return compressed
   } catch (error) {
@@ -58,7 +61,7 @@ export async function compressBeside(files: readonly SealedPages[], isWanted: ()
   }
 }
 
-/** Replaces files by their compressed copies. The caller sees to it that nothing reads them, and nobody links them. */
+/** Replaces files by their compressed copies. The caller must prevent that files are read or linked meanwhile. */
 export async function replaceByCompressed(
   folder: string,
   files: readonly SealedPages[],
@@ -69,14 +72,14 @@ export async function replaceByCompressed(
   for (const { path } of files) await unlink(path)
 }
 
-/** Removes copies that {@link replaceByCompressed} is not going to use. */
+/** Removes copies that will not be used. */
 export async function dropCopies(files: readonly SealedPages[]): Promise<void> {
   for (const { path } of files) await rm(path + COMPRESSED + UNFINISHED, { force: true })
 }
 
 /**
- * Makes a file of pages from its compressed copy, where only that one is there.
- * @throws CheckpointDamaged when the copy cannot be decompressed; as the file system does, also ENOSPC
+ * Decompresses a file of pages, if only its compressed copy exists.
+ * @throws CheckpointDamaged if the copy cannot be decompressed; errors of the file system, also ENOSPC
  */
 export async function restorePages(path: string): Promise<void> {
   if ((await isPresent(path)) || !(await isPresent(path + COMPRESSED))) return
@@ -94,33 +97,33 @@ export async function restorePages(path: string): Promise<void> {
   }
 }
 
-/** Removes compressed copies of files in a folder that are there uncompressed. */
+/** Removes compressed copies of files that exist uncompressed. */
 export async function removeCopies(folder: string): Promise<void> {
   for (const name of await readdir(folder)) if (name.endsWith(COMPRESSED)) await rm(join(folder, name), { force: true })
 }
 
 /** @returns whether the copy is worth keeping */
-async function compressOne({ path, seal }: SealedPages, isWanted: () => boolean): Promise<boolean> {
+async function compressOne({ path, seal }: SealedPages, shouldContinue: () => boolean): Promise<boolean> {
   const copy = path + COMPRESSED + UNFINISHED
   const level = { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } }
   await rm(copy, { force: true })
   await pipeline(
     createReadStream(path),
-    whileWanted(isWanted),
+    cancelUnless(shouldContinue),
     createZstdCompress(level),
     createWriteStream(copy, { mode: 0o400, flush: true }),
   )
   const hash = createHash('sha256')
-  await pipeline(createReadStream(copy), createZstdDecompress(), whileWanted(isWanted), hash)
-  // A file that no longer is what was sealed is not touched: the next wake reports it.
+  await pipeline(createReadStream(copy), createZstdDecompress(), cancelUnless(shouldContinue), hash)
+  // Ignores a file that differs from its seal: the next wake reports it.
   if (hash.digest('hex') !== seal.sha256) return false
   return (await stat(copy)).size <= seal.bytes * WORTHWHILE
 }
 
-function whileWanted(isWanted: () => boolean) {
+function cancelUnless(shouldContinue: () => boolean) {
   return async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
-      if (!isWanted()) throw new CompressionCancelled('the sandbox is needed')
+      if (!shouldContinue()) throw new CompressionCancelled('the sandbox is needed')
       yield chunk
     }
   }

@@ -3,23 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openCheckpoints, ORIGIN } from '../../test/test-checkpoints.ts'
 import { Thread } from '../../machine/capture/thread.ts'
-import { Layers } from '../disks/layers.ts'
 import { CheckpointDamaged } from './checkpoint-errors.ts'
 import { memoryFiles } from './checkpoint-files.ts'
-import { Checkpoints } from './checkpoints.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import type { Base } from './memory-bases.ts'
-import { loadSigningKeys } from './signing-key.ts'
 
 const deadline = Deadline.after(60_000, 'test')
-const origin = {
-  bake: 'base/0123',
-  template: 'base',
-  cpu: 1,
-  memory_mb: 512,
-  guest_ip: null,
-  created_at: '2026-11-21T00:00:00.000Z',
-}
 const machine = {}
 const machines = { describe: async () => ({ machine: 'this', tsc_khz: 1 }), findQemu: async () => '7.2.22' }
 const content = (text: string) => text.repeat(1000)
@@ -28,26 +19,16 @@ let root: string
 let hibernation: string
 let base: string
 
-/** As an agent that has just started has them: nothing is known of any file. */
-async function fresh(): Promise<Checkpoints<object>> {
-  const thread = new Thread()
-  return new Checkpoints({
-    root,
-    keys: await loadSigningKeys(join(root, 'checkpoint.key'), { error: () => undefined }),
-    layers: new Layers({ layers: join(root, 'layers'), retiredLayers: join(root, 'retired') }, console),
-    sealFile: (asked, within) => thread.ask('seal', asked, within),
-    machines,
-  })
-}
+const fresh = () => openCheckpoints<object>(root, machines)
 
-/** A hibernation whose capture has kept so many of the bases. */
+/** A hibernation whose capture has kept this number of bases. */
 async function hibernate(checkpoints: Checkpoints<object>, offered: readonly Base[], kept: number, text: string) {
   await mkdir(hibernation, { recursive: true })
   for (const name of ['pages', 'runs', 'state']) await writeFile(join(hibernation, name), content(text))
   const bases = offered.slice(0, kept)
   await checkpoints.bases.link(bases, hibernation)
   const captured = { folder: hibernation, layers: [], bases: kept, qemuVersion: '7.2.22' }
-  const sealed = await checkpoints.seal(captured, origin, machine, deadline, bases)
+  const sealed = await checkpoints.seal(captured, ORIGIN, machine, deadline, bases)
   await checkpoints.remove(base)
   return sealed
 }
@@ -63,11 +44,11 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'offshoot-bases-'))
   hibernation = join(root, 'sandboxes/one/hibernation')
   base = join(root, 'sandboxes/one/memory-base')
-  for (const name of ['layers', 'sandboxes/one']) await mkdir(join(root, name), { recursive: true })
+  await mkdir(join(root, 'sandboxes/one'), { recursive: true })
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
-/** Hibernated twice: the second lies over the first. */
+/** Two hibernations, the second with the first as its base. */
 async function twice(): Promise<Checkpoints<object>> {
   const checkpoints = await fresh()
   await hibernate(checkpoints, [], 0, 'a')
@@ -77,14 +58,14 @@ async function twice(): Promise<Checkpoints<object>> {
 }
 
 describe('a checkpoint over a base', () => {
-  it('is whole by itself, now and to an agent that starts later, and has no byte read again', async () => {
+  it('is complete for its agent and a later one, and its bases are not read again', async () => {
     const checkpoints = await fresh()
     const first = await hibernate(checkpoints, [], 0, 'a')
     await wake(checkpoints)
     const read = vi.spyOn(Thread.prototype, 'ask')
     const second = await hibernate(checkpoints, await offer(checkpoints), 1, 'b')
     const own = ['pages', 'runs', 'state'].map((name) => ({ path: join(hibernation, name) }))
-    // They are read at once, in no order.
+    // The files are read concurrently, in any order.
     for (const file of own)
       expect(read.mock.calls).toContainEqual(['seal', expect.objectContaining(file), expect.anything()])
     const opened = { ...second, qemuVersion: '7.2.22' }
@@ -98,12 +79,12 @@ describe('a checkpoint over a base', () => {
     await expect(access(base)).rejects.toThrow('ENOENT')
   })
 
-  it('is sealed by an agent that did not see its base, which it does not read either', async () => {
+  it('can be sealed by an agent that has not read its base', async () => {
     await hibernate(await fresh(), [], 0, 'a')
     await wake(await fresh())
     const checkpoints = await fresh()
     const offered = await offer(checkpoints)
-    // What is damaged by then is not sealed as if it were right.
+    // A damaged base must not be sealed as if it were correct.
     const pages = join(base, 'pages')
     await rename(pages, `${pages}.old`)
     await writeFile(pages, content('x'))
@@ -122,17 +103,17 @@ describe('a checkpoint over a base', () => {
     await open(await fresh())
   })
 
-  it('shares all its files with a snapshot of it, which outlives it', async () => {
+  it('shares all its files with a snapshot, which outlives it', async () => {
     const checkpoints = await twice()
     const snapshot = join(root, 'sandboxes/snapshot')
     await checkpoints.link(hibernation, await open(checkpoints), snapshot)
-    await checkpoints.seal({ folder: snapshot, layers: [], bases: 1, qemuVersion: '7.2.22' }, origin, machine, deadline)
+    await checkpoints.seal({ folder: snapshot, layers: [], bases: 1, qemuVersion: '7.2.22' }, ORIGIN, machine, deadline)
     await checkpoints.remove(hibernation)
     await open(await fresh(), snapshot)
     expect(await pagesIn(snapshot, 1)).toEqual(['a', 'b'])
   })
 
-  it.each(['base-0.pages', 'base-0.runs', 'pages', 'runs', 'state'])('is refused when %s was changed', async (name) => {
+  it.each(['base-0.pages', 'base-0.runs', 'pages', 'runs', 'state'])('is refused if %s was changed', async (name) => {
     await twice()
     await appendFile(join(hibernation, name), 'x')
     const opened = open(await fresh())
@@ -140,7 +121,7 @@ describe('a checkpoint over a base', () => {
     await expect(opened).rejects.toThrow(`${name} was changed on disk`)
   })
 
-  it('names its own pages in no way that an agent without bases would take for all of them', async () => {
+  it('has a form that an agent without bases refuses', async () => {
     await twice()
     const { checkpoint } = JSON.parse(await readFile(join(hibernation, 'checkpoint.json'), 'utf8'))
     expect(checkpoint).not.toHaveProperty('pages')
@@ -157,7 +138,7 @@ describe('a base', () => {
     await expect(open(checkpoints)).rejects.toThrow(CheckpointDamaged)
   })
 
-  it('takes the place of one that an agent had no time to remove', async () => {
+  it('replaces a base that an interrupted agent has left', async () => {
     const checkpoints = await fresh()
     await hibernate(checkpoints, [], 0, 'a')
     await mkdir(base)
@@ -166,7 +147,7 @@ describe('a base', () => {
     expect(await pagesIn(base, 0)).toEqual(['a'])
   })
 
-  it('is none where there is none', async () => {
+  it('may be absent', async () => {
     expect(await offer(await fresh())).toEqual([])
   })
 
@@ -175,12 +156,12 @@ describe('a base', () => {
     ['its pages were cut', () => writeFile(join(base, 'pages'), '')],
     ['its runs were changed', () => writeFile(join(base, 'runs'), content('b'))],
     ['its record is gone', () => rm(join(base, 'checkpoint.json'))],
-  ])('serves nobody when %s', async (_what, spoil) => {
+  ])('is not used if %s', async (_what, spoil) => {
     const checkpoints = await fresh()
     await hibernate(checkpoints, [], 0, 'a')
     await wake(checkpoints)
     await chmod(join(base, 'checkpoint.json'), 0o600)
     await spoil()
-    await expect(offer(checkpoints)).rejects.toThrow(/changed on disk|ENOENT|no whole checkpoint/)
+    await expect(offer(checkpoints)).rejects.toThrow(/changed on disk|ENOENT|no complete checkpoint/)
   })
 })

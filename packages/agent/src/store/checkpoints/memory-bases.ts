@@ -12,10 +12,10 @@ export interface SealedMemory {
   readonly seal: MemorySeal
 }
 
-/** A layer of memory that a later checkpoint may lie over. */
+/** A layer of memory that later checkpoints may use. */
 export type Base = SealedMemory
 
-/** The layers of a checkpoint's memory, the lowest first: its bases, and its own. @param folder that has the files */
+/** The layers of a checkpoint's memory, the lowest first: its bases and its own layer. @param folder the folder with the files */
 export function sealedMemory(folder: string, { memory }: Pick<Checkpoint, 'memory'>): SealedMemory[] {
   return memoryFiles(folder, memory.length - 1).flatMap((files, index) => {
     const seal = memory[index]
@@ -24,13 +24,13 @@ export function sealedMemory(folder: string, { memory }: Pick<Checkpoint, 'memor
 }
 
 /**
- * The memory that a running sandbox was woken from. Its VM has the files mapped, so that they take no room beside it, and
- * the next hibernation writes only what differs from them.
+ * The memory from which a running sandbox was woken. Its VM has the files mapped, so they occupy no additional disk space,
+ * and the next hibernation writes only the differences.
  *
  *     checkpoint ──keep──► base ──link──► part of the next checkpoint
  *
- * A base is no checkpoint: nothing is ever restored from it, and to lose it makes the next hibernation write more. The next
- * checkpoint has its own links to the files, so that each checkpoint owns all that it needs.
+ * A base is no checkpoint: nothing is ever restored from it. If it is lost, the next hibernation writes all memory. The
+ * next checkpoint has its own links to the files, so that each checkpoint is complete.
  */
 export class MemoryBases {
   readonly #files: VerifiedFiles
@@ -41,18 +41,18 @@ export class MemoryBases {
     this.#read = read
   }
 
-  /** Makes the checkpoint that a sandbox was woken from its base, in one step: it is no checkpoint from then on. */
+  /** Makes the checkpoint of a woken sandbox its base, in one step. It is no checkpoint any more. */
   async keep(checkpoint: string, base: string): Promise<void> {
-    // Of a hibernation whose agent was killed after the commit.
+    // A leftover of a hibernation whose agent was killed after the commit.
     await rm(base, { recursive: true, force: true })
     await rename(checkpoint, base)
     await removeCopies(base)
   }
 
   /**
-   * The layers of a base, the lowest first; none where there is no base.
-   * @param checkpoint the folder that it was in as a checkpoint
-   * @throws Error when it is not what was sealed; a base that is damaged serves nobody
+   * The layers of a base, the lowest first; empty without a base.
+   * @param checkpoint the folder in which it was a checkpoint
+   * @throws Error if it differs from its seal; a damaged base must not be used
    */
   async offer(base: string, checkpoint: string, deadline: Deadline): Promise<readonly Base[]> {
     if (!(await isPresent(base))) return []
@@ -61,7 +61,7 @@ export class MemoryBases {
       files: { pages, runs },
       seal,
     } of bases) {
-      // The pages are checked when they are restored: nothing is read from the file before.
+      // The restore verifies the pages; nothing reads the file before.
       if ((await stat(pages)).size !== seal.pages.bytes) throw new Error('pages of a base were changed on disk')
       if (!(await this.#files.isUnchanged(runs, seal.runs, deadline)))
         throw new Error('runs of a base were changed on disk')
@@ -69,7 +69,7 @@ export class MemoryBases {
     return bases
   }
 
-  /** Gives a checkpoint that was captured over them names of its own for their files. */
+  /** Hard-links the files of the bases into a checkpoint that needs them. */
   async link(bases: readonly Base[], checkpoint: string): Promise<void> {
     for (const [index, { pages, runs }] of memoryFiles(checkpoint, bases.length).entries()) {
       const from = bases[index]?.files

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 describe('the layers that an object without a record needs', () => {
-  it('are none where it has neither disk nor memory', async () => {
+  it('are none if it has neither disk nor memory', async () => {
     expect(await namedLayers(folder)).toEqual([])
     expect(await namedLayers(join(folder, 'gone'))).toEqual([])
   })
@@ -38,12 +38,12 @@ describe('the layers that an object without a record needs', () => {
 
   it.each([
     [
-      'a disk has no note',
+      'the record of a disk is missing',
       async () => {
         await mkdir(join(folder, 'vm'))
       },
     ],
-    ['the note of a disk is damaged', () => writeFile(join(folder, 'chain.json'), '')],
+    ['the record of a disk is damaged', () => writeFile(join(folder, 'chain.json'), '')],
     ['a memory has no checkpoint', () => writeFile(join(folder, 'pages'), '')],
     [
       'a checkpoint is damaged',
@@ -52,7 +52,7 @@ describe('the layers that an object without a record needs', () => {
         await writeFile(join(folder, 'hibernation', 'checkpoint.json'), '{')
       },
     ],
-  ])('are not known where %s', async (_what, damage) => {
+  ])('are unknown if %s', async (_what, damage) => {
     await damage()
     expect(await namedLayers(folder)).toBeNull()
   })

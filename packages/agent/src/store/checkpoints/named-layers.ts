@@ -6,12 +6,12 @@ import { layerId, type LayerId } from '../disks/layer-id.ts'
 import { readRecord } from '../ledger/read-record.ts'
 import { checkpointFiles } from './checkpoint-files.ts'
 
-/** Without its signature: a note that somebody has changed may keep too much, and never too little of what it was written for. */
+/** Reads it without its signature: a changed record may keep too many layers, but never fewer than the original. */
 const unsigned = z.object({ checkpoint: z.object({ layers: z.array(z.object({ id: layerId })) }) })
 
 /**
- * The frozen layers that the folder of a sandbox or of a snapshot names beside its record, which is gone or cannot be read.
- * @returns `null` when it has a disk or a memory, and no readable note of the layers below them
+ * The frozen layers that are named in the folder of a sandbox or snapshot, whose own record is missing or unreadable.
+ * @returns `null` if it has a disk or memory, but no readable record of the layers
  */
 export async function namedLayers(folder: string): Promise<LayerId[] | null> {
   const names = await namesIn(folder)

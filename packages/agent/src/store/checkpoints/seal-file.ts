@@ -7,11 +7,11 @@ let chunk: Buffer | undefined
 
 export interface SealFile {
   readonly path: string
-  /** Also waits until the file is on the disk. */
+  /** `true`: waits until the file is on the disk. */
   readonly isDurable: boolean
 }
 
-/** What a file is. For a thread of its own: it never yields. */
+/** Returns the size and hash of a file. Runs on a thread of its own, because it never yields. */
 export function sealFile({ path, isDurable }: SealFile): FileSeal {
   chunk ??= Buffer.alloc(CHUNK_BYTES)
   const hash = createHash('sha256')

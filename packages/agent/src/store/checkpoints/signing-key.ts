@@ -9,21 +9,24 @@ const KEY_BYTES = 32
 export interface SigningKeys {
   /** Signs new checkpoints. */
   readonly current: Buffer
-  /** All that checkpoints may have been signed with, the current one among them. */
+  /** All keys with which checkpoints may be signed, including the current one. */
   readonly accepted: readonly Buffer[]
 }
 
 /**
- * The agent's keys for its checkpoints: `checkpoint.key`, made at the first start, and `checkpoint.key.2` and so on, each made when
- * none of the earlier ones could be read. A key is never written over: what it has signed can be restored again once its file
- * is repaired.
+ * The agent's keys for its checkpoints: `checkpoint.key`, created at the first start, then `checkpoint.key.2` and so on,
+ * each created when all earlier ones were unreadable. A key is never overwritten: its checkpoints can be restored again
+ * once its file is repaired.
  */
 export async function loadSigningKeys(path: string, log: Pick<Logger, 'error'>): Promise<SigningKeys> {
   const names = (await readdir(dirname(path))).filter((name) => numberOf(name) !== null)
   const accepted: Buffer[] = []
   for (const name of names.toSorted((a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0))) {
     const key = await readKey(join(dirname(path), name)).catch((error: unknown) => {
-      log.error({ err: error, name }, 'key of checkpoints cannot be read: what it has signed cannot be restored')
+      log.error(
+        { err: error, name },
+        'key of checkpoints cannot be read: checkpoints with its signature cannot be restored',
+      )
       return null
     })
     if (key !== null) accepted.push(key)

@@ -14,7 +14,7 @@ const sealOf = (content: string) => ({
 })
 const soon = () => Deadline.after(60_000, 'test')
 
-/** A thread whose answers wait until the test opens it, and that counts what it was asked. */
+/** A thread that answers when the test allows it, and that counts its calls. */
 class HeldThread extends Thread {
   asked = 0
   readonly opened = Promise.withResolvers<void>()
@@ -26,7 +26,7 @@ class HeldThread extends Thread {
   override async ask(...[kind, asked, deadline]: Parameters<Thread['ask']>): Promise<never> {
     this.asked++
     const answer = super.ask(kind, asked, soon())
-    // The test may be over, and its file gone, before anybody waits for the answer.
+    // The test may have ended, and removed its file, before the answer.
     answer.catch(() => undefined)
     return (await deadline.race(this.opened.promise.then(async () => answer))) as never
   }
@@ -48,14 +48,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true })
 })
 
-it('keeps the hash of a file although nobody waits for it any more', async () => {
+it('keeps the hash of a file after all callers have left', async () => {
   const leave = new AbortController()
   const asked = files.isUnchanged(path, sealOf(CONTENT), Deadline.after(60_000, 'wake', leave.signal))
   asked.catch(() => undefined)
   await thread.wasAsked(1)
   leave.abort(new Error('the wake took too long'))
   await expect(asked).rejects.toThrow('the wake took too long')
-  // The next wake comes while the hash is still under way, and the one after it when it is done.
+  // The next wake comes during the hash, and another one after it.
   const again = files.isUnchanged(path, sealOf(CONTENT), soon())
   thread.opened.resolve()
   expect(await again).toBe(true)
@@ -63,14 +63,14 @@ it('keeps the hash of a file although nobody waits for it any more', async () =>
   expect(thread.asked).toBe(1)
 })
 
-it('hashes a file once for all who ask at the same time', async () => {
+it('hashes a file once for concurrent callers', async () => {
   const asked = [1, 2, 3].map(async () => files.isUnchanged(path, sealOf(CONTENT), soon()))
   thread.opened.resolve()
   expect(await Promise.all(asked)).toEqual([true, true, true])
   expect(thread.asked).toBe(1)
 })
 
-it('hashes a file again that was written to meanwhile', async () => {
+it('hashes a file again that was changed meanwhile', async () => {
   const before = files.isUnchanged(path, sealOf(CONTENT), soon())
   await thread.wasAsked(1)
   await appendFile(path, '!')
@@ -81,7 +81,7 @@ it('hashes a file again that was written to meanwhile', async () => {
   expect(await after).toBe(true)
 })
 
-it('does not take a hash for durable that was made of a file in memory', async () => {
+it('does not treat a hash without a sync as durable', async () => {
   const verified = files.isUnchanged(path, sealOf(CONTENT), soon())
   await thread.wasAsked(1)
   const sealed = files.seal(path, soon())
@@ -91,7 +91,7 @@ it('does not take a hash for durable that was made of a file in memory', async (
   expect(await sealed).toEqual(sealOf(CONTENT))
 })
 
-it('tells all who ask of a failure, and tries again for the next one', async () => {
+it('reports a failure to all callers, and retries for the next one', async () => {
   const asked = [1, 2].map(async () => files.seal(path, soon()))
   await thread.wasAsked(1)
   const failed = Promise.allSettled(asked)

@@ -4,48 +4,48 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { FileSeal } from './checkpoint.ts'
 import type { SealFile } from './seal-file.ts'
 
-/** Files that are remembered; of more the oldest are read again. */
+/** Maximum remembered files; beyond it, the oldest are hashed again. */
 const MAX_FILES = 65_536
-/** Milliseconds for one hash, whoever waits for it: terabytes. */
+/** Milliseconds for one hash, independent of its callers: enough for terabytes. */
 const HASH_MS = 3_600_000
 
 interface Seen {
-  /** The file, by whatever name. */
+  /** Identifies the file under all its names. */
   readonly file: string
   readonly size: bigint
-  /** Of what it holds. */
+  /** Size and time of its content. */
   readonly mtimeNs: bigint
-  /** The file system changes it with every change of a file, that of its names included. */
+  /** Changes with every change of the file, including its links. */
   readonly ctimeNs: bigint
 }
 
 /** Runs `sealFile` beside the event loop. @throws as `sealFile`; DeadlineExceeded */
 export type SealOnThread = (asked: SealFile, deadline: Deadline) => Promise<FileSeal>
 
-/** A hash that is being made. */
+/** A hash in progress. */
 interface Hashing {
   readonly seen: Seen
   readonly isDurable: boolean
   readonly seal: Promise<FileSeal>
 }
 
-/** What files are, each read through once in an agent's life unless it was touched since by anybody but who links and unlinks it here. */
+/** Sizes and hashes of files. Each file is read once per agent process, unless something other than this class has changed it. */
 export class VerifiedFiles {
   readonly #sealFile: SealOnThread
   readonly #known = new Map<string, { readonly seen: Seen; readonly seal: FileSeal }>()
-  /** By file: shared by all who ask, and brought to its end although all of them have left. */
+  /** By file: shared by concurrent callers, and completed even after all of them have left. */
   readonly #hashing = new Map<string, Hashing>()
 
   constructor(sealFile: SealOnThread) {
     this.#sealFile = sealFile
   }
 
-  /** What a file is that was just written, and on the disk from now on. */
+  /** Returns the seal of a new file, and syncs the file to disk. */
   async seal(path: string, deadline: Deadline): Promise<FileSeal> {
     return this.#seal(path, true, deadline)
   }
 
-  /** @returns whether it is what it was when it was sealed; false when it is missing, too */
+  /** @returns whether the file matches its seal; `false` if it is missing */
   async isUnchanged(path: string, { bytes, sha256 }: FileSeal, deadline: Deadline): Promise<boolean> {
     try {
       const now = await this.#seal(path, false, deadline)
@@ -56,19 +56,19 @@ export class VerifiedFiles {
     }
   }
 
-  /** A second name for a file, which is never written again. */
+  /** Adds a hard link to a file, which never changes. */
   async link(from: string, to: string): Promise<void> {
     await this.#changeNames(from, () => link(from, to))
   }
 
-  /** One name less, if there is such a file. */
+  /** Removes a link of a file, if it exists. */
   async unlink(path: string): Promise<void> {
     await this.#changeNames(path, () => rm(path, { force: true })).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     })
   }
 
-  /** What is known of a file stays known: its last change was ours. */
+  /** Keeps the hash, because only this class has changed the file. */
   async #changeNames(path: string, change: () => Promise<void>): Promise<void> {
     const file = await open(path)
     try {
@@ -92,7 +92,7 @@ export class VerifiedFiles {
     return deadline.race(this.#hash(path, seen, isDurable))
   }
 
-  /** Gigabytes may take longer than one asker waits: what was read for it is there for the next one. */
+  /** The hash continues after a caller's deadline: the next caller gets the result. */
   #hash(path: string, seen: Seen, isDurable: boolean): Promise<FileSeal> {
     const running = this.#hashing.get(seen.file)
     if (running && isSame(running.seen, seen) && (running.isDurable || !isDurable)) return running.seal
@@ -107,7 +107,7 @@ export class VerifiedFiles {
 
   async #read(path: string, seen: Seen, isDurable: boolean): Promise<FileSeal> {
     const seal = await this.#sealFile({ path, isDurable }, Deadline.after(HASH_MS, `hash of ${path}`))
-    // Written to while it was read: what was read is then not what it is, and is not remembered.
+    // The file was changed while it was read, so the hash is wrong and must not be remembered.
     if (isSame(seen, await look(path))) this.#remember(seen, seal)
     return seal
   }

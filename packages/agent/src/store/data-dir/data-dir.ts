@@ -1,13 +1,13 @@
-import { mkdir, realpath } from 'node:fs/promises'
+import { mkdir, readdir, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { SandboxId } from '@offshoot/contract/ids'
 
-/** Bytes of a Unix socket's path, without its NUL (unix(7), sun_path). */
+/** Maximum bytes of a Unix socket's path, without its NUL (unix(7), sun_path). */
 const MAX_SOCKET_PATH_BYTES = 107
-/** QEMU's own part of a VM's folder. */
+/** The part of a VM's folder that QEMU's user may write. */
 export const VM_FOLDER = 'vm'
 
-/** Where everything of one agent lies (ARCHITECTURE.md, "Files"). */
+/** The paths of an agent's files (ARCHITECTURE.md, "Files"). */
 export class DataDir {
   readonly root: string
   readonly agentFile: string
@@ -18,27 +18,27 @@ export class DataDir {
   readonly clusterFile: string
   readonly events: string
   readonly bakes: string
-  /** What the probe of the accelerator bakes and restores, while it runs. */
+  /** Files of the accelerator's probe, while it runs. */
   readonly probe: string
   readonly sandboxes: string
-  /** Restored guests that are nobody's yet; as deep as the sandboxes, whose place they take. */
+  /** Restored guests without a sandbox, at the same depth as the sandboxes, which they become. */
   readonly spares: string
   readonly snapshots: string
   /** Frozen layers of disks. */
   readonly layers: string
-  /** Layers that nothing seems to need any more; they come back when something does (`store/disks/layers.ts`). */
+  /** Layers that nothing seems to need any more. They are restored if something does (`store/disks/layers.ts`). */
   readonly retiredLayers: string
   readonly volumes: string
-  /** Builds of templates, and what they are made from. */
+  /** Builds of templates, and their sources. */
   readonly builds: string
   /** Built templates: their images. */
   readonly templates: string
-  /** Objects that were discarded, and those that nobody accounts for (`store/ledger/ledger.ts`). */
+  /** Discarded objects, and orphaned objects (`store/ledger/ledger.ts`). */
   readonly trash: string
   readonly quarantine: string
-  /** Signs checkpoints; ours alone. */
+  /** Signs checkpoints. Only the agent can read it. */
   readonly checkpointKey: string
-  /** A copy of the image builder's: QEMU's users need not reach the images. */
+  /** A copy of the image builder's file: QEMU's users need not have access to the images. */
   readonly preload: string
   /** Roots of jails, by the version of QEMU in them (`jail.ts`). */
   readonly qemu: string
@@ -68,10 +68,10 @@ export class DataDir {
     this.qemu = join(root, 'qemu')
   }
 
-  /** Makes what is missing. QEMU's users pass through (0711) and read nothing. */
+  /** Creates missing folders. QEMU's users can pass through them (0711), and read nothing. */
   static async open(root: string): Promise<DataDir> {
     await mkdir(root, { recursive: true, mode: 0o711 })
-    // As the kernel names it: the working directories of live QEMUs are compared with it.
+    // The path as the kernel names it, for comparison with the working directories of running QEMUs.
     const dir = new DataDir(await realpath(root))
     for (const folder of [dir.bakes, dir.sandboxes, dir.spares, dir.volumes, dir.builds, dir.qemu])
       await mkdir(folder, { recursive: true, mode: 0o711 })
@@ -88,13 +88,18 @@ export class DataDir {
     return dir
   }
 
+  /** Names of the folders of sandboxes. */
+  async listSandboxes(): Promise<string[]> {
+    return readdir(this.sandboxes)
+  }
+
   sandbox(id: SandboxId): string {
     return join(this.sandboxes, id)
   }
 
   /**
-   * QEMU's own part of a sandbox's folder, the only place where it may write. Apart from the manifest and the log:
-   * whoever may write a folder can put a link in the place of any file in it, and we would follow it as root.
+   * The only part of a sandbox's folder that QEMU's user may write. Separate from manifest and log, because a user who may
+   * write a folder can replace any file in it by a link, which the agent would follow as root.
    */
   vm(id: SandboxId): string {
     return join(this.sandbox(id), VM_FOLDER)
@@ -105,13 +110,13 @@ export class DataDir {
     return join(this.sandbox(id), 'hibernation')
   }
 
-  /** What a sandbox that was woken keeps of that checkpoint (`MemoryBases`). */
+  /** The files of that checkpoint that a woken sandbox keeps (`MemoryBases`). */
   memoryBase(id: SandboxId): string {
     return join(this.sandbox(id), 'memory-base')
   }
 }
 
-/** The path of a socket, relative to our own working directory where the absolute one does not fit. */
+/** The path of a socket, relative to the agent's working directory if the absolute one is too long. */
 export function socketPath(folder: string, name: string): string {
   const path = join(folder, name)
   return Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES ? path : relative(process.cwd(), path)

@@ -16,7 +16,7 @@ describe('watermarks', () => {
     expect(marksOf(total, DEFAULTS)).toEqual({ refuseBytes, warnBytes })
   })
 
-  it('are what is configured, and warn no later than they refuse', () => {
+  it('have their configured values, and the warning comes no later than the refusal', () => {
     expect(marksOf(GIB, { warn_below_mib: 3, refuse_below_mib: 2 })).toEqual({
       refuseBytes: 2 * MIB,
       warnBytes: 3 * MIB,
@@ -63,7 +63,7 @@ describe('the room on a disk', () => {
   const roomOf = (folder: string, refuse_below_mib: number) =>
     new DiskRoom(folder, { warn_below_mib: null, refuse_below_mib }, { info: say, warn: say })
 
-  it('is refused in the words of what wanted it, and the log says so once', async () => {
+  it('is refused with the name of the resource, and the refusal is logged once', async () => {
     const room = roomOf(tmpdir(), 2 ** 40)
     for (const wanted of ['sandbox', 'template', 'volume'] as const) {
       const refusal = { status: 507, body: { error: `insufficient host storage for ${wanted}` } }
@@ -73,7 +73,7 @@ describe('the room on a disk', () => {
     await roomOf(tmpdir(), 0).admit('sandbox')
   })
 
-  it('is not given where nobody can tell how much there is', async () => {
+  it('is refused if the free space is unknown', async () => {
     await expect(roomOf('/nowhere', 0).admit('sandbox')).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })

@@ -27,7 +27,7 @@ interface Marks {
 }
 
 /** For what room is asked. */
-type Wanted = 'sandbox' | 'template' | 'volume'
+type VolumeRequest = 'sandbox' | 'template' | 'volume'
 
 const REFUSALS = { sandbox: 'sandboxStorage', template: 'templateStorage', volume: 'insufficientStorage' } as const
 
@@ -73,7 +73,7 @@ export class DiskRoom {
   }
 
   /** @throws ApiError 507; what `statfs` throws */
-  async admit(wanted: Wanted): Promise<void> {
+  async admit(wanted: VolumeRequest): Promise<void> {
     const { state } = await this.look()
     if (state === 'refusing') throw new ApiError(REFUSALS[wanted])
   }

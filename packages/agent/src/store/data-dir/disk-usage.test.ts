@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(async () => rm(root, { recursive: true }))
 
 describe('disk usage', () => {
-  it('counts what files take once, by the folder that comes first, and follows no links', async () => {
+  it('counts a file with several names once, in the first folder, and follows no links', async () => {
     const dir = await DataDir.open(root)
     const before = await readDiskUsage(dir)
     await writeFile(join(dir.bakes, 'image'), Buffer.alloc(BYTES, 1))

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { lstat, open, readdir, rename, rm, statfs } from 'node:fs/promises'
+import { lstat, open, readdir, rename, rm, statfs, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '@offshoot/kit/sync-folder'
 import type { Logger } from 'pino'
@@ -43,6 +43,10 @@ export class Layers {
 
   path(id: LayerId): string {
     return join(this.#folder, fileOfLayer(id))
+  }
+
+  async inode(id: LayerId): Promise<number> {
+    return (await lstat(this.path(id))).ino
   }
 
   /**
@@ -122,11 +126,9 @@ export class Layers {
    * descriptor, and checks after the rename that it has moved this file.
    */
   async #take(from: string, id: LayerId): Promise<void> {
-    const file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
-      (error: unknown) => {
-        throw new LayerMissing(`layer ${id} cannot be opened`, { cause: error })
-      },
-    )
+    const file = await openUntrusted(from).catch((error: unknown) => {
+      throw new LayerMissing(`layer ${id} cannot be opened`, { cause: error })
+    })
     try {
       const checked = await file.stat({ bigint: true })
       if (!checked.isFile() || checked.nlink !== 1n) throw new LayerMissing(`layer ${id} is no file of its own`)
@@ -146,4 +148,14 @@ export class Layers {
       await file.close()
     }
   }
+}
+
+/** Opens the layer that a VM writes, in the VM's folder. */
+export async function openActiveLayer(vmFolder: string, id: LayerId): Promise<FileHandle> {
+  return openUntrusted(join(vmFolder, fileOfLayer(id)))
+}
+
+/** For a file in a folder that belongs to a VM's user, who may have put a link or a pipe there. */
+async function openUntrusted(path: string): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
 }

@@ -265,7 +265,7 @@ describe('a segment that cannot be read', () => {
     expect(await follow(0)).toMatchObject([{ seq }])
   })
 
-  it('leaves out its records for who follows the log meanwhile', { timeout: 60_000 }, async () => {
+  it('is left out for followers of the log meanwhile', { timeout: 60_000 }, async () => {
     await flood(FLOOD / 4)
     const names = (await readdir(folder)).toSorted()
     await reopen({ onDamaged: (path) => lost.push(path) })

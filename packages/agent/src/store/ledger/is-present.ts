@@ -1,6 +1,9 @@
 import { lstat } from 'node:fs/promises'
 
-/** Whether something has this path; a link counts as itself. @throws when nobody can tell: what cannot be looked at is not absent */
+/**
+ * Whether a file exists at this path. Does not follow links.
+ * @throws an error if the answer is unknown: a path that cannot be examined is not absent
+ */
 export async function isPresent(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,

@@ -1,13 +1,14 @@
 /**
- * Removal of durable objects: folders and files of sandboxes, snapshots, volumes, templates, builds and layers.
+ * Removes durable objects: folders and files of sandboxes, snapshots, volumes, templates, builds and layers.
  *
- *     in its place ──discard──► trash/ ──► gone
+ *     in its place ──discard──► trash/ ──► deleted
  *          │  ▲
  *          │  └──restore──┐
- *          └──setAside──► quarantine/ ──purge, or after a week──► trash/ ──► gone
+ *          └──setAside──► quarantine/ ──purge, or after a week──► trash/ ──► deleted
  *
- * Invariants: whoever discards an object gives a reason, which is logged, and the object leaves its place in one rename, so that no
- * start finds half of it. What nobody accounts for is set aside, never discarded. Nothing is removed from quarantine at a start.
+ * Invariants: a caller that discards an object gives a reason, which is logged. The object leaves its place in one rename,
+ * so that no start finds half of it. An orphan, which no record accounts for, is set aside and never discarded. A start
+ * deletes nothing from quarantine.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -19,22 +20,22 @@ import type { Logger } from 'pino'
 import { UnreadableRecords, type RecordKind } from './unreadable-records.ts'
 import { isPresent } from './is-present.ts'
 
-/** Milliseconds for which what was set aside is kept. */
+/** Milliseconds for which quarantine keeps an object. */
 const KEEP_MS = 7 * 24 * 3600 * 1000
-/** In an object's folder from its beginning until its record is written; it names the owner. */
+/** A file in an object's folder from its creation until its record is written. It names the owner. */
 const BEGUN = 'begun.json'
-/** What becomes of the record of an object that was deleted, while its folder is still in use. */
+/** The name of a deleted object's record while its folder is still in use. */
 export const DELETED = 'deleted.json'
-/** What a folder may hold that was made and never filled. */
+/** The files that an unused new folder may contain. */
 const HARMLESS: ReadonlySet<string> = new Set([BEGUN, 'manifest.first.json', 'manifest.json.new'])
 
 export interface Owner {
   readonly workspace_id: string | null
-  /** The object on whose behalf it is made, `null` when the workspace itself asked for it. */
+  /** The object for which it is made; `null` if the workspace itself requested it. */
   readonly of: { readonly kind: RecordKind; readonly id: string } | null
 }
 
-/** The frozen layers that an object without a usable record needs; `null`: not known. */
+/** The frozen layers that an object without a readable record needs; `null`: unknown. */
 export type FindLayers = (folder: string) => Promise<readonly string[] | null>
 
 interface Place {
@@ -58,7 +59,7 @@ export class Ledger {
     this.unreadable = new UnreadableRecords(log)
   }
 
-  /** Learns what is in quarantine; removes nothing. */
+  /** Reads the entries of quarantine. Deletes nothing. */
   static async open(place: Place, log: Logger, findLayers: FindLayers): Promise<Ledger> {
     const ledger = new Ledger(place, log, findLayers)
     for (const name of await readdir(place.quarantine)) {
@@ -67,20 +68,20 @@ export class Ledger {
         const entry = quarantineEntry.parse(JSON.parse(await readFile(join(place.quarantine, name), 'utf8')))
         ledger.#entries.set(entry.entry, entry)
       } catch (error) {
-        log.error({ err: error, name }, 'note of a quarantined object cannot be read: the object stays')
+        log.error({ err: error, name }, 'record of a quarantined object cannot be read: the object stays')
       }
     }
     return ledger
   }
 
-  /** What was set aside. */
+  /** The objects in quarantine. */
   get quarantined(): QuarantineEntry[] {
     return [...this.#entries.values()]
   }
 
   /**
-   * Whether everything is known that objects of these kinds refer to: no record of theirs is unreadable, and none of them is in
-   * quarantine. Only then may what nobody refers to be removed.
+   * Whether all references of objects of these kinds are known: every record is readable, and none of the objects is in
+   * quarantine. Only then may unreferenced objects be deleted.
    */
   isComplete(...kinds: readonly RecordKind[]): boolean {
     return this.unreadable.areReadable(...kinds) && !this.quarantined.some(({ kind }) => kinds.some((k) => k === kind))
@@ -88,7 +89,8 @@ export class Ledger {
 
   /**
    * The layers that objects in quarantine need.
-   * @returns `null` while that is not known of one of them, or a record that may name layers cannot be read: then all are needed
+   * @returns `null` if they are unknown for one object, or a record that may name layers is unreadable: all layers are
+   *   needed then
    */
   neededLayers(): string[] | null {
     if (!this.unreadable.areReadable('sandbox', 'snapshot')) return null
@@ -96,29 +98,26 @@ export class Ledger {
     return layers.includes(null) ? null : layers.flatMap((each) => each ?? [])
   }
 
-  /** Makes an object's folder, which names its owner until {@link finish}. */
+  /** Creates an object's folder, which names its owner until {@link finish}. */
   async begin(folder: string, owner: Owner, mode: number): Promise<void> {
     await mkdir(folder, { mode })
     await writeFile(join(folder, BEGUN), `${JSON.stringify(owner)}\n`, { mode: 0o600 })
   }
 
-  /** After the object's record is durable. The object is, too, when this returns. */
+  /** Call this after the object's record is durable. Then the object is durable as well. */
   async finish(folder: string): Promise<void> {
     await syncFolder(dirname(folder))
     await rm(join(folder, BEGUN), { force: true })
   }
 
-  /** Deletes an object whose folder is still in use: from now on it is one that no start knows. Needs no room on the disk. */
+  /** Marks an object as deleted while its folder is still in use: no later start knows it. Needs no free disk space. */
   async strike(record: string): Promise<void> {
     await rename(record, join(dirname(record), DELETED)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
     })
   }
 
-  /**
-   * Removes an object that somebody has decided to remove. One that is not there is fine.
-   * @param reason for the log
-   */
+  /** Deletes an object. No effect if it does not exist. @param reason the reason for the log */
   async discard(kind: RecordKind | 'layer' | 'qemu', path: string, reason: string): Promise<void> {
     const doomed = join(this.#place.trash, randomUUID())
     try {
@@ -126,7 +125,7 @@ export class Ledger {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'ENOENT') return
-      // Another file system than the data directory's.
+      // The path is on another file system than the data directory.
       if (code !== 'EXDEV' && code !== 'EBUSY') throw error
       await rm(path, { recursive: true, force: true })
       return
@@ -135,15 +134,15 @@ export class Ledger {
     await rm(doomed, { recursive: true, force: true })
   }
 
-  /** At the start of an agent: what its predecessor had discarded and not removed. */
+  /** At the start of an agent: deletes the objects that an earlier agent has discarded but not deleted yet. */
   async emptyTrash(): Promise<void> {
     for (const name of await readdir(this.#place.trash))
       await rm(join(this.#place.trash, name), { recursive: true, force: true })
   }
 
   /**
-   * Decides about a folder that has no record. It is discarded when its making was begun and never finished, when it was struck, or
-   * when it holds nothing; any other is set aside.
+   * Decides about a folder without a record. Discards it if its creation never finished, if it was marked as deleted, or if
+   * it is empty. Sets aside any other.
    */
   async settleUnrecorded(kind: RecordKind, id: string, folder: string): Promise<void> {
     const names = await readdir(folder).catch((error: NodeJS.ErrnoException): string[] => {
@@ -152,11 +151,11 @@ export class Ledger {
     })
     if (names.includes(DELETED)) await this.discard(kind, folder, 'it was deleted')
     else if (names.includes(BEGUN) || names.every((name) => HARMLESS.has(name)))
-      await this.discard(kind, folder, 'its making was never finished')
+      await this.discard(kind, folder, 'its creation never finished')
     else await this.setAside(kind, id, folder, 'it has no record')
   }
 
-  /** Moves what nobody accounts for out of the way, and reports it. */
+  /** Moves an orphan to quarantine, and reports it. */
   async setAside(kind: RecordKind | 'layer' | 'other', id: string, path: string, reason: string): Promise<void> {
     const { root, quarantine } = this.#place
     const layers = hasLayers(kind) ? await this.#findLayers(path) : []
@@ -170,23 +169,20 @@ export class Ledger {
       layers: layers === null ? null : [...layers],
       since: new Date().toISOString(),
     }
-    // The note first: an object without one would have no way back.
+    // The record first: without one, an object could not be restored.
     await writeFileDurably(join(quarantine, `${entry.entry}.json`), `${JSON.stringify(entry)}\n`)
     await rename(path, join(quarantine, entry.entry))
     this.#entries.set(entry.entry, entry)
-    this.#log.error(entry, 'object that nobody accounts for: moved to quarantine (docs/recovery.md)')
+    this.#log.error(entry, 'orphaned object moved to quarantine (docs/recovery.md)')
   }
 
-  /** @returns where the object of an entry lies; `null` for an unknown entry */
+  /** @returns the path of the object of an entry; `null` for an unknown entry */
   find(entry: string): { readonly entry: QuarantineEntry; readonly path: string } | null {
     const found = this.#entries.get(entry)
     return found === undefined ? null : { entry: found, path: join(this.#place.quarantine, entry) }
   }
 
-  /**
-   * Moves an object back to where it was.
-   * @returns its path there; `null` when something else has that path by now
-   */
+  /** Moves an object back to its place. @returns its path; `null` if another object has that path by now */
   async restore({ entry, path }: QuarantineEntry): Promise<string | null> {
     const target = join(this.#place.root, path)
     if (await isPresent(target)) return null
@@ -196,14 +192,17 @@ export class Ledger {
     return target
   }
 
-  /** Removes what was set aside, for good. */
+  /** Deletes an object in quarantine. */
   async purge({ entry, kind }: QuarantineEntry, reason: string): Promise<void> {
     const known = kind === 'other' ? 'layer' : kind
     await this.discard(known, join(this.#place.quarantine, entry), reason)
     await this.#forget(entry)
   }
 
-  /** Removes what was set aside long ago. Not at a start: an operator shall have had time to look. */
+  /**
+   * Deletes the objects that have been in quarantine for long. Must not run at a start: an operator needs time to look at
+   * them.
+   */
   async expire(now = Date.now()): Promise<void> {
     for (const entry of this.quarantined)
       if (now - Date.parse(entry.since) > KEEP_MS) await this.purge(entry, 'it was in quarantine for a week')

@@ -14,11 +14,11 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 const CONTENT = '{"id":"00000000-0000-4000-8000-000000000000","layers":[]}'
-/** What a record may come to be. Each leaves a file that exists. */
+/** Kinds of damage. Each leaves an existing file. */
 const DAMAGES: Readonly<Record<string, (path: string) => Promise<void>>> = {
   empty: (path) => writeFile(path, ''),
   truncated: (path) => writeFile(path, CONTENT.slice(0, 20)),
-  'without what belongs into it': (path) => writeFile(path, CONTENT),
+  'without its fields': (path) => writeFile(path, CONTENT),
   garbled: (path) =>
     writeFile(
       path,
@@ -30,17 +30,20 @@ const DAMAGES: Readonly<Record<string, (path: string) => Promise<void>>> = {
   'on a bad sector': (path) => symlink('/proc/self/mem', path),
 }
 
-it.each(Object.keys(DAMAGES))('tells a record that is %s from one that is absent, and names its path', async (name) => {
-  for (const [file, read] of Object.entries(RECORD_READERS)) {
-    expect({ file, read: await read(join(folder, file)) }).toEqual({ file, read: { state: 'absent' } })
-    const path = join(folder, file, file)
-    await DAMAGES[name]?.(path)
-    const unreadable = { state: 'unreadable', path, error: expect.any(Error) }
-    expect({ file, read: await read(join(folder, file)) }).toEqual({ file, read: unreadable })
-  }
-})
+it.each(Object.keys(DAMAGES))(
+  'reports a record that is %s as unreadable, with its path, and not as absent',
+  async (name) => {
+    for (const [file, read] of Object.entries(RECORD_READERS)) {
+      expect({ file, read: await read(join(folder, file)) }).toEqual({ file, read: { state: 'absent' } })
+      const path = join(folder, file, file)
+      await DAMAGES[name]?.(path)
+      const unreadable = { state: 'unreadable', path, error: expect.any(Error) }
+      expect({ file, read: await read(join(folder, file)) }).toEqual({ file, read: unreadable })
+    }
+  },
+)
 
-it('tells that there are no more descriptors from an absent record', async () => {
+it('does not report a record as absent if there are no more descriptors', async () => {
   for (const file of Object.keys(RECORD_READERS)) await writeFile(join(folder, file, file), CONTENT)
   const program = `
     import { readAllWithoutDescriptors } from ${JSON.stringify(join(import.meta.dirname, '../../test/record-readers.ts'))}

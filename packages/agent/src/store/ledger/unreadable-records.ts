@@ -1,24 +1,24 @@
 import type { Logger } from 'pino'
 import type { RecordRead } from './read-record.ts'
 
-/** What a record describes. */
+/** The kind of object that a record describes. */
 export type RecordKind = 'sandbox' | 'snapshot' | 'volume' | 'template' | 'build'
 
 export interface UnreadableRecord {
   readonly kind: RecordKind
-  /** Of the object: the name of its folder. */
+  /** The object's id: the name of its folder. */
   readonly id: string
-  /** Of the record's file. */
+  /** The path of the record's file. */
   readonly path: string
-  /** Why this agent cannot use it. */
+  /** The reason why this agent cannot use it. */
   readonly reason: string
-  /** When this agent noticed it, RFC 3339. */
+  /** The time at which this agent noticed it, RFC 3339. */
   readonly since: string
 }
 
 /**
- * The objects whose records this agent cannot read. Nothing that such a record describes, or might refer to, is deleted until
- * an operator has repaired or removed the record.
+ * The objects whose records this agent cannot read. The agent deletes nothing that such a record describes, or may refer
+ * to, until an operator has repaired or removed the record.
  */
 export class UnreadableRecords {
   readonly #records = new Map<string, UnreadableRecord>()
@@ -32,9 +32,9 @@ export class UnreadableRecords {
     return [...this.#records.values()]
   }
 
-  /** Passes a record on when it can be used; an unreadable one is noted and reported once. */
+  /** Returns the record of a readable file. Remembers an unreadable one, and reports it once. */
   take<T>(kind: RecordKind, id: string, read: RecordRead<T>): T | null {
-    if (read.state === 'unreadable') this.#note({ kind, id, path: read.path, reason: wordsOf(read.error) })
+    if (read.state === 'unreadable') this.#note({ kind, id, path: read.path, reason: messageOf(read.error) })
     else this.#records.delete(keyOf(kind, id))
     return read.state === 'present' ? read.record : null
   }
@@ -47,12 +47,12 @@ export class UnreadableRecords {
     return this.#records.has(keyOf(kind, id))
   }
 
-  /** Ids of one kind. */
+  /** The ids of objects of one kind. */
   idsOf(kind: RecordKind): string[] {
     return this.all.filter((record) => record.kind === kind).map(({ id }) => id)
   }
 
-  /** Whether every record of these kinds could be read: only then is it known what they refer to. */
+  /** Whether every record of these kinds is readable. Only then are all their references known. */
   areReadable(...kinds: readonly RecordKind[]): boolean {
     return !this.all.some(({ kind }) => kinds.includes(kind))
   }
@@ -72,7 +72,7 @@ function keyOf(kind: RecordKind, id: string): string {
   return `${kind}/${id}`
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.replaceAll(/\s+/g, ' ').slice(0, 300)
 }

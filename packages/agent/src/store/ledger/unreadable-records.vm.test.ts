@@ -7,7 +7,7 @@ import type { AgentVolumeList } from '@offshoot/contract/agent-volume'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
 
-/** One agent, with a volume that holds data, a hibernated sandbox that has a file, and a snapshot of another sandbox. */
+/** One agent, with a volume that contains data, a hibernated sandbox with a file, and a snapshot of another sandbox. */
 let agent: AgentProcess
 let volume: string
 let hibernated: string
@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => agent.destroy())
 
-/** What can happen to a record. Each gets the path of the record, whose content has been saved. */
+/** Kinds of damage. Each function gets the path of the record, whose content was saved. */
 const DAMAGES: Readonly<Record<string, (path: string, content: string) => Promise<void>>> = {
   empty: (path) => writeFile(path, ''),
   truncated: (path, content) => writeFile(path, content.slice(0, content.length / 2)),
@@ -69,8 +69,8 @@ async function quarantine(): Promise<QuarantineEntry[]> {
 const restore = (entry: string) =>
   agent.call<unknown>('POST', `/v1/quarantine/${entry}/restore`, { workspace: null, body: {} })
 
-describe('records that are gone', () => {
-  it('moves what they described to quarantine, from which an operator brings it back', async () => {
+describe('missing records', () => {
+  it('move their objects to quarantine, from which an operator restores them', async () => {
     await agent.stop()
     const saved = `${agent.dataDir}-saved`
     await mkdir(saved)
@@ -103,7 +103,7 @@ describe('records that are gone', () => {
     }
     await rm(saved, { recursive: true })
     expect(await quarantine()).toEqual([])
-    // In use at once, without a start.
+    // The agent has it at once, without a restart.
     expect((await agent.act(hibernated, 'wake')).status).toBe(200)
     expect(await agent.sh(hibernated, 'cat /root/kept')).toBe('precious')
     expect((await agent.act(hibernated, 'hibernate')).status).toBe(200)
@@ -113,7 +113,7 @@ describe('records that are gone', () => {
     ).toMatchObject([{ id: snapshot }])
   })
 
-  it('removes at a start what was struck, what was begun and never finished, and what is empty', async () => {
+  it('let a start delete objects that are marked as deleted, unfinished or empty', async () => {
     await agent.stop()
     const folders = ['volumes', 'snapshots', 'templates', 'builds'].flatMap((kind) =>
       ['begun.json', 'deleted.json', null].map((name) => ({ folder: join(agent.dataDir, kind, randomUUID()), name })),
@@ -128,7 +128,7 @@ describe('records that are gone', () => {
     expect(await readdir(join(agent.dataDir, 'trash'))).toEqual([])
   })
 
-  it('purges at an operator’s word, and refuses a tenant', async () => {
+  it('let an operator purge their objects, but not a tenant', async () => {
     await agent.stop()
     const folder = join(agent.dataDir, 'volumes', randomUUID())
     await mkdir(folder)
@@ -149,8 +149,8 @@ describe('records that are gone', () => {
   })
 })
 
-describe('records that cannot be read', () => {
-  it.each(Object.keys(DAMAGES))('keeps everything that a record describes which is %s', async (name) => {
+describe('unreadable records', () => {
+  it.each(Object.keys(DAMAGES))('do not lead to a deletion if a record is %s', async (name) => {
     const damage = DAMAGES[name]
     if (damage === undefined) throw new Error(`no damage ${name}`)
     await agent.stop()
@@ -183,13 +183,13 @@ describe('records that cannot be read', () => {
     expect(await unreadableOn('/v1/sandboxes')).toEqual([hibernated])
     expect(await unreadableOn('/v1/snapshots')).toEqual([snapshot])
     expect(await agent.layers()).toEqual(layers)
-    // Everything else works.
+    // All other objects work.
     expect(await agent.sh(running, 'echo works')).toBe('works')
     const other = await agent.created()
     expect((await agent.delete(other.id)).status).toBe(204)
     expect(await agent.layers()).toEqual(layers)
 
-    // Repaired under the running agent.
+    // The records are repaired while the agent runs.
     for (const { kind, id, path } of records()) {
       expect((await restore(`${kind}-${id}`)).status).toBe(409)
       await rm(path, { recursive: true })
@@ -200,7 +200,7 @@ describe('records that cannot be read', () => {
     for (const path of ['volumes', 'sandboxes', 'snapshots']) expect(await unreadableOn(`/v1/${path}`)).toEqual([])
   })
 
-  it('has everything back when the records are repaired', async () => {
+  it('work again after a repair', async () => {
     expect((await agent.act(hibernated, 'wake')).status).toBe(200)
     expect(await agent.sh(hibernated, 'cat /root/kept')).toBe('precious')
     const id = randomUUID()
@@ -211,7 +211,7 @@ describe('records that cannot be read', () => {
     expect((await agent.delete(id)).status).toBe(204)
   })
 
-  it('leaves a QEMU running whose manifest cannot be read, and adopts it when the manifest is repaired', async () => {
+  it('leave the QEMU of an unreadable manifest running, and the agent adopts it after a repair', async () => {
     const path = join(agent.dataDir, 'sandboxes', running, 'manifest.json')
     const content = await readFile(path)
     await agent.stop('SIGKILL')
@@ -219,7 +219,7 @@ describe('records that cannot be read', () => {
     expect(before).toHaveLength(1)
     await writeFile(path, '')
     await agent.start()
-    // Another VM gets another slot, with its user and its network.
+    // Another VM gets another slot, user and network.
     const other = await agent.created()
     expect(await agent.sh(other.id, 'echo works')).toBe('works')
     expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
@@ -229,7 +229,7 @@ describe('records that cannot be read', () => {
     expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
   })
 
-  it('leaves a QEMU running when the note of its disk cannot be read', async () => {
+  it('leave a QEMU running if the record of its disk is unreadable', async () => {
     const path = join(agent.dataDir, 'sandboxes', running, 'chain.json')
     const content = await readFile(path)
     const before = (await agent.vms()).filter(({ folder }) => folder.includes(running))
@@ -246,7 +246,7 @@ describe('records that cannot be read', () => {
     expect((await agent.vms()).filter(({ folder }) => folder.includes(running))).toEqual(before)
   })
 
-  it('takes over from a power cut what it has emptied: a sandbox that had a VM, and one that was deleted', async () => {
+  it('are resolved after a power cut that emptied them: of a sandbox with a VM, and of a deleted one', async () => {
     const [lost, deleted] = [(await agent.created()).id, (await agent.created()).id]
     await agent.stop('SIGKILL')
     const theirs = async () =>
@@ -255,7 +255,7 @@ describe('records that cannot be read', () => {
     await eventually('their ends', async () => (await theirs()).length === 0)
     for (const id of [lost, deleted]) await writeFile(join(agent.dataDir, 'sandboxes', id, 'manifest.json'), '')
     await logDeletion(deleted)
-    // One that was being made: the file system kept the sizes of its files, and nothing else.
+    // A sandbox that was being created: the file system kept the sizes of its files but not their content.
     const begun = join(agent.dataDir, 'sandboxes', randomUUID())
     await mkdir(join(begun, 'vm'), { recursive: true })
     for (const name of ['manifest.json', 'manifest.first.json']) await writeFile(join(begun, name), Buffer.alloc(600))
@@ -271,7 +271,7 @@ describe('records that cannot be read', () => {
   })
 })
 
-/** Appends to the agent's log what it says last of a sandbox that it has deleted. */
+/** Appends the last record of a deleted sandbox to the agent's log. */
 async function logDeletion(id: string): Promise<void> {
   const records = await agent.records()
   const born = records.findLast(({ event }) => event.sandbox_id === id)

@@ -16,7 +16,7 @@ export async function writeActivity(folder: string, idleMs: number): Promise<voi
   })
 }
 
-/** Milliseconds since something last happened; 0 when nobody has noted that. */
+/** Milliseconds since the last activity; 0 if there is no record of it. */
 export function readIdleMs(folder: string): number {
   const activity = statSync(join(folder, ACTIVITY), { throwIfNoEntry: false })
   return activity === undefined ? 0 : Math.max(0, Date.now() - activity.mtimeMs)

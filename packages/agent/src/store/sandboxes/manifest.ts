@@ -11,9 +11,9 @@ import { readRecordSync, type RecordRead } from '../ledger/read-record.ts'
 import { runAs } from '../templates/template-record.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
-/** The file in a sandbox's folder that says what the folder is; ours alone, QEMU's user cannot read it. */
+/** The file in a sandbox's folder with its description. QEMU's user cannot read it. */
 export const MANIFEST = 'manifest.json'
-/** The manifest as the sandbox was begun, synced: for {@link readFirstManifest}. */
+/** The synced manifest of the sandbox's creation, for {@link readFirstManifest}. */
 const FIRST = 'manifest.first.json'
 
 /**
@@ -29,8 +29,8 @@ const FIRST = 'manifest.first.json'
 const manifestStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'failed', 'deleting'])
 
 /**
- * The format of a sandbox that is hibernated over bases (`MemoryBases`) or with compressed memory (`compressed-memory.ts`): an
- * agent that knows neither must leave it alone. Any other has the format 1, which is not written.
+ * The format of a sandbox that is hibernated over bases (`MemoryBases`) or with compressed memory (`compressed-memory.ts`).
+ * An agent that does not know it must leave the sandbox alone. All others have format 1, which is not written.
  */
 export const NEWER_FORMAT = 2
 
@@ -39,11 +39,11 @@ const manifest = z.object({
   id: z.uuid(),
   workspace_id: z.string(),
   template: z.string(),
-  /** The bake it was restored from, `NAME/FINGERPRINT`: its files are mapped as long as this sandbox is here. */
+  /** The bake that it was restored from, `NAME/FINGERPRINT`. Its files are mapped as long as this sandbox exists. */
   bake: z.string(),
-  /** Number of its user and of what else each VM has of its own; `NO_SLOT` while it is hibernated. */
+  /** The number of its user, TAP and control group; `NO_SLOT` while it is hibernated. */
   slot: z.int(),
-  /** While `hibernated`: the slot that it had, and gets again unless another sandbox has it by then. */
+  /** While `hibernated`: the slot that it had, and gets again unless another sandbox has taken it. */
   home_slot: z.int().optional(),
   status: manifestStatus,
   created_at: z.iso.datetime(),
@@ -52,31 +52,31 @@ const manifest = z.object({
   guest_ip: z.string().nullable(),
   boot_ms: z.int().nullable(),
   boot_mode: bootMode.nullable(),
-  /** The snapshot it was restored from; `null`: the template's own. */
+  /** The snapshot that it was restored from; `null`: its template. */
   from_snapshot: z.uuid().nullable(),
-  /** The sandbox it was forked from, until it is promoted. */
+  /** The sandbox that it was forked from, until it is promoted. */
   parent_id: z.uuid().nullable(),
   fork_tree_id: z.uuid().nullable(),
   /** Hibernates after so many seconds without activity. */
   persistent: z.boolean(),
   idle_timeout_seconds: z.int(),
-  /** What its template says of commands that say nothing themselves. */
+  /** The template's user and folder for commands that name none. */
   run_as: runAs,
-  /** Where its packets may go, for all its life. */
+  /** The destinations of its packets, for all its life. */
   egress,
-  /** How fast it may be, by its workspace's plan; `null`: nobody has said so. */
+  /** Its limits by its workspace's plan; `null`: control has sent none. */
   limits: sandboxLimits.nullable().default(null),
-  /** Frozen layers of its disk, the lowest first, for a start that is still to come: while `creating` and `hibernated`. */
+  /** Frozen layers of its disk, the lowest first, for its next start: while `creating` and `hibernated`. */
   layers: z.array(layerId),
-  /** Its block devices for volumes; those it holds are nobody else's to write as long as it is not `failed`. */
+  /** Its block devices for volumes. Until it is `failed`, no other sandbox may write to the volumes that it holds. */
   devices: z.array(machineDevice).default([]),
   /** Its disk outlives its VM: see `template-image.ts`. */
   durable: z.boolean().default(false),
-  /** While `hibernated`: it has no memory, so that it is booted from its disk. */
+  /** `true` while `hibernated` without memory: its wake boots from its disk. */
   cold: z.boolean().default(false),
   /**
-   * Version of the QEMU that its VM was started in, `7.2.22`: only one of the same series loads what that one saves. Absent in
-   * manifests of earlier agents.
+   * Version of its VM's QEMU, `7.2.22`. Only a QEMU of the same series can load its state. Absent in manifests of earlier
+   * agents.
    */
   qemu_version: z.string().optional(),
   qemu: z.object({ pid: z.int(), startTicks: z.int() }).nullable(),
@@ -88,16 +88,16 @@ export async function writeManifest(folder: string, content: Manifest): Promise<
 }
 
 /**
- * Replaces the manifest of a sandbox that has a VM. A host that loses power loses the VM with it, so that nothing waits for the disk;
- * but the disk of a durable sandbox outlives both, and its manifest must not come back empty.
+ * Replaces the manifest of a sandbox with a VM. Does not wait for the disk, because a host that loses power loses the VM as
+ * well. But the disk of a durable sandbox survives, so its manifest must not be empty afterwards.
  */
 export async function writeRunningManifest(folder: string, content: Manifest): Promise<void> {
   await (content.durable ? writeManifest : writeManifestQuickly)(folder, content)
 }
 
 /**
- * Writes the manifest of a sandbox that is being made, in its new folder. The folder may be renamed at once.
- * @returns `onDisk`: to be awaited before anybody hears of the sandbox. It is a property, so that the caller does not wait for it here
+ * Writes the manifest of a new sandbox in its new folder. The folder may be renamed at once.
+ * @returns `onDisk`: await it before the sandbox is announced. It is a property so that this function does not wait for it
  */
 export async function writeFirstManifest(
   folder: string,
@@ -112,9 +112,20 @@ export async function writeFirstManifest(
     throw error
   }
   const onDisk = syncAndClose(file)
-  // Who does not come to await it has failed for another reason.
+  // A caller that does not await it has failed for another reason.
   onDisk.catch(() => undefined)
   return { onDisk }
+}
+
+/** Makes the folder of a spare that of a sandbox. @returns see {@link writeFirstManifest} */
+export async function adoptSpareFolder(
+  spare: string,
+  folder: string,
+  content: Manifest,
+): Promise<{ readonly onDisk: Promise<void> }> {
+  const written = await writeFirstManifest(spare, content)
+  await rename(spare, folder)
+  return written
 }
 
 async function syncAndClose(file: FileHandle): Promise<void> {
@@ -125,7 +136,7 @@ async function syncAndClose(file: FileHandle): Promise<void> {
   }
 }
 
-/** Replaces the manifest without waiting for the disk: a power cut may leave an empty file of it. */
+/** Replaces the manifest without waiting for the disk: a power cut may empty the file. */
 async function writeManifestQuickly(folder: string, content: Manifest): Promise<void> {
   const beside = join(folder, `${MANIFEST}.new`)
   await writeFile(beside, format(content), { mode: 0o600 })
@@ -133,17 +144,19 @@ async function writeManifestQuickly(folder: string, content: Manifest): Promise<
 }
 
 /**
- * `absent`: the sandbox was never finished. Read without waiting: at the start of an agent there may be 10,000, nothing is served
- * yet, and a wait for each costs ten times what the file does.
+ * `absent`: the creation of the sandbox never finished. Synchronous: at the start of an agent there may be 10,000
+ * manifests, no request is served yet, and an asynchronous read costs ten times as much.
  */
 export function readManifest(folder: string): RecordRead<Manifest> {
   return readRecordSync(join(folder, MANIFEST), (content) => manifest.parse(content))
 }
 
 /**
- * What the manifest of a sandbox without a VM was when the sandbox was begun, if a power cut may have taken the later one: file systems
- * keep a rename, and lose the content of the file, when the content was not synced. `unfinished`: the first one is lost as well, so that
- * nobody has heard of the sandbox. `null`: the manifest is damaged in another way, or there is no first one. @throws as the file system does
+ * Reads the first manifest of a sandbox without a VM, if a power cut may have emptied the later one: a file system that did
+ * not sync a file's content may keep its rename and lose the content.
+ * @returns `unfinished`: the first one is lost as well, so the sandbox was never announced. `null`: the manifest is damaged
+ *   in another way, or there is no first one.
+ * @throws an error of the file system
  */
 export function readFirstManifest(folder: string): Manifest | 'unfinished' | null {
   if (!isBlank(join(folder, MANIFEST))) return null
@@ -152,12 +165,15 @@ export function readFirstManifest(folder: string): Manifest | 'unfinished' | nul
   return first.state === 'unreadable' && isBlank(join(folder, FIRST)) ? 'unfinished' : null
 }
 
-/** Without a byte, or with none that was written. */
+/** Whether a file is empty, or contains only zeros. */
 function isBlank(path: string): boolean {
   return readFileSync(path).every((byte) => byte === 0)
 }
 
-/** Of a sandbox whose deletion was begun: what its manifest was. `null`: it was not, or nobody knows. */
+/**
+ * Reads the manifest of a sandbox that is being deleted.
+ * @returns `null` if it is not being deleted, or the manifest is unreadable
+ */
 export function readDeletedManifest(folder: string): Manifest | null {
   const deleted = readRecordSync(join(folder, DELETED), (content) => manifest.parse(content))
   return deleted.state === 'present' ? { ...deleted.record, status: 'deleting' } : null

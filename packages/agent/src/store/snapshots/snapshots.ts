@@ -133,7 +133,7 @@ export class Snapshots {
   async delete({ id }: SnapshotRecord): Promise<void> {
     await this.#ledger.strike(snapshotRecordPath(this.folder(id)))
     this.#kept.delete(id)
-    // Whoever hears that it is gone must not find it again after a power cut.
+    // After the answer, a power cut must not bring the snapshot back.
     await syncFolder(this.folder(id)).catch(unlessMissing)
     if (!this.#users.has(id)) await this.#release(id)
   }

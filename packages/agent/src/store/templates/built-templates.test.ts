@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(async () => rm(root, { recursive: true }))
 
 describe('the disk of a built template', () => {
-  it('is never taken for one without its lower layer because that cannot be looked at', async () => {
+  it('is not treated as a disk without a lower layer if that layer cannot be examined', async () => {
     const id = parseBuildId(randomUUID()) as BuildId
     const folder = join(dir.templates, id)
     await mkdir(folder)

@@ -132,7 +132,7 @@ async function keepFile(from: string, to: string): Promise<void> {
   await link(from, to)
 }
 
-/** For a list: what cannot be looked at takes nothing there. */
+/** For a list: a file that cannot be examined counts as zero bytes. */
 async function occupiedBytes(path: string): Promise<number> {
   return stat(path).then(
     ({ blocks }) => blocks * BLOCK_BYTES,

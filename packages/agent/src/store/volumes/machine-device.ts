@@ -9,7 +9,7 @@ export const VOLUME_DEVICES = 8
 const volumeId = z.string().transform((text, context): VolumeId => {
   const id = parseVolumeId(text)
   if (id !== null) return id
-  context.addIssue({ code: 'custom', message: 'no id of a volume' })
+  context.addIssue({ code: 'custom', message: 'not the id of a volume' })
   return z.NEVER
 })
 
@@ -25,7 +25,7 @@ export const machineDevice = z.object({
 })
 export type MachineDevice = z.infer<typeof machineDevice>
 
-export interface Wanted {
+export interface VolumeRequest {
   readonly volume: VolumeRecord
   readonly isReadOnly: boolean
 }
@@ -35,7 +35,7 @@ export interface Wanted {
  * copied from: the copy may still write to such a device, and must not write to another volume.
  * @throws ApiError 409 if too few devices are free
  */
-export function addDevices(of: readonly MachineDevice[], wanted: readonly Wanted[]): MachineDevice[] {
+export function addDevices(of: readonly MachineDevice[], wanted: readonly VolumeRequest[]): MachineDevice[] {
   const taken = new Set(of.map(({ place }) => place))
   const free = Array.from({ length: VOLUME_DEVICES }, (_, place) => place).filter((place) => !taken.has(place))
   const added = wanted.map(({ volume: { id, name }, isReadOnly }, index): MachineDevice => {
@@ -49,7 +49,7 @@ export function addDevices(of: readonly MachineDevice[], wanted: readonly Wanted
 }
 
 /** The devices without their volumes, for a sandbox that must not have these. */
-export function emptied(devices: readonly MachineDevice[]): MachineDevice[] {
+export function withoutVolumes(devices: readonly MachineDevice[]): MachineDevice[] {
   return devices.map((device) => ({ ...device, volume: null }))
 }
 

@@ -6,10 +6,11 @@
  * Invariants: a kept volume is complete. The ledger decides about a folder whose record is absent or unreadable. Every user
  * of a volume has claimed it (`holders.ts`). The file has its recorded size before a guest gets it.
  */
-import { open, readdir, stat, truncate, type FileHandle } from 'node:fs/promises'
+import { chown, open, readdir, stat, truncate, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseVolumeId, type VolumeId, type WorkspaceId } from '@offshoot/contract/ids'
+import { createSparseFile } from '../disks/sparse-file.ts'
 import { syncFolder } from '@offshoot/kit/sync-folder'
 import type { Ledger } from '../ledger/ledger.ts'
 import { Holders } from './holders.ts'
@@ -61,6 +62,11 @@ export class Volumes {
     return volumeDataPath(join(this.folder, id))
   }
 
+  /** Makes root the owner of a volume's file again. */
+  async takeBack(id: VolumeId): Promise<void> {
+    await chown(this.path(id), 0, 0)
+  }
+
   /** Bytes that a volume occupies on the host's disk. */
   async usedBytes(id: VolumeId): Promise<number> {
     return (await stat(this.path(id))).blocks * BLOCK_BYTES
@@ -93,8 +99,7 @@ export class Volumes {
     try {
       // Tools that check the file run as VM users, which must be able to traverse the folder (`ext4.ts`).
       await this.#ledger.begin(folder, { workspace_id: record.workspace_id, of: null }, 0o711)
-      const file = await open(this.path(id), 'wx', 0o600)
-      await close(file, () => file.truncate(record.size_mb * MIB))
+      await createSparseFile(this.path(id), record.size_mb * MIB)
       await fill(this.path(id))
       const filled = await open(this.path(id), 'r')
       await close(filled, () => filled.sync())
@@ -133,7 +138,7 @@ export class Volumes {
     try {
       await this.#ledger.discard('volume', join(this.folder, record.id), 'it was deleted')
       this.#kept.delete(record.id)
-      // Whoever hears that it is gone must not find it again after a power cut.
+      // After the answer, a power cut must not bring the volume back.
       await syncFolder(this.folder)
     } finally {
       this.holders.release(holder)

@@ -18,21 +18,21 @@ let agent: AgentInside
 beforeAll(async () => {
   agent = await AgentInside.start()
 })
-afterEach(async () => {
-  for (const sandbox of agent.host.sandboxes.values()) await deleteSandbox(agent.host, sandbox)
-})
+afterEach(() => agent.deleteSandboxes())
 afterAll(() => agent.destroy())
 
 const pagesOf = async (folder: string, name = 'pages') => (await stat(join(folder, name))).size
-const folderOf = ({ id }: Sandbox) => agent.host.dir.hibernation(id)
-const baseOf = ({ id }: Sandbox) => agent.host.dir.memoryBase(id)
+const folderOf = ({ id }: Sandbox) => agent.host.store.dir.hibernation(id)
+const baseOf = ({ id }: Sandbox) => agent.host.store.dir.memoryBase(id)
 const SUM = 'md5sum < /run/memory'
 
 async function readManifestFile({ id }: Sandbox): Promise<{ format?: number }> {
-  return JSON.parse(await readFile(join(agent.host.dir.sandbox(id), 'manifest.json'), 'utf8')) as { format?: number }
+  return JSON.parse(await readFile(join(agent.host.store.dir.sandbox(id), 'manifest.json'), 'utf8')) as {
+    format?: number
+  }
 }
 
-/** Woken, with 8 MiB that will not change. */
+/** A woken sandbox with 8 MiB of memory that does not change. */
 async function woken(): Promise<{ sandbox: Sandbox; sum: string; bytes: number }> {
   const sandbox = await agent.created()
   await agent.sh(sandbox, 'head -c 8388608 /dev/urandom > /run/memory')
@@ -44,8 +44,8 @@ async function woken(): Promise<{ sandbox: Sandbox; sum: string; bytes: number }
   return { sandbox, sum, bytes }
 }
 
-describe('a sandbox that is hibernated again', () => {
-  it('has what changed since written, and is as it was, time after time, as are its children', async () => {
+describe('a second hibernation', () => {
+  it('writes only the changed pages, and the sandbox and its children have all memory after each wake', async () => {
     const { host } = agent
     const { sandbox, sum, bytes } = await woken()
     for (const round of [1, 2, 3]) {
@@ -72,10 +72,10 @@ describe('a sandbox that is hibernated again', () => {
     expect(await agent.sh(child as Sandbox, SUM)).toBe(sum)
   })
 
-  it('runs on with its base when it cannot be, and has none when it is damaged or the VM has ended', async () => {
+  it('keeps its base when it fails, and has no base when that is damaged or the VM has ended', async () => {
     const { host } = agent
     const { sandbox, sum, bytes } = await woken()
-    const sealing = vi.spyOn(host.checkpoints, 'seal').mockRejectedValueOnce(new Error('no seal'))
+    const sealing = vi.spyOn(host.store.checkpoints, 'seal').mockRejectedValueOnce(new Error('no seal'))
     await expect(hibernateSandbox(host, sandbox)).rejects.toThrow('sandbox could not be hibernated')
     sealing.mockRestore()
     expect(await isPresent(folderOf(sandbox))).toBe(false)
@@ -98,7 +98,7 @@ describe('a sandbox that is hibernated again', () => {
   })
 })
 
-/** Hibernated, with 8 MiB that are easy to compress. */
+/** A hibernated sandbox with 8 MiB of memory that compress well. */
 async function hibernated(): Promise<Sandbox> {
   const sandbox = await agent.created()
   await agent.sh(sandbox, 'yes memory | head -c 8388608 > /run/memory')
@@ -107,14 +107,14 @@ async function hibernated(): Promise<Sandbox> {
 }
 const sumOf = (sandbox: Sandbox) => agent.sh(sandbox, 'yes memory | head -c 8388608 | cmp - /run/memory && echo same')
 
-describe('memory of a hibernated sandbox that is compressed', () => {
+describe('compressed memory of a hibernated sandbox', () => {
   let compressor: HibernationCompressor
   beforeAll(() => {
     compressor = new HibernationCompressor(agent.host, 0)
   })
   afterAll(() => compressor.stop())
 
-  /** A change of a sandbox that has just ended may still count as one: the compressor then passes it over. */
+  /** The compressor skips a sandbox while its last change is still counted as running. */
   async function compress(sandbox: Sandbox): Promise<void> {
     await eventually('compressed memory', async () => {
       await compressor.run()
@@ -122,7 +122,7 @@ describe('memory of a hibernated sandbox that is compressed', () => {
     })
   }
 
-  it('takes less of the disk, and is there when the sandbox wakes', async () => {
+  it('occupies less disk space, and is complete after a wake', async () => {
     const { host } = agent
     const sandbox = await hibernated()
     const bytes = await pagesOf(folderOf(sandbox))
@@ -134,7 +134,7 @@ describe('memory of a hibernated sandbox that is compressed', () => {
     expect(await sumOf(sandbox)).toBe('same')
     expect((await readManifestFile(sandbox)).format).toBeUndefined()
     expect(await readdir(baseOf(sandbox))).not.toContain('pages.zst')
-    // Over the base that was compressed once.
+    // Over the base that was compressed.
     await hibernateSandbox(host, sandbox)
     await compress(sandbox)
     expect(await readdir(folderOf(sandbox))).toEqual(expect.arrayContaining(['base-0.pages.zst']))
@@ -142,7 +142,7 @@ describe('memory of a hibernated sandbox that is compressed', () => {
     expect(await sumOf(sandbox)).toBe('same')
   })
 
-  it('is what a child of it has', async () => {
+  it('is complete in a forked child', async () => {
     const sandbox = await hibernated()
     await compress(sandbox)
     const [child] = [{ id: randomUUID(), index: 0 }]
@@ -150,7 +150,7 @@ describe('memory of a hibernated sandbox that is compressed', () => {
     expect(await sumOf(agent.host.sandboxes.get(child.id as SandboxId) as Sandbox)).toBe('same')
   })
 
-  it('is left as it is when the sandbox wakes meanwhile', async () => {
+  it('stays uncompressed if the sandbox wakes meanwhile', async () => {
     const sandbox = await hibernated()
     const compressing = compressor.run()
     expect(await agent.host.wake(sandbox)).toEqual({ isCold: false })
@@ -158,7 +158,7 @@ describe('memory of a hibernated sandbox that is compressed', () => {
     expect(await sumOf(sandbox)).toBe('same')
   })
 
-  it('is lost when the file is damaged: the sandbox boots from its disk', async () => {
+  it('is lost if the file is damaged, and the sandbox boots from its disk', async () => {
     const sandbox = await hibernated()
     await compress(sandbox)
     await truncate(join(folderOf(sandbox), 'pages.zst'), 1000)

@@ -1,14 +1,14 @@
 import { writeChain } from '../../store/disks/chain-file.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
-import type { Host } from '../model/host.ts'
+import type { HostStore } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
-/** What the disk of a sandbox consists of is noted when this returns, and from now on before it changes. */
-export async function noteDisk({ dir }: Host, { id, manifest }: Sandbox, vm: Vm): Promise<void> {
+/** Records the layers of a sandbox's disk, and from now on each change before it happens. */
+export async function recordDisk({ dir }: HostStore, { id, manifest }: Sandbox, vm: Vm): Promise<void> {
   if (vm.disk === null) return
   const note = (chain: DiskChain) => writeChain(dir.sandbox(id), chain, manifest.durable)
   await note(vm.disk)
   vm.isDurable = manifest.durable
-  vm.noteDisk = note
+  vm.recordDisk = note
 }

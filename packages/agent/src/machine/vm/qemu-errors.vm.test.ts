@@ -35,21 +35,21 @@ async function bakeAnew(deadline: Deadline): Promise<void> {
 }
 
 async function restoreAnew(deadline: Deadline): Promise<void> {
-  // Without a jail, in whose root there is no other QEMU.
+  // Without a jail, because its root contains no other QEMU.
   const place = { ...(await host.restoreOptions()), confinement: { uid: host.uid } }
   const options = { ...place, qemu: qemu.path, checkpoint: null, greet: releaseGuest }
   const vm = await restore(options, deadline)
   await vm.kill(deadline)
 }
 
-describe("QEMU's own last words", () => {
+describe("QEMU's last log lines", () => {
   it.each([
     ['bake', 'start', bakeAnew],
     ['bake', 'qmp_capabilities', bakeAnew],
     ['bake', 'xen-save-devices-state', bakeAnew],
     ['restore', 'start', restoreAnew],
     ['restore', 'qmp_capabilities', restoreAnew],
-  ])('stand in the error of a %s whose QEMU ends at %s', async (_what, moment, run) => {
+  ])('are in the error of a %s whose QEMU ends at %s', async (_what, moment, run) => {
     await qemu.failAt(1, moment)
     await expect(run(host.deadline)).rejects.toThrow(wordsAt(moment))
   })
@@ -57,7 +57,7 @@ describe("QEMU's own last words", () => {
   it.each([
     ['bake', bakeAnew],
     ['restore', restoreAnew],
-  ])('stand in the error of a %s whose QEMU hangs', async (_what, run) => {
+  ])('are in the error of a %s whose QEMU hangs', async (_what, run) => {
     await qemu.failAt(1, 'hang')
     const error = { name: 'DeadlineExceeded', message: expect.stringContaining(wordsAt('hang')) }
     await expect(run(Deadline.after(1000, 'a QEMU that hangs'))).rejects.toMatchObject(error)

@@ -1,0 +1,37 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Thread } from '../machine/capture/thread.ts'
+import { type CheckpointMachines, Checkpoints } from '../store/checkpoints/checkpoints.ts'
+import { loadSigningKeys } from '../store/checkpoints/signing-key.ts'
+import { Layers } from '../store/disks/layers.ts'
+
+/** The origin of checkpoints in tests. */
+export const ORIGIN = {
+  bake: 'base/0123',
+  template: 'base',
+  cpu: 1,
+  memory_mb: 512,
+  guest_ip: null,
+  created_at: '2026-11-21T00:00:00.000Z',
+}
+
+/** The frozen layers below the data directory of a test. */
+export async function openLayers(root: string): Promise<Layers> {
+  await mkdir(join(root, 'layers'), { recursive: true })
+  return new Layers({ layers: join(root, 'layers'), retiredLayers: join(root, 'retired') }, console)
+}
+
+/** The checkpoints of an agent that has just started, without any known file. */
+export async function openCheckpoints<Machine>(
+  root: string,
+  machines: CheckpointMachines<Machine>,
+): Promise<Checkpoints<Machine>> {
+  const thread = new Thread()
+  return new Checkpoints({
+    root,
+    keys: await loadSigningKeys(join(root, 'checkpoint.key'), { error: () => undefined }),
+    layers: await openLayers(root),
+    sealFile: (asked, within) => thread.ask('seal', asked, within),
+    machines,
+  })
+}

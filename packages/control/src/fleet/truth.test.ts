@@ -270,10 +270,8 @@ describe('rows follow the agent', () => {
           for (const [from, count] of slices) {
             const begin = Math.min(from, applied)
             const piece = records.slice(begin, begin + count)
-            await Promise.all([
-              applyRecords(harness.pool, agentHooks(control.control), state.agentId, piece),
-              applyRecords(harness.pool, agentHooks(control.control), state.agentId, piece),
-            ])
+            const apply = () => applyRecords(harness.pool, agentHooks(control.control), state.agentId, piece)
+            await Promise.all([apply(), apply()])
             applied = Math.max(applied, Math.min(begin + count, records.length))
             const { rows } = await harness.pool.query(
               `select a.cursor::int, s.last_event_seq::int as seq, s.status from agents a join sandboxes s on s.agent_id = a.id where a.id = $1`,

@@ -169,9 +169,10 @@ describe('the control process', () => {
   it('answers 503 at /healthz without its database', async () => {
     const { ended, child } = await startMain()
     await postgres.stop('SIGINT')
-    const { status, body } = await call(url, 'GET', '/healthz')
-    expect(status).toBe(503)
-    expect(body).toMatchObject({ status: 'unavailable', checks: { database: 'unreachable' } })
+    // The last answer of the database serves for a moment.
+    const health = () => call(url, 'GET', '/healthz')
+    await eventually(async () => (await health()).status === 503)
+    expect((await health()).body).toMatchObject({ status: 'unavailable', checks: { database: 'unreachable' } })
     expect((await call(url, 'GET', '/v1/sandboxes', { token: key })).status).toBe(500)
     expect((await call(url, 'GET', '/metrics')).status).toBe(200)
     child.kill('SIGTERM')

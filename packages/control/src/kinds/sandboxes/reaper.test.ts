@@ -80,7 +80,7 @@ describe('sandboxes whose time is up', () => {
     const managed = await create()
     const due = await create()
     await set([making], `expires_at = ${PAST}, status = 'creating'`)
-    await set([managed], `expires_at = ${PAST}, managed_by = 'app'`)
+    await set([managed], `expires_at = ${PAST}, managed_by = 'database'`)
     await set([due], `expires_at = ${PAST}`)
     await gone([due])
     expect((await left()).toSorted()).toEqual([persistent, making, managed].toSorted())

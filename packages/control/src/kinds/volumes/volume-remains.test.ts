@@ -37,7 +37,7 @@ describe('Idempotency-Key on volumes', () => {
   async function abandon(key: string, resourceId?: string): Promise<string> {
     const { rows } = await harness.pool.query(
       `update idempotent_requests set creator = -1, status = null, answer = null, resource_id = coalesce($2, resource_id)
-       where key = $1 and workspace_id = $3 returning resource_id`,
+       where key like '% ' || $1 and workspace_id = $3 returning resource_id`,
       [key, resourceId ?? null, tenant.workspaceId],
     )
     return rows[0].resource_id

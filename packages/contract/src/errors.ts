@@ -74,6 +74,12 @@ const registry = {
   volumeBusy: { status: 409, error: 'volume is being changed', fields: ['volume'] },
   /** There is nothing at the payment provider to be shown. */
   noSubscription: { status: 409, error: 'no subscription' },
+  /** A second checkout would sell a second subscription. */
+  alreadySubscribed: {
+    status: 409,
+    error: 'already subscribed',
+    detail: 'change the plan on the page of POST /v1/billing/portal',
+  },
   /** The same change is under way for the same resource. */
   conflict: { status: 409, error: 'conflict' },
   /** Of an app. */

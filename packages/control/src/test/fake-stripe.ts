@@ -106,11 +106,30 @@ export class FakeStripe {
         await this.onList()
         return { status: 200, body: { object: 'list', data, has_more: false } }
       }
-      case 'POST /v1/billing/meter_events':
+      case 'POST /v1/billing/meter_events': {
+        const identifier = form.get('identifier')
+        if (this.meterEvents.some((event) => event['identifier'] === identifier)) {
+          const message = `An event already exists with identifier ${identifier}.`
+          return { status: 400, body: { error: { type: 'invalid_request_error', message } } }
+        }
         this.meterEvents.push(Object.fromEntries(form))
         return { status: 200, body: { object: 'billing.meter_event' } }
+      }
       default:
+        if (method === 'DELETE' && pathname.startsWith('/v1/subscriptions/')) return this.#cancel(pathname)
         return { status: 404, body: { error: { type: 'invalid_request_error', message: 'Unrecognized request URL' } } }
     }
+  }
+
+  #cancel(pathname: string): Handled {
+    const found = this.subscriptions.find(({ id }) => pathname.endsWith(`/${id}`))
+    if (found === undefined || found.status === 'canceled') {
+      return {
+        status: 404,
+        body: { error: { type: 'invalid_request_error', code: 'resource_missing', message: 'No such subscription' } },
+      }
+    }
+    found.status = 'canceled'
+    return { status: 200, body: { ...found, object: 'subscription' } }
   }
 }

@@ -29,7 +29,7 @@ export function billingRoutes(app: FastifyInstance, control: BillingContext): vo
         summary: 'Get the page where a plan is subscribed to',
         body: checkoutBody,
         answer: billingLink,
-        errors: ['invalidField', ...payErrors],
+        errors: ['invalidField', 'alreadySubscribed', ...payErrors],
       },
     },
     handler: async (request) => {
@@ -37,6 +37,9 @@ export function billingRoutes(app: FastifyInstance, control: BillingContext): vo
       const { plan } = parseBody(request, checkoutBody)
       const payments = configured(control)
       const customer = await customerOf(control, payments, workspaceId)
+      // Asked of the provider: the webhook of a subscription that was just paid may still be on its way.
+      const subscription = await payments.subscriptionOf(customer)
+      if (subscription !== null && subscription.status !== 'canceled') throw new ApiError('alreadySubscribed')
       return { url: await payments.checkoutUrl(customer, workspaceId, plan) }
     },
   })

@@ -37,7 +37,7 @@ export const billing: Kind<BillingContext> = {
       new Periodic({ what: 'settling meters', everyMs: 60_000, run: () => settleMeters(pool) }, log),
       new Periodic({ what: 'settling storage', everyMs: 30_000, run: () => settleStorage(pool) }, log),
       new Periodic(
-        { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments }) },
+        { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments, log }) },
         log,
       ),
       new Periodic({ what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) }, log),

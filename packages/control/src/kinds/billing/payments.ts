@@ -17,6 +17,8 @@ export interface Subscription {
   readonly plan: PaidPlan | null
 }
 
+/** Nothing is paid for them any more. */
+const ENDED: ReadonlySet<string> = new Set(['canceled', 'incomplete_expired'])
 /** Never paid for: as if there were none. */
 const NEVER_BEGAN: ReadonlySet<string> = new Set(['incomplete', 'incomplete_expired'])
 
@@ -66,11 +68,15 @@ export class Payments {
     return url
   }
 
-  /** The one that counts: the newest that is not over, else the newest. `null` when none ever began. */
+  /**
+   * The subscription that counts: the newest that is not over, else the newest. `null` when none ever began. Two checkouts that were
+   * paid at the same time leave two: the older ones are cancelled.
+   */
   async subscriptionOf(customer: string): Promise<Subscription | null> {
-    const { data } = await asked(this.#stripe.subscriptions.list({ customer, status: 'all', limit: MAX_SUBSCRIPTIONS }))
-    const begun = data.filter(({ status }) => !NEVER_BEGAN.has(status)).sort((a, b) => b.created - a.created)
-    const found = begun.find(({ status }) => status !== 'canceled') ?? begun[0]
+    const begun = (await this.#subscriptions(customer)).filter(({ status }) => !NEVER_BEGAN.has(status))
+    const [current, ...others] = begun.filter(({ status }) => !ENDED.has(status))
+    for (const { id } of others) await this.#cancel(id)
+    const found = current ?? begun[0]
     if (found === undefined) return null
     const price = found.items.data[0]?.price.id
     const { prices } = this.#settings
@@ -98,18 +104,38 @@ export class Payments {
     return this.#settings.overage_meter !== undefined
   }
 
-  /** @param day `YYYY-MM-DD`; a second report of it counts for nothing */
+  /** A second report of a day changes nothing. @param day `YYYY-MM-DD` */
   async reportOverage(customer: string, workspaceId: string, day: string, mibHours: number): Promise<void> {
     const { overage_meter: meter } = this.#settings
     if (meter === undefined) return
+    const report = this.#stripe.billing.meterEvents.create({
+      event_name: meter,
+      identifier: `${workspaceId}:${day}`,
+      timestamp: Date.parse(`${day}T23:59:59Z`) / 1000,
+      payload: { stripe_customer_id: customer, value: `${mibHours}` },
+    })
     await asked(
-      this.#stripe.billing.meterEvents.create({
-        event_name: meter,
-        identifier: `${workspaceId}:${day}`,
-        timestamp: Date.parse(`${day}T23:59:59Z`) / 1000,
-        payload: { stripe_customer_id: customer, value: `${mibHours}` },
+      report.catch((error: unknown) => {
+        if (!isReported(error)) throw error
       }),
     )
+  }
+
+  /** Ends all subscriptions of a customer at once; what was paid for the rest of the month is credited. */
+  async cancelSubscriptions(customer: string): Promise<void> {
+    for (const { id, status } of await this.#subscriptions(customer)) {
+      if (!ENDED.has(status)) await this.#cancel(id)
+    }
+  }
+
+  async #cancel(id: string): Promise<void> {
+    await asked(this.#stripe.subscriptions.cancel(id, { prorate: true, invoice_now: true }))
+  }
+
+  /** The newest first. */
+  async #subscriptions(customer: string): Promise<readonly Stripe.Subscription[]> {
+    const { data } = await asked(this.#stripe.subscriptions.list({ customer, status: 'all', limit: MAX_SUBSCRIPTIONS }))
+    return data.toSorted((a, b) => b.created - a.created)
   }
 
   #verified(body: Buffer, signature: string): Stripe.Event {
@@ -119,6 +145,12 @@ export class Payments {
       throw new ApiError('invalidSignature', {}, { cause: error })
     }
   }
+}
+
+/** Whether the provider has had this report before. It says so with a code, or with words alone. */
+function isReported(error: unknown): boolean {
+  if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) return false
+  return error.code === 'duplicate_meter_event' || /already exists with identifier/i.test(error.message)
 }
 
 async function asked<T>(answer: Promise<T>): Promise<T> {

@@ -1,33 +1,94 @@
 import { PRICE_MONTH_SECONDS, PRICES } from '@offshoot/contract/price'
+import type { Logger } from 'pino'
 import type { Database } from '../../platform/db/database.ts'
 import { statement } from '../../platform/db/statement.ts'
-import type { Payments } from './payments.ts'
 import { usageByState } from './metering/usage-query.ts'
+import type { Payments } from './payments.ts'
 
-const DAY_MS = 24 * 3600 * 1000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** The payment provider takes no figures of days that are further back. */
+const MAX_DAYS = 33
 /** Micro-dollars of a MiB of volumes in an hour. */
 const MIB_HOUR_MICRO_USD = (PRICES.volumeGib * 3600) / PRICE_MONTH_SECONDS / 1024
 
-const withStorage = statement<{ workspace_id: string; customer_id: string }, []>(
-  'customers-with-storage',
-  `select a.workspace_id, a.customer_id from workspace_accounts a join meters m on m.id = a.workspace_id and m.kind = 'storage'
-   where a.customer_id is not null and a.plan_source = 'subscription'`,
+interface Options {
+  readonly database: Database
+  readonly payments: Payments | null
+  readonly log: Logger
+}
+
+/** Subscribers with volumes, or with days behind them, and the last day that was recorded (`YYYY-MM-DD`). */
+const subscribers = statement<{ workspace_id: string; last_day: string | null }, []>(
+  'overage-subscribers',
+  `select a.workspace_id, (select max(o.day)::text from overage_days o where o.workspace_id = a.workspace_id) as last_day
+   from workspace_accounts a where a.customer_id is not null and a.plan_source = 'subscription'
+     and (exists (select from meters m where m.id = a.workspace_id and m.kind = 'storage')
+       or exists (select from overage_days o where o.workspace_id = a.workspace_id))`,
+)
+
+/** A day without overage needs no report. */
+const recordDay = statement<never, [workspaceId: string, day: string, mibHours: number]>(
+  'record-overage-day',
+  `insert into overage_days (workspace_id, day, mib_hours, reported_at) values ($1, $2, $3, case $3::bigint when 0 then now() end)
+   on conflict do nothing`,
+)
+
+const unreportedDays = statement<
+  { workspace_id: string; customer_id: string; day: string; mib_hours: number },
+  [firstDay: string]
+>(
+  'unreported-overage-days',
+  `select o.workspace_id, a.customer_id, o.day::text, o.mib_hours from overage_days o
+   join workspace_accounts a on a.workspace_id = o.workspace_id
+   where o.reported_at is null and o.day >= $1::date and a.customer_id is not null order by o.day limit 1000`,
+)
+
+const markReported = statement<never, [workspaceId: string, day: string]>(
+  'mark-overage-reported',
+  'update overage_days set reported_at = now() where workspace_id = $1 and day = $2::date',
 )
 
 /**
- * Tells the payment provider what volumes had beyond their plan yesterday (UTC). Said again by every process and at every
- * run of the day: the provider counts a day of a workspace once.
+ * Reports to the payment provider what volumes had beyond their plan, for each day (UTC) that has ended. Days that no process was
+ * there for are made up. Every process runs it: a day is recorded once, and the provider refuses a second report of it.
  */
-export async function reportOverage(
-  { database, payments }: { readonly database: Database; readonly payments: Payments | null },
-  now = Date.now(),
-): Promise<void> {
+export async function reportOverage({ database, payments, log }: Options, now = Date.now()): Promise<void> {
   if (payments === null || !payments.reportsOverage) return
-  const [from, to] = [now - DAY_MS, now].map((ms) => new Date(ms).toISOString().slice(0, 10)) as [string, string]
-  for (const { workspace_id: workspaceId, customer_id: customer } of await withStorage(database.pool)) {
-    const states = await usageByState(database.db, { workspaceId, from, to })
-    const cost = states.find(({ state }) => state === 'storage')?.cost_micro_usd ?? 0
-    const mibHours = Math.round(cost / MIB_HOUR_MICRO_USD)
-    if (mibHours > 0) await payments.reportOverage(customer, workspaceId, from, mibHours)
+  const { pool } = database
+  // Meters of yesterday are still being settled just after midnight.
+  const today = dayOf(now - HOUR_MS)
+  const yesterday = addDays(today, -1)
+  for (const { workspace_id: workspaceId, last_day: lastDay } of await subscribers(pool)) {
+    const first = lastDay === null ? yesterday : addDays(lastDay, 1)
+    const oldest = addDays(today, -MAX_DAYS)
+    for (let day = first < oldest ? oldest : first; day < today; day = addDays(day, 1)) {
+      await recordDay(pool, workspaceId, day, await mibHoursOf(database, workspaceId, day))
+    }
   }
+  for (const { workspace_id: workspaceId, customer_id: customer, day, mib_hours: mibHours } of await unreportedDays(
+    pool,
+    addDays(today, -MAX_DAYS),
+  )) {
+    try {
+      await payments.reportOverage(customer, workspaceId, day, mibHours)
+      await markReported(pool, workspaceId, day)
+    } catch (error) {
+      log.warn({ err: error, workspace: workspaceId, day }, 'overage not reported: the next run tries again')
+    }
+  }
+}
+
+async function mibHoursOf({ db }: Database, workspaceId: string, day: string): Promise<number> {
+  const states = await usageByState(db, { workspaceId, from: day, to: addDays(day, 1) })
+  const cost = states.find(({ state }) => state === 'storage')?.cost_micro_usd ?? 0
+  return Math.round(cost / MIB_HOUR_MICRO_USD)
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}
+
+function addDays(day: string, days: number): string {
+  return dayOf(Date.parse(day) + days * DAY_MS)
 }

@@ -4,9 +4,10 @@ import { setPlan } from './limits/set-plan.ts'
 import { settleStorage } from './metering/settle-storage.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { FakeStripe } from '../../test/fake-stripe.ts'
-import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
+import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 import { reportOverage } from './report-overage.ts'
 
+const DAY_MS = 24 * 3600 * 1000
 const LIMITS = { default_plan: 'free', rate_burst: 1_000_000, rate_per_second: 1_000_000 } as const
 
 describe('subscriptions', () => {
@@ -172,6 +173,40 @@ describe('subscriptions', () => {
     expect((await post('/v1/billing/sync')).body).toMatchObject({ plan: 'pro', subscription_status: 'active' })
   })
 
+  it('are sold once: a second checkout is refused, and of two that were paid at once the older is cancelled', async () => {
+    const first = await subscribe()
+    expect(await post('/v1/billing/checkout', { plan: 'team' })).toMatchObject({
+      status: 409,
+      body: { error: 'already subscribed' },
+    })
+    const second = { ...first, id: `${first.id}_again`, created: first.created + 1, price: 'price_team' }
+    stripe.subscriptions.push(second)
+    expect((await post('/v1/billing/sync')).body).toMatchObject({ plan: 'team', subscription_status: 'active' })
+    expect([first.status, second.status]).toEqual(['canceled', 'active'])
+    second.status = 'canceled'
+    expect((await post('/v1/billing/checkout', { plan: 'pro' })).status).toBe(200)
+  })
+
+  it('end with their workspace, which stays until the provider has cancelled them', async () => {
+    const subscription = await subscribe()
+    const isThere = async () =>
+      (await harness.pool.query('select from organization where id = $1', [tenant.workspaceId])).rows.length === 1
+    stripe.failure = { status: 500, body: { error: { type: 'api_error', message: 'away' } } }
+    const path = `/v1/orgs/${tenant.workspaceId}`
+    expect((await call(control.url, 'DELETE', path, { token: tenant.jwt })).status).toBe(204)
+    await eventually(async () => {
+      const { rows } = await harness.pool.query(
+        'select deletion_due_at > now() as is_tried from organization where id = $1',
+        [tenant.workspaceId],
+      )
+      return rows[0]?.is_tried === true
+    })
+    expect(await isThere()).toBe(true)
+    stripe.failure = null
+    await eventually(async () => !(await isThere()))
+    expect(subscription.status).toBe('canceled')
+  })
+
   it('leave a plan alone that an operator gave', async () => {
     const subscription = await subscribe()
     await post('/v1/billing/sync')
@@ -213,7 +248,10 @@ describe('subscriptions', () => {
     expect((await create()).status).toBe(201)
   })
 
-  it('report what volumes have beyond the plan, a day once', async () => {
+  it('report what volumes have beyond the plan, each day once, also after failures and missed days', async () => {
+    const unreported = async () =>
+      (await harness.pool.query('select from overage_days where reported_at is null')).rows.length
+    const dayBefore = (ms: number) => new Date(ms - DAY_MS).toISOString().slice(0, 10)
     const { customer } = await subscribe()
     await post('/v1/billing/sync')
     const { body: sandbox } = await create()
@@ -237,20 +275,41 @@ describe('subscriptions', () => {
     await settleStorage(harness.pool)
     expect(await metered()).toEqual({ state: 'storage', memory_mib: 2048 })
     expect(await settleStorage(harness.pool)).toBe(0)
-    // As if that had been two days ago.
+    // As if that had been six days ago.
     const { workspaceId } = tenant
-    const shift = `- interval '2 days'`
+    const shift = `- interval '6 days'`
     await harness.pool.query(`update meter_transitions set at = at ${shift} where meter_id = $1`, [workspaceId])
     await harness.pool.query(`update meters set since = since ${shift} where id = $1`, [workspaceId])
-    const now = Date.now()
+    // Just after midnight, yesterday is not accounted for yet.
+    const now = Date.parse(`${new Date().toISOString().slice(0, 10)}T12:00:00Z`) - 3 * DAY_MS
     await reportOverage(control.control, now)
-    const day = new Date(now - 24 * 3600 * 1000).toISOString().slice(0, 10)
-    expect(stripe.meterEvents.at(-1)).toMatchObject({
-      event_name: 'volume_mib_hours',
-      identifier: `${tenant.workspaceId}:${day}`,
-      'payload[stripe_customer_id]': customer,
-      'payload[value]': `${2048 * 24}`,
-    })
+    const day = dayBefore(now)
+    const reported = () => stripe.meterEvents.filter(({ identifier = '' }) => identifier.startsWith(workspaceId))
+    expect(reported()).toMatchObject([
+      {
+        event_name: 'volume_mib_hours',
+        identifier: `${tenant.workspaceId}:${day}`,
+        'payload[stripe_customer_id]': customer,
+        'payload[value]': `${2048 * 24}`,
+      },
+    ])
+    await reportOverage(control.control, now)
+    expect(reported()).toHaveLength(1)
+    // The provider had it, but its answer was lost: it refuses to take it again.
+    await harness.pool.query('update overage_days set reported_at = null where workspace_id = $1', [workspaceId])
+    await reportOverage(control.control, now)
+    expect(reported()).toHaveLength(1)
+    expect(await unreported()).toBe(0)
+    // Days that no process was there for, and those that the provider did not take, are made up.
+    stripe.failure = { status: 500, body: { error: { type: 'api_error', message: 'away' } } }
+    await reportOverage(control.control, now + 3 * DAY_MS)
+    expect(await unreported()).toBe(3)
+    stripe.failure = null
+    await reportOverage(control.control, now + 3 * DAY_MS)
+    expect(reported().map(({ identifier }) => identifier)).toEqual(
+      [0, 1, 2, 3].map((days) => `${workspaceId}:${dayBefore(now + days * DAY_MS)}`),
+    )
+    expect(await unreported()).toBe(0)
     await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'team')
     await settleStorage(harness.pool)
     expect(await metered()).toMatchObject({ state: 'ended' })

@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { Remover } from '../../fleet/agent-or-retired.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
 import { removeSnapshot } from './snapshots/remove-snapshot.ts'
+import { accountOf } from '../orgs/account-statements.ts'
+import type { SandboxesContext } from './sandboxes-context.ts'
 import { removeVolume } from '../volumes/remove-volume.ts'
 import {
   claimDeletedOrgs,
@@ -21,12 +24,14 @@ const PATIENCE_MS = 60_000
 /** Milliseconds between two looks. */
 const LOOK_MS = 200
 
+type OrgRemover = Remover & Pick<SandboxesContext, 'payments' | 'log'>
+
 /**
  * Deleted workspaces, each emptied and then removed by one process. Every round marks what is in it by then, so that what was
  * being made when the workspace was deleted ends too; the row itself cannot go while anything refers to it. A process that dies
  * leaves a claim that runs out; an agent that is away is waited for.
  */
-export function emptiedOrgs(remover: Remover): Reaping<DeletedOrgRow> {
+export function emptiedOrgs(remover: OrgRemover): Reaping<DeletedOrgRow> {
   const { pool } = remover.database
   return {
     what: 'deleted workspace',
@@ -37,7 +42,7 @@ export function emptiedOrgs(remover: Remover): Reaping<DeletedOrgRow> {
   }
 }
 
-async function empty(remover: Remover, { id, name }: DeletedOrgRow, requestId: string): Promise<void> {
+async function empty(remover: OrgRemover, { id, name }: DeletedOrgRow, requestId: string): Promise<void> {
   const { pool } = remover.database
   const endsAtMs = performance.now() + PATIENCE_MS
   for (;;) {
@@ -50,10 +55,21 @@ async function empty(remover: Remover, { id, name }: DeletedOrgRow, requestId: s
       throw new Error(`workspace ${id} still holds ${left?.count} sandboxes, snapshots and volumes`)
     await delay(LOOK_MS)
   }
+  await endPayments(remover, id)
   await transaction(pool, async (client) => {
     const [removed] = await removeOrg(client, id)
     if (removed === undefined) return
     const service = { type: 'service', id: null, ip: null, requestId } as const
     await recordDeed(client, service, { workspaceId: id, action: 'org.emptied', target: id, details: { name } })
   })
+}
+
+/** @throws ApiError 502: the workspace stays until its subscriptions are cancelled */
+async function endPayments({ database, payments, log }: OrgRemover, workspaceId: WorkspaceId): Promise<void> {
+  const [account] = await accountOf(database.pool, workspaceId)
+  const customer = account?.customer_id
+  if (customer === null || customer === undefined) return
+  if (payments === null)
+    log.error({ workspace: workspaceId, customer }, 'no payment provider: subscriptions not cancelled')
+  else await payments.cancelSubscriptions(customer)
 }

@@ -59,6 +59,7 @@ describe('migrate', () => {
       '0027-leases',
       '0030-snapshot-managers',
       '0031-removed-objects',
+      '0032-overage-days',
     ])
   })
 

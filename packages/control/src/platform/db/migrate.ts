@@ -26,6 +26,7 @@ import * as appPreviews from './migrations/0025-app-previews.ts'
 import * as leases from './migrations/0027-leases.ts'
 import * as snapshotManagers from './migrations/0030-snapshot-managers.ts'
 import * as removedObjects from './migrations/0031-removed-objects.ts'
+import * as overageDays from './migrations/0032-overage-days.ts'
 
 /** Append-only: a migration that has been released is never edited, renamed or reordered. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -55,6 +56,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0027-leases': leases,
   '0030-snapshot-managers': snapshotManagers,
   '0031-removed-objects': removedObjects,
+  '0032-overage-days': overageDays,
 }
 
 /** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */

@@ -544,6 +544,17 @@ create table "organization" (
 
 CREATE INDEX organization_deletion_idx ON public.organization USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
 
+create table "overage_days" (
+  workspace_id uuid not null,
+  day date not null,
+  mib_hours bigint not null,
+  reported_at timestamp(3) with time zone,
+  constraint overage_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint overage_days_pkey PRIMARY KEY (workspace_id, day)
+);
+
+CREATE INDEX overage_days_unreported_idx ON public.overage_days USING btree (day) WHERE (reported_at IS NULL);
+
 create table "rate_buckets" (
   workspace_id uuid not null,
   tokens double precision not null,

@@ -1,0 +1,17 @@
+import { type Kysely, sql } from 'kysely'
+
+const STATEMENTS = [
+  // What volumes had beyond a workspace's plan, a row for each day that has ended: reported to the payment provider once.
+  `create table overage_days (
+    workspace_id uuid not null references organization (id) on delete cascade,
+    day date not null,
+    mib_hours bigint not null,
+    reported_at timestamptz(3),
+    primary key (workspace_id, day)
+  )`,
+  'create index overage_days_unreported_idx on overage_days (day) where reported_at is null',
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
+}

@@ -24,4 +24,5 @@ step lint oxlint --type-aware --deny-warnings
 step format oxfmt --check
 step 'import direction' imports
 step 'dead code' knip
+step 'width of prose' node bin/lib/prose-width.mjs
 step 'guest, under sanitizers' make -s -C guest check fuzz SECONDS=20

@@ -1,6 +1,6 @@
 import { errorNames, registeredError } from './errors.ts'
 
-/** The registry as a page: `docs/errors.md`, which the test beside this keeps equal to it. */
+/** The registry as the page `docs/errors.md`. A test keeps the two equal. */
 export function errorTable(): string {
   const rows = errorNames
     .map((name) => ({ name, ...registeredError(name) }))
@@ -14,11 +14,16 @@ export function errorTable(): string {
     })
   return `# Errors
 
-Every refusal is one flat JSON object: \`error\`, for people; perhaps \`detail\`; and the fields named below. Branch on the status: the
-text can change. \`X-Request-Id\` stands on every answer. 429, 500, 502, 503 and 507 are worth repeating after a while, 402 once billing is in
-order; the others only after a change. The last column is the name of the error in \`/openapi.json\` (\`x-errors\`).
+After reading this page you can handle every refusal of the API. A refusal is one flat JSON object:
+\`error\`, a text for people; sometimes \`detail\`; and the fields in the table. Every answer has the
+header \`X-Request-Id\`.
 
-This page is made from the registry, \`packages/contract/src/errors.ts\`, by its test.
+- Branch on the status. The texts can change.
+- Retry 429, 500, 502, 503 and 507 after a while, and 402 once billing is in order.
+- Retry the others only after a change.
+
+The last column is the name of the error in \`/openapi.json\` (\`x-errors\`). A test generates this page
+from \`packages/contract/src/errors.ts\`.
 
 | Status | \`error\` | Beside it | Name |
 |---|---|---|---|

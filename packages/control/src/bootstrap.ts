@@ -8,16 +8,18 @@ import { accountsSecret } from './platform/accounts-secret.ts'
 import { firstCredentials } from './kinds/orgs/identity/first-credentials.ts'
 
 /**
- * `bootstrap.ts CONFIG [--new-key]`: brings the schema up to date, makes the first user, workspace and key when there are
- * none, and prints one line of JSON: `{"api_key","jwt","email","password"}`. Key and password are shown only when they
- * are made (they are kept as hashes) and `null` later; `--new-key` makes both anew. The jwt is always fresh.
+ * `bootstrap.ts CONFIG [--new-key]` migrates the schema, creates the first user, workspace and API key unless they
+ * exist, and prints one line of JSON: `{"api_key","jwt","email","password"}`.
+ *
+ * Key and password are stored as hashes, so they are printed only when they are created, and are `null` later.
+ * `--new-key` replaces both. The JWT is always fresh.
  */
 const [configPath, ...flags] = process.argv.slice(2)
 if (configPath === undefined || flags.some((flag) => flag !== '--new-key')) {
   throw new Error('usage: bootstrap.ts CONFIG [--new-key]')
 }
 const config = controlConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
-// Standard output is for the one line.
+// Standard output carries only the line of JSON, so the log goes to standard error.
 const log = pino({ level: config.log_level }, pino.destination({ dest: 2, sync: true }))
 
 const database = openDatabase(config.database, (error) => log.warn({ err: error }, 'idle database connection broke'))
@@ -25,7 +27,8 @@ try {
   await migrate(database.db)
   const accounts = await createAccounts({
     database,
-    // Its own account is made whoever else may make one; nobody reads mail at its address.
+    // Bootstrap creates this account even if sign-up is closed, and without a verified address: its mailbox does not
+    // exist.
     config: { ...config, sign_up: 'open', require_verified_email: false },
     secret: await accountsSecret(config.data_dir),
     sendMail: async () => undefined,

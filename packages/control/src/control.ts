@@ -51,20 +51,20 @@ import { removeUnsendable } from './platform/mail/mail-statements.ts'
 import { Outbox } from './platform/mail/outbox.ts'
 import { Seal } from './platform/seal.ts'
 
-/** Everything that a control process is made of. */
+/** All services of a control process. */
 export interface Control extends AppsContext {
   stop(): Promise<void>
 }
 
-/** All kinds, each after those that it imports. */
+/** All kinds. Each stands after the kinds that it imports. */
 export const KINDS: readonly Kind<Control>[] = [orgs, billing, templates, volumes, sandboxes, databases, apps]
 
-/** What the kinds do with what agents tell. */
+/** The handlers with which the kinds apply agents' records and reconcile agents' lists. */
 export function agentHooks(control: Control): readonly AgentHooks[] {
   return KINDS.flatMap(({ agents }) => agents?.(control) ?? [])
 }
 
-/** Builds the services, then starts what runs by itself. Nothing listens yet: `server.ts` does. */
+/** Builds the services, then starts the background jobs. It does not listen: `server.ts` does. */
 export async function startControl(config: ControlConfig, log: Logger): Promise<Control> {
   const database = openDatabase(config.database, (error) => log.warn({ err: error }, 'idle database connection broke'))
   const { pool } = database
@@ -134,7 +134,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     for (const job of jobs) job.stop()
     await brokerConnections.close()
     await fleet.stop()
-    // Their calls to agents have ended with the fleet.
+    // `fleet.stop()` has already aborted the jobs' calls to agents, so this wait is short.
     await Promise.all(jobs.map((job) => job.finished()))
     await sweeps.stop()
     await keyUsage.stop()

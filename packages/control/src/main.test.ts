@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
@@ -145,7 +145,7 @@ describe('the control process', () => {
       agent.onCreate = async (id) => {
         if (step === 'after') agent.addSandbox(id, agent.requests.at(-1)?.workspaceId ?? '')
         begun.resolve()
-        // The answer never comes: whoever asked is dead.
+        // Never answer: the process that asked is dead.
         return new Promise(() => undefined)
       }
       const lost = call(url, 'POST', '/v1/sandboxes', { token: key, body: { template: 'base' } })

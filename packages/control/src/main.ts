@@ -7,11 +7,11 @@ import { proveNextBackup } from './kinds/databases/prove-backup.ts'
 import { Periodic } from './platform/jobs/periodic.ts'
 import { createServer } from './server.ts'
 
-/** Milliseconds for requests that run when the process is told to end. */
+/** Milliseconds that running requests have to finish after SIGTERM. */
 const FINISH_MS = 8_000
-/** Milliseconds between two looks for a backup that is to be tried. */
+/** Milliseconds between two checks for a backup that is due for verification. */
 const PROOF_EVERY_MS = 5_000
-/** Milliseconds between two looks for connections that have become idle. */
+/** Milliseconds between two checks for connections that have become idle. */
 const SWEEP_MS = 50
 
 const [configPath] = process.argv.slice(2)
@@ -41,14 +41,16 @@ async function end(signal: string): Promise<void> {
     log.warn('requests were still running at the end')
     server.server.closeAllConnections()
   }, FINISH_MS).unref()
-  // A connection whose last request was still running when the closing began would stay open for the next one.
+  // Node closes connections that are idle when the shutdown begins. It keeps a connection whose request was still
+  // running then, so close those once they are idle.
   const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
   await server.close()
   clearInterval(sweep)
   await proofs.finished()
   await control.stop()
   log.info('ended')
-  // A socket that the HTTP client has already given up would keep the process for another two seconds.
+  // The HTTP client may hold a socket that it has already abandoned, which would keep the process alive for two more
+  // seconds.
   process.exit(0)
 }
 process.on('SIGTERM', (signal) => void end(signal))

@@ -18,18 +18,21 @@ import { registerRequestLog } from './platform/http/request-log.ts'
 import { registerIdempotency } from './platform/idempotency/idempotency.ts'
 
 /**
- * Milliseconds to receive a whole request: 5 GiB at 0.5 MiB/s. Only who has a credential sends a body at all, and an upload
- * that stands still is ended by its agent.
+ * Milliseconds to receive a whole request: 5 GiB at 0.5 MiB/s. The limit can be this long because control admits a
+ * caller before it reads the body, and the agent ends an upload that stalls.
  */
 const RECEIVE_TIMEOUT_MS = 3 * 60 * 60_000
 /** Milliseconds to receive the head of a request. */
 const HEAD_TIMEOUT_MS = 60_000
-/** Bytes of a request's head: a move names two paths, each of up to 4095 bytes, each byte escaped. */
+/** Bytes of a request's head. A move names two paths, each of up to 4095 bytes, and every byte may be escaped. */
 const MAX_HEAD_BYTES = 32 * 1024
-/** Milliseconds an idle connection stays open; above what load balancers usually keep theirs. */
+/**
+ * Milliseconds that an idle connection stays open. Longer than the usual keep-alive of load balancers, so that the
+ * balancer closes first.
+ */
 const KEEP_ALIVE_MS = 75_000
 
-/** The public API: what each request passes, in order, then the routes. */
+/** The public API: the hooks that every request passes, in order, then the routes. */
 export async function createServer(control: Control): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: control.log,

@@ -4,7 +4,7 @@ import type { SandboxRow } from './sandbox-row.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The sandbox of the path, if the route loads it: its row, or where it is. */
+    /** The sandbox in the path, if the route loads it: as its row or only as its place. */
     admittedSandbox: SandboxRow | null
     admittedPlace: SandboxPlace | null
   }

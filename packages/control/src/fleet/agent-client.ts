@@ -16,29 +16,37 @@ import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
 import type { CreateOutcome } from './create-outcome.ts'
 import { requestUpgrade, type UpgradeAnswer } from './request-upgrade.ts'
 
-/** Milliseconds to open a connection. An agent that is up answers at once; one that is not should cost little. */
+/**
+ * Milliseconds to open a connection. Short, so that a dead agent costs a request little; a live agent accepts at once.
+ */
 const CONNECT_TIMEOUT_MS = 2_000
-/** Milliseconds for everything that starts or ends no VM. */
+/** Milliseconds for calls that start or end no VM. */
 const STATUS_TIMEOUT_MS = 5_000
-/** Milliseconds an agent may take over one create, its queue included. */
+/** Milliseconds that an agent may take for one create, including its queue. */
 export const CREATE_TIMEOUT_MS = 120_000
 const REMOVE_TIMEOUT_MS = 60_000
-/** The agent's state, its list, its log and spent credit have connections of their own: no tenant's call delays them. */
+/**
+ * Calls for the agent's state, its list, its log and spent credit use connections of their own, so that no tenant's
+ * call delays them.
+ */
 const MAX_STATUS_CONNECTIONS = 16
-/** Commands run for as long as their callers wait, so they have connections of their own and never starve the rest. */
+/**
+ * A command lasts as long as its caller waits. Commands use connections of their own, so that they cannot starve other
+ * calls.
+ */
 const MAX_CALL_CONNECTIONS = 1_024
 const MAX_EXEC_CONNECTIONS = 2_048
-/** What stays open for hours has its own, too. */
+/** Streams stay open for hours, so they use connections of their own as well. */
 const MAX_STREAM_CONNECTIONS = 16_384
-/** Of each kind of connection to one agent, the share that one workspace may hold. */
+/** The share of each kind of connection to one agent that one workspace may hold. */
 const WORKSPACE_SHARE = 1 / 2
-/** Bytes of an answer that we read as a whole. */
+/** Limit of an answer that is read as a whole, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
-/** Bytes up to which an answer that says how long it is is taken at once, without the steps of a stream. */
+/** Answers with a known length up to this number of bytes are read at once, which is faster than as a stream. */
 const SMALL_ANSWER_BYTES = 64 * 1024
-/** Milliseconds without a byte, heartbeats included (one each 15 s), after which the log's stream counts as dead. */
+/** Milliseconds without a byte after which the log's stream counts as dead. The agent sends a heartbeat every 15 s. */
 export const EVENTS_SILENCE_MS = 45_000
-/** Milliseconds for an upgrade, in which a guest may have to be reached. */
+/** Milliseconds for an upgrade, for which the agent may have to connect to the guest. */
 const UPGRADE_TIMEOUT_MS = 60_000
 
 interface Call {
@@ -48,28 +56,28 @@ interface Call {
   readonly requestId: string
   readonly headers?: Record<string, string>
   readonly body?: string | Buffer | Readable
-  /** Until the answer's headers. 0: none. */
+  /** Milliseconds until the answer's headers. 0: no limit. */
   readonly timeoutMs: number
-  /** Between two pieces of the answer's body; `timeoutMs` when absent. */
+  /** Milliseconds between two pieces of the answer's body. Absent: `timeoutMs`. */
   readonly silenceMs?: number
   readonly signal?: AbortSignal
 }
 
-/** What a caller asked of a sandbox, without what was meant for us alone. */
+/** A caller's request to a sandbox, without the headers that are meant for control only. */
 export type Forwarded = Required<Pick<Call, 'workspaceId' | 'headers' | 'silenceMs' | 'signal'>> &
   Omit<Call, 'workspaceId' | 'headers' | 'silenceMs' | 'signal'>
 export type ForwardedUpgrade = Pick<Forwarded, 'path' | 'workspaceId' | 'requestId' | 'headers' | 'signal'>
 
-/** Connections of one kind, and how many of them each workspace holds. */
+/** Connections of one kind, with the number that each workspace holds. */
 interface Connections {
   readonly pool: Pool
   readonly shares: FairLimit
 }
 
-/** One agent's HTTP API (contract/agent-api.ts). Throws {@link AgentUnreachable} when no answer came. */
+/** One agent's HTTP API (contract/agent-api.ts). Throws {@link AgentUnreachable} if no answer came. */
 export class AgentClient {
   readonly url: string
-  /** Called when a connection could not be made: the agent is gone for everyone, not just for this request. */
+  /** Called when a connection could not be opened, so that all callers treat the agent as unreachable. */
   onGone: () => void = () => undefined
   readonly #status: Connections
   readonly #calls: Connections
@@ -92,13 +100,16 @@ export class AgentClient {
     )
   }
 
-  /** Which workspaces may start nothing there from now on. */
+  /** Tells the agent which workspaces must not start anything from now on, because they have spent their credit. */
   async putSpentCredit(body: SpentCreditBody, requestId: string): Promise<void> {
     const path = '/v1/agent/spent-credit'
     await this.ask({ method: 'PUT', path, requestId, body: JSON.stringify(body), timeoutMs: STATUS_TIMEOUT_MS })
   }
 
-  /** Makes the agent obey this cluster. @throws AgentRefused 409: it obeys another one, which only `takeOver` overrides */
+  /**
+   * Makes the agent obey this cluster.
+   * @throws AgentRefused 409 if it obeys another cluster; only `takeOver` overrides that
+   */
   async obey(clusterId: string, requestId: string, takeOver = false): Promise<void> {
     const body = JSON.stringify({ cluster_id: clusterId, take_over: takeOver })
     await this.ask({ method: 'PUT', path: '/v1/agent/cluster', requestId, body, timeoutMs: STATUS_TIMEOUT_MS })
@@ -109,7 +120,7 @@ export class AgentClient {
     return agentSandboxList.parse(await this.ask(call))
   }
 
-  /** Never throws for what the agent answers or fails to answer: the scheduler decides on the outcome. */
+  /** Returns every answer or failure of the agent as an outcome, for the scheduler to decide on. */
   async create(body: CreateOnAgentBody, workspaceId: string, requestId: string): Promise<CreateOutcome> {
     const call = {
       method: 'POST',
@@ -128,7 +139,7 @@ export class AgentClient {
     }
   }
 
-  /** Idempotent: a sandbox that is already gone counts as removed. */
+  /** Idempotent: a sandbox that does not exist counts as removed. */
   async remove(id: string, workspaceId: string, requestId: string): Promise<void> {
     const path = `/v1/sandboxes/${id}`
     try {
@@ -139,18 +150,18 @@ export class AgentClient {
     }
   }
 
-  /** The answer as it stands, its body unread. Waits as long as the command runs; `signal` is the caller hanging up. */
+  /** Returns the unread answer. Waits as long as the command runs. `signal` aborts when the caller hangs up. */
   exec(id: string, workspaceId: string, requestId: string, body: Buffer | string, signal: AbortSignal) {
     const path = `/v1/sandboxes/${id}/exec`
     return this.#send(this.#execs, { method: 'POST', path, workspaceId, requestId, body, timeoutMs: 0, signal })
   }
 
-  /** A caller's request as it came, and the answer as it stands, its body unread. */
+  /** Forwards a caller's request unchanged and returns the unread answer. */
   forward(forwarded: Forwarded): Promise<Dispatcher.ResponseData> {
     return this.#send(this.#streams, forwarded)
   }
 
-  /** A caller's upgrade as it came. */
+  /** Forwards a caller's upgrade unchanged. */
   async upgrade(forwarded: ForwardedUpgrade): Promise<UpgradeAnswer> {
     const { path, headers, workspaceId, requestId, signal } = forwarded
     const authorization = `Bearer ${await this.#credential.for(workspaceId)}`
@@ -165,7 +176,7 @@ export class AgentClient {
     }
   }
 
-  /** The agent's log as server-sent events, from the record after `cursor`. */
+  /** The agent's log as server-sent events, starting after `cursor`. */
   async events(cursor: number, requestId: string, signal: AbortSignal): Promise<Readable> {
     const path = `/v1/agent/events?after=${cursor}`
     const call = { method: 'GET', path, requestId, timeoutMs: EVENTS_SILENCE_MS, signal } as const
@@ -179,7 +190,7 @@ export class AgentClient {
     await Promise.all(all.map(({ pool }) => pool.destroy()))
   }
 
-  /** Sends one call and reads its answer whole. @throws AgentUnreachable, AgentRefused, ApiError 429 */
+  /** Sends one call and reads the whole answer. @throws AgentUnreachable, AgentRefused, ApiError 429 */
   async ask(call: Call): Promise<unknown> {
     const { statusCode, headers, body } = await this.#send(call.workspaceId ? this.#calls : this.#status, call)
     const isSmall = Number(headers['content-length']) <= SMALL_ANSWER_BYTES
@@ -190,7 +201,7 @@ export class AgentClient {
     return text === '' ? undefined : JSON.parse(text)
   }
 
-  /** @throws ApiError 429 when the call's workspace holds its share of the connections already */
+  /** @throws ApiError 429 if the workspace already holds its share of the connections */
   async #send({ pool, shares }: Connections, call: Call): Promise<Dispatcher.ResponseData> {
     const release = call.workspaceId === undefined ? () => undefined : shares.take(call.workspaceId)
     if (release === null) throw new ApiError('tooManyConnections', { error: 'too many requests to one host' })

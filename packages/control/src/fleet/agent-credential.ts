@@ -1,12 +1,18 @@
 import { AGENT_CREDENTIAL_SECONDS } from '@offshoot/contract/agent-credential'
 import { SignJWT } from 'jose'
 
-/** Half of a credential's life: what is handed out always has as much left, whatever the clocks differ by. */
+/**
+ * Half of a credential's lifetime. A credential that is handed out is therefore valid for at least as long, which also
+ * covers clock differences.
+ */
 const REUSE_MS = (AGENT_CREDENTIAL_SECONDS * 1000) / 2
-/** Workspaces whose credentials are kept at once; the oldest goes first. */
+/** Workspaces whose credentials are cached. Beyond that the oldest is dropped. */
 const MAX_KEPT = 10_000
 
-/** Signs the credentials for one agent, and keeps each for half its life: signing is most of what a small request costs. */
+/**
+ * Signs the credentials for one agent and reuses each for half its lifetime, because signing is most of the cost of a
+ * small request.
+ */
 export class AgentCredential {
   readonly #secret: Uint8Array
   readonly #clusterId: string
@@ -14,14 +20,14 @@ export class AgentCredential {
 
   /**
    * @param secret base64, as in the configuration
-   * @param clusterId an agent that obeys another cluster deletes nothing for it
+   * @param clusterId the agent deletes nothing for a control of another cluster
    */
   constructor(secret: string, clusterId: string) {
     this.#clusterId = clusterId
     this.#secret = Buffer.from(secret, 'base64')
   }
 
-  /** @param workspaceId whose sandboxes it opens; `undefined` is control speaking for itself */
+  /** @param workspaceId the workspace whose sandboxes the credential opens; `undefined` for control itself */
   for(workspaceId: string | undefined): Promise<string> {
     const kept = this.#kept.get(workspaceId)
     if (kept !== undefined && kept.untilMs > performance.now()) return kept.token

@@ -8,31 +8,31 @@ import { AgentClient } from './agent-client.ts'
 import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 
-/** Milliseconds between two looks at an agent that answers, and at one that does not. */
+/** Milliseconds between two polls of a reachable agent, and of an unreachable one. */
 const LOOK_MS = 2_000
 const LOOK_AGAIN_MS = 200
 
-/** Whether an agent obeys another cluster: it runs nothing for this one. */
+/** Whether the agent obeys another cluster, so that this control must not use it. */
 export function isForeign(info: AgentInfo, clusterId: string): boolean {
   return typeof info.cluster_id === 'string' && info.cluster_id !== clusterId
 }
 
-/** What this process knows of one configured agent. */
+/** This process's knowledge of one configured agent. */
 export interface KnownAgent {
   readonly client: AgentClient
-  /** As of the last look that was answered; `null` before the first. */
+  /** From the last poll that was answered; `null` before the first. */
   info: AgentInfo | null
-  /** Whether the last look was answered, and every connection since could be made. */
+  /** Whether the last poll was answered and no connection has failed since. */
   isReachable: boolean
-  /** It obeys another cluster, said the last look that was answered: this control places nothing there. */
+  /** According to the last answered poll the agent obeys another cluster. This control places nothing on it. */
   isForeign: boolean
-  /** MiB promised to creates that the agent has not yet counted in `info`. */
+  /** MiB promised to creates that the agent does not yet count in `info`. */
   promisedMib: number
 }
 
 /**
- * The agents of the configuration, each looked at every few seconds by every control process: what they have in memory,
- * what they offer. Each agent's first answer, and each that differs from the one before, goes to the database too.
+ * The configured agents. Every control process polls each one every few seconds and keeps the answer in memory. It also
+ * stores an agent's first answer, and every answer that changed, in the database.
  */
 export class AgentDirectory {
   readonly all: readonly KnownAgent[]
@@ -62,7 +62,7 @@ export class AgentDirectory {
     this.#log = log
   }
 
-  /** @param onKnown called at each agent's first answer and whenever another agent answers at its address */
+  /** @param onKnown called at an agent's first answer, and when another agent answers at its address */
   start(kinds: readonly AgentHooks[], onKnown: (agent: KnownAgent, info: AgentInfo) => void): void {
     this.#kinds = kinds
     this.#onKnown = onKnown
@@ -93,7 +93,7 @@ export class AgentDirectory {
     }
   }
 
-  /** @returns what of the answer has been recorded */
+  /** @returns the report that the database has now */
   async #ask(agent: KnownAgent, reported: string): Promise<string> {
     try {
       const info = await this.#introduce(agent.client, await agent.client.info(randomUUID()))
@@ -111,7 +111,7 @@ export class AgentDirectory {
     }
   }
 
-  /** The first control that an agent meets is the one that it obeys. */
+  /** An agent obeys the first control that it meets. */
   async #introduce(client: AgentClient, info: AgentInfo): Promise<AgentInfo> {
     if (info.cluster_id !== null) return info
     await client.obey(this.clusterId, randomUUID())
@@ -139,7 +139,8 @@ export class AgentDirectory {
   async #record(agent: KnownAgent, info: AgentInfo): Promise<void> {
     await transaction(this.#database.pool, async (client) => {
       await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
-      // A host of another cluster is here by mistake: the one that belongs here is not gone.
+      // A host of another cluster is configured here by mistake. The agent that belongs to this address is not gone, so
+      // do not retire it.
       const retired = isForeign(info, this.clusterId) ? [] : await retireOthers(client, info.agent_id, agent.client.url)
       if (retired.length > 0)
         await failSandboxesOf(

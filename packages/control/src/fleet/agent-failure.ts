@@ -5,7 +5,7 @@ interface Asked {
   readonly path: string
 }
 
-/** Errors of a connection that was never made, so that nothing of the request has arrived. */
+/** Errors of connections that were never established, so the agent has received nothing of the request. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -15,10 +15,10 @@ const NEVER_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** No answer came. The message is for the log; callers are told `agent unreachable`. */
+/** No answer came. The message is for the log; callers see `agent unreachable`. */
 export class AgentUnreachable extends Error {
   override readonly name = 'AgentUnreachable'
-  /** Whether the agent may have begun what was asked. */
+  /** Whether the agent may have started the operation. */
   readonly mayHaveBegun: boolean
 
   constructor({ method, path }: Asked, cause: unknown) {
@@ -28,11 +28,11 @@ export class AgentUnreachable extends Error {
   }
 }
 
-/** The agent answered, and not with success. */
+/** The agent answered with an error. */
 export class AgentRefused extends Error {
   override readonly name = 'AgentRefused'
   readonly status: number
-  /** What the agent said. */
+  /** The agent's error body. */
   readonly body: ErrorBody
 
   constructor({ method, path }: Asked, status: number, text: string) {
@@ -48,12 +48,12 @@ function errorBodyOf(text: string): ErrorBody {
     const body = JSON.parse(text) as ErrorBody
     if (typeof body.error === 'string') return body
   } catch {
-    // Not JSON: its beginning says more than nothing.
+    // Not JSON: the first characters still help in the log.
   }
   return { error: text.slice(0, 200) }
 }
 
-/** What an agent's refusals are to callers; every other one is between us and it. */
+/** The agent's refusals that control forwards to callers. All others are internal. */
 const PASSED_ON: Partial<Record<number, ErrorName>> = {
   402: 'creditExhausted',
   404: 'sandboxNotFound',
@@ -62,7 +62,7 @@ const PASSED_ON: Partial<Record<number, ErrorName>> = {
   507: 'insufficientMemory',
 }
 
-/** Why a call to an agent failed, as the caller is told: the agent's own words where they are meant for callers. */
+/** The error that the caller sees for a failed call: the agent's own text if it is meant for callers. */
 export function refusalOf(error: unknown): unknown {
   if (error instanceof AgentUnreachable) return new ApiError('agentUnreachable', {}, { cause: error })
   if (!(error instanceof AgentRefused)) return error
@@ -71,13 +71,13 @@ export function refusalOf(error: unknown): unknown {
   return new ApiError(name, name === 'agentUnreachable' ? {} : error.body, { cause: error })
 }
 
-/** An agent's other errors of this status are between us and it. */
+/** Tells `recordUnreadable` from the agent's other errors of this status, which are internal. */
 function isAboutRecord({ status, body }: AgentRefused): boolean {
   const known = registeredError('recordUnreadable')
   return status === known.status && body.error === known.error
 }
 
-/** For a call's `catch`. @see refusalOf */
+/** For the `catch` of a call. @see refusalOf */
 export function refuse(error: unknown): never {
   throw refusalOf(error)
 }

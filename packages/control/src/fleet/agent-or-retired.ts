@@ -4,13 +4,16 @@ import type { AgentClient } from './agent-client.ts'
 import { retiredAgent } from './agent-statements.ts'
 import type { Fleet } from './fleet.ts'
 
-/** What is needed to remove something from the agent that has it. */
+/** The services that are needed to remove an object from its agent. */
 export interface Remover {
   readonly fleet: Fleet
   readonly database: Database
 }
 
-/** Who has to remove something; `null` when that agent is retired, because nothing is left of what it had. @throws ApiError 502 */
+/**
+ * The agent that must remove the object. `null` if the agent is retired: nothing is left of its objects. @throws
+ * ApiError 502
+ */
 export async function agentOrRetired({ fleet, database }: Remover, agentId: string): Promise<AgentClient | null> {
   const agent = fleet.byId(agentId)
   if (agent !== undefined) return agent.client

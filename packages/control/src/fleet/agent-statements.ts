@@ -1,6 +1,6 @@
 import { statement } from '../platform/db/statement.ts'
 
-/** An agent we heard from. Its cursor is kept. */
+/** Inserts or updates an agent that has answered. Keeps its cursor. */
 export const upsertAgent = statement<{ cursor: number }, [id: string, url: string, info: string]>(
   'upsert-agent',
   `insert into agents (id, url, info) values ($1, $2, $3)
@@ -13,13 +13,13 @@ export const agentCursor = statement<{ cursor: number }, [id: string]>(
   'select cursor from agents where id = $1',
 )
 
-/** How far the rows follow each agent's log. */
+/** The position up to which the rows follow each agent's log. */
 export const agentCursors = statement<{ id: string; cursor: number }, []>(
   'agent-cursors',
   'select id, cursor from agents',
 )
 
-/** Holds back every other process that would apply this agent's records, until the transaction ends. */
+/** Blocks every other process that wants to apply this agent's records, until the transaction ends. */
 export const lockAgentCursor = statement<{ cursor: number }, [id: string]>(
   'lock-agent-cursor',
   'select cursor from agents where id = $1 for update',
@@ -30,13 +30,16 @@ export const setAgentCursor = statement<never, [id: string, cursor: number]>(
   'update agents set cursor = $2 where id = $1',
 )
 
-/** The agent's log now ends before our cursor: it was lost, and with it the meaning of the numbers we hold. */
+/**
+ * The agent's log now ends before the cursor: the log was lost, so the sequence numbers in the rows have no meaning any
+ * more.
+ */
 export const forgetSequence = statement<never, [agentId: string]>(
   'forget-sequence',
   'update sandboxes set last_event_seq = 0 where agent_id = $1',
 )
 
-/** Another agent answers at this one's address now. */
+/** Another agent now answers at this address. */
 export const retireOthers = statement<{ id: string }, [id: string, url: string]>(
   'retire-others',
   'update agents set retired_at = now() where url = $2 and id <> $1 and retired_at is null returning id',
@@ -47,7 +50,7 @@ export const failSandboxesOf = statement<never, [agentIds: readonly string[]]>(
   `update sandboxes set status = 'failed' where agent_id = any($1) and status <> 'failed'`,
 )
 
-/** No row: not retired. */
+/** No row: the agent is not retired. */
 export const retiredAgent = statement<{ id: string }, [id: string]>(
   'retired-agent',
   'select id from agents where id = $1 and retired_at is not null',

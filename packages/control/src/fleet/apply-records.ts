@@ -10,11 +10,12 @@ import { applyPromoted, applyStatuses } from './record-statements.ts'
 import { STATUS_AFTER } from './status-after.ts'
 
 /**
- * Applies records of one agent's log, each exactly once, and moves the cursor with them in one transaction: whatever is
- * delivered twice, out of order across processes, or again after a crash lies at or below the cursor and is passed over.
+ * Applies records of one agent's log, each exactly once, and moves the cursor in the same transaction. Records may
+ * arrive twice, out of order across processes, or again after a crash; then they are at or below the cursor and are
+ * skipped.
  *
- * @param lastSeq how far the cursor moves: records after the last one may have been passed over
- * @returns the cursor as it stands afterwards
+ * @param lastSeq the new cursor. It may be above the last record, if later ones were skipped as unreadable
+ * @returns the cursor afterwards
  */
 export async function applyRecords(
   pool: pg.Pool,
@@ -32,7 +33,7 @@ export async function applyRecords(
     const seen = await withoutHidden(client, kinds, fresh)
     for (const each of kinds) await each.applyRecords?.(client, seen)
     await setAgentCursor(client, agentId, lastSeq)
-    // Last: whoever asked for a change waits for its row as long as we have it.
+    // Last, because requests that change a sandbox wait for as long as this transaction locks its row.
     await applyToRows(client, agentId, fresh)
     return lastSeq
   })
@@ -80,7 +81,7 @@ function statusOf({ seq, event }: AgentRecord) {
   ]
 }
 
-/** What PostgreSQL's `integer` can hold: a number that it cannot would hold up all records that follow. */
+/** Whether PostgreSQL's `integer` can hold the value. An invalid value would block all later records. */
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31
 }

@@ -2,11 +2,11 @@ import { type AgentArchive, agentArchive } from '@offshoot/contract/agent-archiv
 import type { AgentClient } from './agent-client.ts'
 import { RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
 
-/** Milliseconds for a sandbox to be woken, and to bring a file. */
+/** Milliseconds to wake a sandbox and to receive a file from it. */
 const TAKE_TIMEOUT_MS = 110_000
 const PRUNE_TIMEOUT_MS = 60_000
 
-/** What an agent keeps of a sandbox's archive, and what can be done with it. All throw AgentUnreachable and AgentRefused. */
+/** Calls about the archive that an agent keeps of a sandbox. All throw AgentUnreachable and AgentRefused. */
 export async function readArchive(client: AgentClient, { id, workspaceId, requestId }: Subject): Promise<AgentArchive> {
   const path = `/v1/sandboxes/${id}/archive`
   return agentArchive.parse(
@@ -14,17 +14,17 @@ export async function readArchive(client: AgentClient, { id, workspaceId, reques
   )
 }
 
-/** Waits until the file of that name is there. */
+/** Waits until the archive has the file of that name. */
 export function takeIntoArchive(client: AgentClient, subject: Subject, name: string): Promise<unknown> {
   return post(client, subject, 'take', { name }, TAKE_TIMEOUT_MS)
 }
 
-/** What was taken before that moment goes. */
+/** Removes files that were archived before that time. */
 export function pruneArchive(client: AgentClient, subject: Subject, before: Date): Promise<unknown> {
   return post(client, subject, 'prune', { before: before.toISOString() }, PRUNE_TIMEOUT_MS)
 }
 
-/** Gives a sandbox what it asks for out of the archive of another, until `over` aborts. */
+/** Serves a sandbox the files that it requests from another sandbox's archive, until `over` aborts. */
 export function feedFromArchive(
   client: AgentClient,
   subject: Subject,

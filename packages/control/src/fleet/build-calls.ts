@@ -12,14 +12,14 @@ import type { AgentClient } from './agent-client.ts'
 import { AgentRefused } from './agent-failure.ts'
 import { MEMORY_TIMEOUT_MS, RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
 
-/** Milliseconds for an agent to answer once it has the last byte. */
+/** Milliseconds for the agent to answer after the last byte. */
 const ANSWER_MS = 600_000
-/** Milliseconds in which something of an upload must move. */
+/** Milliseconds without progress after which an upload fails. */
 const SILENCE_MS = 120_000
-/** Milliseconds to cancel a build, whose machine has to end. */
+/** Milliseconds to cancel a build, including the end of its VM. */
 const CANCEL_MS = 60_000
 
-/** All throw AgentUnreachable and AgentRefused. Gives the archive's size in bytes. */
+/** Returns the archive's size in bytes. All calls in this file throw AgentUnreachable and AgentRefused. */
 export async function uploadRootfs(
   client: AgentClient,
   of: Subject,
@@ -46,7 +46,7 @@ export async function beginOnAgent(
   return agentBuild.parse(await client.ask({ ...call, workspaceId, requestId, body: JSON.stringify(body) }))
 }
 
-/** Answers once what is wanted of the sandbox has been taken. */
+/** Answers once the agent has captured the sandbox's disk. */
 export async function buildFromSandbox(
   client: AgentClient,
   { id, workspaceId, requestId }: Subject,
@@ -57,25 +57,25 @@ export async function buildFromSandbox(
   return agentBuild.parse(await client.ask({ ...call, workspaceId, requestId, body: JSON.stringify(body) }))
 }
 
-/** Of all workspaces. */
+/** Lists the builds of all workspaces. */
 export async function listBuilds(client: AgentClient, requestId: string): Promise<AgentBuild[]> {
   const call = { method: 'GET', path: '/v1/builds', requestId, timeoutMs: RECORD_TIMEOUT_MS } as const
   return agentBuildList.parse(await client.ask(call)).builds
 }
 
-/** Also of an upload that was not begun. Idempotent. */
+/** Idempotent. Also works for an upload that never began. */
 export async function cancelOnAgent(client: AgentClient, { id, workspaceId, requestId }: Subject): Promise<void> {
   const path = `/v1/builds/${id}`
   await client.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: CANCEL_MS })
 }
 
-/** Of all workspaces. */
+/** Lists the templates of all workspaces. */
 export async function listTemplates(client: AgentClient, requestId: string) {
   const call = { method: 'GET', path: '/v1/templates', requestId, timeoutMs: RECORD_TIMEOUT_MS } as const
   return agentTemplateList.parse(await client.ask(call)).templates
 }
 
-/** Idempotent. Sandboxes that were made from it go on. */
+/** Idempotent. Sandboxes that were created from the template keep running. */
 export async function deleteTemplateOnAgent(client: AgentClient, of: Subject): Promise<void> {
   const { id, workspaceId, requestId } = of
   const path = `/v1/templates/${id}`

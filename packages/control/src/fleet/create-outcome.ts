@@ -1,11 +1,11 @@
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 
-/** What became of one create on one agent. */
+/** The outcome of one create on one agent. */
 export type CreateOutcome =
   | { readonly kind: 'created'; readonly sandbox: AgentSandbox }
-  /** 507: it has no memory, or no disk, for one more. */
+  /** 507: the agent has no memory or no disk for another sandbox. */
   | { readonly kind: 'no-room'; readonly error: Error }
-  /** Any other answer: the VM did not start, and the agent has left nothing of it. */
+  /** Any other answer: the VM did not start, and the agent has cleaned up. */
   | { readonly kind: 'refused'; readonly error: Error }
-  /** No answer; `mayHaveBegun` says whether a VM may come of it all the same. */
+  /** No answer. `mayHaveBegun` says whether the agent may still create a VM. */
   | { readonly kind: 'unreachable'; readonly mayHaveBegun: boolean; readonly error: Error }

@@ -8,17 +8,17 @@ import type { AgentHooks } from './agent-hooks.ts'
 
 export interface FleetOptions {
   readonly agents: readonly { readonly url: string; readonly secret: string }[]
-  /** Of the database. */
+  /** The id of the database. */
   readonly clusterId: string
   readonly database: Database
   readonly lock: ProcessLock
   readonly log: Logger
 }
 
-/** The agents and, for each that has ever answered, the follower of its log. */
+/** The agents and, for each agent that has ever answered, the follower of its log. */
 export class Fleet {
   readonly directory: AgentDirectory
-  /** Records of agents' logs that this version cannot read, since this process began. */
+  /** Log records that this version could not read, counted since the process started. */
   skippedRecords = 0
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
 
@@ -29,7 +29,7 @@ export class Fleet {
     this.directory = new AgentDirectory(options.agents, options.clusterId, options.database, options.log)
   }
 
-  /** Starts to talk to the agents. */
+  /** Starts to poll the agents. */
   start(kinds: readonly AgentHooks[]): void {
     const { clusterId, database, lock, log } = this.#options
     const onSkipped = (records: number) => (this.skippedRecords += records)
@@ -50,7 +50,7 @@ export class Fleet {
     return this.directory.byId(agentId)
   }
 
-  /** Ids of those that answered when last asked. */
+  /** Ids of the agents that answered the last poll. */
   get reachable(): string[] {
     return this.agents.flatMap(({ info, isReachable }) => (info !== null && isReachable ? [info.agent_id] : []))
   }

@@ -12,34 +12,35 @@ import { readRecords } from './read-records.ts'
 import { reconcile } from './reconcile.ts'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 
-/** Milliseconds before another try to become the one who follows. */
+/** Milliseconds between two attempts to get the lock that makes this process the follower. */
 const LEAD_RETRY_MS = 1_000
-/** Milliseconds before connecting again: short at first, because an agent that restarts is back within a moment. */
+/** Milliseconds before reconnecting. Short at first, because an agent that restarts is back within moments. */
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
 const RECONCILE_EVERY_MS = 60_000
-/** Milliseconds until another look, when rows were given up whose VM may only now be coming to be. */
+/** Milliseconds until the next reconciliation after abandoned rows were removed, because their VMs may still appear. */
 const RECONCILE_AGAIN_MS = 3_000
 
 export interface FollowerOptions {
   readonly agentId: string
-  /** Of this control's database. */
+  /** The id of this control's database. */
   readonly clusterId: string
   readonly client: AgentClient
   readonly database: Database
   readonly lock: ProcessLock
   readonly kinds: readonly AgentHooks[]
-  /** Called after passing over records that this version cannot read. */
+  /** Called after records were skipped because this version cannot read them. */
   readonly onSkipped: (records: number) => void
   readonly log: Logger
 }
 
 /**
- * Follows one agent's log and keeps the rows true to it.
+ * Follows one agent's log and keeps the rows consistent with it.
  *
- * waiting to lead → connected (backlog, then live) → connection lost → back-off → connected → …
- * After each connect, every minute, and when asked ({@link reconcileSoon}), the agent's list is compared with the rows:
- * the log tells what happened, the comparison finds what never reached it.
+ * waiting for the lock → connected (backlog, then live) → connection lost → backoff → connected → …
+ *
+ * After each connect, every minute, and on request ({@link reconcileSoon}), it compares the agent's list with the rows.
+ * The log reports what happened; the comparison finds objects that the log never mentions.
  */
 export class Follower {
   readonly #options: FollowerOptions
@@ -53,7 +54,10 @@ export class Follower {
     this.#running = this.#run()
   }
 
-  /** Compares again at once: something may have begun on the agent that no row stands for. Several requests become one. */
+  /**
+   * Reconciles again at once, because the agent may have started something without a row. Several requests are merged
+   * into one.
+   */
   reconcileSoon(): void {
     if (this.#isReconcileQueued || this.#stopped.signal.aborted) return
     this.#isReconcileQueued = true
@@ -120,7 +124,10 @@ export class Follower {
     }
   }
 
-  /** Where to go on. A log that ends before our cursor was lost with the agent's disk: then from its start. */
+  /**
+   * The position from which to continue. If the log ends before the cursor, it was lost with the agent's disk, so start
+   * from its beginning.
+   */
   async #cursor(): Promise<number> {
     const { agentId, client, database, log } = this.#options
     const [agent] = await agentCursor(database.pool, agentId)

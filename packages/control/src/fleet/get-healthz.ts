@@ -18,17 +18,18 @@ const HEALTHZ_DOCS: RouteDocs = {
     agents: z.array(z.unknown()),
   }),
 }
-/** Milliseconds the database may take to answer. */
+/** Milliseconds that the database may take to answer. */
 const DATABASE_TIMEOUT_MS = 2_000
-/** Milliseconds for which an answer of the database serves all who ask. */
+/** Milliseconds for which an answer of the database is cached. */
 const FRESH_MS = 250
 
-/** `behind`: rows do not yet show all that the agent had logged when it was last looked at. */
+/** `behind`: the rows do not yet show everything that the agent had logged at the last poll. */
 type AgentStatus = 'ok' | 'behind' | 'unreachable'
 
 /**
- * `GET /healthz`: 200 while the database can be reached, whatever the agents do (a control plane without nodes is up);
- * 503 otherwise. Says of each agent what it runs on, because isolation differs with it.
+ * `GET /healthz`: 200 while the database can be reached, else 503. The agents do not matter, because a control plane
+ * without nodes is still up. The answer names each agent's accelerator and isolation, because isolation differs between
+ * hosts.
  */
 export function getHealthz(app: FastifyInstance, control: FleetContext): void {
   const latestCursors = briefCache(FRESH_MS, () => readCursors(control))
@@ -48,7 +49,7 @@ export function getHealthz(app: FastifyInstance, control: FleetContext): void {
   })
 }
 
-/** `null` when the database does not answer. */
+/** `null` if the database does not answer. */
 async function readCursors({ database, log }: FleetContext): Promise<ReadonlyMap<string, number> | null> {
   try {
     const rows = await Deadline.after(DATABASE_TIMEOUT_MS, 'the database').race(agentCursors(database.pool))
@@ -80,7 +81,10 @@ function sumUp(statuses: readonly AgentStatus[]): 'ok' | 'degraded' | 'unreachab
   return statuses.every((status) => status === 'ok') ? 'ok' : 'degraded'
 }
 
-/** `refusing` once one agent makes nothing new; others may still. One that cannot be reached or says nothing of its disk is left out. */
+/**
+ * `refusing` if at least one agent refuses new objects, although others may accept them. Ignores agents that are
+ * unreachable or do not report their disk.
+ */
 function worstDisk(states: readonly DiskState[]): DiskState {
   return diskState.options.findLast((state) => states.includes(state)) ?? 'ok'
 }

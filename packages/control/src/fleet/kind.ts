@@ -7,8 +7,8 @@ import type { AgentHooks } from './agent-hooks.ts'
 import type { FleetContext } from './fleet-context.ts'
 
 /**
- * A resource kind: all that control knows of one noun, handed over as one value. `control.ts` and `server.ts` iterate over the kinds
- * and name none. A kind imports the platform, the fleet and the kinds before it.
+ * A resource kind: everything that control implements for one noun, as one value. `control.ts` and `server.ts` iterate
+ * over the kinds without naming any. A kind imports the platform, the fleet and the kinds before it.
  */
 export interface Kind<C extends FleetContext> {
   readonly name: string
@@ -18,7 +18,7 @@ export interface Kind<C extends FleetContext> {
   readonly agents?: (control: C) => AgentHooks
   /** Starts the jobs that every control process runs. */
   readonly startJobs?: (control: C) => readonly Job[]
-  /** Statements that delete expired rows. Every process runs them, also at the same time. */
+  /** Statements that delete expired rows. Every process runs them, possibly concurrently. */
   readonly sweeps?: readonly ((pool: pg.Pool) => Promise<unknown>)[]
   readonly addMetrics?: (registry: Registry, control: C) => void
 }

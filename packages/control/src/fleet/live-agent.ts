@@ -4,7 +4,7 @@ import type { Fleet } from './fleet.ts'
 import type { Subject } from './sandbox-calls.ts'
 import type { SandboxPlace } from './sandbox-places.ts'
 
-/** The agent of a sandbox that has a VM, or whose VM is on disk. @throws ApiError 404, 502 */
+/** The agent of a sandbox that has a VM, in memory or hibernated. @throws ApiError 404, 502 */
 export function liveAgent({ fleet }: { readonly fleet: Fleet }, place: SandboxPlace): AgentClient {
   if (place.status === 'creating' || place.status === 'failed') throw new ApiError('sandboxNotRunning')
   const agent = fleet.byId(place.agent_id)

@@ -5,7 +5,7 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import type { AgentClient } from './agent-client.ts'
 import { AgentRefused } from './agent-failure.ts'
 
-/** A sandbox, and whose credential opens it. */
+/** A sandbox, with the workspace whose credential opens it. */
 export interface GuestAddress {
   readonly client: AgentClient
   readonly sandboxId: string
@@ -13,7 +13,10 @@ export interface GuestAddress {
   readonly requestId: string
 }
 
-/** A TCP connection to a port inside a sandbox, which is woken for it. @throws AgentRefused 502 when nothing listens; AgentUnreachable */
+/**
+ * Opens a TCP connection to a port inside a sandbox, and wakes the sandbox for it.
+ * @throws AgentUnreachable, or AgentRefused 502 if nothing listens on the port
+ */
 export async function openGuestPort(
   { client, sandboxId, workspaceId, requestId }: GuestAddress,
   port: number,

@@ -3,15 +3,15 @@ import type { ServerSentEvent } from '@offshoot/kit/server-sent-events'
 
 interface ReadRecords {
   readonly records: readonly AgentRecord[]
-  /** Number of the last one, read or not; `null` of none at all. */
+  /** Sequence number of the last record, readable or not; `null` without records. */
   readonly lastSeq: number | null
   readonly skipped: readonly { readonly seq: number; readonly error: unknown }[]
 }
 
 /**
- * The records of an agent's log. One that this version does not understand, because a newer agent wrote it, is passed over: otherwise
- * it would hold up all that follow for ever. Its number is the event's id.
- * @throws Error it has no number either
+ * Parses the records of an agent's log. It skips a record that this version cannot parse, because a newer agent wrote
+ * it; otherwise that record would block all later ones for ever. The sequence number is the event's id.
+ * @throws Error if an event has no sequence number either
  */
 export function readRecords(events: readonly ServerSentEvent[]): ReadRecords {
   const records: AgentRecord[] = []

@@ -41,7 +41,7 @@ describe('reconciliation without a recorded reason', () => {
   const confirm = (body: object, on = control) => call(on.url, 'POST', host(on), { token: KEY, body })
   const sandboxes = () => [...agent.state.sandboxes.keys()]
 
-  /** One whole round: what it left alone stays. */
+  /** One complete round; later rounds find what this one left. */
   async function round({ control: services } = control) {
     const { database, fleet, log } = services
     const [{ client, info } = never()] = fleet.agents
@@ -60,7 +60,9 @@ describe('reconciliation without a recorded reason', () => {
   const volumesLeft = async () =>
     (await harness.pool.query('select id from volumes where workspace_id = $1', [tenant.workspaceId])).rows.length
 
-  /** As a backup from before them has it: no rows, and no record that there were any. */
+  /**
+   * Restores a backup from before these objects existed: it has neither their rows nor a record that they were removed.
+   */
   async function restoreFromBefore(table: 'sandboxes' | 'snapshots' | 'volumes', ids: readonly string[]) {
     const client = await harness.pool.connect()
     try {
@@ -140,7 +142,7 @@ describe('reconciliation without a recorded reason', () => {
     control = await harness.control([agent], OPERATED)
     const deletions = () => agent.requests.flatMap(({ method }, at) => (method === 'DELETE' ? [at] : []))
     await eventually(() => sandboxes().length === 0)
-    // The host's list is read again between the first part and the next.
+    // The host's list must be read again before the deletions of the second round.
     const lists = agent.requests.flatMap(({ path }, at) => (path === '/v1/sandboxes' ? [at] : []))
     const [begun = 0] = deletions()
     const next = lists.find((at) => at > begun) ?? Infinity
@@ -172,7 +174,7 @@ describe('reconciliation without a recorded reason', () => {
       expect(sandboxes()).toEqual([running])
       expect(agent.state.clusterId).toBe(own)
       expect((await look(other)).body).toMatchObject({ cluster: 'other', count: 1 })
-      // A host of another cluster gets no work either.
+      // A host of another cluster gets no new sandbox either.
       const body = { template: 'base' }
       expect((await call(other.url, 'POST', '/v1/sandboxes', { token: bob.key, body })).status).toBe(502)
       expect((await call(other.url, 'GET', '/metrics')).body).toContain('offshoot_agents_foreign 1')

@@ -3,9 +3,12 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { confirmedObjects, keepWaiting, type NewlyWaiting, recordedRemovals } from './reconcile-statements.ts'
 
-/** Objects whose removal is recorded that one round deletes; the next round deletes more. */
+/** Objects with a recorded removal that one round deletes. The next round deletes more. */
 const MAX_DELETED = 64
-/** Rows of one kind that may lose their objects at once. Beyond that the host's disk is more likely to be incomplete. */
+/**
+ * Rows of one kind that one round may remove for missing objects. If more are missing, the host's disk is more likely
+ * incomplete.
+ */
 const MAX_FORGOTTEN = 8
 
 export interface Removable {
@@ -14,11 +17,11 @@ export interface Removable {
 }
 
 /**
- * Decides what one round of reconciliation may remove. A missing row is no reason: the database may be an older copy of itself, empty,
- * or another cluster's.
+ * Decides what one round of reconciliation may remove. A missing row is no reason to delete: the database may be an
+ * older copy of itself, empty, or another cluster's.
  *
- * - It deletes an object from a host only if the database recorded that its row was removed (`removed_objects`), or an operator
- *   confirmed the deletion.
+ * - It deletes an object from a host only if the database recorded that its row was removed (`removed_objects`), or an
+ *   operator confirmed the deletion.
  * - It removes rows whose objects are missing only if they are few, or confirmed.
  * - It removes nothing while the host obeys another cluster.
  *
@@ -40,7 +43,7 @@ export class ReconcileBrake {
     this.#confirmed = confirmed
   }
 
-  /** @param isForeign the host obeys another cluster */
+  /** @param isForeign whether the host obeys another cluster */
   static async open(pool: pg.Pool, agentId: string, isForeign: boolean): Promise<ReconcileBrake> {
     const confirmed = await confirmedObjects(pool, agentId)
     return new ReconcileBrake(
@@ -56,7 +59,7 @@ export class ReconcileBrake {
     return this.#isUnfinished
   }
 
-  /** @returns those of the host's objects without a row that may be deleted now */
+  /** @returns the host's objects without a row that may be deleted now */
   async deletable<T extends Removable>(kind: WaitingObject['kind'], withoutRow: readonly T[]): Promise<T[]> {
     if (withoutRow.length === 0) return []
     const ids = withoutRow.map(({ id }) => id)
@@ -65,7 +68,7 @@ export class ReconcileBrake {
     for (const object of withoutRow) {
       const isConfirmed = this.#confirmed.has(keyOf('delete', kind, object.id))
       const isRecorded = recorded.has(object.id)
-      // A confirmed one goes on waiting until the host no longer lists it: its deletion may fail.
+      // A confirmed object keeps waiting until the host no longer lists it, because its deletion may fail.
       if (this.#isForeign || !isRecorded) this.#wait('delete', kind, object)
       if (this.#isForeign || !(isConfirmed || isRecorded)) continue
       if (isRecorded && this.#deletions >= MAX_DELETED) this.#isUnfinished = true
@@ -77,14 +80,14 @@ export class ReconcileBrake {
     return deletable
   }
 
-  /** @returns those of the rows without an object that may be removed now */
+  /** @returns the rows without an object that may be removed now */
   forgettable<T extends Removable>(kind: WaitingObject['kind'], lost: readonly T[]): T[] {
     if (!this.#isForeign && lost.length <= MAX_FORGOTTEN) return [...lost]
     for (const row of lost) this.#wait('forget', kind, row)
     return lost.filter(({ id }) => !this.#isForeign && this.#confirmed.has(keyOf('forget', kind, id)))
   }
 
-  /** Shows operators what waits, in the place of what waited before. */
+  /** Stores the waiting objects for operators, replacing the earlier list. */
   async finish(log: Logger): Promise<void> {
     await keepWaiting(this.#pool, this.#agentId, JSON.stringify(this.#waiting))
     const waiting = this.#waiting.filter(({ action, kind, id }) => !this.#confirmed.has(keyOf(action, kind, id)))

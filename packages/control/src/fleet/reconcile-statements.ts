@@ -16,7 +16,10 @@ export const rowsOfAgent = statement<ReconcileRow, [agentId: string, createDeadl
    from sandboxes s where s.agent_id = $1`,
 )
 
-/** A row whose VM has vanished (`recover.orphaned`), unless something happened to it since the agent made its list. */
+/**
+ * Fails a row whose VM has vanished (`recover.orphaned`), unless a record has changed the row since the agent made its
+ * list.
+ */
 export const failOrphan = statement<{ id: string }, [id: string, agentId: string, listSeq: number]>(
   'fail-orphan',
   `update sandboxes set status = 'failed'
@@ -29,7 +32,7 @@ export const removeAbandoned = statement<{ id: string }, [id: string, agentId: s
   `delete from sandboxes where id = $1 and agent_id = $2 and status = 'creating' returning id`,
 )
 
-/** The row says one thing, the agent another, and no later record explains it. */
+/** Takes the agent's status where it differs from the row's and no later record explains the difference. */
 export const adoptStatus = statement<
   { id: string },
   [id: string, agentId: string, listSeq: number, status: string, seq: number]
@@ -40,13 +43,13 @@ export const adoptStatus = statement<
    returning id`,
 )
 
-/** Of these objects, those whose row the database removed, or took from this agent. */
+/** Returns those of the objects whose row the database removed or moved to another agent. */
 export const recordedRemovals = statement<{ id: string }, [agentId: string, ids: readonly string[]]>(
   'recorded-removals',
   'select id from removed_objects where agent_id = $1 and id = any($2)',
 )
 
-/** Days for which a removal is remembered: for so long an agent may be away and still be told. */
+/** Days for which a removal is remembered. An agent that returns within that time can still be told to delete. */
 const REMEMBERED_DAYS = 180
 
 export const forgetOldRemovals = statement<never, []>(
@@ -61,7 +64,7 @@ export interface WaitingRow extends NewlyWaiting {
   readonly since: Date
 }
 
-/** In place of what waited before; what goes on waiting keeps its time and its confirmation. */
+/** Replaces the waiting objects. Objects that keep waiting keep their time and confirmation. */
 export const keepWaiting = statement<never, [agentId: string, waiting: string]>(
   'keep-waiting',
   `with now_waiting as (
@@ -91,7 +94,7 @@ export const confirmedObjects = statement<NewlyWaiting, [agentId: string]>(
   'select action, kind, id, workspace_id from reconcile_waiting where agent_id = $1 and confirmed_at is not null',
 )
 
-/** All that waits. The rows are locked: no other confirmation counts them, too. */
+/** Confirms everything that waits. The update locks the rows, so no concurrent confirmation counts them as well. */
 export const confirmWaiting = statement<{ id: string }, [agentId: string]>(
   'confirm-waiting',
   'update reconcile_waiting set confirmed_at = now() where agent_id = $1 and confirmed_at is null returning id',

@@ -11,7 +11,7 @@ import { orLog } from './or-log.ts'
 import { ReconcileBrake } from './reconcile-brake.ts'
 import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
 
-/** Milliseconds for the log to be applied up to the list. */
+/** Milliseconds for the rows to catch up with the agent's list. */
 const CATCH_UP_MS = 10_000
 const CATCH_UP_LOOK_MS = 20
 
@@ -19,24 +19,27 @@ export interface Reconciliation {
   readonly pool: pg.Pool
   readonly client: AgentClient
   readonly agentId: string
-  /** Of this control's database. */
+  /** The id of this control's database. */
   readonly clusterId: string
   readonly log: Logger
-  /** Ends the wait for the log. */
+  /** Aborts the wait for the log. */
   readonly signal: AbortSignal
 }
 
 /**
- * Compares an agent's list with the rows that name it:
- * a VM without a row is deleted if its removal is recorded ({@link ReconcileBrake}); a row without a VM becomes `failed`; a row still `creating` whose creator is gone and
- * of which the agent knows nothing is removed. A row whose VM's record the agent cannot read stays as it is.
+ * Compares an agent's list with the rows that refer to the agent.
  *
- * The list is true at a numbered point of the log. The comparison waits until that point has been applied, and leaves
- * alone whatever changed after it; a row is there before its VM and is read after the list, so that no VM that
- * is just being made looks like one without a row.
+ * - A VM without a row is deleted if its removal is recorded ({@link ReconcileBrake}).
+ * - A row without a VM becomes `failed`.
+ * - A `creating` row is removed if its creator is gone and the agent does not know the sandbox.
+ * - A row stays as it is if the agent cannot read the VM's record.
  *
- * @returns whether to look again soon: removals are left, or rows in the making were given up, and what they stood for may still
- *   come to be
+ * The list is exact at one sequence number of the log. The comparison waits until control has applied the log up to
+ * there, and ignores rows that changed later. Control inserts a row before its VM exists, and reads the rows after the
+ * list, so a VM that is just being created never appears without a row.
+ *
+ * @returns whether to reconcile again soon: recorded removals are left, or abandoned rows were removed whose VMs may
+ * still appear
  */
 export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks[]): Promise<boolean> {
   const { pool, client, agentId, clusterId, log, signal } = from
@@ -82,7 +85,7 @@ function withoutVm(rows: ReadonlyMap<string, ReconcileRow>, list: AgentSandboxLi
   return [...rows.values()].filter((row) => !known.has(row.id))
 }
 
-/** @returns whether a row in the making was given up */
+/** @returns whether an abandoned row was removed */
 async function settle(
   pool: pg.Pool,
   agentId: string,

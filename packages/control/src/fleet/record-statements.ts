@@ -3,8 +3,9 @@ import { TOLD_AGAIN } from '../platform/db/told-again.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
 /**
- * What a batch of an agent's log leaves its sandboxes at: of each the records above the last that its row knows, as if one after the
- * other. `removed` is the end of a row; `null` leaves a column as it is. Rows are locked in one order.
+ * Applies a batch of an agent's log to the sandboxes' rows. Of each sandbox, only records above the row's
+ * `last_event_seq` count, as if they were applied one after the other. Status `removed` deletes the row; `null` leaves
+ * a column as it is. Rows are locked in order of their ids, which prevents deadlocks.
  *
  * @param records JSON: `[{id, seq, status, boot_ms, boot_mode, guest_ip}]`
  */
@@ -31,7 +32,10 @@ export const applyStatuses = statement<never, [agentId: string, records: string]
    from outcome o where s.id = o.id and not o.is_removed`,
 )
 
-/** The same of one, for an agent's answer to a change that we asked for. Gives the row, unless the log was faster. */
+/**
+ * Applies an agent's answer to a change that control requested. Returns the row, unless the log's record was applied
+ * first.
+ */
 export const applyStatus = statement<
   SandboxRow,
   [
@@ -52,7 +56,7 @@ export const applyStatus = statement<
    returning ${sandboxColumns()}`,
 )
 
-/** Never undone, so that no number need guard it. */
+/** A promotion is never undone, so it needs no sequence number as a guard. */
 export const applyPromoted = statement<never, [ids: readonly string[], agentId: string]>(
   'apply-promoted',
   'update sandboxes set parent_id = null where id = any($1) and agent_id = $2 and parent_id is not null',

@@ -1,13 +1,13 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** What an agent says to an upgrade. */
+/** An agent's answer to an upgrade. */
 export type UpgradeAnswer =
   | {
       readonly kind: 'upgraded'
       readonly response: IncomingMessage
       readonly socket: Duplex
-      /** What came right behind the answer. */
+      /** Bytes that arrived together with the answer. */
       readonly head: Buffer
     }
   | { readonly kind: 'refused'; readonly response: IncomingMessage }
@@ -19,8 +19,8 @@ interface UpgradeOptions {
 }
 
 /**
- * Asks for an upgrade on a connection of its own. By Node's own client, not undici's: that keeps the body of a refusal
- * to itself.
+ * Sends an upgrade on a connection of its own. It uses Node's client, because undici does not expose the body of a
+ * refusal.
  */
 export async function requestUpgrade(url: URL, { headers, timeoutMs, signal }: UpgradeOptions): Promise<UpgradeAnswer> {
   const request = httpRequest(url, { agent: false, headers, signal })

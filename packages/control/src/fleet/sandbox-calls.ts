@@ -15,24 +15,26 @@ import {
 import type { Dispatcher } from 'undici'
 import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
 
-/** Milliseconds for what touches no VM. */
+/** Milliseconds for calls that touch no VM. */
 export const RECORD_TIMEOUT_MS = 5_000
-/** Milliseconds for a question to the guest that runs nothing. */
+/** Milliseconds for a guest request that runs no command. */
 const LISTENERS_TIMEOUT_MS = 15_000
 export const PATCH_TIMEOUT_MS = 30_000
-/** Milliseconds for a VM's whole memory to go to disk or to come back, the queue before it included. */
+/** Milliseconds to write a VM's whole memory to disk or to read it back, including the queue. */
 export const MEMORY_TIMEOUT_MS = 310_000
 
 export type Transition = 'pause' | 'resume' | 'hibernate' | 'wake'
 
-/** One sandbox or snapshot, by its own workspace's credential, and for whom its agent is asked. */
+/**
+ * The subject of a call: one sandbox or snapshot, the workspace whose credential opens it, and the request that asks.
+ */
 export interface Subject {
   readonly id: string
   readonly workspaceId: string
   readonly requestId: string
 }
 
-/** What an agent can be asked about one sandbox. All throw AgentUnreachable and AgentRefused. */
+/** The calls about one sandbox. All throw AgentUnreachable and AgentRefused. */
 export async function move(
   client: AgentClient,
   subject: Subject,
@@ -42,7 +44,7 @@ export async function move(
   return agentSandbox.parse(await post(client, subject, transition, body, MEMORY_TIMEOUT_MS))
 }
 
-/** Only to know that it is there. */
+/** Checks that the agent has the sandbox. */
 export async function look(client: AgentClient, subject: Subject): Promise<AgentSandbox> {
   return agentSandbox.parse(await ask(client, subject, { method: 'GET', timeoutMs: RECORD_TIMEOUT_MS }))
 }
@@ -57,7 +59,7 @@ export async function readListeners(client: AgentClient, subject: Subject): Prom
   return agentListeners.parse(await ask(client, subject, options))
 }
 
-/** Waits behind whatever the agent does with the sandbox. */
+/** Waits until the agent has finished its current operation on the sandbox. */
 export async function patchLifecycle(
   client: AgentClient,
   subject: Subject,

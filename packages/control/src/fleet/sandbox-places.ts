@@ -4,17 +4,17 @@ import type pg from 'pg'
 import type { SandboxRow } from './sandbox-row.ts'
 import { sandboxOfWorkspace } from './sandbox-lookups.ts'
 
-/** What is needed to pass an operation on. */
+/** The fields that are needed to forward an operation. */
 export type SandboxPlace = Pick<SandboxRow, 'id' | 'workspace_id' | 'agent_id' | 'status' | 'managed_by'>
 
-/** Places kept; those found longest ago go first. */
+/** Cached places. Beyond that the oldest are dropped. */
 const MAX_KEPT = 50_000
-/** From then on a sandbox stays on its agent. */
+/** From these statuses on, a sandbox stays on its agent. */
 const HAS_RUN: ReadonlySet<SandboxStatus> = new Set(['running', 'paused', 'hibernated'])
 
 /**
- * Where sandboxes are. A sandbox that has run changes neither workspace nor agent, so its place is asked for once; whether
- * it is still there, and in what state, its agent knows best.
+ * Caches where sandboxes are. A sandbox that has run never changes its workspace or agent, so its place is read once.
+ * Only the agent knows whether it still exists, and in what state.
  */
 export class SandboxPlaces {
   readonly #pool: pg.Pool
@@ -36,7 +36,7 @@ export class SandboxPlaces {
     return place
   }
 
-  /** Asks the database again next time. */
+  /** Makes the next lookup ask the database again. */
   forget(id: SandboxId): void {
     this.#kept.delete(id)
   }

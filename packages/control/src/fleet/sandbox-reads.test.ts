@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { SandboxReads } from './sandbox-reads.ts'
 import type { SandboxRow } from './sandbox-row.ts'
 
-/** A database that answers when it is told to. */
+/** A database whose answers the test triggers. */
 function slowDatabase() {
   const asked: { ids: string[]; answer: (rows: Partial<SandboxRow>[]) => void; fail: (error: Error) => void }[] = []
   const pool = {

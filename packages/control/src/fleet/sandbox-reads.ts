@@ -3,9 +3,9 @@ import type pg from 'pg'
 import type { SandboxRow } from './sandbox-row.ts'
 import { sandboxesOfWorkspaces } from './sandbox-lookups.ts'
 
-/** Questions to the database under way: while one is waited for, another can be sent. */
+/** Concurrent queries. With two, the next one can be sent while the first is in progress. */
 const MAX_ASKING = 2
-/** Rows asked for by one question. */
+/** Rows per query. */
 const MAX_TOGETHER = 256
 
 interface Wanted {
@@ -16,12 +16,14 @@ interface Wanted {
 }
 
 /**
- * Rows of sandboxes, those that many requests ask for at the same time by one question. Nothing is kept: each request is told what the
- * database knew after it had come, so that nobody reads what was before an answer of ours, or of another process.
+ * Reads sandboxes' rows, and combines concurrent requests into one query.
+ *
+ * It caches nothing: each request gets the state of the database after the request arrived. So a caller never reads a
+ * state older than an answer that it has already got, from this process or another.
  */
 export class SandboxReads {
   readonly #pool: pg.Pool
-  /** As many as there are requests. */
+  /** Bounded by the number of requests in progress. */
   #waiting: Wanted[] = []
   #asking = 0
   #isDue = false
@@ -38,7 +40,7 @@ export class SandboxReads {
     return promise
   }
 
-  /** After the requests that have come with this one. */
+  /** Defers the query by one turn of the event loop, so that it includes the requests that arrived together. */
   #askSoon(): void {
     if (this.#isDue || this.#asking >= MAX_ASKING || this.#waiting.length === 0) return
     this.#isDue = true

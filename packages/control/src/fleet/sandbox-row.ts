@@ -1,19 +1,19 @@
 import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { BootMode, Egress, Sandbox, SandboxStatus } from '@offshoot/contract/sandbox'
 
-/** The feature, and the one of its resources, that a sandbox belongs to: nobody deletes it by itself. */
+/** The feature that owns a sandbox, and its resource. Tenants cannot delete such a sandbox by itself. */
 export interface Manager {
-  /** `proof`: of a backup, which nobody sees. */
+  /** `proof`: an internal sandbox for the verification of a backup. */
   readonly by: 'app' | 'database' | 'proof'
   readonly id: string
 }
 
-/** A row of `sandboxes`, with the columns as PostgreSQL gives them. */
+/** A row of `sandboxes`, with the column values as PostgreSQL returns them. */
 export interface SandboxRow {
   readonly id: SandboxId
   readonly workspace_id: WorkspaceId
   readonly agent_id: AgentId
-  /** Number of the control process that is, or was, creating it. */
+  /** Number of the control process that creates or created it. */
   readonly creator: number
   readonly template: string
   readonly status: SandboxStatus
@@ -33,12 +33,15 @@ export interface SandboxRow {
   readonly fork_tree_id: string | null
   readonly managed_by: Manager['by'] | null
   readonly egress: Egress
-  /** Number, in its agent's log, of the last record that changed this row. */
+  /** Sequence number, in its agent's log, of the last record that changed this row. */
   readonly last_event_seq: number
   readonly created_at: Date
 }
 
-/** Selects what tenants see: internal sandboxes (backup verification) neither show nor count against a quota. */
+/**
+ * Selects the sandboxes that tenants see. Internal ones (backup verification) are hidden and do not count against a
+ * quota.
+ */
 export const SEEN = `managed_by is distinct from 'proof'`
 
 const COLUMNS = [
@@ -69,14 +72,14 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof SandboxRow)[]
 
 /**
- * The select list of a {@link SandboxRow}. Never `*`: a newer process may add a column to the table while this one runs,
- * and PostgreSQL refuses a prepared statement whose result has changed.
+ * The select list of a {@link SandboxRow}. Never use `*`: a newer process may add a column while this one runs, and
+ * PostgreSQL refuses a prepared statement whose result type has changed.
  */
 export function sandboxColumns(): string {
   return COLUMNS.map((column) => `sandboxes.${column}`).join(', ')
 }
 
-/** What callers see of a row. */
+/** The public view of a row. */
 export function presentSandbox(row: SandboxRow): Sandbox {
   return {
     id: row.id,

@@ -2,7 +2,7 @@ import type { EventType } from '@offshoot/contract/event'
 
 type StatusAfter = 'running' | 'paused' | 'hibernated' | 'failed' | 'removed'
 
-/** What each event leaves a sandbox's row at; `null` where it changes none. */
+/** The status of a sandbox's row after each event; `null` if the event changes none. */
 export const STATUS_AFTER: Readonly<Record<EventType, StatusAfter | null>> = {
   'sandbox.running': 'running',
   'sandbox.ssh_ready': null,
@@ -24,6 +24,6 @@ export const STATUS_AFTER: Readonly<Record<EventType, StatusAfter | null>> = {
   'recover.unmanaged': null,
   'sandbox.port_opened': null,
   'sandbox.port_closed': null,
-  // Never in a log: it is said to one reader.
+  // Never in a log: the agent sends it only to a reader of a stream.
   'events.dropped': null,
 }

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { agentHooks } from '../control.ts'
 import { randomUUID } from 'node:crypto'
@@ -11,7 +11,7 @@ import { FakeAgentState } from '../test/fake-agent-state.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 import { applyRecords } from './apply-records.ts'
 
-/** Long enough ago that no create may still be at it. */
+/** Longer ago than any create may take. */
 const ABANDONED = `now() - interval '1 hour'`
 
 describe('rows follow the agent', () => {
@@ -234,7 +234,7 @@ describe('rows follow the agent', () => {
     const remove = (on: RunningControl, id: string) =>
       call(on.url, 'DELETE', `/v1/sandboxes/${id}`, { token: tenant.key })
     expect((await remove(second, a.id)).status).toBe(204)
-    // Whoever followed is gone; the other takes over.
+    // The follower has stopped, so the other process takes over.
     await control.stop()
     agent.log('sandbox.resumed', b.id)
     expect(await eventually(async () => (await statusOf(b.id)) === 'running')).toBe(true)
@@ -265,7 +265,7 @@ describe('rows follow the agent', () => {
             workspace_id: tenant.workspaceId,
             event: { ts: '', sandbox_id: id, agent_id: state.agentId, type, code: 'ok', message: '', metadata: {} },
           }))
-          // Deliveries overlap and repeat but, as from any cursor, begin at or before the first unapplied record.
+          // Deliveries may overlap and repeat but, as with any cursor, begin at or before the first unapplied record.
           let applied = 0
           for (const [from, count] of slices) {
             const begin = Math.min(from, applied)

@@ -8,11 +8,11 @@ import {
 import type { AgentClient } from './agent-client.ts'
 import { RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
 
-/** Milliseconds to make, copy or grow gigabytes. */
+/** Milliseconds to create, copy or grow a volume of many gigabytes. */
 export const VOLUME_TIMEOUT_MS = 310_000
 const REMOVE_TIMEOUT_MS = 60_000
 
-/** All throw AgentUnreachable and AgentRefused. */
+/** All calls in this file throw AgentUnreachable and AgentRefused. */
 export async function createOnAgent(
   client: AgentClient,
   body: VolumeOnAgentBody,
@@ -30,7 +30,7 @@ export async function growOnAgent(client: AgentClient, of: Subject, sizeMb: numb
   return agentVolume.parse(await client.ask({ ...call, workspaceId, requestId, body }))
 }
 
-/** @param workspaceId whose; `null`: of all */
+/** @param workspaceId lists this workspace's volumes; `null` lists all */
 export async function listOnAgent(
   client: AgentClient,
   workspaceId: string | null,

@@ -8,7 +8,10 @@ import type { RateLimiter } from './limits/rate-limiter.ts'
 import type { Outbox } from './mail/outbox.ts'
 import type { Seal } from './seal.ts'
 
-/** The services of a control process that know no resource. Each layer above adds its own (`*-context.ts`). */
+/**
+ * The services of a control process that are independent of every resource kind. Each layer above adds its own
+ * (`*-context.ts`).
+ */
 export interface Platform {
   readonly config: ControlConfig
   readonly log: Logger
@@ -17,9 +20,9 @@ export interface Platform {
   readonly outbox: Outbox
   readonly metrics: Metrics
   readonly rate: RateLimiter
-  /** Long-lived responses, which end when the process stops. */
+  /** Long-lived responses. Control ends them when the process stops. */
   readonly openStreams: OpenStreams
-  /** Aborts when the process stops: what runs leaves its work to another process. */
+  /** Aborts when the process stops. Running work is then left to another process. */
   readonly stopping: AbortSignal
   /** Encrypts the stored responses of idempotent requests. */
   readonly answers: Seal

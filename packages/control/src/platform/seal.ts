@@ -3,11 +3,11 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** Encrypts what the database has to keep and must not know: AES-256-GCM, under a key derived for one purpose. */
+/** Encrypts secrets before they are stored in the database: AES-256-GCM, under a key derived for one purpose. */
 export class Seal {
   readonly #key: Buffer
 
-  /** @param purpose what is sealed for one opens for no other */
+  /** @param purpose a value sealed for one purpose cannot be opened for another */
   constructor(secret: string, purpose: string) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', `offshoot ${purpose}`, 32))
   }
@@ -18,7 +18,7 @@ export class Seal {
     return Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
   }
 
-  /** @throws Error when it was not closed by this seal, or has been changed since */
+  /** @throws Error if another seal made the value, or if it was changed */
   open(sealed: Buffer): string {
     const decipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(0, IV_BYTES))
     decipher.setAuthTag(sealed.subarray(-TAG_BYTES))

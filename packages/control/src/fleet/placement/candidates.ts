@@ -1,6 +1,6 @@
 import type { KnownAgent } from '../agent-directory.ts'
 
-/** An agent that has told its id, and can therefore be written into a row, and that obeys this cluster. */
+/** An agent with a known id, which a row can refer to, that obeys this cluster. */
 export type Candidate = KnownAgent & { readonly info: NonNullable<KnownAgent['info']> }
 
 export function isCandidate(agent: KnownAgent): agent is Candidate {
@@ -8,8 +8,9 @@ export function isCandidate(agent: KnownAgent): agent is Candidate {
 }
 
 /**
- * Agents to ask for a sandbox, best first: those that have the template baked; reachable before silent ones (an agent
- * may be back before our next look at it); then by the memory that is left once what was just promised is counted.
+ * The agents to try for a sandbox, best first. Agents that have the template baked come first. Then reachable agents
+ * come before unreachable ones, which may be back before the next poll. Then agents with more free memory come first,
+ * after subtracting what was just promised.
  */
 export function candidates(agents: readonly KnownAgent[], templateName: string): Candidate[] {
   return agents

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { describe, expect, it } from 'vitest'
@@ -13,7 +13,7 @@ function agent(
   { available = 1000, promisedMib = 0, isReachable = true, templates = ['base'] } = {},
 ): Candidate {
   const info = { agent_id: id, memory_mib: { total: 4000, available }, templates: templates.map((name) => ({ name })) }
-  // Of an agent only what the scheduler looks at.
+  // Only the fields of an agent that the scheduler reads.
   return { info, isReachable, promisedMib, client: {} } as unknown as Candidate
 }
 

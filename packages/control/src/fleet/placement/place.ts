@@ -12,11 +12,11 @@ export interface Placed {
 type Failure = Exclude<CreateOutcome, { kind: 'created' }>
 
 /**
- * Asks one agent after the other until one has made the sandbox.
+ * Tries one agent after the other until one has created the sandbox.
  *
- * @param ask one create on one agent
- * @throws ApiError once all have failed: 507 when every one of them had no room, 502 when none could be reached,
- *   500 when one tried and could not start the VM (docs/adr/0002)
+ * @param ask sends one create to one agent
+ * @throws ApiError once all have failed: 507 if every agent had no room, 502 if none could be reached, 500 if one tried
+ * and could not start the VM (docs/adr/0002)
  */
 export async function place(
   candidates: readonly Candidate[],
@@ -44,7 +44,7 @@ function verdict(failures: readonly Failure[]): ApiError {
   return new ApiError(isReachable ? 'noComputeNode' : 'agentUnreachable', {}, { cause })
 }
 
-/** In the agents' words where they all say the same: it may be the disk. */
+/** Uses the agents' own text if all give the same, because the disk instead of the memory may be full. */
 function noRoom(failures: readonly Failure[], cause: Error): ApiError {
   const told = new Set(failures.map(({ error }) => (error instanceof AgentRefused ? error.body.error : undefined)))
   const [error] = told

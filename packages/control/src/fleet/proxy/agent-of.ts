@@ -6,7 +6,7 @@ import type { FleetContext } from '../fleet-context.ts'
 import { placeOf } from '../admitted-sandbox.ts'
 import { isRuledOut, type ProxiedRoute } from './proxied-route.ts'
 
-/** The agent of the request's sandbox. @throws ApiError 404, 502: refused before anything is forwarded */
+/** The agent of the request's sandbox. @throws ApiError 404, 502 before anything is forwarded */
 export function agentOf(control: FleetContext, route: ProxiedRoute, request: FastifyRequest): AgentClient {
   const place = placeOf(request)
   if (isRuledOut(route, place)) throw new ApiError('sandboxNotRunning')
@@ -15,15 +15,15 @@ export function agentOf(control: FleetContext, route: ProxiedRoute, request: Fas
   return agent.client
 }
 
-/** Why a forwarded request had no answer. */
+/** The error for a forwarded request without an answer. */
 export function refuseForwarded(error: unknown, hangUp: AbortSignal): never {
-  // Nobody is there to read it; the status is for the log and the metrics.
+  // The caller is gone. The status is only for the log and the metrics.
   if (hangUp.aborted) throw new ApiError('invalidField', { error: 'the caller hung up' }, { cause: error })
   if (error instanceof AgentUnreachable) throw new ApiError('agentUnreachable', {}, { cause: error })
   throw error
 }
 
-/** An answer that is between us and the agent. */
+/** The error for an agent's answer that callers must not see. */
 export function unexpectedAnswer(request: FastifyRequest, status: number, body: string): ApiError {
   const cause = new Error(`agent answered ${request.routeOptions.url} with ${status}: ${body.slice(0, 500)}`)
   return new ApiError('internal', { detail: `request ${request.id}` }, { cause })

@@ -3,8 +3,8 @@ import { Transform, type TransformCallback } from 'node:stream'
 const NEWLINE = 10
 
 /**
- * Passes server-sent events through and knows whether they stand between two frames, so that a stream whose source
- * breaks can still say so. A frame that was cut is dropped by every reader (WHATWG HTML, 9.2.6), but not if more follows.
+ * Passes server-sent events through and tracks whether the stream is between two frames, so that it can append an error
+ * frame when its source breaks. Readers drop a cut frame (WHATWG HTML, 9.2.6), but not if more bytes follow it.
  */
 export class EventStreamTail extends Transform {
   #last = NEWLINE
@@ -18,7 +18,7 @@ export class EventStreamTail extends Transform {
     done(null, chunk)
   }
 
-  /** The source is gone: the reader hears why, and the stream ends. */
+  /** The source broke: sends the error to the reader and ends the stream. */
   breakOff(error: string): void {
     if (this.writableEnded || this.destroyed) return
     const isBetweenFrames = this.#last === NEWLINE && this.#beforeLast === NEWLINE

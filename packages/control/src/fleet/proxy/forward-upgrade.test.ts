@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -56,7 +56,7 @@ describe('an upgraded connection', () => {
   const ACCEPT = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
   let asked: IncomingMessage | undefined
 
-  /** The agent agrees, and says `frames` at once. */
+  /** The agent accepts the upgrade and sends `frames` at once. */
   function agree(...frames: Buffer[]) {
     const taken = Promise.withResolvers<Duplex>()
     agent.onUpgrade = (request, socket) => {

@@ -18,7 +18,10 @@ import type { ProxiedRoute } from './proxied-route.ts'
 type Refused = Extract<UpgradeAnswer, { kind: 'refused' }>
 type Upgraded = Extract<UpgradeAnswer, { kind: 'upgraded' }>
 
-/** Sends the upgrade on. Once the agent has agreed, the two sockets are one; before, it is a request like any other. */
+/**
+ * Forwards the upgrade. Once the agent has accepted it, the two sockets are joined. Until then, it is a request like
+ * any other.
+ */
 export async function forwardUpgrade(
   { control, openStreams }: ProxyContext,
   route: ProxiedRoute,

@@ -13,12 +13,12 @@ import { PASSED_ON_STATUSES } from './passed-on-statuses.ts'
 import type { ProxiedRoute } from './proxied-route.ts'
 import type { ProxyContext } from './proxy-context.ts'
 
-/** Milliseconds until the first byte of an answer. What is asked may move gigabytes before it answers. */
+/** Milliseconds until the first byte of the answer. The operation may move gigabytes before it answers. */
 const ANSWER_MS = 600_000
-/** Milliseconds in which an agent that sends a body must send some of it, while we take it. */
+/** Milliseconds within which an agent must send some more of a body, while control reads it. */
 const SILENCE_MS = 120_000
 
-/** Sends the request on, and the answer back, piece by piece; either end that hangs up ends the other. */
+/** Forwards the request and streams the answer back. If either side hangs up, control closes the other. */
 export async function forward(
   { control, openStreams }: ProxyContext,
   route: ProxiedRoute,
@@ -50,7 +50,7 @@ export async function forward(
   return passOn(reply, answer, (end) => (request.method === 'GET' ? openStreams.add(end) : () => undefined))
 }
 
-/** JSON comes under many names, or none, and is read as JSON. */
+/** Clients send JSON with many content types or none, so a route with a JSON body always forwards it as JSON. */
 function headersOf({ docs }: ProxiedRoute, { headers }: FastifyRequest, hasBody: boolean): Record<string, string> {
   const { 'content-type': type, 'content-length': length, ...rest } = forwardedHeaders(headers)
   if (!hasBody) return rest
@@ -63,8 +63,9 @@ function headersOf({ docs }: ProxiedRoute, { headers }: FastifyRequest, hasBody:
 }
 
 /**
- * Writes the head at once, not with the first byte of the body: that may be long in coming.
- * @param onStream is told how to end a stream of events early, and gives what to call at its end
+ * Sends the head at once instead of together with the first byte of the body, which may take long.
+ * @param onStream gets a function that ends an event stream early, and returns a function to call when the stream has
+ * ended
  */
 export function passOn(
   reply: FastifyReply,
@@ -80,7 +81,7 @@ export function passOn(
     const tail = new EventStreamTail()
     body.on('error', () => tail.breakOff('agent unreachable'))
     body.pipe(tail)
-    // A command ends by itself, and should; what only follows can be asked for again.
+    // Only streams of GETs end early: clients can follow those again. The stream of a command must run to its end.
     const forget = onStream(() => {
       tail.breakOff('shutting down')
       body.destroy()
@@ -90,7 +91,7 @@ export function passOn(
       body.destroy()
     })
   } else {
-    // A body that breaks off breaks the caller's connection: cut short must not look like whole.
+    // If the agent's body breaks off, close the caller's connection, so that a truncated body does not look complete.
     pipeline(body, raw, () => undefined)
   }
   return reply

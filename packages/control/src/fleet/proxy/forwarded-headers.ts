@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Of a request: what says what its body is, and which answer is wanted. Credentials and cookies stay here. */
+/** Request headers that describe the body and the wanted answer. Credentials and cookies are not forwarded. */
 const ASKED = [
   'accept',
   'content-encoding',
@@ -15,7 +15,7 @@ const ASKED = [
   'range',
 ] as const
 
-/** Of an upgrade, beside those. Extensions and subprotocols are between the caller and the agent. */
+/** Further headers of an upgrade. Caller and agent negotiate extensions and subprotocols. */
 const UPGRADE = [
   'connection',
   'upgrade',
@@ -25,7 +25,7 @@ const UPGRADE = [
   'sec-websocket-version',
 ] as const
 
-/** Of an answer: what belongs to one connection, and what we say ourselves. */
+/** Answer headers that belong to one connection, or that control sets itself. */
 const NOT_ANSWERED = new Set([
   'connection',
   'date',

@@ -1,6 +1,6 @@
 /**
- * A request's path and query as they came, byte for byte, without `access_token`: a path in a query may hold bytes that
- * are no UTF-8, which any parser would lose.
+ * A request's path and query, byte for byte, without `access_token`. A path in a query may contain invalid UTF-8, which
+ * any parser would lose.
  */
 export function forwardedUrl(url: string): string {
   const at = url.indexOf('?')
@@ -12,7 +12,7 @@ export function forwardedUrl(url: string): string {
   return kept.length === 0 ? url.slice(0, at) : `${url.slice(0, at)}?${kept.join('&')}`
 }
 
-/** However its name is written: the route's own parser has decoded it, too. */
+/** Compares the decoded name, because the route's own parser decodes it too. */
 function isAccessToken(part: string): boolean {
   const [name = ''] = part.split('=', 1)
   try {

@@ -2,27 +2,27 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { closeFrame, WebSocketFrames } from '@offshoot/kit/web-socket-frames'
 
-/** Milliseconds without a byte that a caller has to take the last of it, and to close its side. */
+/** Milliseconds without a byte within which a caller must read the rest and close its side. */
 const END_MS = 30_000
-/** Milliseconds that an agent has to take what a caller said before it went. */
+/** Milliseconds for the agent to receive what the caller sent before it disconnected. */
 const LAST_WORDS_MS = 500
-/** Close code "service restart" (IANA registry of RFC 6455): connect again. */
+/** Close code "service restart" (IANA registry of RFC 6455), which asks the client to reconnect. */
 const SERVICE_RESTART = 1012
 
 interface End<Stream extends Duplex> {
   readonly socket: Stream
-  /** What has already been read from it. */
+  /** Bytes that were already read from the socket. */
   readonly head: Buffer
 }
 
 interface Joined {
-  /** Says goodbye to the caller and lets go of the agent. */
+  /** Closes the caller's side gracefully and destroys the agent's. */
   end(reason: string): void
 }
 
 /**
- * Makes two upgraded connections one. Bytes pass untouched; when the agent's end goes without a close frame, the caller
- * still gets one, if the last frame that it got is whole.
+ * Joins two upgraded connections. Bytes pass unchanged. If the agent's side ends without a close frame, control sends
+ * the caller one, provided that the last frame was complete.
  */
 export function joinSockets(caller: End<Socket>, agent: End<Duplex>): Joined {
   const frames = new WebSocketFrames()
@@ -30,7 +30,7 @@ export function joinSockets(caller: End<Socket>, agent: End<Duplex>): Joined {
   const end = (reason: string) => {
     if (isEnding) return
     isEnding = true
-    // By hand: a pipe that loses its target would stop the reading, and so the caller's goodbye.
+    // Unpipe first: otherwise the pipe would stop reading from the caller, and its close frame would never be read.
     caller.socket.unpipe(agent.socket)
     agent.socket.destroy()
     const mayClose = !frames.hasClosed && frames.isWhole
@@ -44,12 +44,12 @@ export function joinSockets(caller: End<Socket>, agent: End<Duplex>): Joined {
   agent.socket.on('end', () => end('agent unreachable'))
   agent.socket.on('close', () => end('agent unreachable'))
   agent.socket.on('data', (chunk: Buffer) => frames.push(chunk))
-  // WebSocket knows no connection that is open one way only.
+  // WebSocket has no half-open connections.
   caller.socket.on('end', () => caller.socket.end())
   caller.socket.on('close', () => {
     isEnding = true
     agent.socket.end()
-    // Unless it takes the caller's last words at once, it hears of the end the hard way.
+    // The agent gets a moment to read the caller's last bytes, then its socket is destroyed.
     setTimeout(() => agent.socket.destroy(), LAST_WORDS_MS).unref()
   })
   agent.socket.pipe(caller.socket, { end: false })

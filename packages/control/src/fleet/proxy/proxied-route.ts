@@ -1,26 +1,29 @@
 import type { SandboxPlace } from '../sandbox-places.ts'
 import type { RouteDocs } from '../../platform/http/route-docs.ts'
 
-/** One operation that a sandbox's agent answers; a line of `sandboxes/proxied-routes.ts`. */
+/** One operation that control forwards to a sandbox's agent; an entry of `sandboxes/proxied-routes.ts`. */
 export interface ProxiedRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Of the public API and of the agent alike; `:id` is the sandbox. */
+  /** The same in the public API and in the agent's. `:id` is the sandbox. */
   readonly url: `/v1/sandboxes/:id/${string}`
-  /** `sse`: the answer may be an endless stream of events. `websocket`: the connection is upgraded. */
+  /** `sse`: the answer may be an endless event stream. `websocket`: the connection is upgraded. */
   readonly kind: 'plain' | 'sse' | 'websocket'
-  /** `guest`: refused while its row says that there is none. `record`: what outlives the VM, too. */
+  /**
+   * `guest`: refused if the row says that the sandbox has no guest. `record`: also works for records that outlive the
+   * VM.
+   */
   readonly needs: 'guest' | 'record'
   readonly docs: RouteDocs
 }
 
-/** A browser sets no headers where it follows events, upgrades, or saves what a link leads to. */
+/** A browser cannot set headers when it follows events, upgrades a connection, or downloads a link. */
 export function takesQueryToken({ method, kind, docs }: ProxiedRoute): boolean {
   return method === 'GET' && (kind !== 'plain' || docs.mediaType !== undefined)
 }
 
 const WITHOUT_GUEST: ReadonlySet<SandboxPlace['status']> = new Set(['creating', 'failed'])
 
-/** What is known of it may lag behind: what that does not rule out the agent decides. */
+/** The cached place may be stale, so control refuses only what it certainly rules out. The agent decides the rest. */
 export function isRuledOut({ needs }: ProxiedRoute, { status }: SandboxPlace): boolean {
   return needs === 'guest' && WITHOUT_GUEST.has(status)
 }

@@ -10,8 +10,8 @@ import type { ProxyContext } from './proxy-context.ts'
 import { type ProxiedRoute, takesQueryToken } from './proxied-route.ts'
 
 /**
- * The operations that a sandbox's agent answers. Admission is ours (401, 404), as is what the row rules out; the rest is
- * the agent's word, passed on as it comes. Nothing is parsed, kept or copied.
+ * Registers the operations that control forwards to a sandbox's agent. Control does the admission (401, 404) and
+ * refuses what the row rules out. Everything else is the agent's answer, streamed unchanged.
  */
 export async function registerProxy(
   app: FastifyInstance,
@@ -20,20 +20,23 @@ export async function registerProxy(
 ): Promise<void> {
   const proxy = { control, openStreams: control.openStreams }
   app.addHook('preClose', async () => proxy.openStreams.endAll())
-  // A scope of its own, because in it bodies stay streams.
+  // A Fastify scope of its own, because in it bodies stay streams.
   await app.register(async (scope) => {
     keepBodiesStreams(scope)
     for (const route of routes) addRoute(scope, proxy, route)
   })
 }
 
-/** In this scope of routes. */
+/** Makes handlers in this scope receive bodies as streams. */
 export function keepBodiesStreams(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (request, payload, done) => done(null, streamedBody(request, payload)))
 }
 
-/** Never the request itself: the HTTP client destroys a body whose answer came before its end, and that would be the connection. */
+/**
+ * Never returns the request itself. If the answer comes before the end of the body, the HTTP client destroys the body,
+ * and destroying the request would close the caller's connection.
+ */
 export function streamedBody({ raw, headers }: FastifyRequest, payload: Readable): Readable | undefined {
   if (isBodyEmpty(headers)) return undefined
   return payload === raw ? payload.pipe(new PassThrough()) : payload
@@ -48,7 +51,7 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
     config: {
       credential: 'key-or-jwt',
       loads: 'place',
-      // Files and commands show a guest's variables, whatever the method is.
+      // Files and commands reveal a guest's environment variables, so every method counts as a write.
       ...(route.needs === 'guest' && { managed: 'write' as const }),
       ...(route.kind === 'websocket' && { scope: 'sandboxes:write' as const }),
       takesQueryToken: takesQueryToken(route),
@@ -60,7 +63,10 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
   })
 }
 
-/** The agent counts what comes, but hears of an upload only with the first of its bytes. */
+/**
+ * Refuses by the announced length before anything is sent. The agent also counts bytes, but it learns of an upload only
+ * with its first byte.
+ */
 function refuseTooLarge({ docs }: ProxiedRoute, maxBytes: number, headers: IncomingHttpHeaders): void {
   if (docs.bodyType === undefined || Number(headers['content-length'] ?? 0) <= maxBytes) return
   throw new ApiError('bodyTooLarge', { max_bytes: maxBytes })

@@ -13,7 +13,7 @@ const MIB = 1024 ** 2
 let harness: Harness
 let agent: FakeAgent
 let control: RunningControl
-/** Another process of the same service, which waits 300 ms for a body. */
+/** A second control process, which waits only 300 ms for a body. */
 let impatient: RunningControl
 let alice: Tenant
 let path: string
@@ -45,7 +45,7 @@ function put(url: string, headers: Record<string, string> = {}) {
   })
 }
 
-/** So many chunks of one MiB, counted as they are taken. */
+/** A stream of `mib` chunks of one MiB each, which counts the chunks that were read. */
 function source(mib: number): { readonly stream: Readable; readonly taken: () => number } {
   const chunk = Buffer.alloc(MIB, 'x')
   let taken = 0
@@ -156,7 +156,7 @@ describe('an upload', () => {
     for (let sent = 0; sent < size; sent += MIB) {
       if (!socket.write(chunk)) await once(socket, 'drain')
     }
-    // On the same connection, only now read: the refusal, and the answer to the next request.
+    // Read the connection only now: it has the refusal, then the answer to the next request.
     socket.write('GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
     const answers = await text(socket)
     expect(answers).toMatch(/^HTTP\/1\.1 413 /)
@@ -249,7 +249,7 @@ describe('an upload', () => {
     const answered = once(request, 'response')
     const sent = pipeline(source(64).stream, request)
     const asked = await begun
-    // Another one stands still beside it, for as long as is allowed, and is ended.
+    // At the same time, another upload stalls until it is timed out.
     const silent = put(impatient.url, { 'content-length': '1' })
     silent.on('error', () => undefined).flushHeaders()
     const [refusal] = (await once(silent, 'response')) as [IncomingMessage]

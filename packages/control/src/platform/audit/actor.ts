@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { AuditEntry } from '@offshoot/contract/audit'
 
-/** Who does something, as the audit log has it. */
+/** The actor of an audit log entry. */
 export interface Actor {
   readonly type: AuditEntry['actor']['type']
   readonly id: string | null

@@ -25,18 +25,18 @@ export interface Deed {
   readonly workspaceId: string | null
   readonly action: AuditAction
   readonly target: string | null
-  /** No secrets: whoever may read the log sees them. */
+  /** Must not contain secrets: every reader of the log sees them. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** To be called in the transaction of the deed itself: what is not in the log was not done. */
+/** Call it in the transaction of the action itself, so that an action is committed only with its entry. */
 export async function recordDeed(on: Queryable, actor: Actor, deed: Deed): Promise<void> {
   const { workspaceId, action, target, details = {} } = deed
   const { type, id, ip, requestId } = actor
   await insertEntry(on, workspaceId, type, id, action, target, ip, requestId, JSON.stringify(details))
 }
 
-/** Entries that are removed at once at most; the rest has its turn at the next look. */
+/** Upper limit of entries deleted by one sweep. The next sweep deletes the rest. */
 const SWEEP_ROWS = 10_000
 
 export const removeOldEntries = statement<never, []>(

@@ -1,17 +1,18 @@
 import { ProcessLock } from './process-lock.ts'
 
 /**
- * SQL that is true of a row in the making whose creator is gone, or has been at it for longer than it may.
+ * SQL that is true if a row's creation was abandoned: its creator's process has ended, or the creation exceeds its
+ * deadline.
  *
- * @param row name of its table, which has `creator` and `created_at`
- * @param deadlineSeconds the parameter that holds the longest that making one may take
- * @see ProcessLock for how a creator is seen to live
+ * @param row name of the table, which has the columns `creator` and `created_at`
+ * @param deadlineSeconds the statement parameter with the longest time that a creation may take
+ * @see ProcessLock for how a process is known to be alive
  */
 export function isAbandoned(row: string, deadlineSeconds: `$${number}`): string {
   return `(${row}.created_at < now() - make_interval(secs => ${deadlineSeconds}) or ${hasNoCreator(row)})`
 }
 
-/** SQL that is true of a row whose creator is gone. */
+/** SQL that is true if the process that created the row has ended. */
 export function hasNoCreator(row: string): string {
   return `not exists (
     select from pg_locks l where l.locktype = 'advisory' and l.granted

@@ -11,22 +11,22 @@ export interface DatabaseAddress {
 }
 
 export interface Database {
-  /** Statements of the request path: named, so that each connection prepares them once. */
+  /** Runs the statements of requests. They are named, so that each connection prepares them once. */
   readonly pool: Pool
-  /** The same pool, for accounts, migrations and queries that are put together at run time. */
+  /** The same pool, for accounts, migrations and queries that are composed at run time. */
   readonly db: Kysely<never>
   close(): Promise<void>
 }
 
 const MAX_CONNECTIONS = 20
 const CONNECT_TIMEOUT_MS = 5_000
-/** No statement of ours scans more than one workspace's rows: one that takes longer than this is stuck. */
+/** No statement scans more than one workspace's rows, so a statement that takes longer than this is stuck. */
 const STATEMENT_TIMEOUT_MS = 15_000
 
-/** Our bigints (event numbers, bytes) stay below 2^53. */
+/** Bigints of this schema (event numbers, bytes) stay below 2^53. */
 const INT8 = types.builtins.INT8
 
-/** What a connection needs, shared by the pool and by {@link ProcessLock}'s own connection. */
+/** Connection settings, shared by the pool and by {@link ProcessLock}'s own connection. */
 export function clientConfig(address: DatabaseAddress): ClientConfig {
   return {
     ...address,
@@ -42,7 +42,7 @@ export function clientConfig(address: DatabaseAddress): ClientConfig {
   }
 }
 
-/** @param onError told of a connection that broke while idle; the pool replaces it */
+/** @param onError called when an idle connection breaks; the pool replaces the connection */
 export function openDatabase(address: DatabaseAddress, onError: (error: Error) => void): Database {
   const pool = new Pool({ ...clientConfig(address), max: MAX_CONNECTIONS, min: 2, idleTimeoutMillis: 60_000 })
   pool.on('error', onError)

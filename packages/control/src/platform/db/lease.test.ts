@@ -4,7 +4,7 @@ import { fakeDatabase } from '../../test/fake-database.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 import { underLease } from './lease.ts'
 
-/** As many as control has connections to PostgreSQL. */
+/** The size of control's connection pool. */
 const ALL_CONNECTIONS = 20
 
 describe('a lease', () => {

@@ -8,12 +8,12 @@ import type { ProcessLock } from './process-lock.ts'
 import { statement } from './statement.ts'
 import { transaction } from './transaction.ts'
 
-/** Seconds after which a lease is over, whoever holds it: longer than any work under one may take. */
+/** Seconds after which a lease expires. No work under a lease may take longer. */
 const LEASE_SECONDS = 300
-/** Milliseconds for which a request waits for the one before it. */
+/** Milliseconds for which a request waits for the current holder. */
 const WAIT_MS = 60_000
 const LOOK_MS = 100
-/** Requests of this process that wait for one name, and for all: each asks PostgreSQL again and again. */
+/** Limits the requests that wait in this process, per name and in total: each of them polls PostgreSQL. */
 const waiting = new FairLimit(16, 256)
 
 const takeLease = statement<{ name: string }, [name: string, holder: string, creator: number, seconds: number]>(
@@ -34,13 +34,15 @@ const endLease = statement<never, [name: string, holder: string]>(
   'delete from leases where name = $1 and holder = $2',
 )
 
-/** Writes in one transaction, if the lease is still held. @throws ApiError 409 when it is not: somebody else is at it since */
+/** Writes in one transaction if this request still holds the lease. @throws ApiError 409 if it lost the lease */
 export type Commit = <T>(write: (client: pg.PoolClient) => Promise<T>) => Promise<T>
 
 /**
- * Runs `work` while no other request of any process runs work under the same name. Meant for work that waits for the network: a
- * transaction would hold one of the few connections to PostgreSQL for as long, and a tenant can make a network call last.
- * @throws ApiError 409 when the name is not free in time
+ * Runs `work` while no other request in any process runs work under the same name.
+ *
+ * It is meant for work that waits for the network, whose duration a tenant can influence. A transaction would hold one
+ * of the few connections to PostgreSQL for all that time.
+ * @throws ApiError 409 if the name does not become free in time
  */
 export async function underLease<T>(
   { pool, lock }: { readonly pool: pg.Pool; readonly lock: ProcessLock },

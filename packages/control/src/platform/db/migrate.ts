@@ -28,7 +28,7 @@ import * as snapshotManagers from './migrations/0030-snapshot-managers.ts'
 import * as removedObjects from './migrations/0031-removed-objects.ts'
 import * as overageDays from './migrations/0032-overage-days.ts'
 
-/** Append-only: a migration that has been released is never edited, renamed or reordered. */
+/** Append-only: never edit, rename or reorder a released migration. */
 const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
   '0002-sandboxes': sandboxes,
@@ -59,12 +59,15 @@ const MIGRATIONS: Record<string, Migration> = {
   '0032-overage-days': overageDays,
 }
 
-/** Brings the schema up to date. Processes that start together wait for one another: the migrator holds an advisory lock. */
+/**
+ * Migrates the schema. Processes that start together wait for one another, because the migrator holds an advisory lock.
+ */
 export async function migrate(db: Kysely<never>): Promise<void> {
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => MIGRATIONS },
-    // Numbers are given out before the work is done: a lower one may land after a higher one. None depends on another of its time.
+    // A migration's number is chosen before its work is done, so a lower number may be released later. Migrations that
+    // are developed at the same time do not depend on one another.
     allowUnorderedMigrations: true,
   })
   const { error } = await migrator.migrateToLatest()

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg'
 
 /**
- * Keeps a connection that breaks from ending this process. The pool listens to those that nobody uses; one in use has no
- * listener, and its 'error' comes beside the failure of its query, or in between two, where nothing would hear of it.
+ * Prevents a broken connection from ending this process. The pool listens for errors of idle connections only. A
+ * connection in use has no listener, and its 'error' event can come between two queries.
  */
 export function outliveBrokenConnections(pool: Pool): void {
   pool.on('connect', (client) => client.on('error', () => undefined))

@@ -3,15 +3,16 @@ import { Client } from 'pg'
 import { clientConfig, type DatabaseAddress } from './database.ts'
 
 /**
- * What tells the control processes of one database from each other.
+ * Tells the control processes of one database apart.
  *
- * Each draws a number and holds an advisory lock of that number on a connection of its own: PostgreSQL drops the lock
- * the moment the process is gone, however it went. Rows remember the number of the process that is creating them,
- * so that another can see whether anybody is still at it. The same connection holds the locks by which one process
+ * Each process draws a number and holds an advisory lock of that number on a connection of its own. PostgreSQL releases
+ * the lock as soon as the process ends, however it ends. A row stores the number of the process that creates it, so
+ * other processes can see whether its creator is alive. The same connection holds the locks by which only one process
  * at a time follows an agent.
  *
- * A lost connection loses all of it; a new one with a new number is made. Work done under a lost lock stays correct
- * (records are applied once because of the cursor, not of the lock), it is only done twice.
+ * When the connection breaks, all its locks are lost, and the process connects again with a new number. Work that runs
+ * under a lost lock may be done twice, but stays correct: the cursor, not the lock, guarantees that each record is
+ * applied once.
  */
 export class ProcessLock {
   /** First key of the two-part advisory locks: "offs" and "offa" in ASCII. */
@@ -33,12 +34,12 @@ export class ProcessLock {
     return lock
   }
 
-  /** This process's number, as rows hold it in `creator`. */
+  /** This process's number, as rows store it in `creator`. */
   get number(): number {
     return this.#number
   }
 
-  /** Whether this process may follow that agent now; asked again it stays true for as long as the connection lives. */
+  /** Whether this process may follow the agent now. Once true, it stays true for as long as the connection lives. */
   async tryLead(agentId: string): Promise<boolean> {
     const client = this.#client
     if (client === null) return false
@@ -59,7 +60,7 @@ export class ProcessLock {
 
   async #connect(): Promise<void> {
     const client = new Client(clientConfig(this.#address))
-    // Without a listener a lost connection would end the process; "end" below does what is needed.
+    // Without a listener for "error", a broken connection would end the process. The handler of "end" reconnects.
     client.on('error', () => undefined)
     await client.connect()
     const { rows } = await client.query(

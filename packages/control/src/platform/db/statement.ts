@@ -1,13 +1,13 @@
 import type pg from 'pg'
 
-/** Where a statement runs: the pool, or one connection inside a transaction. */
+/** Runs a statement: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.ClientBase, 'query'>
 
 /**
- * A named statement, prepared once per connection; gives its rows.
- * `Row` is what the select list says: PostgreSQL cannot tell TypeScript.
+ * A named statement, prepared once per connection. Returns its rows. `Row` must match the select list: PostgreSQL
+ * cannot check it.
  */
-// The values' types are what callers are checked against; the driver cannot know them.
+// The compiler checks callers against the tuple's types. The driver does not know them.
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function statement<Row, Values extends readonly unknown[]>(name: string, text: string) {
   return async (on: Queryable, ...values: Values): Promise<Row[]> => {

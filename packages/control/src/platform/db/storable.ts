@@ -1,4 +1,7 @@
-/** For `JSON.stringify`. Neither NUL nor half a surrogate pair can be kept in PostgreSQL; one event that holds them must not stop all that follow. */
+/**
+ * A replacer for `JSON.stringify`. PostgreSQL cannot store NUL or a lone surrogate, and one event that contains them
+ * must not block all later events.
+ */
 export function storable(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value
 }

@@ -1,8 +1,12 @@
 /**
- * The beginning of a statement that writes only what an agent's log will tell again: its commit does not wait for the disk.
- * When PostgreSQL dies in the next tenths of a second the row is as before, its number too, and the log's record, which is
- * durable before the agent answers, brings it there. Of no use where anything else is written, or the row itself is new.
+ * Prefix of a statement whose commit need not wait for the disk, because the agent's log will deliver the same change
+ * again.
  *
- * Counted on: `set_config` for a transaction holds until after its commit, and a statement alone is a transaction.
+ * If PostgreSQL crashes within the next tenths of a second, the row has its old state and its old sequence number. The
+ * log's record, which is durable before the agent answers, then brings the row up to date. Do not use the prefix if the
+ * statement writes anything else, or if it inserts the row.
+ *
+ * It relies on two facts: a transaction-local `set_config` lasts until after the commit, and a single statement is a
+ * transaction.
  */
 export const TOLD_AGAIN = `with told_again as materialized (select set_config('synchronous_commit', 'off', true) as setting)`

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** Runs `work` on one connection between begin and commit; whatever it throws rolls back. */
+/** Runs `work` on one connection between begin and commit. An error that `work` throws rolls the transaction back. */
 export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Answers what is not even HTTP, and therefore reaches no route: the flat body, an id of its own, then the end. */
+/**
+ * Answers bytes that are not HTTP and therefore reach no route: sends the flat JSON body with a fresh request id, then
+ * closes the connection.
+ */
 export function answerBadRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

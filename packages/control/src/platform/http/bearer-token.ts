@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
 
-/** @throws ApiError 401 when there is no `Authorization: Bearer …`, another scheme included */
+/** @throws ApiError 401 without `Authorization: Bearer …`, also for another scheme */
 export function bearerToken({ headers, query, routeOptions }: FastifyRequest): string {
   const inQuery = routeOptions.config.takesQueryToken === true && headers.authorization === undefined
   const given = inQuery ? (query as { access_token?: unknown }).access_token : undefined

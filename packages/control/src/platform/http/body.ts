@@ -2,18 +2,18 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 
-/** Bytes of a body where a route names no other limit. */
+/** Limit of a body in bytes, unless the route sets another. */
 export const BODY_LIMIT_BYTES = 1024 * 1024
 
-/** As much of a media type's form as anybody here looks at. */
+/** Matches only the part of a media type that control looks at. */
 const MEDIA_TYPE = /^[^\s/;]+\/[^\s/;]+/
 
 /**
- * Bodies reach handlers as bytes, whatever type they claim: many clients send JSON under none or `text/plain`.
- * Parts and forms are what no route here can read.
+ * Passes bodies to handlers as bytes, whatever their type: many clients send JSON as `text/plain` or without a type. No
+ * route accepts multipart or form bodies.
  */
 export function registerBodyParser(app: FastifyInstance): void {
-  // Fastify would refuse, with a 415, what is no media type at all, such as `json`; it says as little as none.
+  // Fastify would answer 415 to a malformed media type such as `json`. Treat it like a missing one.
   app.addHook('onRequest', async ({ headers }) => {
     if (!MEDIA_TYPE.test(headers['content-type'] ?? 'none/none')) delete headers['content-type']
   })
@@ -26,9 +26,9 @@ export function registerBodyParser(app: FastifyInstance): void {
 }
 
 /**
- * The body as `schema` says; an empty one reads as `{}`.
+ * Parses the body with `schema`. An empty body counts as `{}`.
  *
- * @throws ApiError 400 with the first refusal's sentence, or `invalid json` for what is no JSON object
+ * @throws ApiError 400 with the text of the first failure, or `invalid json` if the body is no JSON object
  */
 export function parseBody<Schema extends z.ZodType>(request: FastifyRequest, schema: Schema): z.output<Schema> {
   const value = readJson(request.body)
@@ -36,14 +36,17 @@ export function parseBody<Schema extends z.ZodType>(request: FastifyRequest, sch
   return parseWith(schema, value)
 }
 
-/** @throws ApiError 400 with the first refusal's sentence */
+/** @throws ApiError 400 with the text of the first failure */
 export function parseWith<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   throw new ApiError('invalidField', { error: result.error.issues[0]?.message ?? 'invalid request' })
 }
 
-/** Leaves out a byte order mark, and fails on bytes that are no UTF-8: a command must not run with others than were sent. */
+/**
+ * Skips a byte order mark, and fails on invalid UTF-8: a command must not run with bytes other than those that were
+ * sent.
+ */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 function readJson(body: unknown): unknown {

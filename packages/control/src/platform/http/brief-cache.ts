@@ -1,6 +1,6 @@
 /**
- * Reads something at most once in `ms`, however often it is asked for: those who ask meanwhile share one answer, also one that failed.
- * For routes without a credential, which nothing else keeps from asking PostgreSQL.
+ * Caches a value, or a failure, for `ms`. Concurrent callers share one read. It protects PostgreSQL from routes that
+ * need no credential.
  */
 export function briefCache<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
   let latest: { readonly value: Promise<T>; freshUntilMs: number } | undefined

@@ -6,20 +6,32 @@ import type { FastifyRequest } from 'fastify'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Which credentials open the route; none is needed where it is absent. A broker's token is the route's own to look at. */
+    /** Which credentials open the route. Absent: none is needed. With `broker`, the route checks its token itself. */
     readonly credential?: 'key-or-jwt' | 'jwt' | 'operator' | 'broker'
-    /** The route's `:id` is a sandbox of the caller's workspace, its row, or just where it is; or a workspace the caller is in. */
+    /**
+     * What the route's `:id` names: a sandbox of the caller's workspace, loaded as its row or only as its place, or a
+     * workspace that the caller is a member of.
+     */
     readonly loads?: 'sandbox' | 'place' | 'org'
     /**
-     * What the route does with a sandbox that a database or an app owns: a key with scopes needs the owner's scope for it. When
-     * absent, a GET reads and everything else writes. `open`: shows no more than lists do, or refuses everybody itself.
+     * The access that the route needs to a sandbox that a database or an app owns. A key with scopes needs the owner's
+     * scope for it. Absent: a GET reads, every other method writes. `open`: the route shows no more than lists do, or
+     * refuses every caller itself.
      */
     readonly managed?: 'open' | 'read' | 'write'
-    /** What the caller's role must allow: in the workspace of `:id` if the route loads one, else in the one acted in. */
+    /**
+     * The permission that the caller's role needs: in the workspace of `:id` if the route loads one, else in the
+     * current workspace.
+     */
     readonly permission?: Permission
-    /** What a key with scopes must have, where path and method do not tell: a GET that upgrades may do anything. */
+    /**
+     * The scope that a key needs, where path and method do not determine it. For example, a GET that upgrades may do
+     * anything.
+     */
     readonly scope?: Scope
-    /** The credential may also come as `?access_token=`: browsers cannot set headers on streams and upgrades. */
+    /**
+     * The credential may also come as `?access_token=`, because browsers cannot set headers on streams and upgrades.
+     */
     readonly takesQueryToken?: boolean
   }
   interface FastifyRequest {
@@ -32,31 +44,31 @@ interface Admitted {
   readonly org: Membership | null
 }
 
-/** A workspace that a user is a member of. */
+/** A workspace that the user is a member of. */
 export type Membership = WorkspaceSummary & { readonly id: WorkspaceId; readonly isSuspended: boolean }
 
 interface InWorkspace {
   readonly workspaceId: WorkspaceId
-  /** Of a key: that of the member who made it. */
+  /** For a key: the role of the member who created it. */
   readonly role: WorkspaceRole
-  /** An operator has stopped what the workspace computes. */
+  /** An operator has suspended the workspace's compute. */
   readonly isSuspended: boolean
 }
 
-/** Who a request speaks for, once its credential has been checked. */
+/** The caller of a request, after its credential was checked. */
 export type Caller = KeyCaller | UserCaller
 
 interface KeyCaller extends InWorkspace {
   readonly method: 'key'
   readonly prefix: string
-  /** `null`: everything. */
+  /** `null`: all scopes. */
   readonly scopes: readonly Scope[] | null
 }
 
 export interface UserCaller extends InWorkspace {
   readonly method: 'jwt'
   readonly user: { readonly id: string; readonly email: string; readonly name: string }
-  /** Oldest membership first; the one acted in is among them. */
+  /** Oldest membership first. Includes the current workspace. */
   readonly workspaces: readonly Membership[]
 }
 
@@ -65,14 +77,14 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.admitted.caller
 }
 
-/** Of a route that takes tokens only. */
+/** For routes that accept only JWTs. */
 export function userOf(request: FastifyRequest): UserCaller {
   const caller = callerOf(request)
   if (caller.method !== 'jwt') throw new Error('a key passed a route that takes tokens only')
   return caller
 }
 
-/** The workspace of the path, with the caller's role in it. */
+/** The workspace in the path, with the caller's role in it. */
 export function orgOf(request: FastifyRequest): Membership {
   const org = request.admitted?.org
   if (org === null || org === undefined) throw new Error('route loads no workspace, yet asks for it')

@@ -3,10 +3,13 @@ import type { FastifyInstance } from 'fastify'
 const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, last-event-id, x-offshoot-org, x-request-id'
 const EXPOSED_HEADERS = 'content-range, idempotent-replayed, link, retry-after, x-request-id'
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
-/** Seconds a browser may keep the answer to a preflight. */
+/** Seconds for which a browser may cache the response to a preflight. */
 const PREFLIGHT_SECONDS = '600'
 
-/** Opens the API to the configured origins, and answers every `OPTIONS` before anybody asks for a credential. */
+/**
+ * Opens the API to the configured origins. Answers every `OPTIONS` before the credential check, because a preflight has
+ * no credential.
+ */
 export function registerCors(app: FastifyInstance, origins: readonly string[]): void {
   const allowed = new Set(origins)
   app.addHook('onRequest', async (request, reply) => {

@@ -1,9 +1,9 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
 
-/** Where a page of a list that is ordered by (created_at, id) ended. */
+/** The last entry of a page in a list ordered by (created_at, id). */
 export interface Cursor {
-  /** RFC 3339, UTC, milliseconds: all that `created_at` holds. */
+  /** RFC 3339, UTC, in milliseconds: the full precision of `created_at`. */
   readonly createdAt: string
   readonly id: string
 }
@@ -12,7 +12,7 @@ export function encodeCursor(row: { readonly created_at: Date; readonly id: stri
   return Buffer.from(`${row.created_at.toISOString()}/${row.id}`).toString('base64url')
 }
 
-/** Opaque to callers, so only what {@link encodeCursor} made is taken back. */
+/** The cursor is opaque to callers, so it accepts only the output of {@link encodeCursor}. */
 export function decodeCursor(text: string): Cursor {
   const [createdAt = '', id = '', ...rest] = Buffer.from(text, 'base64url').toString('latin1').split('/')
   const time = new Date(createdAt)

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Who asks with `Expect: 100-continue` sends its body only when it is let in, not at once, as Node would answer.
- * What else may be expected is no condition we know, and is passed over (RFC 9110 allows that, and Node's own refusal has no body).
- * A refusal closes the connection, since nobody can tell whether the body follows (RFC 9110, 10.1.1).
+ * Answers `Expect: 100-continue` only after admission, while Node would answer at once.
+ *
+ * Other expectations are ignored: RFC 9110 allows that, and Node's own refusal has no body. A refusal closes the
+ * connection, because it is unknown whether the body follows (RFC 9110, 10.1.1).
  */
 export function registerExpectContinue(app: FastifyInstance): void {
   const awaiting = new WeakSet<object>()
@@ -12,7 +13,7 @@ export function registerExpectContinue(app: FastifyInstance): void {
     app.routing(request, response)
   })
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
-  // Between the hooks that refuse and the reading of the body.
+  // This hook runs after the hooks that refuse and before the body is read.
   app.addHook('preParsing', async ({ raw }, reply) => {
     if (awaiting.delete(raw)) reply.raw.writeContinue()
   })

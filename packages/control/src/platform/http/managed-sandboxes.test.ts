@@ -3,9 +3,9 @@ import { FakeAgent } from '../../test/fake-agent.ts'
 import { fakeDatabase } from '../../test/fake-database.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 
-/** Show what the list of sandboxes shows, or refuse everybody. */
+/** Routes that show no more than the list of sandboxes, or refuse every caller. */
 const OPEN = new Set(['GET /v1/sandboxes/{id}', 'DELETE /v1/sandboxes/{id}'])
-/** Reads that touch no guest. Every other route needs the `write` scope of the feature. */
+/** Reads that do not touch the guest. Every other route needs the feature's `write` scope. */
 const READS = new Set(
   ['events', 'logs', 'metrics', 'lifecycle', 'ports'].map((last) => `GET /v1/sandboxes/{id}/${last}`),
 )
@@ -86,7 +86,7 @@ describe('the machine of a database or an app', () => {
       expect((await ask('POST', `/v1/sandboxes/${databaseId}/pause`, token)).status).toBe(200)
       expect((await ask('POST', `/v1/sandboxes/${databaseId}/resume`, token)).status).toBe(200)
     }
-    // The scope of the feature is needed beside that of sandboxes, not in its place.
+    // The feature's scope is needed in addition to the scope for sandboxes.
     const alone = await keyWith('databases:write')
     expect(await ask('POST', `/v1/sandboxes/${databaseId}/pause`, alone)).toMatchObject(takes('sandboxes:write'))
   })

@@ -4,8 +4,8 @@ import type { FastifyInstance, HTTPMethods } from 'fastify'
 export const METHODS: readonly HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE']
 
 /**
- * Watches which methods each path gets, and gives the function that closes the rest of them: 405 with `Allow`.
- * Call before the first route is added, and what it gives after the last.
+ * Records the methods of each path, and returns a function that adds a 405 with `Allow` for all other methods. Call
+ * this before the first route is added, and the returned function after the last.
  */
 export function watchMethods(app: FastifyInstance): () => void {
   const taken = new Map<string, Set<string>>()

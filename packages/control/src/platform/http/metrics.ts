@@ -4,10 +4,13 @@ import type { Database } from '../db/database.ts'
 import { briefCache } from './brief-cache.ts'
 import type { RouteDocs } from './route-docs.ts'
 
-/** Seconds; from a lookup to a command that runs long. */
+/** Seconds: from a lookup to a long command. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60]
 
-/** Milliseconds for which what the database counts serves all who ask: no credential is needed for it. */
+/**
+ * Milliseconds for which counts read from the database are cached. The route needs no credential, so callers must not
+ * cause a query each.
+ */
 const FRESH_MS = 250
 
 const METRICS_DOCS: RouteDocs = {
@@ -53,7 +56,7 @@ export function createMetrics(database: Database): Metrics {
   }
 }
 
-/** Adds a figure that is read when the metrics are. */
+/** Adds a gauge whose value is read when the metrics are scraped. */
 export function addGauge(registry: Registry, name: string, help: string, read: () => number): Gauge {
   return new Gauge({
     name,
@@ -65,7 +68,10 @@ export function addGauge(registry: Registry, name: string, help: string, read: (
   })
 }
 
-/** Adds counts by status, read from the database at most every {@link FRESH_MS}. Without the database there are none. */
+/**
+ * Adds counts by status, read from the database at most every {@link FRESH_MS}. If the database does not answer, they
+ * are left out.
+ */
 export function addStatusGauge(
   registry: Registry,
   name: string,
@@ -87,8 +93,8 @@ export function addStatusGauge(
 }
 
 /**
- * `GET /metrics`, and the timing of every request by its route's template, never its path. It needs no credential, so no
- * label is an id; `GET /v1/admin/metrics` has those.
+ * `GET /metrics`, and the duration of every request by its route template, never by its path. The route needs no
+ * credential, so no label is an id. `GET /v1/admin/metrics` has the ids.
  */
 export function registerMetrics(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onResponse', async (request, reply) => {

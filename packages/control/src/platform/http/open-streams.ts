@@ -1,14 +1,14 @@
-/** The streams of this process that nothing ends by itself, each with the way to end it. */
+/** The open streams of this process that do not end by themselves, each with the function that ends it. */
 export class OpenStreams {
   readonly #ends = new Set<() => void>()
 
-  /** @returns what to call once the stream is over */
+  /** @returns a function to call once the stream has ended */
   add(end: () => void): () => void {
     this.#ends.add(end)
     return () => this.#ends.delete(end)
   }
 
-  /** For a process that is to end: who reads them connects again, to another. */
+  /** Called when the process stops. Clients reconnect and reach another process. */
   endAll(): void {
     for (const end of this.#ends) end()
   }

@@ -11,7 +11,7 @@ interface Operation {
 describe('/openapi.json and the error registry', () => {
   let harness: Harness
   let control: RunningControl
-  // The document of the running service, whatever its shape.
+  // The OpenAPI document of the running service, untyped.
   // oxlint-disable-next-line typescript/no-explicit-any
   let document: any
   let operations: [name: string, operation: Operation][]
@@ -51,7 +51,7 @@ describe('/openapi.json and the error registry', () => {
     for (const [name, { security, responses }] of operations) {
       const statuses = Object.keys(responses)
       if (security.length > 0) expect([name, statuses]).toEqual([name, expect.arrayContaining(['401', '429'])])
-      // A webhook has a signature, which may be wrong, but no credential, which may be missing.
+      // A webhook has a signature, which may be invalid, but no credential, which may be missing.
       else
         expect([name, responses['401']?.['x-errors'] ?? []]).not.toEqual([
           name,

@@ -8,11 +8,11 @@ import { ERRORS_ELSEWHERE, ERRORS_EVERYWHERE, errorsOf } from './route-errors.ts
 
 type Json = Record<string, unknown>
 
-/** Documents every route, at `GET /openapi.json` (OpenAPI 3.1). Call before the first route is added. */
+/** Documents every route at `GET /openapi.json` (OpenAPI 3.1). Call this before the first route is added. */
 export function registerOpenApi(
   app: FastifyInstance,
   publicUrl: string,
-  /** What is answered below a route that has no docs. */
+  /** Operations that a library serves below a route without docs. */
   others: readonly DescribedRoute[],
 ): void {
   const paths: Record<string, Json> = {}
@@ -42,7 +42,7 @@ export function registerOpenApi(
       components: {
         securitySchemes: SECURITY_SCHEMES,
         schemas: { Error: ERROR },
-        /** Every error there is, and those that no route lists because any may give them. */
+        /** All errors, and those that any route may answer and therefore no route lists. */
         'x-errors': Object.fromEntries(errorNames.map((name) => [name, registeredError(name)])),
         'x-errors-everywhere': ERRORS_EVERYWHERE,
         'x-errors-elsewhere': ERRORS_ELSEWHERE,
@@ -51,7 +51,10 @@ export function registerOpenApi(
   })
 }
 
-/** The accounts library's, what is described apart, and what is answered before there is a route. */
+/**
+ * Paths that are not documented as routes: the accounts library's, operations described apart, and requests that
+ * control answers before routing.
+ */
 const UNDESCRIBED: ReadonlySet<string> = new Set([
   '/api/auth/*',
   '*',
@@ -62,7 +65,7 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   `${EDGE_ACME_PATH}/:domain/:token`,
 ])
 
-/** By what a route takes. */
+/** By the credentials that a route accepts. */
 const SECURITY_SCHEMES = {
   'key-or-jwt': { type: 'http', scheme: 'bearer', description: 'An API key (ofs_…) or the JWT of a user.' },
   'query-token': {
@@ -82,7 +85,7 @@ const ERROR: Json = {
   properties: { error: { type: 'string' }, detail: { type: 'string' } },
 }
 
-/** What a route takes of a path whatever it holds has a name in the document. */
+/** OpenAPI needs a name for the wildcard of a path. */
 const templated = (url: string) => url.replace('*', ':path')
 
 function security({ config: { credential, takesQueryToken = false } = {} }: RouteOptions): Json[] {
@@ -108,7 +111,7 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
 
 const DESCRIPTIONS: Partial<Record<RouteDocs['status'], string>> = { 101: 'Upgraded', 204: 'Done', 206: 'A part of it' }
 
-/** Those of one status differ in their media type. */
+/** Responses with the same status differ in their media type. */
 function answers(docs: RouteDocs): Json {
   const content = new Map<number, Json>()
   for (const each of [docs, ...(docs.also ?? [])]) {
@@ -180,7 +183,7 @@ const IDEMPOTENCY_HEADER = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
-/** Several errors may share a status; its description gives their texts, `x-errors` their names. */
+/** Several errors may share a status. The description lists their texts, `x-errors` their names. */
 function errorResponses(names: readonly ErrorName[]): Json {
   const byStatus = new Map<number, ErrorName[]>()
   for (const name of names) {
@@ -200,7 +203,7 @@ function jsonContent(schema: Json): Json {
   return { 'application/json': { schema } }
 }
 
-/** Fields are additive: a client that checks answers with this must not refuse one that has more. */
+/** New fields may be added to answers, so a client that validates with this schema must not refuse unknown fields. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
     io,

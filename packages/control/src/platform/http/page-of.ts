@@ -4,8 +4,8 @@ import { type RawBuilder, sql } from 'kysely'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 
 /**
- * The condition of a page by the key (created_at, id), newest first: what is created while a caller turns pages lands
- * before the first of them and moves nothing. None for the first page.
+ * The SQL conditions of a page, keyed by (created_at, id), newest first; none for the first page. An object that is
+ * created while a caller pages appears before the first page and shifts nothing.
  */
 export function pageConditions({ cursor }: Page): RawBuilder<unknown>[] {
   if (cursor === undefined) return []
@@ -14,8 +14,8 @@ export function pageConditions({ cursor }: Page): RawBuilder<unknown>[] {
 }
 
 /**
- * The page out of what a list query gave, which asks for one entry more than fits: that tells whether there is a next
- * page, and it is then linked to.
+ * Builds a page from the rows of a list query. The query asks for one row more than fits; that row tells whether to
+ * link a next page.
  */
 export function pageOf<Row extends { readonly created_at: Date; readonly id: string }>(
   rows: readonly Row[],

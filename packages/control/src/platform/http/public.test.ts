@@ -44,7 +44,7 @@ describe('public routes', () => {
     expect(body).toContain('offshoot_agents_disk{state="ok"} 1')
     expect(body).toContain('offshoot_agents_disk{state="refusing"} 0')
     expect(body).not.toContain(created.body.id)
-    // Of anything: an agent's neither.
+    // The body contains no id at all, not even an agent's.
     expect(body).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
   })
 

@@ -5,9 +5,11 @@ import { drainRequest } from '@offshoot/kit/drain-request'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * The body of a request on its way to whoever reads it; fails with a 408 when the caller announced it and sends nothing more for too
- * long, while we would take it. Not the request itself: who reads a stream may destroy it, and with a request goes the connection,
- * the answer not given.
+ * The body of a request, for parsers and handlers. It fails with a 408 if the caller announced a body and then sends
+ * nothing for too long while control is ready to read.
+ *
+ * Readers get this stream instead of the request itself, because a reader may destroy its stream. Destroying the
+ * request would close the connection before the answer is sent.
  */
 class RequestBody extends Transform {
   readonly #silence: NodeJS.Timeout
@@ -15,7 +17,7 @@ class RequestBody extends Transform {
   constructor(raw: IncomingMessage, silenceMs: number) {
     super()
     this.#silence = setTimeout(() => this.#onSilence(), silenceMs)
-    // Whoever reads hears of it too; until somebody does, and once nobody does, it is no news.
+    // A reader gets the error itself. This listener only keeps an error without a reader from ending the process.
     this.on('error', () => undefined)
     raw.once('close', () => {
       if (!raw.complete) this.destroy(new ApiError('invalidField', { error: 'the caller hung up' }))
@@ -50,9 +52,9 @@ export function isBodyEmpty(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * A caller that wants the connection closed after its answer (`Connection: close`) may be answered before the end of what it sends.
- * Node would close at once: what still comes is then met by a reset, which may take the answer with it. So the connection stays
- * until the rest has been read.
+ * A caller that sends `Connection: close` may be answered before it has sent its whole body. Node would close the
+ * connection at once, and the reset that follows may discard the answer. So control first reads the rest of the body,
+ * then closes.
  */
 function closeOnceRead(raw: IncomingMessage, response: ServerResponse): void {
   if (response.shouldKeepAlive) return
@@ -67,7 +69,10 @@ function closeOnceRead(raw: IncomingMessage, response: ServerResponse): void {
   })
 }
 
-/** Every body that has not arrived with its head passes through a {@link RequestBody}: parsers and handlers read that. */
+/**
+ * A body that has not arrived together with its head passes through a {@link RequestBody}. Parsers and handlers read
+ * that.
+ */
 export function registerRequestBodies(app: FastifyInstance, silenceMs: number): void {
   app.addHook('onRequest', async ({ raw, headers }, reply) => {
     if (!raw.complete && !isBodyEmpty(headers)) closeOnceRead(raw, reply.raw)

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** One line a request, at its end. The path goes without its query: that may hold a credential. */
+/** One log line per request, at its end. The path is logged without its query, which may contain a credential. */
 export function registerRequestLog(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
     const { method, log } = request
@@ -9,11 +9,14 @@ export function registerRequestLog(app: FastifyInstance): void {
   })
 }
 
-/** A few paths hold a credential themselves: what accepts an invitation, what resets a password. */
+/**
+ * Some paths contain a credential themselves: accepting an invitation, resetting a password. Their log lines show the
+ * route instead.
+ */
 function shownPath({ url, params, routeOptions }: FastifyRequest): string {
   const { url: route = '' } = routeOptions
   if (typeof params === 'object' && params !== null && 'token' in params) return route
   const [path = ''] = url.split('?', 1)
-  // Of the accounts' routes the name of the operation, and not what may follow it.
+  // For the accounts' routes, log the operation's name but not the segments after it.
   return route === '/api/auth/*' ? path.split('/').slice(0, 4).join('/') : path
 }

@@ -2,7 +2,10 @@ import type { ErrorName } from '@offshoot/contract/errors'
 import { isCompute, scopeOf } from '@offshoot/contract/scope'
 import type { RouteOptions } from 'fastify'
 
-/** What any route may answer, because it is looked at before there is a route, or has nothing to do with it. */
+/**
+ * Errors that any route may answer, because control checks for them before routing, or because they do not depend on
+ * the route.
+ */
 export const ERRORS_EVERYWHERE: readonly ErrorName[] = [
   'methodNotAllowed',
   'requestTimeout',
@@ -12,7 +15,7 @@ export const ERRORS_EVERYWHERE: readonly ErrorName[] = [
   'internal',
 ]
 
-/** What an agent says of itself, passed on wherever it answers, and what the edge says at preview addresses. */
+/** Errors of the agent that control forwards from every agent answer, and errors of the edge at preview addresses. */
 export const ERRORS_ELSEWHERE: readonly ErrorName[] = [
   'creditExhausted',
   'sandboxNotFound',
@@ -20,7 +23,7 @@ export const ERRORS_ELSEWHERE: readonly ErrorName[] = [
   'tooManyConnections',
 ]
 
-/** Everything that an operation may be refused with: by admission, by what is common to its kind, and by itself. */
+/** All errors that an operation may answer: from admission, from what it shares with its kind, and its own. */
 export function errorsOf(route: RouteOptions): readonly ErrorName[] {
   const { docs, loads, idempotent } = route.config ?? {}
   const names: ErrorName[] = [...admissionErrors(route)]

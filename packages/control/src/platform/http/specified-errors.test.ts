@@ -16,7 +16,7 @@ const NO_CREDIT = {
 
 interface Row {
   readonly status: number
-  /** Nothing more. */
+  /** The exact body, without further fields. */
   readonly body: Record<string, unknown>
   readonly ask: () => Promise<Answer>
   readonly retryAfter?: string
@@ -173,7 +173,7 @@ describe('every row of the specification’s error table', () => {
       body: { error: 'rate limit: 50 req/burst, 25/sec sustained per workspace' },
       retryAfter: '1',
       ask: async () => {
-        // As configured by default, but that nothing comes back while a slow machine asks.
+        // The default burst, but a refill so slow that a slow machine's requests still exhaust it.
         const limited = await on.other([on.agent], { rate_burst: 50, rate_per_second: 1 })
         const answers = await Promise.all(
           Array.from({ length: 200 }, () => on.ask('GET', '/v1/sandboxes', undefined, { url: limited.url })),
@@ -256,7 +256,7 @@ describe('every row of the specification’s error table', () => {
     {
       status: 502,
       body: { error: 'no available compute node' },
-      // The one that is left has no memory.
+      // Only an agent without free memory is left.
       ask: () => {
         const ask = (url: string) => {
           on.agent.onCreate = async () => NO_MEMORY

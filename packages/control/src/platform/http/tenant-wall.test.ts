@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,7 +6,7 @@ import { FakeAgent } from '../../test/fake-agent.ts'
 import { FakeGitProvider } from '../../test/fake-git-provider.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 
-/** Has what the routes ask for. */
+/** A body with every field that some route requires. */
 const ACCEPTABLE = JSON.stringify({
   cmd: 'true',
   role: 'member',
@@ -19,17 +19,17 @@ const ACCEPTABLE = JSON.stringify({
   signal: 'SIGINT',
 })
 
-/** Parameters that name nothing of anybody's. */
+/** Path parameters that name no object. */
 const WORDS: Readonly<Record<string, string>> = { month: '2026-01', lang: 'python' }
 
-/** What stands in a path for something of the workspace, and what for nothing. */
+/** Values for the ids in a path: those of alice's objects, or of nothing. */
 interface Ids {
   readonly [parameter: string]: string
 }
 
 /**
- * Built from the document of the running service, so that no route is forgotten: each that names something in its path is asked
- * for another workspace's, and for one that is nobody's, and must not let the caller tell them apart.
+ * The routes come from the OpenAPI document of the running service, so none is forgotten. Bob asks each route with an
+ * id for one of alice's objects and for an id that does not exist. He must not be able to tell the two answers apart.
  */
 describe('the wall between workspaces', () => {
   let harness: Harness
@@ -39,7 +39,7 @@ describe('the wall between workspaces', () => {
   let alice: Tenant
   let bob: Tenant
   let operations: { method: string; path: string; credential: string | undefined }[]
-  /** By the first word of the path after `/v1/`, and for whatever is not there. */
+  /** By the first path segment after `/v1/`, and for all paths that it does not list. */
   let owned: Record<string, Ids>
 
   beforeAll(async () => {
@@ -70,7 +70,7 @@ describe('the wall between workspaces', () => {
   const asAlice = (method: string, path: string, body?: unknown, token = alice.key) =>
     call(control.url, method, path, { token, ...(body !== undefined && { body }) })
 
-  /** One of everything that alice can have. */
+  /** One object of every kind that alice can own. */
   async function populate(): Promise<Record<string, Ids>> {
     const { body: sandbox } = await asAlice('POST', '/v1/sandboxes', { template: 'base', metadata: { of: 'alice' } })
     const { body: snapshot } = await asAlice('POST', `/v1/sandboxes/${sandbox.id}/snapshots`)
@@ -142,16 +142,16 @@ describe('the wall between workspaces', () => {
     })
   }
 
-  /** All that a caller sees of an answer, but for what is different with each. */
+  /** Everything that a caller sees of a response, except the headers that always differ. */
   function seen({ status, headers, body }: Answer) {
     const { 'x-request-id': _id, date: _date, ...rest } = Object.fromEntries(headers)
     return { status, body, headers: rest }
   }
 
-  /** Whether the path holds more than words. */
+  /** Whether the path has an id, not only words. */
   const names = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].some(([, name]) => !((name ?? '') in WORDS))
 
-  /** Credentials of bob with bodies: none, one that many routes take, one that none takes. */
+  /** Bob's credentials with bodies: none, one that many routes accept, one that no route accepts. */
   function attempts(method: string, credential: string | undefined): (readonly [token: string, body?: string])[] {
     const plain = credential === 'jwt' ? [[bob.jwt] as const] : [[bob.key] as const, [bob.jwt] as const]
     if (method === 'GET' || method === 'DELETE') return plain
@@ -175,7 +175,7 @@ describe('the wall between workspaces', () => {
           call(control.url, method, `${target}?path=%2Fetc%2Fpasswd`, { token, ...(body !== undefined && { body }) })
         const [theirs, nobodys] = [await ask(fill(path, ids)), await ask(fill(path, NOBODYS))]
         expect([method, path, body, seen(theirs)]).toEqual([method, path, body, seen(nobodys)])
-        // A body that is none may be told before anything is looked for.
+        // Control may refuse malformed JSON before it looks for the object.
         if (theirs.status === 400 && body === '{') continue
         expect([method, path, theirs.status, theirs.body]).toEqual([method, path, 404, { error: 'not found' }])
       }
@@ -183,7 +183,7 @@ describe('the wall between workspaces', () => {
     expect(await everythingOfAlice()).toEqual(before)
   })
 
-  /** Lists that alice's things stand in, and what her agent was asked to do. */
+  /** The lists with alice's objects, and the requests that her agent received. */
   async function everythingOfAlice() {
     const lists = [
       '/v1/sandboxes',
@@ -199,7 +199,7 @@ describe('the wall between workspaces', () => {
     ]
     const answers = await Promise.all(lists.map((path) => asAlice('GET', path, undefined, alice.jwt)))
     return {
-      // When a key was last used is written a moment after.
+      // Control writes a key's last use with a delay.
       lists: answers.map(
         ({ status, body }) => `${status} ${JSON.stringify(body).replaceAll(/"last_used_at":[^,}]+/g, '')}`,
       ),
@@ -237,7 +237,7 @@ describe('the wall between workspaces', () => {
     }
   })
 
-  /** An answer may repeat what the caller named. */
+  /** An answer may repeat the name that the caller sent. */
   const nameless = ({ status, body }: Answer, asked: { template: string; from_snapshot?: string | undefined }) => ({
     status,
     text: JSON.stringify(body).replaceAll(asked.from_snapshot ?? asked.template, 'NAME'),

@@ -1,10 +1,10 @@
 import { isAbandoned } from '../db/abandoned.ts'
 import { statement } from '../db/statement.ts'
 
-/** Time for which a key stands for its first request. */
+/** How long a key refers to its first request. */
 const KEPT = `interval '24 hours'`
 
-/** Gives a row to the one caller who may go on with the request; an expired one counts as none. */
+/** Gives the row to the one caller who may carry out the request. An expired row counts as none. */
 export const claimRequest = statement<
   { key: string },
   [workspaceId: string, key: string, fingerprint: Buffer, creator: number, resourceId: string]
@@ -23,7 +23,7 @@ export interface FirstRequestRow {
   readonly resource_id: string
   readonly status: number | null
   readonly answer: Buffer | null
-  /** Nobody is at it any more. */
+  /** The first request was abandoned: no process works on it any more. */
   readonly is_abandoned: boolean
 }
 
@@ -33,7 +33,7 @@ export const firstRequest = statement<FirstRequestRow, [workspaceId: string, key
    from idempotent_requests r where workspace_id = $1 and key = $2`,
 )
 
-/** One of those who found it abandoned goes on with it, under a new id. */
+/** Several callers may find the request abandoned. One of them takes it over, under a new resource id. */
 export const takeOverRequest = statement<
   { key: string },
   [workspaceId: string, key: string, abandonedId: string, creator: number, resourceId: string]
@@ -52,7 +52,7 @@ export const keepAnswer = statement<
    where workspace_id = $1 and key = $2 and resource_id = $3 and status is null`,
 )
 
-/** What was refused made nothing: the key is free again. */
+/** A refused request created nothing, so the key becomes free again. */
 export const forgetRequest = statement<never, [workspaceId: string, key: string, resourceId: string]>(
   'forget-idempotent-request',
   'delete from idempotent_requests where workspace_id = $1 and key = $2 and resource_id = $3 and status is null',

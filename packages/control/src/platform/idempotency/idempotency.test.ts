@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -161,7 +161,7 @@ describe('Idempotency-Key', () => {
   })
 
   describe('whose process died', () => {
-    /** A claim as a process leaves it that is killed: its number is nobody's. */
+    /** Leaves a claim as a killed process does: no living process has its number. */
     async function abandon(key: string, path: string, body: unknown, resourceId = randomUUID()): Promise<string> {
       await post(key, path, body)
       await harness.pool.query(

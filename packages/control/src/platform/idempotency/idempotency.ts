@@ -14,19 +14,19 @@ import {
   takeOverRequest,
 } from './idempotency-statements.ts'
 
-/** An answer that was, or would have been, given to the first request. */
+/** The answer to the first request, as it was given or would have been given. */
 export interface KeptAnswer {
   readonly status: number
   /** JSON. */
   readonly body: string
 }
 
-/** What came of a request that nobody is at any more: its answer, nothing, or it is not settled yet. */
+/** What is left of an abandoned request: its answer, nothing, or not known yet. */
 export type Remains = KeptAnswer | 'nothing' | 'unsettled'
 
-/** Of a route that takes `Idempotency-Key`. */
+/** Options of a route that accepts `Idempotency-Key`. */
 export interface IdempotentRoute {
-  /** Where the route makes its resource under the id that it is given; else what was interrupted stays unfinished. */
+  /** Set if the route creates its resource under the given id. Without it, an interrupted request stays unfinished. */
   readonly findRemains?: (workspaceId: WorkspaceId, resourceId: string) => Promise<Remains>
 }
 
@@ -43,26 +43,28 @@ interface Claim {
   readonly workspaceId: WorkspaceId
   /** As {@link keyOf} stores it. */
   readonly key: string
-  /** What the request is to make has this id. */
+  /** The id of the resource that the request creates. */
   readonly resourceId: string
 }
 
 const HEADER = 'idempotency-key'
 /** Printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,255}$/
-/** Milliseconds for which a second request waits for the answer to the first. */
+/** Milliseconds for which a repeated request waits for the answer to the first. */
 const WAIT_MS = 60_000
 const LOOK_MS = 100
-/** Second requests that wait, in this process. */
+/** Repeated requests that may wait in this process. */
 const MAX_WAITING = 200
-/** Seconds after which whoever is still at it is not believed to be. */
+/** Seconds after which a first request counts as abandoned, even if its process lives. */
 const GIVEN_UP_SECONDS = 3600
 
 /**
- * `Idempotency-Key` on creates: of all requests with one key within 24 hours one is carried out, and the others get its answer.
+ * `Idempotency-Key` on creates: of all requests with the same key within 24 hours, control carries out one. The others
+ * get its answer.
  *
- * The claim is in the database before anything is made, the answer before it is given. A process that dies in between leaves a
- * claim whose creator is gone: the next one with the key looks for what came of it. What was refused leaves no claim.
+ * The claim is committed before anything is created, the answer before it is sent. If the process dies in between, the
+ * claim remains without a living creator, and the next request with the key looks for the result. A refused request
+ * leaves no claim.
  */
 export function registerIdempotency(app: FastifyInstance, control: Platform): void {
   let waiting = 0
@@ -86,13 +88,13 @@ export function registerIdempotency(app: FastifyInstance, control: Platform): vo
   app.addHook('onSend', async ({ idempotency, log }, reply, payload) => {
     if (idempotency === null) return
     await settle(control, idempotency, reply.statusCode, payload).catch((error: unknown) => {
-      // What was made is made: whoever asks again is told that the first is unfinished.
+      // The resource exists, so the request must not fail. A repeated request will be answered "unfinished".
       log.error({ err: error }, 'the answer to an idempotent request was not kept')
     })
   })
 }
 
-/** Id for what a create makes. */
+/** The id for the resource that a create makes. */
 export function resourceIdOf({ idempotency }: FastifyRequest): string {
   return idempotency?.resourceId ?? randomUUID()
 }
@@ -101,7 +103,7 @@ function replay(reply: FastifyReply, { status, body }: KeptAnswer): FastifyReply
   return reply.code(status).type('application/json; charset=utf-8').header('idempotent-replayed', 'true').send(body)
 }
 
-/** `null`: this request is the one that is carried out. */
+/** `null`: this request is the one to carry out. */
 async function claimOrWait(
   control: Platform,
   route: IdempotentRoute,
@@ -130,7 +132,7 @@ async function claimOrWait(
   }
 }
 
-/** `mine`: the first came to nothing, and this one goes on in its place. */
+/** `mine`: the first request created nothing, and this request replaces it. */
 async function answerOf(
   control: Platform,
   { findRemains }: IdempotentRoute,
@@ -161,12 +163,15 @@ async function settle(control: Platform, claim: Claim, status: number, payload: 
   else await forgetRequest(pool, workspaceId, key, resourceId)
 }
 
-/** The header's key is the caller's own: a member who guesses another's key must not be given the other's answer, which may hold a secret. */
+/**
+ * Scopes the header's key to its caller. A member who guesses another member's key must not get that answer, which may
+ * contain a secret.
+ */
 function keyOf(caller: Caller, header: string): string {
   return `${caller.method === 'jwt' ? `user:${caller.user.id}` : `key:${caller.prefix}`} ${header}`
 }
 
-/** Of what makes one request the same as another; the workspace and the caller are beside it. */
+/** Identifies the same request. Workspace and caller are part of the key, so they are not in the hash. */
 function fingerprintOf({ method, url, body }: FastifyRequest): Buffer {
   const hash = createHash('sha256').update(`${method} ${url}\n`)
   return hash.update(Buffer.isBuffer(body) ? body : '').digest()

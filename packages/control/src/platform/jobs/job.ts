@@ -1,7 +1,7 @@
-/** Work that runs in the background until it is stopped. */
+/** Background work that runs until it is stopped. */
 export interface Job {
-  /** Starts nothing new. */
+  /** Makes the job start nothing new. */
   stop(): void
-  /** Resolves when what was running has ended. */
+  /** Resolves when the running work has ended. */
   finished(): Promise<void>
 }

@@ -6,11 +6,11 @@ export interface PeriodicWork {
   readonly what: string
   /** Milliseconds between the end of one run and the next. */
   readonly everyMs: number
-  /** Safe to be run by several processes at once, and to be cut off anywhere. */
+  /** Several processes may run it at once, and it may be interrupted at any point. */
   readonly run: (signal: AbortSignal) => Promise<unknown>
 }
 
-/** Does something now and again, until it is stopped; a failure is logged and the next run tries anew. */
+/** Runs work periodically until it is stopped. A failure is logged, and the next run tries again. */
 export class Periodic {
   readonly #work: PeriodicWork
   readonly #log: Logger

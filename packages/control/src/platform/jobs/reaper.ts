@@ -2,29 +2,30 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 
-/** Removals under way at once. */
+/** Concurrent removals. */
 const MAX_AT_ONCE = 64
-/** Seconds until another try, when the agent could not do it. */
+/** Seconds until the next attempt after a failed removal. */
 export const RETRY_SECONDS = 5
-/** Seconds a claim holds: longer than any removal may take. */
+/** Seconds for which a claim holds. No removal may take longer. */
 export const LEASE_SECONDS = 150
 
-/** What a {@link Reaper} removes. */
+/** The rows that a {@link Reaper} removes, and how. */
 export interface Reaping<Row extends { readonly id: string }> {
   /** For the log. */
   readonly what: string
-  /** Milliseconds between two looks. */
+  /** Milliseconds between two polls. */
   readonly everyMs: number
-  /** Takes what is due from all other processes for {@link LEASE_SECONDS}. */
+  /** Claims due rows for {@link LEASE_SECONDS}, so that no other process claims them. */
   readonly claim: (limit: number) => Promise<readonly Row[]>
   readonly remove: (row: Row, requestId: string) => Promise<void>
-  /** Gives it back, to be claimed again by anyone. */
+  /** Releases the row, so that any process can claim it after the delay. */
   readonly retry: (id: string, afterSeconds: number) => Promise<unknown>
 }
 
 /**
- * Removes what is due, in every control process: each claims a few in the database, so that none is removed by two.
- * What could not be removed is due again a moment later; what a process had claimed when it died, when the lease runs out.
+ * Removes due objects. Every control process runs one; each claims rows in the database, so no object is removed by two
+ * processes. A failed removal is due again after {@link RETRY_SECONDS}. The claims of a dead process expire with their
+ * lease.
  */
 export class Reaper<Row extends { readonly id: string }> {
   readonly #reaping: Reaping<Row>
@@ -39,7 +40,7 @@ export class Reaper<Row extends { readonly id: string }> {
     this.#running = this.#run()
   }
 
-  /** Claims no more; what is being removed is waited for with {@link finished}. */
+  /** Stops claiming. {@link finished} waits for the removals in progress. */
   stop(): void {
     this.#stopped.abort()
   }
@@ -54,7 +55,7 @@ export class Reaper<Row extends { readonly id: string }> {
     const { what, everyMs } = this.#reaping
     while (!signal.aborted) {
       await this.#reap().catch((error: unknown) => this.#log.warn({ err: error }, `${what}: put off`))
-      // With all hands full there may be more that is due: on as soon as one is free.
+      // At full capacity more rows may be due, so continue as soon as one removal ends.
       const next = delay(everyMs, undefined, { signal }).catch(() => undefined)
       await (this.#removals.size < MAX_AT_ONCE ? next : Promise.race([...this.#removals, next]))
     }

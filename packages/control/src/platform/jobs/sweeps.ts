@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 /** Milliseconds between two rounds. */
 const EVERY_MS = 60_000
 
-/** Removes rows whose time has passed, in every process, now and then: statements that are safe to run twice at once. */
+/** Deletes expired rows. Every control process runs all statements each minute; they are safe to run concurrently. */
 export class Sweeps {
   readonly #pool: pg.Pool
   readonly #log: Logger

@@ -4,9 +4,9 @@ import { statement } from '../db/statement.ts'
 import type { Asked, Lease, Rate, TokenBuckets } from './token-buckets.ts'
 
 /**
- * Takes up to `want` tokens out of a workspace's bucket and gives `unused` of an earlier lease back, in one statement:
- * however many processes ask at once, together they get no more than the bucket has. The bucket fills with time, up to
- * its burst; an operator's rate for the workspace goes before the configured one.
+ * Takes up to `want` tokens from a workspace's bucket and returns the `unused` tokens of an earlier lease, in one
+ * statement. However many processes ask at once, together they get no more than the bucket has. The bucket refills with
+ * time, up to its burst. An operator's rate for the workspace overrides the configured one.
  */
 const leaseTokens = statement<
   { granted: number; burst: number; per_second: number },
@@ -30,7 +30,7 @@ const leaseTokens = statement<
    select granted, burst, per_second from leased, rate`,
 )
 
-/** A row each. */
+/** Token buckets in PostgreSQL, one row each. */
 export class PostgresBuckets implements TokenBuckets {
   readonly #pool: pg.Pool
 

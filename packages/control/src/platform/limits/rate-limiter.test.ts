@@ -3,13 +3,13 @@ import { call, eventually, Harness, type RunningControl } from '../../test/harne
 import { hasRedis, RedisServer } from '../../test/redis-server.ts'
 import { setRate } from '../../kinds/orgs/account-statements.ts'
 
-/** Refilled more slowly than a busy machine asks. */
+/** Refilled more slowly than even a busy machine sends requests. */
 const RATE = { default_plan: 'free', rate_burst: 50, rate_per_second: 1 } as const
 const TEXT = 'rate limit: 50 req/burst, 25/sec sustained per workspace'
 
 const ask = (url: string, token: string, path = '/v1/templates') => call(url, 'GET', path, { token })
 
-/** How many of `count` requests at once are let in. */
+/** Sends `count` concurrent requests and returns how many were admitted. */
 async function flood(urls: readonly string[], token: string, count: number): Promise<number> {
   const answers = await Promise.all(
     Array.from({ length: count }, (_, index) => ask(urls[index % urls.length] ?? '', token)),
@@ -54,7 +54,7 @@ describe('rate limit', () => {
     const startedAt = performance.now()
     const passed = await flood([one.url, other.url], key, 200)
     const refilled = (performance.now() - startedAt) / 1000
-    // A process may hold the rest of a lease that the other one could have used.
+    // One process may hold leased tokens that the other could have used.
     expect(passed).toBeGreaterThanOrEqual(40)
     expect(passed).toBeLessThanOrEqual(50 + Math.ceil(refilled))
   })
@@ -88,7 +88,7 @@ describe('rate limit', () => {
       `insert into workspace_accounts (workspace_id, plan, plan_source) values ($1, 'free', 'default')`,
       [workspaceId],
     )
-    // Refilled faster than the fastest machine asks.
+    // Refilled faster than even the fastest machine sends requests.
     await setRate(one.control.database.pool, workspaceId, 10_000, 10_000)
     await eventually(async () => (await flood([one.url], key, 150)) === 150)
   })

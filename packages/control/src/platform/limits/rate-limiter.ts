@@ -2,48 +2,51 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { Rate, TokenBuckets } from './token-buckets.ts'
 
-/** Milliseconds after which unused tokens go back into the common bucket. */
+/** Milliseconds after which unused tokens return to the shared bucket. */
 const LEASE_MS = 1_000
-/** The part of a bucket that one lease takes: small enough that several processes share it, large enough to be rare. */
+/**
+ * The share of a bucket that one lease takes. It is small enough that several processes can share the bucket, and large
+ * enough that leases are rare.
+ */
 const LEASE_SHARE = 1 / 5
-/** Workspaces whose tokens are held; those that came first go first, and ask anew. */
+/** Workspaces whose tokens are held. Beyond that the oldest entries are dropped, and those workspaces lease again. */
 const MAX_KEPT = 50_000
 
 interface Held {
   tokens: number
   leasedAtMs: number
-  /** The bucket was found empty: until then nobody asks again. */
+  /** The bucket was empty: do not ask again before this time. */
   emptyUntilMs: number
-  /** Tokens one lease asks for. */
+  /** Tokens to ask for in one lease. */
   want: number
   leasing: Promise<void> | undefined
 }
 
 /**
- * One token bucket a workspace, over all its requests and all control processes.
+ * One token bucket per workspace, shared by all its requests and all control processes.
  *
- * The bucket itself is in PostgreSQL or Redis; each process leases a few tokens of it at a time and hands them out of memory, so that a
- * request seldom waits for that: when the lease runs low the next one is fetched beside the requests it serves,
- * and only one that finds nothing left waits for it. Tokens that were not used within a second go back.
+ * The bucket is in PostgreSQL or Redis. Each process leases a few tokens at a time and hands them out from memory, so
+ * that a request seldom waits for the bucket. When a lease runs low, the process fetches the next one in the
+ * background. Only a request that finds no token waits. Tokens that are unused for a second go back.
  */
 export class RateLimiter {
   readonly #buckets: TokenBuckets
   readonly #rate: Rate
   readonly #held = new Map<WorkspaceId, Held>()
 
-  /** @param rate of a workspace that has no other */
+  /** @param rate for workspaces without a rate of their own */
   constructor(buckets: TokenBuckets, rate: Rate) {
     this.#buckets = buckets
     this.#rate = rate
   }
 
-  /** @returns nothing to wait for when a token was at hand. @throws ApiError 429 */
+  /** @returns undefined if a token was available at once. @throws ApiError 429 */
   take(workspaceId: WorkspaceId): Promise<void> | undefined {
     const held = this.#holder(workspaceId)
     const isFresh = performance.now() - held.leasedAtMs < LEASE_MS
     if (!isFresh || held.tokens < 1) return this.#waitForToken(workspaceId, held)
     held.tokens -= 1
-    // Should it fail, the request that finds none is told.
+    // If the lease fails, the next request that finds no token reports the error.
     if (held.tokens < held.want / 2) this.#lease(workspaceId, held).catch(() => undefined)
     return undefined
   }
@@ -58,7 +61,7 @@ export class RateLimiter {
     held.tokens -= 1
   }
 
-  /** One lease at a time for each workspace. */
+  /** Only one lease at a time per workspace. */
   #lease(workspaceId: WorkspaceId, held: Held): Promise<void> {
     held.leasing ??= this.#ask(workspaceId, held).finally(() => (held.leasing = undefined))
     return held.leasing

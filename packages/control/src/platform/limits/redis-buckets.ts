@@ -7,16 +7,16 @@ import { PostgresBuckets } from './postgres-buckets.ts'
 import type { Asked, Lease, Rate, TokenBuckets } from './token-buckets.ts'
 
 const CONNECT_MS = 2_000
-/** Milliseconds for an answer: what takes longer is asked of PostgreSQL. */
+/** Milliseconds for an answer. After that PostgreSQL is asked instead. */
 const ANSWER_MS = 500
 const LAST_RETRY_MS = 2_000
-/** Questions that may wait for an answer at the same time. */
+/** Commands that may wait for Redis at the same time. */
 const MAX_ASKING = 10_000
-/** Milliseconds that a workspace's own rate is believed. */
+/** Milliseconds for which a workspace's own rate is cached. */
 const RATE_MS = 2_000
 const MAX_RATES = 50_000
 
-/** By Redis's own clock: those of control processes may differ. */
+/** Uses Redis's clock, because the clocks of control processes may differ. */
 const LEASE = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
@@ -39,8 +39,10 @@ const rateOfWorkspace = statement<
 )
 
 /**
- * In Redis, or Valkey: a key each, gone once its bucket would be full. While it cannot be asked PostgreSQL is, whose buckets are full
- * at first: nobody is refused for it, and nobody gets more than a second burst.
+ * Token buckets in Redis or Valkey: one key each, which expires once its bucket would be full.
+ *
+ * While Redis cannot be reached, PostgreSQL's buckets are used, which are full at first. So no request is refused
+ * because of the outage, and a workspace gets at most one more burst.
  */
 export class RedisBuckets implements TokenBuckets {
   readonly #client
@@ -60,7 +62,7 @@ export class RedisBuckets implements TokenBuckets {
       commandsQueueMaxLength: MAX_ASKING,
       socket: { connectTimeout: CONNECT_MS, reconnectStrategy: (tries) => Math.min(LAST_RETRY_MS, 50 * 2 ** tries) },
     })
-    // Each question that fails says so itself.
+    // Every failed command reports its own error.
     this.#client.on('error', () => undefined)
     this.#client.connect().catch((error: unknown) => this.#note(error))
   }
@@ -101,7 +103,7 @@ export class RedisBuckets implements TokenBuckets {
     return own
   }
 
-  /** Once, however long it is away. */
+  /** Logs an outage once, however long it lasts. */
   #note(error: unknown): void {
     if (!this.#isAway) this.#log.warn({ err: error }, 'Redis cannot be asked: requests are counted in PostgreSQL')
     this.#isAway = true

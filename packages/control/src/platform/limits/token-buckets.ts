@@ -8,17 +8,20 @@ export interface Rate {
 
 export interface Asked {
   readonly want: number
-  /** Of an earlier lease, given back. */
+  /** Tokens of an earlier lease that are returned. */
   readonly unused: number
 }
 
-/** Up to as many tokens as were wanted, and the rate that holds for the workspace. */
+/** At most the requested number of tokens, and the workspace's rate. */
 export interface Lease extends Rate {
   readonly granted: number
 }
 
-/** The buckets of all workspaces, common to all control processes: together those get no more than a bucket has. */
+/**
+ * The buckets of all workspaces, shared by all control processes. Together the processes get no more tokens than a
+ * bucket has.
+ */
 export interface TokenBuckets {
-  /** @param rate of a workspace that has none of its own */
+  /** @param rate used for a workspace without a rate of its own */
   lease(workspaceId: WorkspaceId, asked: Asked, rate: Rate): Promise<Lease>
 }

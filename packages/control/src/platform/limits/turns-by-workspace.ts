@@ -1,9 +1,9 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 
 /**
- * One after the other for each workspace of this process. Who waits for a row's lock holds a connection meanwhile: without
- * this, one workspace that creates a thousand sandboxes at once would take all connections from everybody else.
- * As many wait as there are requests under way, which the rate limit bounds.
+ * Serializes work per workspace within this process. Work that waits for a row lock holds a database connection.
+ * Without this, a workspace that creates a thousand sandboxes at once would take every connection of the pool. The
+ * queue is bounded by the rate limit.
  */
 export class TurnsByWorkspace {
   readonly #last = new Map<WorkspaceId, Promise<void>>()

@@ -4,7 +4,7 @@ import type { MailCarrier } from './mail-carrier.ts'
 import { claimMails, type MailRow, removeMail, retryMail } from './mail-statements.ts'
 import type { Outbox } from './outbox.ts'
 
-/** Mails in the outbox, each taken away by one process. */
+/** Sends the mails in the outbox. Each mail is claimed by one process. */
 export function leavingMails(pool: pg.Pool, outbox: Outbox, carry: MailCarrier): Reaping<MailRow> {
   return {
     what: 'mail',

@@ -4,13 +4,13 @@ import type { Logger } from 'pino'
 import type { Mail } from './mail.ts'
 import { MailFolder } from './mail-folder.ts'
 
-/** Milliseconds for each of: the connection, the greeting, any silence after it. */
+/** Milliseconds for each of: connecting, the greeting, any later silence. */
 const SERVER_TIMEOUT_MS = 20_000
 
-/** Takes mails to where they go; fulfilled when they are there. */
+/** Delivers mails. Resolves once the mail is delivered. */
 export type MailCarrier = (mail: Mail) => Promise<void>
 
-/** By SMTP if a server is configured, else into a folder, of which the log tells. */
+/** Delivers by SMTP if a server is configured, else into a folder whose path is logged. */
 export function mailCarrier({ mail: settings, data_dir }: ControlConfig, log: Logger): MailCarrier {
   const { from, smtp } = settings
   if (smtp === undefined) {

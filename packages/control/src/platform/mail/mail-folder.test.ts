@@ -18,7 +18,7 @@ it('has the mails while no server is configured, for root alone', async () => {
   const headers = { 'content-type': 'application/json' }
   expect((await call(control.url, 'POST', '/api/auth/sign-up/email', { body, headers })).status).toBe(200)
   const file = await eventually(async () => {
-    // Others are still being written.
+    // Names without `.eml` are files that are still being written.
     const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml'))
     const texts = await Promise.all(
       names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const),

@@ -4,10 +4,13 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { createTransport } from 'nodemailer'
 import type { Mail } from './mail.ts'
 
-/** Mails kept; the oldest go first. */
+/** Number of mails kept; older ones are deleted. */
 const MAX_KEPT = 1000
 
-/** Where mails go while no server is configured: a file each, as a mail program reads it, for the owner alone. */
+/**
+ * Stores mails while no server is configured: one file per mail, in the format of mail programs, readable by the owner
+ * only.
+ */
 export class MailFolder {
   readonly path: string
   readonly #composer
@@ -20,7 +23,7 @@ export class MailFolder {
     this.#composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   }
 
-  /** The file's path. Its name begins with the time, so that names sort by it. */
+  /** Returns the file's path. Its name begins with the time, so names sort by time. */
   async write(mail: Mail): Promise<string> {
     const { message } = await this.#composer.sendMail({ from: this.#from, ...mail })
     await mkdir(this.path, { recursive: true, mode: 0o700 })
@@ -38,7 +41,7 @@ export class MailFolder {
       .toSorted((a, b) => (a < b ? -1 : 1))
     for (const name of names.slice(0, -MAX_KEPT)) {
       await unlink(join(this.path, name)).catch((error: NodeJS.ErrnoException) => {
-        // Another process has been at it.
+        // Another process has already deleted it.
         if (error.code !== 'ENOENT') throw error
       })
     }

@@ -10,10 +10,10 @@ export const insertMail = statement<MailRow, [sealed: Buffer]>(
   'insert into mails (sealed) values ($1) returning id, sealed',
 )
 
-/** Days for which a mail that no server takes is tried again. */
+/** Days for which an undeliverable mail is retried. */
 const MAX_AGE_DAYS = 2
 
-/** Claims, for `leaseSeconds`, mails that are due. Oldest first. */
+/** Claims due mails for `leaseSeconds`, oldest first. */
 export const claimMails = statement<MailRow, [limit: number, leaseSeconds: number]>(
   'claim-mails',
   `with due as materialized (
@@ -22,7 +22,7 @@ export const claimMails = statement<MailRow, [limit: number, leaseSeconds: numbe
    update mails set due_at = now() + make_interval(secs => $2) from due where id = due_id returning id, sealed`,
 )
 
-/** Each wait is as long as the mail has been waiting, so that a server that is down is not besieged. */
+/** Exponential backoff: the wait grows with the mail's age, so that a server that is down gets few attempts. */
 export const retryMail = statement<never, [id: string, afterSeconds: number]>(
   'retry-mail',
   `update mails set due_at = now() + greatest(make_interval(secs => $2), (now() - created_at) / 2) where id = $1`,

@@ -1,7 +1,7 @@
-/** What is sent to one address. */
+/** A mail to one address. */
 export interface Mail {
   readonly to: string
   readonly subject: string
-  /** Plain text, its lines ended by LF. */
+  /** Plain text with LF line ends. */
   readonly text: string
 }

@@ -4,9 +4,10 @@ import type { Mail } from './mail.ts'
 import { insertMail } from './mail-statements.ts'
 
 /**
- * Mails that are to leave, kept in the database and sealed, because they carry tokens. One that is put in inside a transaction
- * leaves if, and only if, that transaction commits; at least once, and hardly ever twice (when a process dies between a
- * server's word and the deletion of the row).
+ * Outgoing mails, stored in the database and sealed because they contain tokens.
+ *
+ * A mail added inside a transaction is sent if, and only if, the transaction commits. It is sent at least once, and
+ * twice only if a process dies between the server's confirmation and the deletion of the row.
  */
 export class Outbox {
   readonly #seal: Seal

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
- * Accounts, workspaces ("organization") and signing keys, in the shape better-auth 1.7 expects of its core and its
- * organization, bearer and jwt plugins; its camel-case names are part of that. A workspace is an organization.
+ * Accounts, workspaces and signing keys, in the schema that better-auth 1.7 requires for its core and its organization,
+ * bearer and jwt plugins. The camel-case names are part of that schema. A workspace is an "organization".
  */
 const STATEMENTS = [
   `create table "user" (

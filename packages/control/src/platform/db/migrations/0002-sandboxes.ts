@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // Of a key's secret only the SHA-256 is kept: it is random and long, so a slow hash would add nothing.
+  // Only the SHA-256 of a key's secret is stored. The secret is random and long, so a slow hash would add nothing.
   `create table api_keys (
     prefix text primary key,
     hash bytea not null,
@@ -14,7 +14,7 @@ const STATEMENTS = [
     last_used_at timestamptz(3)
   )`,
   `create index api_keys_workspace_idx on api_keys (workspace_id)`,
-  // "cursor": number of the last record of the agent's log that has been applied.
+  // "cursor": number of the last record of the agent's log that control has applied.
   `create table agents (
     id text primary key,
     url text not null,
@@ -35,7 +35,7 @@ const STATEMENTS = [
     created_at timestamptz(3) not null default now(),
     unique nulls not distinct (name, workspace_id)
   )`,
-  // Numbers control processes; each holds an advisory lock of its number for as long as it lives.
+  // Numbers control processes. Each process holds an advisory lock of its number for as long as it lives.
   `create sequence control_process_numbers as integer cycle`,
   `create table sandboxes (
     id uuid primary key,

@@ -1,9 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // Null: nobody has asked for its end. Else it is to be deleted, and from then on the next try may be made.
+  // Null: deletion has not been requested. Otherwise the sandbox is to be deleted, and the next attempt is due at this
+  // time.
   'alter table sandboxes add column deletion_due_at timestamptz(3)',
-  // Null: its agent has the row's persistence and idle timeout. Else since then it may have others.
+  // Null: the agent has applied the row's persistence and idle timeout. Otherwise the agent's values may have differed
+  // since this time.
   'alter table sandboxes add column lifecycle_unsettled_at timestamptz(3)',
   'create index sandboxes_expiry_idx on sandboxes (expires_at) where deletion_due_at is null',
   'create index sandboxes_deletion_idx on sandboxes (deletion_due_at) where deletion_due_at is not null',

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
   `alter table sandboxes add column egress text not null default 'internet' check (egress in ('internet', 'none'))`,
-  // Of the sandbox that it was taken from.
+  // The egress setting of the sandbox from which the snapshot was taken.
   `alter table snapshots add column egress text not null default 'internet' check (egress in ('internet', 'none'))`,
 ]
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** The ports that users have named; what listens without a name is the agent's to tell. */
+/** The ports that users have named. The agent reports listening ports without a name. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const statement = `create table sandbox_ports (
     sandbox_id uuid not null references sandboxes (id) on delete cascade,

@@ -1,19 +1,19 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // The workspace a user has chosen to act in; null until the first choice.
+  // The workspace that a user has selected; null until the first selection.
   `alter table "user" add column current_workspace_id uuid references organization (id) on delete set null`,
-  // suspended_at: an operator has stopped its compute. deletion_due_at: its owner has deleted it; it is to be emptied, and from
-  // then on the next try may be made.
+  // suspended_at: an operator has stopped the workspace's compute. deletion_due_at: the owner has deleted the
+  // workspace; control removes its objects, and the next attempt is due at this time.
   `alter table organization
      add column suspended_at timestamptz(3),
      add column deletion_due_at timestamptz(3)`,
   'create index organization_deletion_idx on organization (deletion_due_at) where deletion_due_at is not null',
   'create unique index "member_organizationId_userId_uidx" on member ("organizationId", "userId")',
-  // Null: all of them.
+  // Null: all scopes.
   'alter table api_keys add column scopes text[]',
   'create index api_keys_creator_idx on api_keys (created_by)',
-  // Beside the accounts library's own, which would keep the token as it is.
+  // Replaces the accounts library's own table, which would store the token in plain text.
   `create table invitations (
     id uuid primary key default gen_random_uuid(),
     workspace_id uuid not null references organization (id) on delete cascade,
@@ -26,7 +26,7 @@ const STATEMENTS = [
     unique (workspace_id, email)
   )`,
   'create index invitations_email_idx on invitations (email)',
-  // Who did what; outlives the workspaces and users it names, so it refers to none.
+  // The audit log outlives the workspaces and users that it names, so it has no foreign keys.
   `create table audit_log (
     id uuid primary key default gen_random_uuid(),
     workspace_id uuid,
@@ -41,7 +41,7 @@ const STATEMENTS = [
   )`,
   'create index audit_log_newest_idx on audit_log (workspace_id, created_at desc, id desc)',
   'create index audit_log_age_idx on audit_log (created_at)',
-  // Mails that have not left yet. Their texts hold tokens: they are encrypted.
+  // The queue of outgoing mails. Their texts contain tokens, so they are encrypted.
   `create table mails (
     id uuid primary key default gen_random_uuid(),
     sealed bytea not null,

@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // Creates that came with an Idempotency-Key, for 24 hours. status and answer are null until the first one was answered;
-  // answers hold secrets: they are encrypted. resource_id: what the first one makes has this id, where the route supports it.
+  // Creates with an Idempotency-Key, kept for 24 hours. status and answer are null until the first request was
+  // answered. Answers contain secrets, so they are encrypted. resource_id: the id of the object that the first request
+  // creates, if the route supports it.
   `create table idempotent_requests (
     workspace_id uuid not null references organization (id) on delete cascade,
     key text not null,

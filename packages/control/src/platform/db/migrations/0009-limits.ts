@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // One row a workspace, made when it is first seen. exhausted_until: its free credit is spent until then.
+  // One row per workspace, inserted on its first use. exhausted_until: the workspace has spent its free credit until
+  // then.
   `create table workspace_accounts (
     workspace_id uuid primary key references organization (id) on delete cascade,
     plan text not null,
@@ -17,21 +18,21 @@ const STATEMENTS = [
   )`,
   `create index workspace_accounts_exhausted_idx on workspace_accounts (exhausted_until)
    where exhausted_until is not null`,
-  // Unlogged: after a crash every bucket is full again, which is what a pause of a few seconds makes of them anyway.
+  // Unlogged: a crash makes every bucket full again, and a bucket would refill during the restart anyway.
   `create unlogged table rate_buckets (
     workspace_id uuid primary key,
     tokens double precision not null,
     granted integer not null,
     refilled_at timestamptz not null
   )`,
-  // What was created within the last hour, also when it is gone by now.
+  // The sandboxes created within the last hour, also those that no longer exist.
   `create table sandbox_creates (
     sandbox_id uuid primary key,
     workspace_id uuid not null references organization (id) on delete cascade,
     created_at timestamptz(3) not null default now()
   )`,
   'create index sandbox_creates_recent_idx on sandbox_creates (workspace_id, created_at)',
-  // Counts in the calendar month (UTC) that it was granted in.
+  // A grant counts in the calendar month (UTC) in which it was granted.
   `create table credit_grants (
     id uuid primary key default gen_random_uuid(),
     workspace_id uuid not null references organization (id) on delete cascade,
@@ -40,9 +41,10 @@ const STATEMENTS = [
     created_at timestamptz(3) not null default now()
   )`,
   'create index credit_grants_workspace_idx on credit_grants (workspace_id, created_at)',
-  // The app or database that owns it, for the bill.
+  // The app or database that owns the sandbox, for billing.
   'alter table sandboxes add column managed_id uuid',
-  // Since when it is paused because its workspace's credit is spent, and when the next try at pausing or resuming it is due.
+  // credit_paused_at: when control paused the sandbox because its workspace has spent its credit. credit_due_at: when
+  // the next attempt to pause or resume it is due.
   'alter table sandboxes add column credit_paused_at timestamptz(3)',
   'alter table sandboxes add column credit_due_at timestamptz(3)',
   'create index sandboxes_credit_idx on sandboxes (workspace_id) where credit_paused_at is not null',

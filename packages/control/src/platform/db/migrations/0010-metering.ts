@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // What costs by the second: a sandbox (of its id), or what a workspace's volumes have beyond its plan (of the workspace's).
-  // Books outlive what they are about, so nothing here refers to it. state and since: the latest transition's.
+  // Objects that are billed by the second: a sandbox (its id), or a workspace's volume bytes beyond its plan (the
+  // workspace's id). Meters outlive their objects, so they have no foreign keys. state and since: those of the latest
+  // transition.
   `create table meters (
     id uuid primary key,
     kind text not null check (kind in ('sandbox', 'storage')),
@@ -17,7 +18,8 @@ const STATEMENTS = [
     micro_usd_per_month bigint not null default 0
   )`,
   `create index meters_open_idx on meters (workspace_id) where state <> 'ended'`,
-  // From each moment to the next one of its meter, a meter was in this state at this price. No two are of the same moment.
+  // From each moment until the meter's next transition, the meter was in this state at this price. No two transitions
+  // of a meter have the same moment.
   `create table meter_transitions (
     meter_id uuid not null references meters (id),
     at timestamptz(3) not null,
@@ -26,8 +28,8 @@ const STATEMENTS = [
     micro_usd_per_month bigint not null,
     primary key (meter_id, at)
   )`,
-  // Append-only. One entry a closed interval and day (UTC); a later one of a higher revision corrects those before it, by what
-  // they were wrong: the sum counts.
+  // Append-only. One entry per closed interval and day (UTC). An entry with a higher revision corrects the earlier ones
+  // by its difference, so the sum is what counts.
   `create table ledger (
     meter_id uuid not null,
     began_at timestamptz(3) not null,
@@ -50,7 +52,7 @@ const STATEMENTS = [
     cpu_seconds bigint not null,
     primary key (workspace_id, month)
   )`,
-  // Each is sent once.
+  // The notices already sent: each is sent once.
   `create table credit_notices (
     workspace_id uuid not null,
     month date not null,
@@ -58,7 +60,7 @@ const STATEMENTS = [
     created_at timestamptz(3) not null default now(),
     primary key (workspace_id, month, percent)
   )`,
-  // Partitions of one day each are made ahead and dropped with age.
+  // One partition per day. Control creates them in advance and drops old ones.
   `create table events (
     workspace_id uuid not null,
     ts timestamptz(3) not null,

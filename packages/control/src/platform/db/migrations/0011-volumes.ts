@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // kind snapshot: a copy that nobody attaches; its name is that of the volume it was taken of.
+  // kind 'snapshot': a copy that cannot be attached. It has the name of the volume that it was taken from.
   `create table volumes (
     id uuid primary key,
     workspace_id uuid not null references organization (id),

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // Of a built one: what its agent knows it by, and that agent. Global ones have neither.
+  // Of a built template: its id on its agent, and that agent. Global templates have neither.
   'alter table templates add column id uuid, add column agent_id text references agents (id)',
   `create table template_builds (
     id uuid primary key,
@@ -19,7 +19,7 @@ const STATEMENTS = [
     started_at timestamptz(3),
     ended_at timestamptz(3)
   )`,
-  // One at a time makes a template of a name.
+  // Only one build per workspace and name may be open.
   'create unique index template_builds_name_idx on template_builds (workspace_id, name) where ended_at is null',
   'create index template_builds_newest_idx on template_builds (workspace_id, name, created_at desc, id desc)',
   'create index template_builds_open_idx on template_builds (agent_id) where ended_at is null',

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // The id is that of the sandbox it is in. `secrets` is sealed: what the database must not know. deletion_due_at: what is being made
-  // or deleted is removed then, unless it has come to its end.
+  // The id is that of the sandbox in which the database runs. `secrets` is sealed: PostgreSQL must not see it.
+  // deletion_due_at: when a database that is being created or deleted is to be removed, unless it has been completed.
   `create table databases (
     id uuid primary key,
     workspace_id uuid not null references organization (id) on delete cascade,

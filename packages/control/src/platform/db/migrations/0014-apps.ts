@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // env: names and values as JSON, encrypted. host: what stands before the suffix in the address by name; the first come has it.
+  // env: names and values as JSON, encrypted. host: the part of the app's address before the suffix; the first app to
+  // claim it keeps it.
   `create table apps (
     id uuid primary key,
     workspace_id uuid not null references organization (id) on delete cascade,
@@ -28,10 +29,12 @@ const STATEMENTS = [
   'create unique index apps_name_idx on apps (workspace_id, lower(name)) where deletion_due_at is null',
   'create index apps_newest_idx on apps (workspace_id, created_at desc, id desc)',
   'create index apps_deletion_idx on apps (deletion_due_at) where deletion_due_at is not null',
-  // number: their order. creator: number of the control process that works on it. git_commit is given from the beginning where a
-  // deployment is of a commit that is known. sandbox_id: no reference, because sandboxes go by their agents' word.
-  // origin_id: the deployment that was built, of which this is, or is again, the sandbox: itself but for rollbacks.
-  // drain_until: until then what it had begun to answer may end, then its sandbox goes to sleep.
+  // - number: the order of the deployments.
+  // - creator: number of the control process that works on the deployment.
+  // - git_commit: set from the start if the deployment was requested for a known commit.
+  // - sandbox_id: no foreign key, because the agents' records decide when a sandbox row goes.
+  // - origin_id: the deployment whose build runs in this sandbox; the deployment's own id, except for a rollback.
+  // - drain_until: requests in progress may finish until then; afterwards control hibernates the sandbox.
   `create table app_deployments (
     id uuid primary key,
     number bigint generated always as identity,
@@ -64,7 +67,7 @@ const STATEMENTS = [
     text text not null,
     primary key (deployment_id, number)
   )`,
-  // Whoever listens hears which app is another now; what it is he reads.
+  // Notifies listeners of the id of a changed app. The listeners read the app's state themselves.
   `create function tell_of_app() returns trigger language plpgsql as $$
    begin
      if tg_table_name = 'apps' then perform pg_notify('apps', coalesce(new.id, old.id)::text);

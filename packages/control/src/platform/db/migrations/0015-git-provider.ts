@@ -1,13 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // Who has begun to connect; each is good for one callback.
+  // Connections that a user has started. Each state is valid for one callback.
   `create table git_connects (
     state text primary key,
     workspace_id uuid not null references organization (id) on delete cascade,
     created_at timestamptz(3) not null default now()
   )`,
-  // An installation is one workspace's: whose connect it came of.
+  // An installation belongs to one workspace: the one whose user connected it.
   `create table git_installations (
     installation_id bigint primary key,
     workspace_id uuid not null references organization (id) on delete cascade,
@@ -16,7 +16,7 @@ const STATEMENTS = [
     created_at timestamptz(3) not null default now()
   )`,
   'create index git_installations_workspace_idx on git_installations (workspace_id, created_at desc)',
-  // What the provider has told, so that what it tells again changes nothing.
+  // The webhook deliveries already handled, so that a redelivery has no effect.
   `create table git_deliveries (
     id text primary key,
     created_at timestamptz(3) not null default now()

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // token: what the record in the DNS must say. A domain may be wanted for several apps, and serves the one that proved it last.
+  // token: the value that the DNS record must have. Several apps may claim a domain; it serves the app that was
+  // verified last.
   `create table app_domains (
     app_id uuid not null references apps (id) on delete cascade,
     domain text not null,

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // A backup is a snapshot of the database's sandbox; beside it, what opened the database then, sealed.
+  // A backup is a snapshot of the database's sandbox, plus the credentials of the database at that time, sealed.
   `create table database_backups (
     id uuid primary key references snapshots (id) on delete cascade,
     database_id uuid not null references databases (id) on delete cascade,

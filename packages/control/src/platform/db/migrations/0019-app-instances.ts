@@ -1,9 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // Beside the sandbox that a deployment names: forks of it, which serve the same. id: of the sandbox. creator: number of the
-  // control process that makes it. needed_at: when the edge last had work for as many as there are up to this one.
-  // drain_until: until then what it had begun to answer may end, then it is deleted.
+  // Further instances of a deployment: forks of its sandbox that serve the same app.
+  // - id: the fork's sandbox.
+  // - creator: number of the control process that creates it.
+  // - needed_at: when the load last needed as many instances as there are up to this one.
+  // - drain_until: requests in progress may finish until then; afterwards control deletes the instance.
   `create table app_instances (
     id uuid primary key,
     app_id uuid not null references apps (id) on delete cascade,
@@ -16,7 +18,7 @@ const STATEMENTS = [
   )`,
   'create index app_instances_app_idx on app_instances (app_id)',
   'create index app_instances_deployment_idx on app_instances (deployment_id)',
-  // What serves is told to edges; that it is still needed is not.
+  // Edges are notified when the serving instances change, but not when needed_at moves.
   `create trigger app_instances_changed after insert or delete or update of status on app_instances
      for each row execute function tell_of_app()`,
   'alter table app_deployments add column is_sticky boolean not null default false',

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // MiB of a database's file system, as it was last asked for.
+  // Requested size of a database's file system, in MiB.
   'alter table databases add column disk_mb integer not null default 8192',
 ]
 

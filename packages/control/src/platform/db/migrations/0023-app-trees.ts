@@ -1,9 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // What a build had installed, as the disk of a template that no catalog shows. app_id: null is nobody's, and is removed.
-  // workspace_id: whose the template is on its agent, also once the app is gone. key: all that it follows from (trees/tree-key.ts).
-  // creator: number of the control process that has it made.
+  // The installed dependencies of a build, stored as the disk of a template that no catalog shows.
+  // - app_id: null means that the tree has no app and is to be removed.
+  // - workspace_id: the template's workspace on its agent, also after the app is gone.
+  // - key: the hash of everything that the tree depends on (trees/tree-key.ts).
+  // - creator: number of the control process that creates it.
   `create table app_trees (
     id uuid primary key,
     app_id uuid references apps (id) on delete set null,

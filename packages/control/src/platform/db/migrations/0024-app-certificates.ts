@@ -1,9 +1,13 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // Of a domain of an app. source 'given': the caller's own. 'acme': ordered by us; due_at: when that is begun next, null once it was
-  // tried in vain too often. creator: number of the control process that is at it. order_url, order_key: of the order under way;
-  // challenge_…: what its authority asks for, and is answered. Keys are sealed. fingerprint, ends_at: of the chain.
+  // Certificates of app domains. Keys are sealed.
+  // - source: 'given' was uploaded by the caller, 'acme' is ordered by control.
+  // - fingerprint, ends_at: of the chain.
+  // - order_url, order_key: of the order in progress.
+  // - challenge_…: the challenge of the certificate authority, and the response to it.
+  // - due_at: when the next order begins; null after too many failed attempts.
+  // - creator: number of the control process that works on the order.
   `create table app_certificates (
     id uuid primary key default gen_random_uuid(),
     app_id uuid not null,
@@ -29,12 +33,12 @@ const STATEMENTS = [
   'create index app_certificates_due_idx on app_certificates (due_at) where due_at is not null',
   `create trigger app_certificates_changed after insert or delete or update of fingerprint on app_certificates
      for each row execute function tell_of_app()`,
-  // Our account at an authority, by the address of its directory.
+  // Control's account at a certificate authority, by the address of the authority's directory.
   `create table acme_accounts (
     directory_url text primary key,
     key bytea not null
   )`,
-  // For the bound on what one workspace may order.
+  // Counts the orders of a workspace for its rate limit.
   `create table certificate_orders (
     workspace_id uuid not null references organization (id) on delete cascade,
     created_at timestamptz not null default now()

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // A preview is an app of its own, of the app parent_id, for the pull request with that number; without a parent it is nobody's
-  // preview. Several may be called the same.
+  // A preview is an app of its own for one pull request (pull_number) of the app parent_id. An app without a parent is
+  // no preview. Several previews may have the same name.
   'alter table apps add column preview_deploys boolean not null default false',
   'alter table apps add column parent_id uuid references apps (id) on delete set null',
   'alter table apps add column pull_number integer',
@@ -10,7 +10,7 @@ const STATEMENTS = [
   `create unique index apps_name_idx on apps (workspace_id, lower(name))
      where deletion_due_at is null and pull_number is null`,
   'create unique index apps_preview_idx on apps (parent_id, pull_number) where deletion_due_at is null',
-  // When the provider last told of a pull request: what it tells later and is older is not heard.
+  // The time of the provider's latest event for each pull request. Older events that arrive later are ignored.
   `create table app_pulls (
     app_id uuid not null references apps (id) on delete cascade,
     number integer not null,

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // Work that only one request may do at a time and that waits for the network: no connection is held meanwhile. A lease is over
-  // when its work is, when the process creator is gone, or some minutes after created_at.
+  // Leases for work that only one request may do at a time and that waits for the network, without holding a
+  // connection. A lease ends with its work, with its creator's process, or some minutes after created_at.
   `create table leases (
     name text primary key,
     holder uuid not null,

@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // The database's own name: an agent deletes nothing for the control of another one.
+  // The id of this database. An agent deletes nothing for a control with another id.
   'create table cluster (id uuid primary key default gen_random_uuid(), is_only boolean not null default true unique check (is_only))',
   'insert into cluster default values',
-  // What an agent may still have although its row went before it: the reason for which reconciliation deletes.
+  // Objects that an agent may still have although their rows were removed. This record is the reason for which
+  // reconciliation deletes them.
   `create table removed_objects (
     id uuid not null,
     agent_id text not null,
@@ -16,7 +17,7 @@ const STATEMENTS = [
     insert into removed_objects (id, agent_id) values (old.id, old.agent_id) on conflict do nothing;
     return null;
   end $$`,
-  // Rows of other sandboxes go when their agent has said that the sandbox is gone.
+  // Only rows that never ran: the rows of other sandboxes are removed after the agent has reported the deletion.
   `create trigger sandboxes_removed after delete on sandboxes for each row
      when (old.status in ('creating', 'failed')) execute function record_removal()`,
   `create trigger sandboxes_moved after update of agent_id on sandboxes for each row
@@ -31,7 +32,7 @@ const STATEMENTS = [
   'create trigger template_builds_removed after delete on template_builds for each row execute function record_removal()',
   `create trigger template_builds_failed after update of ended_at on template_builds for each row
      when (old.ended_at is null and new.ended_at is not null and new.status = 'failed') execute function record_removal()`,
-  // What waits until an operator confirms it.
+  // Actions that wait for an operator's confirmation.
   `create table reconcile_waiting (
     agent_id text not null references agents (id) on delete cascade,
     action text not null check (action in ('delete', 'forget')),

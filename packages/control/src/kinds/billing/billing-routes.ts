@@ -103,7 +103,10 @@ function accountIn({ database, config }: BillingContext, workspaceId: WorkspaceI
   return accountOfWorkspace(database.pool, workspaceId, config.limits.default_plan)
 }
 
-/** Made at the first checkout. Of two at once the provider makes one, and were it two, the first that is noted counts. */
+/**
+ * The first checkout creates the customer. The provider creates only one for two concurrent requests. Should there be
+ * two, the first one stored counts.
+ */
 async function customerOf(control: BillingContext, payments: Payments, workspaceId: WorkspaceId): Promise<string> {
   const { customer_id: known } = await accountIn(control, workspaceId)
   if (known !== null) return known

@@ -10,9 +10,9 @@ import { creditMail } from './credit-mail.ts'
 import { type AssessedRow, assessCredit, noteNotice, ownersOf } from './credit-statements.ts'
 import { usd } from './usd.ts'
 
-/** The part of its credit from which on a workspace is warned. */
+/** The share of its credit at which a workspace is warned. */
 const WARNING_SHARE = 0.8
-/** Milliseconds after which an agent is told again what it was told before: its disk may have been replaced. */
+/** Milliseconds after which an agent gets an unchanged list again, because its disk may have been replaced. */
 const RETELL_MS = 60_000
 
 const PLANS_WITH_CREDIT = JSON.stringify(
@@ -29,10 +29,12 @@ export interface CreditKeeperOptions {
 }
 
 /**
- * Looks again and again who has spent their free credit, in every control process: what it finds is noted in the
- * database, told to owners by mail (once a month each) and to every agent, which then refuses by itself. Whoever has credit
- * again, by an upgrade, a grant or the turn of the month, is taken off the list the same way.
- * What follows for sandboxes: {@link file://./credit-pauses.ts}.
+ * Checks periodically which workspaces have spent their free credit. Every control process runs it. It stores the
+ * result in the database, sends each owner one mail a month, and sends the list to every agent, which then refuses by
+ * itself.
+ *
+ * A workspace leaves the list when it has credit again: after an upgrade, a grant or the start of a month. The
+ * consequences for sandboxes are in {@link file://./credit-pauses.ts}.
  */
 export class CreditKeeper {
   readonly #options: CreditKeeperOptions
@@ -49,7 +51,10 @@ export class CreditKeeper {
     await this.#tell(rows.filter((row) => row.is_exhausted))
   }
 
-  /** Notice and mails are of one transaction: told once, also when two processes look at once or one dies. */
+  /**
+   * Notice and mails are in one transaction. So they are sent once, even if two processes check at the same time or one
+   * dies.
+   */
   async #warn({ workspace_id: id, is_exhausted: isExhausted, credit_micro_usd: credit }: AssessedRow): Promise<void> {
     const { database, outbox } = this.#options
     const percent = isExhausted ? 100 : 80

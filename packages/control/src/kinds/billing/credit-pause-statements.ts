@@ -5,8 +5,8 @@ const IS_SPENT = `exists (select from workspace_accounts a
   where a.workspace_id = sandboxes.workspace_id and a.exhausted_until > now())`
 
 /**
- * Claims running sandboxes of workspaces whose credit is spent. The mark is there before the pause, so that whatever stops
- * us, what we have paused is known to be ours to resume.
+ * Claims running sandboxes of workspaces without credit. The mark is written before the pause, so that control knows
+ * that it has to resume the sandbox, even if this process dies in between.
  */
 export const claimUnpaid = statement<SandboxRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
   'claim-unpaid',
@@ -22,7 +22,7 @@ export const claimUnpaid = statement<SandboxRow, [limit: number, agents: readonl
    returning ${sandboxColumns()}`,
 )
 
-/** Claims what was paused for want of credit in workspaces that have some again. */
+/** Claims sandboxes that were paused for lack of credit and whose workspace has credit again. */
 export const claimLifted = statement<SandboxRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
   'claim-lifted',
   `with due as materialized (
@@ -46,7 +46,7 @@ export const settlePaused = statement<never, [id: string]>(
   'update sandboxes set credit_due_at = null where id = $1',
 )
 
-/** Its time to live goes on where it stood still. */
+/** Extends the time to live by the time that the sandbox was paused. */
 export const settleLifted = statement<never, [id: string]>(
   'settle-lifted',
   `update sandboxes set expires_at = expires_at + (now() - credit_paused_at), credit_paused_at = null, credit_due_at = null

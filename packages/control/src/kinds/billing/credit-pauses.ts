@@ -7,10 +7,10 @@ import { liveAgent, subjectOf } from '../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../fleet/sandbox-row.ts'
 import { claimLifted, claimUnpaid, retryCredit, settleLifted, settlePaused } from './credit-pause-statements.ts'
 
-/** Statuses of an agent's answer that say: there is nothing here to pause, or to resume. */
+/** Statuses of an agent's answer that mean that there is nothing to pause or resume. */
 const NOTHING_TO_DO: ReadonlySet<number> = new Set([404, 409])
 
-/** Running sandboxes whose workspace has no credit left: they are paused, and nothing of them is lost. */
+/** Pauses the running sandboxes of workspaces without credit. Their state is kept. */
 export function unpaidSandboxes(remover: Remover): Reaping<SandboxRow> {
   const { fleet, database } = remover
   return {
@@ -25,7 +25,7 @@ export function unpaidSandboxes(remover: Remover): Reaping<SandboxRow> {
   }
 }
 
-/** What was paused so, once there is credit again, or another plan. */
+/** Resumes sandboxes that were paused for lack of credit, once the workspace has credit or another plan. */
 export function liftedSandboxes(remover: Remover): Reaping<SandboxRow> {
   const { fleet, database } = remover
   return {

@@ -1,10 +1,10 @@
 import { PRICE_MONTH_SECONDS } from '@offshoot/contract/price'
 import { statement } from '../../platform/db/statement.ts'
 
-/** The first moment of this month (UTC). */
+/** The start of the current month (UTC). */
 const MONTH = `date_trunc('month', now() at time zone 'UTC')`
 
-/** SQL of what a workspace has used this month: what was posted and, of what goes on, the part until now. */
+/** SQL for a workspace's usage this month: the posted charges plus the current part of open intervals. */
 const USED = (workspace: string) => `(
   select coalesce((select u.micro_usd from usage_months u
       where u.workspace_id = ${workspace} and u.month = ${MONTH}::date), 0) + coalesce(sum(s.micro_usd), 0)::bigint as micro_usd,
@@ -17,7 +17,7 @@ const USED = (workspace: string) => `(
       case m.state when 'running' then t.seconds * m.cpu else 0 end as cpu_seconds) s
   where m.workspace_id = ${workspace} and m.state <> 'ended')`
 
-/** SQL of what was granted to a workspace this month. */
+/** SQL for the credit granted to a workspace this month. */
 const GRANTED = (workspace: string) => `(
   select coalesce(sum(g.micro_usd), 0)::bigint as micro_usd from credit_grants g
   where g.workspace_id = ${workspace} and g.created_at >= ${MONTH} at time zone 'UTC')`
@@ -25,7 +25,7 @@ const GRANTED = (workspace: string) => `(
 export interface MonthRow {
   readonly used_micro_usd: number
   readonly cpu_seconds: number
-  /** By operators, beside what the plan has. */
+  /** Granted by operators, in addition to the plan's credit. */
   readonly granted_micro_usd: number
 }
 
@@ -46,17 +46,16 @@ export interface AssessedRow {
   readonly used_micro_usd: number
   readonly credit_micro_usd: number
   readonly is_exhausted: boolean
-  /** Until when what is exhausted is so. */
+  /** When the exhausted credit is renewed. */
   readonly until: Date
 }
 
 /**
- * Looks at every workspace that has used something this month, or was found to have spent its credit: whether it has, and
- * notes it. Gives those that have used the
- * given part of it.
+ * Checks every workspace that has used something this month, or that is marked as having spent its credit, and updates
+ * the mark. Returns the workspaces that have used at least `share` of their credit.
  *
- * @param plans JSON: `[{plan, micro_usd}]`, those whose credit ends
- * @param share from which on a workspace is told of, e.g. 0.8
+ * @param plans JSON: `[{plan, micro_usd}]`, the plans with limited credit
+ * @param share the share of the credit from which on a workspace is returned, e.g. 0.8
  */
 export const assessCredit = statement<AssessedRow, [plans: string, share: number]>(
   'assess-credit',
@@ -81,7 +80,7 @@ export const assessCredit = statement<AssessedRow, [plans: string, share: number
    from assessed where used >= credit * $2::float8`,
 )
 
-/** One row if nobody has been told of it in this month. */
+/** Returns a row if this notice was not sent this month. */
 export const noteNotice = statement<{ month: string }, [workspaceId: string, percent: number]>(
   'note-notice',
   `insert into credit_notices (workspace_id, month, percent) values ($1, ${MONTH}::date, $2)

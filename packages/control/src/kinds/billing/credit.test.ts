@@ -42,7 +42,7 @@ describe('free credit', () => {
   const create = () => post('/v1/sandboxes', { template: 'base' })
   const statusOf = async (id: string) =>
     (await call(control.url, 'GET', `/v1/sandboxes/${id}`, { token: tenant.key })).body.status as string
-  /** As if the workspace had used so much since the first of the month. */
+  /** Pretends that the workspace has used this much since the start of the month. */
   const use = (microUsd: number, { workspaceId } = tenant) =>
     harness.pool.query(
       `insert into usage_months as u (workspace_id, month, micro_usd, cpu_seconds)
@@ -68,7 +68,7 @@ describe('free credit', () => {
     expect(mail).toContain('5.40 USD')
     const again = await harness.control([agent], { limits: LIMITS })
     await use(1)
-    // A second process has looked as well by the time it has told its agent of everybody.
+    // Once the second process has reached its agent and sent it the list, it has also checked the credit.
     await eventually(() => again.control.fleet.agents.every(({ isReachable }) => isReachable))
     await again.stop()
     expect(await mails()).toHaveLength(1)
@@ -96,7 +96,7 @@ describe('free credit', () => {
     expect(told).toMatchObject({ credit_usd: 5.4, until: expect.stringMatching(/-01T00:00:00\.000Z$/) })
     expect(told.cost_usd_used).toBeGreaterThanOrEqual(5.4)
     await eventually(async () => (await mails()).some((text) => text.includes('Subject: 100 percent')))
-    // Its time has run out while it stands still: that is not its end.
+    // The sandbox's time to live has passed while it was paused. That must not end it.
     await harness.pool.query(`update sandboxes set expires_at = now() - interval '1 s' where id = $1`, [running.id])
     await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'pro')
     await eventually(async () => (await statusOf(running.id)) === 'running')
@@ -150,7 +150,7 @@ describe('free credit', () => {
     await use(5_400_000)
     await eventually(async () => (await statusOf(sandbox.id)) === 'paused')
     expect(failures).toBe(1)
-    // As it stands after a process that died between the mark and the pause: marked, leased, running.
+    // The state after a process died between mark and pause: marked, leased, running.
     await harness.pool.query(`update sandboxes set credit_due_at = now() - interval '1 s' where id = $1`, [sandbox.id])
     await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'team')
     await eventually(async () => (await statusOf(sandbox.id)) === 'running')

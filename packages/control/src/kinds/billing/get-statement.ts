@@ -9,7 +9,7 @@ import { type StateRow, usageByState } from './metering/usage-query.ts'
 import { grantedIn } from './credit-statements.ts'
 import { usd } from './usd.ts'
 
-/** `GET /v1/statements/{month}`: what a month (UTC) has cost the caller's workspace, so far. */
+/** `GET /v1/statements/{month}`: the cost of a month (UTC) for the caller's workspace, so far. */
 export function getStatement(app: FastifyInstance, { database, config }: BillingContext): void {
   app.get('/v1/statements/:month', {
     config: {
@@ -52,7 +52,7 @@ function lineOf({ state, seconds, cpu_seconds, cost_micro_usd }: StateRow): Stat
   return state === 'ended' ? [] : [{ item: state, seconds, cpu_seconds, cost_usd: usd(cost_micro_usd) }]
 }
 
-/** @throws ApiError 404 for what is no month, and for those to come */
+/** @throws ApiError 404 for an invalid or future month */
 function boundsOf(month: string): { from: string; to: string } {
   const [, year, number] = /^(20\d{2})-(0[1-9]|1[0-2])$/.exec(month) ?? []
   if (year === undefined || Date.parse(`${month}-01`) > Date.now()) throw new ApiError('notFound')

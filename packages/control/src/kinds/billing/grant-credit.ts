@@ -9,12 +9,12 @@ const insertGrant = statement<{ id: string }, [workspaceId: string, microUsd: nu
 )
 
 /**
- * Gives a workspace credit for the current calendar month (UTC), beside what its plan has.
+ * Grants a workspace credit for the current calendar month (UTC), in addition to its plan's.
  *
  * @param microUsd an integer above 0, in millionths of a dollar
  * @param reason for the books
  * @returns id of the grant
- * @throws ApiError 404 when there is no such workspace
+ * @throws ApiError 404 if the workspace does not exist
  */
 export async function grantCredit(
   on: Queryable,

@@ -22,7 +22,7 @@ import { accountOfWorkspace } from '../orgs/account-statements.ts'
 import { setPlan } from './limits/set-plan.ts'
 import { findOrg, type OperatedOrgRow, presentOrg, setSuspended } from '../orgs/operators/operator-queries.ts'
 
-/** What an operator does to a workspace: one line of {@link operatedOrgRoutes}. */
+/** An operator's action on a workspace: one entry of {@link operatedOrgRoutes}. */
 interface Operation<Schema extends z.ZodType> {
   readonly verb: string
   readonly summary: string
@@ -32,8 +32,8 @@ interface Operation<Schema extends z.ZodType> {
 }
 
 /**
- * `POST /v1/admin/orgs/{id}/…`: each in one transaction with its entry in the audit log, which its workspace reads too. Doing
- * the same again is no mistake.
+ * `POST /v1/admin/orgs/{id}/…`: runs each action in one transaction with its entry in the audit log, which the
+ * workspace can read too. The actions are idempotent.
  */
 export function operatedOrgRoutes(app: FastifyInstance, control: BillingContext): void {
   addOperation(app, control, {

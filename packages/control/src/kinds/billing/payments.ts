@@ -3,26 +3,26 @@ import type { StripeSettings } from '@offshoot/contract/control-settings'
 import { ApiError } from '@offshoot/contract/errors'
 import { Stripe } from 'stripe'
 
-/** Milliseconds for one call, and how often one that had no answer is made again. */
+/** Milliseconds for one call, and the number of retries of a call without an answer. */
 const TIMEOUT_MS = 8_000
 const RETRIES = 1
-/** Subscriptions of one customer that are looked at, newest first. */
+/** Subscriptions of one customer that control examines, newest first. */
 const MAX_SUBSCRIPTIONS = 20
 
-/** What the provider says of a workspace's subscription. */
+/** The provider's state of a workspace's subscription. */
 export interface Subscription {
   readonly id: string
   readonly status: string
-  /** `null`: of a price that is none of our plans. */
+  /** `null`: the price belongs to none of the plans. */
   readonly plan: PaidPlan | null
 }
 
-/** Nothing is paid for them any more. */
+/** Statuses of subscriptions that have ended. */
 const ENDED: ReadonlySet<string> = new Set(['canceled', 'incomplete_expired'])
-/** Never paid for: as if there were none. */
+/** Statuses of subscriptions that were never paid. They count as none. */
 const NEVER_BEGAN: ReadonlySet<string> = new Set(['incomplete', 'incomplete_expired'])
 
-/** The payment provider. What it does not answer, or refuses, is 502 to callers. */
+/** The payment provider's API. Callers get a 502 if the provider refuses or does not answer. */
 export class Payments {
   readonly #stripe: Stripe
   readonly #settings: StripeSettings
@@ -40,7 +40,7 @@ export class Payments {
     })
   }
 
-  /** Two who ask at once get the same customer. */
+  /** The idempotency key makes concurrent calls return the same customer. */
   async makeCustomer(workspaceId: string): Promise<string> {
     const metadata = { workspace_id: workspaceId }
     const options = { idempotencyKey: `customer-${workspaceId}` }
@@ -69,8 +69,8 @@ export class Payments {
   }
 
   /**
-   * The subscription that counts: the newest that is not over, else the newest. `null` when none ever began. Two checkouts that were
-   * paid at the same time leave two: the older ones are cancelled.
+   * The subscription that counts: the newest one that has not ended, else the newest. `null` if none ever began. Two
+   * checkouts that were paid at the same time leave two subscriptions; control cancels the older one.
    */
   async subscriptionOf(customer: string): Promise<Subscription | null> {
     const begun = (await this.#subscriptions(customer)).filter(({ status }) => !NEVER_BEGAN.has(status))
@@ -88,10 +88,10 @@ export class Payments {
   }
 
   /**
-   * The customer that an event is about; `null` for one about nobody. What else it says is of no account: events come late,
-   * twice and out of order, and the provider is asked how things are.
+   * The customer of an event; `null` if it has none. The rest of the event is ignored: events come late, twice and out
+   * of order, so control asks the provider for the current state.
    *
-   * @throws ApiError 401 when it is not signed by the provider, or was more than five minutes ago
+   * @throws ApiError 401 if the provider did not sign the event, or it is older than five minutes
    */
   customerOfEvent(body: Buffer, signature: string): string | null {
     const event = this.#verified(body, signature)
@@ -99,12 +99,12 @@ export class Payments {
     return typeof customer === 'string' ? customer : null
   }
 
-  /** Whether volumes beyond the plan are billed by the provider. */
+  /** Whether the provider bills volumes beyond the plan. */
   get reportsOverage(): boolean {
     return this.#settings.overage_meter !== undefined
   }
 
-  /** A second report of a day changes nothing. @param day `YYYY-MM-DD` */
+  /** A repeated report of the same day changes nothing. @param day `YYYY-MM-DD` */
   async reportOverage(customer: string, workspaceId: string, day: string, mibHours: number): Promise<void> {
     const { overage_meter: meter } = this.#settings
     if (meter === undefined) return
@@ -121,7 +121,7 @@ export class Payments {
     )
   }
 
-  /** Ends all subscriptions of a customer at once; what was paid for the rest of the month is credited. */
+  /** Ends all subscriptions of a customer at once. The provider credits the unused part of the month. */
   async cancelSubscriptions(customer: string): Promise<void> {
     for (const { id, status } of await this.#subscriptions(customer)) {
       if (!ENDED.has(status)) await this.#cancel(id)
@@ -132,7 +132,7 @@ export class Payments {
     await asked(this.#stripe.subscriptions.cancel(id, { prorate: true, invoice_now: true }))
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async #subscriptions(customer: string): Promise<readonly Stripe.Subscription[]> {
     const { data } = await asked(this.#stripe.subscriptions.list({ customer, status: 'all', limit: MAX_SUBSCRIPTIONS }))
     return data.toSorted((a, b) => b.created - a.created)
@@ -147,7 +147,10 @@ export class Payments {
   }
 }
 
-/** Whether the provider has had this report before. It says so with a code, or with words alone. */
+/**
+ * Whether the provider refused the report because it already has it. Some versions say so only in the message, without
+ * a code.
+ */
 function isReported(error: unknown): boolean {
   if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) return false
   return error.code === 'duplicate_meter_event' || /already exists with identifier/i.test(error.message)

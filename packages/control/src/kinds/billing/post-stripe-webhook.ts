@@ -6,8 +6,9 @@ import { accountOfCustomer } from '../orgs/account-statements.ts'
 import { syncSubscription } from './sync-subscription.ts'
 
 /**
- * `POST /v1/webhooks/stripe`: something has happened to a customer. What it was is asked of the provider, so that a repeated
- * event changes nothing and the order of events does not matter; one that cannot be asked about is answered 502, and sent again.
+ * `POST /v1/webhooks/stripe`: a customer has changed. Control asks the provider for the current state, so that repeated
+ * or reordered events do no harm. If the provider cannot be asked, control answers 502, and the provider sends the
+ * event again.
  */
 export function postStripeWebhook(app: FastifyInstance, control: BillingContext): void {
   app.post('/v1/webhooks/stripe', {

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const post = (path: string, body?: unknown) => call(control.url, 'POST', path, { token: tenant.key, body })
 
-/** @returns the customer, after a checkout of the plan `pro` was paid */
+/** Pays a checkout of the plan `pro`. @returns the customer */
 async function subscribe(): Promise<string> {
   await post('/v1/billing/checkout', { plan: 'pro' })
   const { rows } = await harness.pool.query('select customer_id from workspace_accounts where workspace_id = $1', [
@@ -77,12 +77,12 @@ it(
     await settleStorage(harness.pool)
     expect(await metered()).toEqual({ state: 'storage', memory_mib: 2048 })
     expect(await settleStorage(harness.pool)).toBe(0)
-    // As if that had been six days ago.
+    // Moves the transitions six days into the past.
     const { workspaceId } = tenant
     const shift = `- interval '6 days'`
     await harness.pool.query(`update meter_transitions set at = at ${shift} where meter_id = $1`, [workspaceId])
     await harness.pool.query(`update meters set since = since ${shift} where id = $1`, [workspaceId])
-    // Just after midnight, yesterday is not accounted for yet.
+    // Just after midnight, yesterday is not settled yet.
     const now = Date.parse(`${new Date().toISOString().slice(0, 10)}T12:00:00Z`) - 3 * DAY_MS
     await reportOverage(control.control, now)
     const day = dayBefore(now)
@@ -97,12 +97,12 @@ it(
     ])
     await reportOverage(control.control, now)
     expect(reported()).toHaveLength(1)
-    // The provider had it, but its answer was lost: it refuses to take it again.
+    // The provider has the report, but its answer was lost. It refuses the report the second time.
     await harness.pool.query('update overage_days set reported_at = null where workspace_id = $1', [workspaceId])
     await reportOverage(control.control, now)
     expect(reported()).toHaveLength(1)
     expect(await unreported()).toBe(0)
-    // Days that no process was there for, and those that the provider did not take, are made up.
+    // A later run catches up on days on which no process ran, and on days that the provider did not accept.
     stripe.failure = { status: 500, body: { error: { type: 'api_error', message: 'away' } } }
     await reportOverage(control.control, now + 3 * DAY_MS)
     expect(await unreported()).toBe(3)

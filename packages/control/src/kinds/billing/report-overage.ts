@@ -7,9 +7,9 @@ import type { Payments } from './payments.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** The payment provider takes no figures of days that are further back. */
+/** The payment provider refuses reports of earlier days. */
 const MAX_DAYS = 33
-/** Micro-dollars of a MiB of volumes in an hour. */
+/** Price of one MiB of volumes for one hour, in micro-dollars. */
 const MIB_HOUR_MICRO_USD = (PRICES.volumeGib * 3600) / PRICE_MONTH_SECONDS / 1024
 
 interface Options {
@@ -18,7 +18,7 @@ interface Options {
   readonly log: Logger
 }
 
-/** Subscribers with volumes, or with days behind them, and the last day that was recorded (`YYYY-MM-DD`). */
+/** Subscribers with volumes or with recorded days, and the last day that was recorded (`YYYY-MM-DD`). */
 const subscribers = statement<{ workspace_id: string; last_day: string | null }, []>(
   'overage-subscribers',
   `select a.workspace_id, (select max(o.day)::text from overage_days o where o.workspace_id = a.workspace_id) as last_day
@@ -27,7 +27,7 @@ const subscribers = statement<{ workspace_id: string; last_day: string | null },
        or exists (select from overage_days o where o.workspace_id = a.workspace_id))`,
 )
 
-/** A day without overage needs no report. */
+/** A day without overage counts as reported. */
 const recordDay = statement<never, [workspaceId: string, day: string, mibHours: number]>(
   'record-overage-day',
   `insert into overage_days (workspace_id, day, mib_hours, reported_at) values ($1, $2, $3, case $3::bigint when 0 then now() end)
@@ -50,13 +50,14 @@ const markReported = statement<never, [workspaceId: string, day: string]>(
 )
 
 /**
- * Reports to the payment provider what volumes had beyond their plan, for each day (UTC) that has ended. Days that no process was
- * there for are made up. Every process runs it: a day is recorded once, and the provider refuses a second report of it.
+ * Reports to the payment provider how much the volumes exceeded their plan, for each day (UTC) that has ended. It
+ * catches up on days on which no process ran. Every process runs it: each day is recorded once, and the provider
+ * refuses a second report of it.
  */
 export async function reportOverage({ database, payments, log }: Options, now = Date.now()): Promise<void> {
   if (payments === null || !payments.reportsOverage) return
   const { pool } = database
-  // Meters of yesterday are still being settled just after midnight.
+  // Just after midnight, the meters of yesterday are not settled yet.
   const today = dayOf(now - HOUR_MS)
   const yesterday = addDays(today, -1)
   for (const { workspace_id: workspaceId, last_day: lastDay } of await subscribers(pool)) {

@@ -58,7 +58,7 @@ describe('subscriptions', () => {
     ])
     return rows[0]?.customer_id
   }
-  /** What the provider has after a checkout was paid. */
+  /** Puts the provider in the state after a paid checkout. */
   async function subscribe(price = 'price_pro', status = 'active') {
     await post('/v1/billing/checkout', { plan: 'pro' })
     const customer = await customerOf()

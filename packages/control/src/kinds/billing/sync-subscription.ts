@@ -3,14 +3,14 @@ import { underLease } from '../../platform/db/lease.ts'
 import { accountOf, noteSubscription } from '../orgs/account-statements.ts'
 import { retellLimits } from './limits/sandbox-limits.ts'
 
-/** Plans are taken from a subscription that is one; what has ended leaves the plan and is refused for its status. */
+/** An ended subscription gives no plan. The workspace keeps its plan, and creates are refused because of the status. */
 const OVER = 'canceled'
 
 /**
- * Makes our state equal to the provider's. One at a time for each workspace, from the question to the answer's being
- * written: an older answer never overwrites a newer one.
+ * Copies the provider's state of a subscription. It holds a lease for the workspace from the question until the answer
+ * is written, so that an older answer never overwrites a newer one.
  *
- * @throws ApiError 502 and nothing has changed
+ * @throws ApiError 502 if the provider cannot be asked; then nothing has changed
  */
 export async function syncSubscription(
   { database: { pool }, payments, lock }: Pick<BillingContext, 'database' | 'payments' | 'lock'>,

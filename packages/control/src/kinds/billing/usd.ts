@@ -1,4 +1,4 @@
-/** Dollars of millionths of a dollar; exact to the last of them. */
+/** Converts micro-dollars to dollars. Exact. */
 export function usd(microUsd: number): number {
   return microUsd / 1_000_000
 }

@@ -2,22 +2,22 @@ import type { PlanName } from '@offshoot/contract/plan'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { type Queryable, statement } from '../../platform/db/statement.ts'
 
-/** Who chose a workspace's plan: nobody yet, an operator, or the payment provider's subscription. */
+/** What set a workspace's plan: the default, an operator, or the payment provider's subscription. */
 export type PlanSource = 'default' | 'operator' | 'subscription'
 
 export interface AccountRow {
   readonly plan: PlanName
   readonly plan_source: PlanSource
-  /** As the payment provider calls it; `null` without a subscription. */
+  /** The payment provider's status; `null` without a subscription. */
   readonly subscription_status: string | null
-  /** The free credit is spent until then. */
+  /** The workspace has spent its free credit until then. */
   readonly exhausted_until: Date | null
   readonly customer_id: string | null
   readonly subscription_id: string | null
   readonly synced_at: Date | null
 }
 
-/** Gives a workspace its account, unless it has one. */
+/** Inserts a workspace's account unless it has one. */
 export const ensureAccount = statement<never, [workspaceId: string, plan: PlanName, source: PlanSource]>(
   'ensure-account',
   `insert into workspace_accounts (workspace_id, plan, plan_source) values ($1, $2, $3)
@@ -30,14 +30,14 @@ export const accountOf = statement<AccountRow, [workspaceId: string]>(
    from workspace_accounts where workspace_id = $1`,
 )
 
-/** Holds back everybody else who counts what this workspace has, until the transaction ends. */
+/** Blocks other transactions that check this workspace's quota, until the transaction ends. */
 export const lockAccount = statement<AccountRow, [workspaceId: string]>(
   'lock-account',
   `select plan, plan_source, subscription_status, exhausted_until, customer_id, subscription_id, synced_at
    from workspace_accounts where workspace_id = $1 for update`,
 )
 
-/** No row: no such workspace. */
+/** No row: the workspace does not exist. */
 export const upsertPlan = statement<
   { workspace_id: string },
   [workspaceId: string, plan: PlanName, source: PlanSource]
@@ -60,8 +60,9 @@ export const accountOfCustomer = statement<{ workspace_id: string }, [customerId
 )
 
 /**
- * What the provider says of a subscription. Its plan is taken unless an operator has given another since it began, or it
- * is over: then what there was stays, and is refused for its status.
+ * Stores the provider's state of a subscription. The subscription's plan applies, with two exceptions: an operator has
+ * set another plan since the subscription began, or the subscription has ended. An ended subscription keeps its plan,
+ * and creates are refused because of its status.
  */
 export const noteSubscription = statement<
   never,
@@ -77,7 +78,7 @@ export const noteSubscription = statement<
    where workspace_id = $1`,
 )
 
-/** `null` puts a workspace back to the configured rate. No row: it has no account. */
+/** `null` restores the configured rate. No row: the workspace has no account. */
 export const setRate = statement<
   { workspace_id: string },
   [workspaceId: string, burst: number | null, perSecond: number | null]
@@ -86,7 +87,7 @@ export const setRate = statement<
   `update workspace_accounts set rate_burst = $2, rate_per_second = $3 where workspace_id = $1 returning workspace_id`,
 )
 
-/** The account, made on the configured plan where there is none yet. */
+/** The workspace's account. Inserts it with the configured plan if it does not exist. */
 export async function accountOfWorkspace(
   on: Queryable,
   workspaceId: WorkspaceId,

@@ -9,11 +9,11 @@ import { refuseManaged, refuseUnlessAllowed } from './allowance.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
 
 /**
- * The one place where a request gets its caller and its resource.
+ * Determines the caller and the resource of every request. No other place does.
  *
- * Runs before the body is read: who may not come in uploads nothing. What a route names is fetched by id *and*
- * workspace, so an unknown id, a malformed one and another workspace's are one and the same 404.
- * The rate limit counts whoever has a workspace, whatever the route then says.
+ * It runs before the body is read, so that a refused caller uploads nothing. Control reads the resource by id *and*
+ * workspace; therefore an unknown id, a malformed id and another workspace's id all give the same 404. The rate limit
+ * counts every request with a workspace, whatever the route answers.
  */
 export function registerAdmission(app: FastifyInstance, control: OrgsContext): void {
   app.decorateRequest('admitted', null)
@@ -24,7 +24,7 @@ export function registerAdmission(app: FastifyInstance, control: OrgsContext): v
     if (credential === 'operator') admitOperator(control, request)
     else if (credential !== undefined && credential !== 'broker') await admit(control, request)
   })
-  // What was there is not: the next one is told by the database.
+  // The agent no longer has the sandbox, so the cached place is stale. The next request reads the database.
   app.addHook('onResponse', async ({ admittedPlace: place }, { statusCode }) => {
     if (statusCode === 404 && place !== null) control.places.forget(place.id)
   })
@@ -94,7 +94,7 @@ async function admitJwt(control: OrgsContext, { headers, ip }: FastifyRequest, t
   return userCaller(database.pool, claims, named, config.limits.default_plan)
 }
 
-/** @throws ApiError 401 for every credential but the operator's own */
+/** @throws ApiError 401 for every credential except the operator's key */
 function admitOperator({ operatorKey, failures }: OrgsContext, request: FastifyRequest): void {
   const token = bearerToken(request)
   if (operatorKey.matches(token)) return

@@ -7,9 +7,9 @@ import type { Caller } from '../../platform/http/caller.ts'
 import type { Manager } from '../../fleet/sandbox-row.ts'
 
 /**
- * Whether the caller may use the route at all.
+ * Refuses a caller who may not use the route.
  *
- * @param role in the workspace that the route is about
+ * @param role the caller's role in the route's workspace
  * @throws ApiError 403
  */
 export function refuseUnlessAllowed(
@@ -34,17 +34,18 @@ function refuseOutOfScope(caller: Caller, scope: Scope | null): void {
   if (!caller.scopes.includes(scope)) throw new ApiError('scopeMissing', { detail: `takes the scope ${scope}` })
 }
 
-/** Scopes of the features whose sandboxes those are. */
+/** The scope of the feature that owns the sandbox. */
 const FEATURE_OF = { app: 'apps', database: 'databases', proof: 'databases' } as const satisfies Record<
   Manager['by'],
   string
 >
 
 /**
- * Whoever reaches the machine of a database or an app has its data and variables: a key with scopes needs the scope of that feature
- * beside the one of the route. The same for what was taken of such a machine.
+ * Checks a caller's access to a sandbox that a database or an app owns, or to a snapshot of one. Access to such a
+ * sandbox reveals the feature's data and variables. A key with scopes therefore needs the feature's scope in addition
+ * to the route's.
  *
- * @param managedBy of the sandbox or snapshot
+ * @param managedBy the owner of the sandbox or snapshot
  * @throws ApiError 403
  */
 export function refuseManaged(caller: Caller, managedBy: Manager['by'] | null, access: 'read' | 'write'): void {

@@ -7,7 +7,7 @@ import { transaction } from '../../platform/db/transaction.ts'
 import { lockWorkspace, revokeTokensOfMember } from './identity/api-key-statements.ts'
 import { changeRole, type MemberRow, membersOfOrg, removeMember } from './org-statements.ts'
 
-/** @throws ApiError 404 for who is no member, 409 when no owner would be left */
+/** @throws ApiError 404 if the user is no member, 409 if no owner would be left */
 export async function changeMemberRole(
   pool: pg.Pool,
   actor: Actor,
@@ -26,9 +26,10 @@ export async function changeMemberRole(
 }
 
 /**
- * The keys that the member made for the workspace end with the membership.
+ * Removes a member, and revokes the keys that the member created for the workspace.
  *
- * @throws ApiError 403 for an owner whom the caller may not remove, 404 for who is no member, 409 when no owner would be left
+ * @throws ApiError 403 if the caller may not remove an owner, 404 if the user is no member, 409 if no owner would be
+ * left
  */
 export async function endMembership(
   pool: pg.Pool,
@@ -49,7 +50,10 @@ export async function endMembership(
   })
 }
 
-/** Behind everybody else who changes the same workspace: two owners cannot remove one another at once. */
+/**
+ * Locks the workspace, so that changes of its members run one after the other. Otherwise two owners could remove each
+ * other.
+ */
 async function findMember(client: pg.PoolClient, workspaceId: string, userId: string) {
   const [workspace] = await lockWorkspace(client, workspaceId)
   const members = workspace === undefined ? [] : await membersOfOrg(client, workspaceId)

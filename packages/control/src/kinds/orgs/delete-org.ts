@@ -8,8 +8,8 @@ import { orgOf } from '../../platform/http/caller.ts'
 import { closeOrg, markOrgDeleted } from './org-statements.ts'
 
 /**
- * `DELETE /v1/orgs/{id}`: gone at once for everybody who was in it, its keys revoked. What runs inside is ended by
- * {@link file://./emptied-orgs.ts}, and the workspace itself when nothing is left.
+ * `DELETE /v1/orgs/{id}`: hides the workspace from all members at once and revokes its keys. The job in {@link
+ * file://./emptied-orgs.ts} ends its sandboxes, and removes the workspace once it is empty.
  */
 export function deleteOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id', {

@@ -7,7 +7,7 @@ import { orgOf, userOf } from '../../platform/http/caller.ts'
 import { presentWorkspace } from './identity/present-workspace.ts'
 import { orgDetails } from './org-statements.ts'
 
-/** `GET /v1/orgs`: the workspaces the caller is in, the one joined first at the front. */
+/** `GET /v1/orgs`: the caller's workspaces, in the order of joining. */
 export function getOrgs(app: FastifyInstance): void {
   app.get('/v1/orgs', {
     config: {

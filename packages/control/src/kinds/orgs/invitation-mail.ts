@@ -22,7 +22,7 @@ export function invitationMail({ email, token, inviter, org, publicUrl }: Invita
   }
 }
 
-/** Names are chosen by people, and must not look like more of the mail than they are. */
+/** Users choose names, so remove control characters: a name must not imitate other parts of the mail. */
 function oneLine(name: string): string {
   return name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 100)
 }

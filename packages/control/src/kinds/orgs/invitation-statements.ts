@@ -13,14 +13,14 @@ export interface InvitationRow {
 const COLUMNS = 'i.id, i.email, i.role, i.created_at, i.expires_at'
 const OPEN = 'i.expires_at > now()'
 
-/** Any, to any workspace that is still there. */
+/** Finds an open invitation of this address to any workspace that still exists. */
 export const openInvitation = statement<{ id: string }, [email: string]>(
   'open-invitation',
   `select i.id from invitations i join organization o on o.id = i.workspace_id and o.deletion_due_at is null
    where i.email = $1 and ${OPEN} limit 1`,
 )
 
-/** An earlier one to the same address is replaced: only the newest mail lets in. */
+/** Replaces an earlier invitation of the same address. Only the newest mail's token is valid. */
 export const insertInvitation = statement<
   InvitationRow,
   [workspaceId: string, email: string, role: string, tokenHash: Buffer, invitedBy: string]
@@ -44,7 +44,7 @@ export const removeInvitation = statement<{ email: string }, [workspaceId: strin
   'delete from invitations where workspace_id = $1 and id = $2 returning email',
 )
 
-/** Locked, so that of two who accept it at once the second finds it gone. */
+/** Locks the row, so that only one of two concurrent requests accepts the invitation. */
 export const invitationByToken = statement<InvitationRow & { readonly workspace_id: WorkspaceId }, [tokenHash: Buffer]>(
   'invitation-by-token',
   `select ${COLUMNS}, i.workspace_id from invitations i
@@ -52,7 +52,7 @@ export const invitationByToken = statement<InvitationRow & { readonly workspace_
    where token_hash = $1 and ${OPEN} for update of i`,
 )
 
-/** Members, and open invitations to other addresses than this one. */
+/** Counts members and open invitations to other addresses than this one. */
 export const takenSeats = statement<{ seats: number; is_member: boolean }, [workspaceId: string, email: string]>(
   'taken-seats',
   `select (select count(*) from member where "organizationId" = $1)
@@ -61,7 +61,7 @@ export const takenSeats = statement<{ seats: number; is_member: boolean }, [work
        as is_member`,
 )
 
-/** Who has the mail that was sent to an address has the address. */
+/** A user with the token from the mail controls the address. */
 export const confirmAddress = statement<never, [userId: string]>(
   'confirm-address',
   `update "user" set "emailVerified" = true, "updatedAt" = now() where id = $1 and not "emailVerified"`,

@@ -19,7 +19,10 @@ export interface InvitationRequest {
   readonly role: 'admin' | 'member'
 }
 
-/** @throws ApiError 402 when the plan's seats are taken, 404 when the workspace was deleted meanwhile, 409 for a member */
+/**
+ * @throws ApiError 402 if the plan has no free seat, 404 if the workspace was deleted meanwhile, 409 if the address is
+ * a member's
+ */
 export async function inviteMember(
   control: Pick<OrgsContext, 'database' | 'config' | 'outbox'>,
   actor: Actor,
@@ -38,12 +41,12 @@ export async function inviteMember(
   })
 }
 
-/** Only its hash is kept: random and long, so a slow one would add nothing. */
+/** Only the hash is stored. The token is random and long, so a slow hash would add nothing. */
 export function hashInvitation(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** Makes of those who invite to, or join, one workspace a queue; each counts what those before it did. */
+/** Serializes invitations and joins of one workspace with a row lock, so that each counts the seats taken before it. */
 export async function refuseOverSeats(
   client: Queryable,
   { config }: Pick<OrgsContext, 'config'>,

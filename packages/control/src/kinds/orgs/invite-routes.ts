@@ -11,7 +11,7 @@ import { orgOf } from '../../platform/http/caller.ts'
 import { invitationsOfOrg, removeInvitation } from './invitation-statements.ts'
 import { presentInvitation } from './post-members.ts'
 
-/** `GET /v1/orgs/{id}/invites`: those that are open. */
+/** `GET /v1/orgs/{id}/invites`: the open invitations. */
 export function getInvites(app: FastifyInstance, { database }: OrgsContext): void {
   app.get('/v1/orgs/:id/invites', {
     config: {
@@ -31,7 +31,7 @@ export function getInvites(app: FastifyInstance, { database }: OrgsContext): voi
   })
 }
 
-/** `DELETE /v1/orgs/{id}/invites/{invite_id}`: its mail lets nobody in any more. */
+/** `DELETE /v1/orgs/{id}/invites/{invite_id}`: makes the mailed token invalid. */
 export function deleteInvite(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id/invites/:invite_id', {
     config: {

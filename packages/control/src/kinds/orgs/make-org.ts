@@ -19,7 +19,9 @@ export interface MadeOrg {
   readonly plan: PlanName
 }
 
-/** @throws ApiError 402 when the user owns as many as the best of their plans allows, 409 when the slug is taken */
+/**
+ * @throws ApiError 402 if the user owns as many workspaces as the best of their plans allows, 409 if the slug is taken
+ */
 export async function makeOrg(
   { database, config }: Pick<OrgsContext, 'database' | 'config'>,
   actor: Actor,
@@ -28,7 +30,7 @@ export async function makeOrg(
 ): Promise<MadeOrg> {
   const plan = config.limits.default_plan
   return transaction(database.pool, async (client) => {
-    // Of several at once each counts what those before it made.
+    // The row lock makes each of several concurrent creates count the workspaces of the others.
     await lockUser(client, userId)
     const owned = await ownedPlans(client, userId)
     refuseOverCap(

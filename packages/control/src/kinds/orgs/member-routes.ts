@@ -11,7 +11,7 @@ import { parseBody } from '../../platform/http/body.ts'
 import { changeMemberRole, endMembership } from './change-members.ts'
 import { type MemberRow, membersOfOrg } from './org-statements.ts'
 
-/** `GET /v1/orgs/{id}/members`: the one who joined first at the front. */
+/** `GET /v1/orgs/{id}/members`: in the order of joining. */
 export function getMembers(app: FastifyInstance, { database }: OrgsContext): void {
   app.get('/v1/orgs/:id/members', {
     config: {
@@ -24,7 +24,7 @@ export function getMembers(app: FastifyInstance, { database }: OrgsContext): voi
   })
 }
 
-/** `PATCH /v1/orgs/{id}/members/{user_id}`: gives another role. */
+/** `PATCH /v1/orgs/{id}/members/{user_id}`: changes the member's role. */
 export function patchMember(app: FastifyInstance, { database }: OrgsContext): void {
   app.patch('/v1/orgs/:id/members/:user_id', {
     config: {
@@ -49,7 +49,7 @@ export function patchMember(app: FastifyInstance, { database }: OrgsContext): vo
   })
 }
 
-/** `DELETE /v1/orgs/{id}/members/{user_id}`: a member may always leave; who manages members removes others. */
+/** `DELETE /v1/orgs/{id}/members/{user_id}`: every member may leave; removing another member takes a permission. */
 export function deleteMember(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id/members/:user_id', {
     config: {

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WorkspaceId } from '@offshoot/contract/ids'
@@ -126,7 +126,7 @@ describe('members of workspaces', () => {
       expect((await invite(invited.split('@')[0] ?? '')).status).toBe(201)
       await setPlan(harness.pool, small.workspaceId as WorkspaceId, 'free')
       const guest = await orgs.tenant(invited.split('@')[0] ?? '')
-      // The first mail's does not count any more.
+      // The token of the first mail is no longer valid.
       const token = await eventually(async () => {
         const mailed = await orgs.mailedToken(invited)
         return mailed !== first && mailed

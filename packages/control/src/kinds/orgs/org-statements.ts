@@ -16,14 +16,14 @@ export const orgDetails = statement<OrgDetails, [workspaceId: string]>(
    from organization o where id = $1`,
 )
 
-/** Gives no row when the slug is taken. */
+/** Returns no row if the slug is taken. */
 export const insertOrg = statement<{ id: WorkspaceId }, [name: string, slug: string]>(
   'insert-org',
   `insert into organization (name, slug, "createdAt") values ($1, $2, date_trunc('milliseconds', now()))
    on conflict (slug) do nothing returning id`,
 )
 
-/** Of each workspace that the user owns: its plan, `null` while it has none of its own. */
+/** The plan of each workspace that the user owns; `null` if the workspace has no account yet. */
 export const ownedPlans = statement<{ plan: PlanName | null }, [userId: string]>(
   'owned-plans',
   `select a.plan from member m
@@ -41,7 +41,7 @@ export const changeOrg = statement<
    where id = $1 and deletion_due_at is null returning name, slug`,
 )
 
-/** From then on it is gone for everybody; its slug is free. No row: it was deleted before. */
+/** Hides the workspace from all users and frees its slug. No row: it was deleted before. */
 export const markOrgDeleted = statement<{ name: string; slug: string }, [workspaceId: string]>(
   'mark-org-deleted',
   `with marked as (
@@ -52,7 +52,7 @@ export const markOrgDeleted = statement<{ name: string; slug: string }, [workspa
    select name, slug from marked`,
 )
 
-/** Those who could still sign in with a key in hand, or be let in by a mail, no longer can. */
+/** Revokes the workspace's keys and its open invitations. */
 export const closeOrg = statement<never, [workspaceId: string]>(
   'close-org',
   `with keys as (update api_keys set revoked_at = now() where workspace_id = $1 and revoked_at is null)
@@ -85,7 +85,7 @@ export const removeMember = statement<{ role: WorkspaceRole }, [workspaceId: str
   `delete from member where "organizationId" = $1 and "userId" = $2 returning role`,
 )
 
-/** What stands for the workspace in host names. */
+/** The workspace's name in host names. */
 export const workspaceSlug = statement<{ slug: string }, [workspaceId: string]>(
   'workspace-slug',
   'select slug from organization where id = $1 and deletion_due_at is null',

@@ -11,10 +11,10 @@ import { parseBody } from '../../platform/http/body.ts'
 import { presentWorkspace } from './identity/present-workspace.ts'
 import { changeOrg } from './org-statements.ts'
 
-/** SQLSTATE of a value that has to be the only one. */
+/** SQLSTATE unique_violation. */
 const UNIQUE_VIOLATION = '23505'
 
-/** `PATCH /v1/orgs/{id}`: name and slug. */
+/** `PATCH /v1/orgs/{id}`: changes name and slug. */
 export function patchOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.patch('/v1/orgs/:id', {
     config: {

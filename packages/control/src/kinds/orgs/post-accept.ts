@@ -13,7 +13,7 @@ import { userCaller } from './identity/user-caller.ts'
 import { confirmAddress, invitationByToken, removeInvitation } from './invitation-statements.ts'
 import { hashInvitation, refuseOverSeats } from './invite-member.ts'
 
-/** `POST /v1/orgs/invites/{token}/accept`: once, by who has the address that the invitation was sent to. */
+/** `POST /v1/orgs/invites/{token}/accept`: works once, for a user with the invited address. */
 export function postAccept(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs/invites/:token/accept', {
     config: {
@@ -46,7 +46,7 @@ async function accept(control: OrgsContext, actor: Actor, user: UserCaller['user
     if (invitation === undefined) throw new ApiError('notFound')
     if (invitation.email !== user.email.toLowerCase()) throw new ApiError('invitationOfAnother')
     const { workspace_id: id, role } = invitation
-    // The plan may have changed since, and the seat with it.
+    // The plan, and with it the number of seats, may have changed since the invitation.
     await refuseOverSeats(client, control, { id }, invitation.email)
     await removeInvitation(client, id, invitation.id)
     await insertMember(client, id, user.id, role)

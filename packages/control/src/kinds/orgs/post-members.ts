@@ -7,7 +7,7 @@ import { parseBody } from '../../platform/http/body.ts'
 import type { InvitationRow } from './invitation-statements.ts'
 import { inviteMember } from './invite-member.ts'
 
-/** `POST /v1/orgs/{id}/members`: invites by mail. What accepts the invitation is in the mail alone. */
+/** `POST /v1/orgs/{id}/members`: sends an invitation by mail. Only the mail contains the token that accepts it. */
 export function postMembers(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs/:id/members', {
     config: {

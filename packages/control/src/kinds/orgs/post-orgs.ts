@@ -7,7 +7,9 @@ import { userOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { makeOrg } from './make-org.ts'
 
-/** `POST /v1/orgs`: a workspace with the caller as its owner. The one acted in stays what it was. */
+/**
+ * `POST /v1/orgs`: creates a workspace with the caller as its owner. The caller's current workspace does not change.
+ */
 export function postOrgs(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs', {
     config: {

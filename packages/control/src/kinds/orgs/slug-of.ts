@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { isSlug } from '@offshoot/contract/org'
 
-/** Characters of a name that its slug takes over. */
+/** Maximum number of characters that a slug takes from the name. */
 const MAX_CHARS = 30
 
-/** A slug that resembles the name, with something random behind it unless it is the first try. */
+/** A slug derived from the name. From the second attempt on, it gets a random suffix. */
 export function slugOf(name: string, attempt: number): string {
   const plain = name
     .normalize('NFKD')

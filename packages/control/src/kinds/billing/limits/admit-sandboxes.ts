@@ -9,7 +9,7 @@ import { accountOfWorkspace, type AccountRow, lockAccount } from '../../orgs/acc
 import { holdingsOf, noteCreates } from './quota-statements.ts'
 import { accountRefusal, monthRefusal, planRefusal } from './refusal.ts'
 
-/** Sandboxes to be made, all of one size. */
+/** The requested sandboxes, all of one size. */
 export interface Wanted {
   readonly ids: readonly string[]
   /** vCPUs of each. */
@@ -20,14 +20,14 @@ export interface Wanted {
 
 export interface Admitted<T> {
   readonly inserted: T
-  /** How fast each of them may be. */
+  /** The performance limits of each sandbox. */
   readonly limits: SandboxLimits
 }
 
 /**
- * Inserts the rows of new sandboxes, if their workspace may have them. Whoever inserts for the same workspace at the same
- * time waits for its account's row, and then counts what the others inserted: no cap is passed by one. A plan without
- * caps waits for nobody.
+ * Inserts the rows of new sandboxes if the workspace's quota allows them. A concurrent insert of the same workspace
+ * waits for the account's row and then counts the rows of the others, so no cap is ever exceeded. A plan without caps
+ * needs no lock.
  *
  * @throws ApiError 402, 429
  */
@@ -50,7 +50,7 @@ export async function admitSandboxes<T>(
   )
 }
 
-/** The plan of a workspace, which has room for so much more. */
+/** Locks the account and returns the workspace's plan if it allows this much more. */
 async function planWith(on: Queryable, workspaceId: WorkspaceId, { ids, cpu, memoryMib }: Wanted): Promise<Plan> {
   const [account] = await lockAccount(on, workspaceId)
   if (account === undefined) throw new Error(`workspace ${workspaceId} has lost its account`)

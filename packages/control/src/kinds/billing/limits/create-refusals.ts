@@ -1,6 +1,6 @@
 import type { ErrorName } from '@offshoot/contract/errors'
 
-/** What a workspace's plan, credit or subscription may refuse to whatever makes a sandbox. */
+/** Errors with which a workspace's plan, credit or subscription may refuse every operation that creates a sandbox. */
 export const CREATE_REFUSALS: readonly ErrorName[] = [
   'freeQuotaExceeded',
   'creditExhausted',

@@ -1,9 +1,9 @@
 import { statement } from '../../../platform/db/statement.ts'
 import { SEEN } from '../../../fleet/sandbox-row.ts'
 
-/** What a workspace has. */
+/** What a workspace currently holds. */
 export interface Holdings {
-  /** Sandboxes that hold a slot on their agent: all but the failed ones. */
+  /** Sandboxes that hold a slot on their agent: all except the failed ones. */
   readonly active: number
   readonly cpu: number
   readonly memory_mib: number
@@ -29,7 +29,9 @@ export const pruneCreates = statement<never, []>(
   `delete from sandbox_creates where created_at < now() - interval '2 hours'`,
 )
 
-/** All sandboxes of a workspace: their agents are told again, and of the limits that its plan gives them now. */
+/**
+ * Marks all sandboxes of a workspace as unsettled, so that reconciliation sends their agents the plan's current limits.
+ */
 export const unsettleWorkspace = statement<never, [workspaceId: string]>(
   'unsettle-workspace',
   `update sandboxes set lifecycle_unsettled_at = greatest(now(), lifecycle_unsettled_at + interval '1 ms')

@@ -6,7 +6,7 @@ import { call, eventually, Harness, type RunningControl, type Tenant } from '../
 import { setPlan } from './set-plan.ts'
 
 const LIMITS = { default_plan: 'free', rate_burst: 1_000_000, rate_per_second: 1_000_000 } as const
-/** Creates at once; the bench has a thousand. */
+/** Concurrent creates. The benchmark uses a thousand. */
 const AT_ONCE = Number(process.env['OFFSHOOT_QUOTA_RACE'] ?? 100)
 
 describe('quotas', () => {
@@ -128,7 +128,7 @@ describe('quotas', () => {
     await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'pro')
     expect((await create(tenant)).status).toBe(201)
     await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'free')
-    // What is there stays.
+    // Existing sandboxes stay.
     expect((await create(tenant)).body).toMatchObject({ max: 10, active: 11 })
     expect(await count(tenant)).toBe(11)
     const { body: me } = await call(control.url, 'GET', '/v1/me', { token: tenant.jwt })

@@ -4,22 +4,22 @@ import type { AccountRow } from '../../orgs/account-statements.ts'
 import type { MonthRow } from '../credit-statements.ts'
 import type { Holdings } from './quota-statements.ts'
 
-/** What is asked for beside what a workspace has. */
+/** What a request needs in addition to the workspace's holdings. */
 export interface Demand {
   readonly count: number
-  /** vCPUs of all together. */
+  /** vCPUs in total. */
   readonly cpu: number
-  /** MiB of all together. */
+  /** MiB in total. */
   readonly memoryMib: number
 }
 
-/** Under these a subscription's plan holds; without a subscription there is no status. */
+/** The statuses in which a subscription's plan applies. Without a subscription there is no status. */
 const GOOD_STANDING: ReadonlySet<string> = new Set(['active', 'trialing'])
 
-/** Why a workspace may make nothing new, whatever it is; `null` when it may. */
+/** The reason why a workspace may create nothing at all; `null` if it may. */
 export function accountRefusal(account: AccountRow, now: Date): ApiError | null {
   const { plan_source: source, subscription_status: status, exhausted_until: exhaustedUntil } = account
-  // A plan that an operator gave holds whatever became of a subscription.
+  // A plan that an operator set applies whatever the subscription's status is.
   if (source === 'subscription' && status !== null && !GOOD_STANDING.has(status)) {
     return new ApiError('subscriptionNotActive', { subscription_status: status })
   }
@@ -27,7 +27,7 @@ export function accountRefusal(account: AccountRow, now: Date): ApiError | null 
   return null
 }
 
-/** Why a plan does not allow so much more; `null` when it does. */
+/** The reason why the plan does not allow the demand; `null` if it does. */
 export function planRefusal(plan: Plan, has: Holdings, demand: Demand): ApiError | null {
   if (isOver(has.created_last_hour + demand.count, plan.createsPerHour)) {
     return new ApiError('hourlyCreateLimit', {
@@ -49,7 +49,7 @@ export function planRefusal(plan: Plan, has: Holdings, demand: Demand): ApiError
   return null
 }
 
-/** Why a workspace has used up its month; `null` when it has not. */
+/** The reason why a workspace has used up its month; `null` if it has not. */
 export function monthRefusal(plan: Plan, month: MonthRow): ApiError | null {
   const { monthlyCreditMicroUsd: credit, monthlyCpuSeconds, monthlyBudgetMicroUsd } = plan
   const { used_micro_usd: used, granted_micro_usd: granted, cpu_seconds: cpuSeconds } = month

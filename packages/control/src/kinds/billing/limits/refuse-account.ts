@@ -3,7 +3,7 @@ import type { BillingContext } from '../billing-context.ts'
 import { accountOfWorkspace } from '../../orgs/account-statements.ts'
 import { accountRefusal } from './refusal.ts'
 
-/** @throws ApiError 402: the workspace may make nothing new */
+/** @throws ApiError 402 if the workspace may create nothing */
 export async function refuseAccount({ database, config }: BillingContext, workspaceId: WorkspaceId): Promise<void> {
   const account = await accountOfWorkspace(database.pool, workspaceId, config.limits.default_plan)
   const refusal = accountRefusal(account, new Date())

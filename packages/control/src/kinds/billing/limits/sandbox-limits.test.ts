@@ -11,7 +11,7 @@ describe('limits of a sandbox', () => {
   let agent: FakeAgent
   let control: RunningControl
   let tenant: Tenant
-  /** What the agent was told, in order. */
+  /** The requests that the agent received, in order. */
   let told: { readonly what: string; readonly limits: SandboxLimits | undefined }[]
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('limits of a sandbox', () => {
     expect(await unsettled()).toEqual([])
     await onPlan('team')
     expect(await unsettled()).toContain(id)
-    // As if the time had passed that any change may take.
+    // Pretends that the longest time that a change may take has passed.
     await harness.pool.query(`update sandboxes set lifecycle_unsettled_at = now() - interval '1 hour' where id = $1`, [
       id,
     ])

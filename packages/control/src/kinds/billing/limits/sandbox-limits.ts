@@ -6,7 +6,7 @@ import type { Queryable } from '../../../platform/db/statement.ts'
 import { unsettleWorkspace } from './quota-statements.ts'
 import { accountOfWorkspace } from '../../orgs/account-statements.ts'
 
-/** How fast each sandbox of a workspace may be. */
+/** The performance limits of each sandbox of a workspace. */
 export async function sandboxLimitsOf(
   { database: { pool }, config }: Pick<BillingContext, 'database' | 'config'>,
   workspaceId: string,
@@ -15,7 +15,10 @@ export async function sandboxLimitsOf(
   return PLANS[plan].sandboxLimits
 }
 
-/** Has the agents told of a workspace's new plan, with the next reconciliation ({@link file://../lifecycle/retell-lifecycles.ts}). */
+/**
+ * After a change of plan, makes the next reconciliation send the new limits to the agents ({@link
+ * file://../lifecycle/retell-lifecycles.ts}).
+ */
 export async function retellLimits(on: Queryable, workspaceId: string, before: PlanName | undefined, now: PlanName) {
   if (before !== now) await unsettleWorkspace(on, workspaceId)
 }

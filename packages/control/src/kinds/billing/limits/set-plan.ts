@@ -6,10 +6,10 @@ import { accountOf, type PlanSource, upsertPlan } from '../../orgs/account-state
 import { retellLimits } from './sandbox-limits.ts'
 
 /**
- * Puts a workspace on a plan. What it has already stays, also where the new plan allows less; whether its credit is
- * spent is looked at anew within seconds. Its sandboxes are as fast as the new plan says within minutes.
+ * Sets a workspace's plan. Existing objects stay, even if the new plan allows fewer. The check for spent credit follows
+ * within seconds, and the new performance limits of its sandboxes within minutes.
  *
- * @throws ApiError 404 when there is no such workspace
+ * @throws ApiError 404 if the workspace does not exist
  */
 export async function setPlan(
   on: Queryable,

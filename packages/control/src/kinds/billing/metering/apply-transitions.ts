@@ -2,16 +2,19 @@ import type { Queryable } from '../../../platform/db/statement.ts'
 import { addTransitions, lockMeters, postCharges } from './meter-statements.ts'
 import type { MeterState } from './meter-state.ts'
 
-/** The moment at which a meter came to a state. */
+/** A meter's change to a state. */
 export interface Transition {
-  /** Of the meter. */
+  /** The meter's id. */
   readonly id: string
   /** RFC 3339, milliseconds. */
   readonly at: string
   readonly state: MeterState
 }
 
-/** Notes transitions, each once, and posts what they close. Inside a transaction; in any order. */
+/**
+ * Stores transitions, each once, and posts the intervals that they close. Call it inside a transaction. The order of
+ * transitions does not matter.
+ */
 export async function applyTransitions(on: Queryable, transitions: readonly Transition[]): Promise<void> {
   if (transitions.length === 0) return
   await lockMeters(on, [...new Set(transitions.map(({ id }) => id))])

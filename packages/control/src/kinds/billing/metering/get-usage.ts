@@ -9,7 +9,7 @@ import { usageGroups, type UsageRow, usageTotal } from './usage-query.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 
-/** `GET /v1/usage`: what the caller's workspace has used, by what it was used for. */
+/** `GET /v1/usage`: the usage of the caller's workspace, grouped by purpose. */
 export function getUsage(app: FastifyInstance, { database }: BillingContext): void {
   app.get('/v1/usage', {
     config: {

@@ -25,7 +25,7 @@ const PER_MONTH: Record<MeterState, number> = {
   ended: 0,
 }
 
-/** What a clerk with pencil and paper would make of the transitions of one sandbox. */
+/** An independent calculation of the bill of one sandbox's transitions. */
 function billOf(transitions: readonly Transition[]): Bill {
   const bill: Record<string, { seconds: number; cpuSeconds: number; microUsd: number }> = {}
   const sorted = transitions.toSorted((a, b) => a.at.localeCompare(b.at))
@@ -205,7 +205,7 @@ describe('ledger', () => {
   })
 })
 
-/** In an order that the seed decides (a linear congruential generator). */
+/** Shuffles in an order determined by the seed (a linear congruential generator). */
 function shuffled<T>(items: readonly T[], seed: number): T[] {
   let state = seed >>> 0
   const keyed = items.map((item) => {

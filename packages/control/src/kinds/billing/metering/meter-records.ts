@@ -6,8 +6,8 @@ import { openMeters } from './meter-statements.ts'
 import { meterStateAfter } from './meter-state.ts'
 
 /**
- * Meters what an agent's log tells, before the rows that it changes: one that is deleted here is still there to be read.
- * In the transaction that moves the cursor.
+ * Meters an agent's records. Must run before the records change the rows, because it reads rows that they delete. Call
+ * it in the transaction that moves the cursor.
  */
 export async function meterRecords(on: Queryable, records: readonly AgentRecord[]): Promise<void> {
   const metered = records.filter(({ event }) => meterStateAfter(event.type) !== null && isMeterable(event))

@@ -2,10 +2,10 @@ import { PRICE_MONTH_SECONDS, PRICES } from '@offshoot/contract/price'
 import { statement } from '../../../platform/db/statement.ts'
 
 /**
- * Meters of sandboxes that are first heard of. How large they are, and whose, their rows say; where the row is gone already,
- * what the agent said when they began.
+ * Inserts meters of new sandboxes. Size and workspace come from the sandbox's row, or from the agent's first record if
+ * the row is already gone.
  *
- * @param sandboxes JSON: `[{id, workspace_id, template, cpu, memory_mib}]`, all but the id perhaps `null`
+ * @param sandboxes JSON: `[{id, workspace_id, template, cpu, memory_mib}]`, where all but the id may be `null`
  */
 export const openMeters = statement<never, [sandboxes: string]>(
   'open-meters',
@@ -20,17 +20,17 @@ export const openMeters = statement<never, [sandboxes: string]>(
    on conflict (id) do nothing`,
 )
 
-/** Who posts charges of a meter keeps all others from it until the transaction ends; in one order, so that none block. */
+/** Locks the meters while their charges are posted. The fixed order prevents deadlocks. */
 export const lockMeters = statement<{ id: string }, [ids: readonly string[]]>(
   'lock-meters',
   'select id from meters where id = any($1) order by id for update',
 )
 
 /**
- * Adds moments at which meters changed, at the prices of now. What is known already is left out.
+ * Adds transitions at the current prices. Skips known ones.
  *
  * @param transitions JSON: `[{id, at, state}]`
- * @returns what was new
+ * @returns the new transitions
  */
 export const addTransitions = statement<{ meter_id: string; at: Date }, [transitions: string]>(
   'add-transitions',
@@ -45,14 +45,14 @@ export const addTransitions = statement<{ meter_id: string; at: Date }, [transit
    on conflict (meter_id, at) do nothing returning meter_id, at`,
 )
 
-/** Whole seconds from one moment to another: both are cut to the second, so that what follows one another adds up. */
+/** Whole seconds between two moments. Both are truncated to the second, so that adjacent intervals add up. */
 const SECONDS = (from: string, to: string) =>
   `greatest(0, floor(extract(epoch from ${to})) - floor(extract(epoch from ${from})))::bigint`
 
 /**
- * Brings the ledger to what the transitions say, for the intervals that new ones begin, end or cut in two. What an interval
- * should have cost on a day is compared with what was posted for it; only the difference is posted. So the sum depends on
- * the set of transitions alone: not on their order, not on how often they came.
+ * Makes the ledger match the transitions, for the intervals that new transitions begin, end or split. For each interval
+ * and day it posts the difference between what it should cost and what was posted. The sum therefore depends only on
+ * the set of transitions, not on their order or on repetitions.
  */
 export const postCharges = statement<never, [meterIds: readonly string[], ats: readonly Date[]]>(
   'post-charges',
@@ -101,7 +101,10 @@ export const postCharges = statement<never, [meterIds: readonly string[], ats: r
      set micro_usd = u.micro_usd + excluded.micro_usd, cpu_seconds = u.cpu_seconds + excluded.cpu_seconds`,
 )
 
-/** Meters that run on although their sandbox does not, or is gone without its agent having said so, and what they should be. */
+/**
+ * Open meters whose sandbox does not run, or is gone without a record of its agent, with the state that they should
+ * have.
+ */
 export const strayMeters = statement<{ id: string; state: string }, [olderThanSeconds: number, limit: number]>(
   'stray-meters',
   `select m.id, w.state from meters m left join sandboxes s on s.id = m.id,

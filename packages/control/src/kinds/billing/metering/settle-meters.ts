@@ -4,15 +4,15 @@ import { applyTransitions } from './apply-transitions.ts'
 import { strayMeters } from './meter-statements.ts'
 import type { MeterState } from './meter-state.ts'
 
-/** Seconds for which a meter may differ from its row: the log is on its way. */
+/** Seconds for which a meter may differ from its row, because the log may still be on its way. */
 const PATIENCE_SECONDS = 30
 const MAX_AT_ONCE = 1_000
 
 /**
- * Ends what no log will end: sandboxes of an agent that was lost, rows that were found without a VM. Should the log tell it
- * after all, and of an earlier moment, the ledger is corrected by it.
+ * Ends meters that no log will end: of sandboxes on a lost agent, or of rows without a VM. If the log later reports an
+ * earlier end, the ledger is corrected.
  *
- * @returns how many were settled
+ * @returns the number of settled meters
  */
 export async function settleMeters(pool: pg.Pool, patienceSeconds = PATIENCE_SECONDS): Promise<number> {
   const strays = await strayMeters(pool, patienceSeconds, MAX_AT_ONCE)

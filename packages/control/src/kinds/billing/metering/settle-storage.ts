@@ -11,10 +11,10 @@ const INCLUDED = JSON.stringify(
 )
 
 /**
- * Meters what the volumes of each workspace have together beyond what its plan includes. A change of either, of the plan or
- * of a volume, is seen within the minute and counts from then on.
+ * Meters the volume bytes of each workspace beyond its plan. A change of plan or volumes is noticed within a minute and
+ * counts from then on.
  *
- * @returns how many workspaces have changed
+ * @returns the number of workspaces whose excess has changed
  */
 export async function settleStorage(pool: pg.Pool): Promise<number> {
   const strays = await strayStorage(pool, INCLUDED)

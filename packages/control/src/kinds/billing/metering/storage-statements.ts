@@ -1,7 +1,8 @@
 import { statement } from '../../../platform/db/statement.ts'
 
 /**
- * Workspaces whose volumes have another excess over their plan than is metered. A plan that is not named includes all.
+ * Workspaces whose volumes exceed their plan by another amount than their meter says. A plan that is not listed
+ * includes all volumes.
  *
  * @param included JSON: `[{plan, mib}]`
  */
@@ -18,7 +19,7 @@ export const strayStorage = statement<{ workspace_id: string; excess_mib: number
    limit 1000`,
 )
 
-/** What the meter of a workspace's volumes measures from the next transition on. */
+/** Sets the size that the storage meter uses from its next transition on. */
 export const resizeStorage = statement<never, [workspaceId: string, mib: number]>(
   'resize-storage',
   `insert into meters (id, kind, workspace_id, cpu, memory_mib) values ($1, 'storage', $1, 0, $2)

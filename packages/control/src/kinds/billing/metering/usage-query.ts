@@ -7,7 +7,7 @@ export interface UsageRange {
   readonly workspaceId: string
   /** First day (UTC), `YYYY-MM-DD`. */
   readonly from: string
-  /** First day that does not count. */
+  /** The day after the last one that counts. */
   readonly to: string
 }
 
@@ -28,8 +28,8 @@ export interface StateRow {
 }
 
 /**
- * What a workspace has used, by meter, day and state: what was posted, and of what still goes on the part until now, which
- * is reckoned as it will be posted.
+ * A workspace's usage by meter, day and state: the posted charges plus the current part of open intervals, calculated
+ * as it will be posted.
  */
 function entries({ workspaceId, from, to }: UsageRange): RawBuilder<unknown> {
   return sql`

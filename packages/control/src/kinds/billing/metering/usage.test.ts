@@ -39,7 +39,7 @@ describe('usage', () => {
 
   const get = (path: string, token = tenant.key) => call(control.url, 'GET', path, { token })
 
-  /** A sandbox of 1 vCPU and 1 GiB that was in these states from these moments on. */
+  /** A sandbox of 1 vCPU and 1 GiB with these states from these moments on. */
   async function used(
     template: string,
     moments: readonly (readonly [at: string, state: MeterState])[],

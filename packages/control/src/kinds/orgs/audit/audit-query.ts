@@ -21,7 +21,7 @@ export interface AuditFilter extends Page {
   readonly to: string | undefined
 }
 
-/** Newest first; one entry more than fits on the page. */
+/** Newest first. Returns one entry more than fits on the page. */
 export async function listAudit(
   db: Kysely<never>,
   workspaceId: string,

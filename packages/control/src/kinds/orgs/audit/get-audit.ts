@@ -8,7 +8,7 @@ import { parseWith } from '../../../platform/http/body.ts'
 import { pageOf } from '../../../platform/http/page-of.ts'
 import { type AuditRow, listAudit } from './audit-query.ts'
 
-/** `GET /v1/audit`: what was done to the caller's workspace, by whom and from where; operators' deeds among it. */
+/** `GET /v1/audit`: the actions on the caller's workspace with actor and address, including those of operators. */
 export function getAudit(app: FastifyInstance, { config, database }: OrgsContext): void {
   app.get('/v1/audit', {
     config: {

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, eventually, Harness, type RunningControl } from '../../../test/harness.ts'
@@ -43,7 +43,7 @@ describe('attacks on accounts', () => {
       expect((await post('change-password', change, headers)).status).toBe(403)
     }
     expect((await post('sign-in/email', account('carl'))).status).toBe(200)
-    // Forms are what a page may send anywhere without being asked about it.
+    // Browsers let any page send a form to any origin without a preflight.
     const form = await call(control.url, 'POST', '/api/auth/change-password', {
       body: 'currentPassword=correct+horse&newPassword=attacker+horse',
       headers: { cookie, origin: 'https://evil.example.com', 'content-type': 'application/x-www-form-urlencoded' },
@@ -152,7 +152,7 @@ describe('attacks on accounts', () => {
     const guess = (i: number, body: object) =>
       post('sign-in/email', body, { 'x-forwarded-for': `192.0.2.${i}`, 'x-offshoot-client-ip': `192.0.2.${i}` })
     const statuses: number[] = []
-    // Counted before they are looked at, so that the test need not wait for the hashing of passwords.
+    // Control counts attempts before it looks at them, so the test need not wait for password hashing.
     for (let i = 0; i < 70 && !statuses.includes(429); i++)
       statuses.push((await guess(i, { email: 'no address' })).status)
     expect(new Set(statuses)).toEqual(new Set([400, 429]))

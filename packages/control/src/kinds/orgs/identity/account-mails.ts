@@ -4,7 +4,10 @@ interface Recipient {
   readonly email: string
 }
 
-/** @param token what `POST /api/auth/reset-password` takes beside the new password; @param url of a page that asks for that, if the asker named one */
+/**
+ * @param token the token that `POST /api/auth/reset-password` takes together with the new password
+ * @param url a page that asks for the new password, if the caller named one
+ */
 export function resetMail({ email }: Recipient, token: string, url: string | null, publicUrl: string): Mail {
   const how =
     url === null
@@ -25,7 +28,7 @@ export function verificationMail({ email }: Recipient, url: string): Mail {
   }
 }
 
-/** To who has an account already, when somebody signs up with the address. */
+/** Sent to the owner of an account when a sign-up uses the same address. */
 export function existingAccountMail({ email }: Recipient): Mail {
   return {
     to: email,

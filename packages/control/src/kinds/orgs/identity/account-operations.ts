@@ -6,10 +6,13 @@ const TAG = 'Accounts'
 const email = z.string()
 const password = z.string().min(MIN_PASSWORD_CHARS).max(MAX_PASSWORD_CHARS)
 const user = z.object({ id: z.string(), email: z.string(), name: z.string() })
-/** `token` is the session's, as its cookie has it: `Authorization: Bearer` of `/api/auth/token` takes either. */
+/**
+ * `token` is the session's token, which the cookie contains too. `/api/auth/token` accepts either form as
+ * `Authorization: Bearer`.
+ */
 const session = z.object({ token: z.string().nullable(), user })
 
-/** What a client needs of the accounts library's protocol to come by a JWT; the library has more. */
+/** The operations of the accounts library that a client needs to get a JWT. The library has more. */
 export const accountOperations: readonly DescribedRoute[] = [
   {
     method: 'POST',

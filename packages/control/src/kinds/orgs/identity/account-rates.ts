@@ -1,6 +1,6 @@
 /**
- * How often one address may call the routes of accounts, in each control process: `max` times in `window` seconds. Passwords
- * are what people choose, so they can be guessed; mails go to people who did not ask for them.
+ * Rate limits of the account routes, per address and control process: `max` requests in `window` seconds. They exist
+ * because passwords can be guessed, and because anyone can make control send mails to an address.
  */
 export const ACCOUNT_RATES = {
   window: 10,

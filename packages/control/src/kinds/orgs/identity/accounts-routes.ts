@@ -24,18 +24,21 @@ export function accountsRoutes(app: FastifyInstance, { accounts, config }: OrgsC
   })
 }
 
-/** By these browsers tell where a request is from: what has neither is from no page. */
+/** Browsers name a request's origin in these headers. A request without any of them does not come from a web page. */
 const PAGES_SEND = ['origin', 'referer', 'sec-fetch-site']
-/** These go by the password that they bring, whoever's session there was before. */
+/** These operations authenticate with the password in their body, so an existing session does not matter. */
 const BRINGS_PASSWORD = /^\/api\/auth\/sign-(?:in|up)\/email(?:\?|$)/
 const OPENING_BRACE = 0x7b
 
-/** A script that keeps its cookies, or labels its JSON as forms as curl does, is refused for neither; a page would be. */
+/**
+ * Relaxes the library's cross-site checks for requests that come from no web page: a script may keep its cookies, and
+ * may label JSON as a form, as curl does. From a page, both are refused.
+ */
 function forNoPage(headers: Headers, url: string, body: Uint8Array | null): void {
   if (BRINGS_PASSWORD.test(url)) headers.delete('cookie')
-  // Without a cookie there is nothing that a page could make use of.
+  // The relaxations below need no cookie: without one, a page could not misuse the request.
   if (headers.has('cookie')) return
-  // Of those headers Node's own client sends this one alone.
+  // Node's own client sends only this one of the headers that browsers send.
   headers.delete('sec-fetch-mode')
   if (body?.[0] === OPENING_BRACE) headers.set('content-type', 'application/json')
 }
@@ -48,7 +51,7 @@ function webRequest(request: FastifyRequest, publicUrl: string): Request {
   const { method } = request
   const body = Buffer.isBuffer(request.body) && method === 'POST' ? new Uint8Array(request.body) : null
   if (!PAGES_SEND.some((name) => headers.has(name))) forNoPage(headers, request.url, body)
-  // The socket's, or what a proxy of ours says; never what a caller says of itself.
+  // The socket's address, or the one that a trusted proxy reports; never one that the caller claims.
   headers.set(CLIENT_IP_HEADER, request.ip)
   return new Request(new URL(request.url, publicUrl), { method, headers, body })
 }

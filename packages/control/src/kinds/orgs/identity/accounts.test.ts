@@ -135,7 +135,7 @@ describe('accounts', () => {
         'content-type': type,
       })
       expect([answer.status, answer.body.user?.email]).toEqual([200, 'nora@example.com'])
-      // A page may not: it would be signed in as somebody else.
+      // A web page must not: the browser's user would be signed in to another account.
       const page = { cookie, origin: 'https://evil.example.com', 'content-type': type }
       expect(
         (await post('sign-in/email', { email: 'nora@example.com', password: PASSWORD }, control, page)).status,
@@ -185,7 +185,7 @@ describe('accounts', () => {
     expect((await signIn('nora', PASSWORD, strict)).status).toBe(403)
     await harness.pool.query(`update "user" set "emailVerified" = true where email = 'nora@example.com'`)
     expect((await signIn('nora', PASSWORD, strict)).status).toBe(200)
-    // The second sign-up tells the caller nothing, and the owner of the address all.
+    // The second sign-up's answer reveals nothing; a mail informs the owner of the address.
     expect((await signUp('nora', strict)).status).toBe(200)
   })
 })

@@ -12,19 +12,25 @@ import { hashedSessions } from './hashed-sessions.ts'
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
 import { refuseSignUp } from './sign-up-policy.ts'
 
-/** `aud` of every token we sign: a token made for another service of the same issuer is not for us. */
+/** `aud` of every token that control signs. A token for another service of the same issuer is refused. */
 export const AUDIENCE = 'offshoot'
-/** Header in which {@link accountsRoutes} tells the library whose request it is; a caller's own never gets there. */
+/**
+ * The header in which {@link accountsRoutes} gives the library the client's address. The caller's own header of that
+ * name is overwritten.
+ */
 export const CLIENT_IP_HEADER = 'x-offshoot-client-ip'
-/** Seconds for which a link that confirms an address works. */
+/** Seconds for which the link that confirms an address is valid. */
 const VERIFICATION_SECONDS = 24 * 3600
 
-/** Of the library's routes, those that show or take the tokens of other sessions: we keep only their hashes. */
+/**
+ * The library's routes that show or take the tokens of other sessions. They cannot work, because control stores only
+ * hashes.
+ */
 const CLOSED_PATHS = ['/list-sessions', '/revoke-session', '/revoke-other-sessions', '/update-session']
 
 export interface AccountsOptions {
   readonly database: Database
-  /** `public_url` is also `iss` of the tokens. */
+  /** `public_url` is also the `iss` of the tokens. */
   readonly config: Pick<ControlConfig, 'public_url' | 'cors_origins' | 'sign_up' | 'require_verified_email'>
   readonly secret: string
   readonly sendMail: (mail: Mail) => Promise<void>
@@ -32,9 +38,11 @@ export interface AccountsOptions {
 }
 
 /**
- * Users, sessions and the keys that sign tokens, on the tables of migration 0001. Workspaces are ours: the library's
- * would be made past plans, audit and the table of roles.
- * Tokens: EdDSA, 24 hours, `sub` the user, `sid` the session that they were made in and end with.
+ * Users, sessions and signing keys, in the tables of migration 0001. Control implements workspaces itself, because the
+ * library's would bypass plans, the audit log and the table of roles.
+ *
+ * Tokens: EdDSA, valid for 24 hours. `sub` is the user. `sid` is the session in which the token was made; the token
+ * ends with it.
  */
 export async function createAccounts(options: AccountsOptions) {
   const chosen = libraryOptions(options)
@@ -56,7 +64,7 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
     advanced: {
       database: { generateId: 'uuid' },
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
-      // Said, because the library leaves both checks out where it believes to be tested.
+      // Set explicitly, because the library disables both checks when it assumes that it runs in a test.
       disableCSRFCheck: false,
       disableOriginCheck: false,
     },
@@ -80,7 +88,7 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
       user: { create: { before: ({ email }) => refuseSignUp(database.pool, config.sign_up, email) } },
     },
     telemetry: { enabled: false },
-    // Else the library writes refusals to the console, with what the caller sent.
+    // Without this handler the library would print refusals, with the caller's input, to the console.
     onAPIError: {
       onError: (error) => {
         const isRefusal = error instanceof APIError && error.statusCode < 500
@@ -106,12 +114,15 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
   } satisfies BetterAuthOptions
 }
 
-/** The link if it leads on to a page that the asker named; the library's own has none. */
+/**
+ * The link, if it redirects to a page that the caller named. Otherwise it would lead to the library's own page, which
+ * does not exist.
+ */
 function pageOf(url: string): string | null {
   return new URL(url).searchParams.get('callbackURL') ? url : null
 }
 
-/** Without a page to go on to, the answer to the link is JSON. */
+/** Without a page to redirect to, the link must answer JSON. */
 function withoutHome(url: string): string {
   const link = new URL(url)
   if (link.searchParams.get('callbackURL') === '/') link.searchParams.delete('callbackURL')

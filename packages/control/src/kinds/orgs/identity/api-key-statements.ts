@@ -7,7 +7,7 @@ export interface LiveKeyRow {
   readonly hash: Buffer
   readonly workspace_id: WorkspaceId
   readonly scopes: readonly Scope[] | null
-  /** Of the user who made it. */
+  /** The role of the user who created the key. */
   readonly role: WorkspaceRole
   readonly is_suspended: boolean
   readonly last_used_at: Date | null
@@ -15,7 +15,7 @@ export interface LiveKeyRow {
 
 const LIVE = 'k.revoked_at is null and (k.expires_at is null or k.expires_at > now())'
 
-/** A key by its public part, unless it has expired or was revoked, or its workspace was deleted. */
+/** A key by its public prefix, unless it has expired or was revoked, or its workspace was deleted. */
 export const liveKey = statement<LiveKeyRow, [prefix: string]>(
   'live-key',
   `select k.hash, k.workspace_id, k.scopes, coalesce(m.role, 'member') as role,
@@ -38,7 +38,7 @@ export interface TokenRow {
 
 const TOKEN_COLUMNS = 'prefix, name, scopes, created_at, expires_at, last_used_at, created_by'
 
-/** Gives no row when the prefix is taken. */
+/** Returns no row if the prefix is taken. */
 export const insertApiKey = statement<
   TokenRow,
   [
@@ -57,7 +57,7 @@ export const insertApiKey = statement<
    on conflict (prefix) do nothing returning ${TOKEN_COLUMNS}`,
 )
 
-/** Makes of those who count and then insert a queue. */
+/** Serializes transactions that count a workspace's objects and then insert one. */
 export const lockWorkspace = statement<{ id: string }, [workspaceId: string]>(
   'lock-workspace',
   'select id from organization where id = $1 and deletion_due_at is null for no key update',
@@ -68,7 +68,7 @@ export const countTokens = statement<{ count: number }, [workspaceId: string]>(
   `select count(*) as count from api_keys k where workspace_id = $1 and ${LIVE}`,
 )
 
-/** Newest first: all keys that were not revoked, or one maker's. */
+/** Newest first: all keys of the workspace that were not revoked, or only those of one creator. */
 export const tokensOfWorkspace = statement<TokenRow, [workspaceId: string, createdBy: string | null]>(
   'tokens-of-workspace',
   `select ${TOKEN_COLUMNS} from api_keys
@@ -77,8 +77,8 @@ export const tokensOfWorkspace = statement<TokenRow, [workspaceId: string, creat
 )
 
 /**
- * The caller's own key, wherever it belongs, or any of a workspace whose keys the caller may manage.
- * No row: there is none, or it was revoked before.
+ * Revokes the caller's own key in any workspace, or any key of a workspace whose keys the caller may manage. No row:
+ * the key does not exist, or was revoked before.
  */
 export const revokeToken = statement<
   { workspace_id: string; name: string },
@@ -89,7 +89,7 @@ export const revokeToken = statement<
    where prefix = $1 and revoked_at is null and (created_by = $2 or workspace_id = $3) returning workspace_id, name`,
 )
 
-/** A member who leaves takes along no way in. */
+/** Revokes the keys of a member who leaves. */
 export const revokeTokensOfMember = statement<{ prefix: string }, [workspaceId: string, userId: string]>(
   'revoke-tokens-of-member',
   `update api_keys set revoked_at = now()

@@ -1,14 +1,14 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
 
-/** `ofs_` + 8 characters, public + `_` + 32 characters, secret (about 190 bits). */
+/** `ofs_`, 8 public characters, `_`, then 32 secret characters (about 190 bits). */
 const API_KEY = /^(ofs_[0-9A-Za-z]{8})_[0-9A-Za-z]{32}$/
 const PREFIX = /^ofs_[0-9A-Za-z]{8}$/
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 export interface MintedApiKey {
-  /** The whole key; shown once, kept nowhere. */
+  /** The whole key. It is shown once and not stored. */
   readonly key: string
-  /** Names the key where the secret must not show. */
+  /** Identifies the key in places where the secret must not appear. */
   readonly prefix: string
   readonly hash: Buffer
 }
@@ -19,7 +19,7 @@ export function mintApiKey(): MintedApiKey {
   return { key, prefix, hash: hashApiKey(key) }
 }
 
-/** The public part of what looks like an API key; `null` for anything else. */
+/** The public prefix of a token with the form of an API key; `null` for any other token. */
 export function apiKeyPrefix(token: string): string | null {
   return API_KEY.exec(token)?.[1] ?? null
 }
@@ -28,13 +28,13 @@ export function isApiKeyPrefix(text: string): boolean {
   return PREFIX.test(text)
 }
 
-/** Takes the same time wherever the hashes differ. */
+/** Compares in constant time. */
 export function matchesHash(key: string, hash: Buffer): boolean {
   const actual = hashApiKey(key)
   return actual.length === hash.length && timingSafeEqual(actual, hash)
 }
 
-/** SHA-256 suffices: the secret is random and long, so there is no dictionary to slow down. */
+/** A fast hash suffices: the secret is random and long, so dictionary attacks are impossible. */
 function hashApiKey(key: string): Buffer {
   return createHash('sha256').update(key).digest()
 }

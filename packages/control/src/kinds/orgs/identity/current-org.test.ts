@@ -22,7 +22,7 @@ describe('POST /v1/me/current-org', () => {
 
   afterAll(async () => harness.stop())
 
-  // Each process signs under an address of its own, so each takes tokens that it has made.
+  // Each process signs with its own address as issuer, so each accepts only its own tokens.
   const tokenOf = async ({ control: { accounts } }: RunningControl) => {
     const payload = { sub: alice.userId, org: alice.workspaceId }
     return (await accounts.api.signJWT({ body: { payload } })).token

@@ -9,7 +9,7 @@ import { userOf } from '../../../platform/http/caller.ts'
 import { isApiKeyPrefix } from './api-key.ts'
 import { revokeToken } from './api-key-statements.ts'
 
-/** `DELETE /v1/me/tokens/{prefix}`: no process lets the key in any more when a second has passed. */
+/** `DELETE /v1/me/tokens/{prefix}`: revokes a key. Within a second, every process refuses it. */
 export function deleteToken(app: FastifyInstance, { database, keys }: OrgsContext): void {
   app.delete('/v1/me/tokens/:prefix', {
     config: {

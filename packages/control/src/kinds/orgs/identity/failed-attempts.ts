@@ -1,10 +1,11 @@
 /**
- * Failures that one address may have at once, and those it regains in a second. Generous: a guess of a key has 1 chance in
- * 2^190, and whoever tries every route with an outdated key, or sits with others behind one address, is to hear 401.
+ * A token bucket of failures per address: its size, and the failures regained per second. It is generous, because
+ * guessing a key succeeds once in 2^190 attempts. A client that tries every route with an outdated key, or shares its
+ * address with others, should still get a 401.
  */
 export const FAILURES_AT_ONCE = 500
 const PER_SECOND = 20
-/** Addresses kept; those that failed longest ago go first. */
+/** Addresses kept. Beyond that, those with the oldest failures are dropped. */
 const MAX_KEPT = 10_000
 
 interface Bucket {
@@ -12,7 +13,7 @@ interface Bucket {
   readonly atMs: number
 }
 
-/** Failed credentials by address, so that guessing costs us no database and gets slow. */
+/** Counts failed credentials by address, so that guessing is slowed down and does not reach the database. */
 export class FailedAttempts {
   readonly #buckets = new Map<string, Bucket>()
 
@@ -24,7 +25,7 @@ export class FailedAttempts {
     if (this.#buckets.size > MAX_KEPT) this.#buckets.delete(this.#buckets.keys().next().value ?? key)
   }
 
-  /** Whether the address has none left. */
+  /** Whether the address has no failures left. */
   isSpent(ip: string | undefined, nowMs = performance.now()): boolean {
     return this.#left(network(ip), nowMs) < 1
   }
@@ -37,7 +38,10 @@ export class FailedAttempts {
   }
 }
 
-/** Of an IPv6 address its /64: whoever has one address there has all of them. A caller that has hung up has none any more. */
+/**
+ * For an IPv6 address its /64 network, because a client usually has all addresses of it. A caller that has hung up has
+ * no address.
+ */
 function network(ip: string | undefined): string {
   if (ip === undefined) return ''
   if (!ip.includes(':') || ip.includes('.')) return ip

@@ -7,7 +7,7 @@ import { insertApiKey } from './api-key-statements.ts'
 import { membershipsOfUser, userByEmail } from './membership-statements.ts'
 import { makePersonalWorkspace } from './personal-workspace.ts'
 
-/** The user a new installation starts with. The domain resolves nowhere by its definition (RFC 6761). */
+/** The first user of a new installation. The domain never resolves (RFC 6761). */
 const EMAIL = 'admin@offshoot.localhost'
 
 export interface FirstCredentials {
@@ -17,7 +17,7 @@ export interface FirstCredentials {
   readonly password: string | null
 }
 
-/** Each step looks whether it has been done: a start that was killed between two of them is finished by the next. */
+/** Every step checks whether it was already done, so that the next start completes an interrupted one. */
 export async function firstCredentials(
   pool: pg.Pool,
   accounts: Accounts,
@@ -31,7 +31,7 @@ export async function firstCredentials(
   const [membership] = await membershipsOfUser(pool, userId, null)
   const workspaceId = membership?.workspace_id
   if (workspaceId === null || workspaceId === undefined) throw new Error('the first user has no workspace')
-  // Whoever runs the service is no customer of it.
+  // The operator's own workspace is exempt from billing.
   await ensureAccount(pool, workspaceId, 'self-hosted', 'operator')
   const { token: jwt } = await accounts.api.signJWT({
     body: { payload: { sub: userId, email: EMAIL, org: workspaceId } },

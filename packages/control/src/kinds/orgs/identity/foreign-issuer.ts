@@ -6,17 +6,20 @@ import type pg from 'pg'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { insertAccount, insertUser, lockSubject, userOfAccount, verifiedUser } from './foreign-user-statements.ts'
 
-/** Milliseconds an issuer has to send its keys. */
+/** Milliseconds for an issuer to send its keys. */
 const FETCH_TIMEOUT_MS = 5_000
-/** Milliseconds between two fetches for a key id that is not among them: whoever invents ids does not make us besiege the issuer. */
+/**
+ * Milliseconds between two fetches because of an unknown key id. Without it, a caller with invented ids could make
+ * control flood the issuer.
+ */
 const COOLDOWN_MS = 30_000
-/** Milliseconds after which keys are fetched anew. */
+/** Milliseconds after which the keys are fetched again. */
 const MAX_AGE_MS = 600_000
-/** Users known by their subject; those seen first go first. */
+/** Users cached by their subject. Beyond that the oldest entries are dropped. */
 const MAX_KEPT = 10_000
 const ADDRESS = /^[^\s\p{Cc}<>()[\]\\,;:"@]{1,64}@[^\s\p{Cc}<>()[\]\\,;:"@]{1,189}$/u
 
-/** An issuer of tokens that is not us, its keys, and who its subjects are here. */
+/** A configured external token issuer: its keys, and the mapping of its subjects to users. */
 export class ForeignIssuer {
   readonly issuer: string
   readonly audience: string
@@ -37,7 +40,7 @@ export class ForeignIssuer {
     })
   }
 
-  /** @throws ApiError 503 when the issuer's keys cannot be had */
+  /** @throws ApiError 503 if the issuer's keys cannot be fetched */
   readonly key: JWTVerifyGetKey = async (header, token) => {
     try {
       return await this.#keys(header, token)
@@ -48,7 +51,10 @@ export class ForeignIssuer {
     }
   }
 
-  /** The user that a verified token speaks for, made when it is its first; `null` when the address is another's. */
+  /**
+   * The user of a verified token. The first token of a subject creates the user. `null` if another user has the
+   * address.
+   */
   async userOf(payload: JWTPayload): Promise<string | null> {
     const subject = payload.sub ?? ''
     const known = this.#users.get(subject)
@@ -63,12 +69,13 @@ export class ForeignIssuer {
     const isBelieved = this.#settings.is_believed_about_email && payload.email_verified === true
     const email = emailOf(payload) ?? this.#placeholder(subject)
     return transaction(this.#pool, async (client) => {
-      // Of several first tokens at once the later ones find what the first made.
+      // Concurrent first tokens of a subject wait here, and then find the user that the first one created.
       await lockSubject(client, `${this.issuer}\n${subject}`)
       const [meanwhile] = await userOfAccount(client, this.issuer, subject)
       if (meanwhile !== undefined) return meanwhile.user_id
       const [made] = await insertUser(client, nameOf(payload), email, isBelieved)
-      // An address that nobody has confirmed to us may have been taken by somebody who waits for its owner.
+      // Link the subject to an existing user only if that user's address is verified. An attacker may have signed up
+      // with the address of somebody else and be waiting for its owner.
       const [same] = made === undefined && isBelieved ? await verifiedUser(client, email) : []
       const userId = made?.id ?? same?.id
       if (userId === undefined) return null
@@ -77,7 +84,7 @@ export class ForeignIssuer {
     })
   }
 
-  /** For a token without an address: one that gets no mail (RFC 6761). */
+  /** An address for tokens without one. It receives no mail (RFC 6761). */
   #placeholder(subject: string): string {
     const hash = createHash('sha256').update(`${this.issuer}\n${subject}`).digest('hex').slice(0, 32)
     return `user-${hash}@issuer.invalid`

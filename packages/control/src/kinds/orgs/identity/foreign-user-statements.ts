@@ -1,6 +1,6 @@
 import { statement } from '../../../platform/db/statement.ts'
 
-/** `account.providerId` of who came with a foreign token. */
+/** The `account.providerId` of users of external issuers. */
 const PROVIDER = 'jwt'
 
 export const userOfAccount = statement<{ user_id: string }, [issuer: string, subject: string]>(
@@ -8,13 +8,13 @@ export const userOfAccount = statement<{ user_id: string }, [issuer: string, sub
   `select "userId" as user_id from account where issuer = $1 and "accountId" = $2 and "providerId" = '${PROVIDER}'`,
 )
 
-/** Until the transaction ends. */
+/** Holds the lock until the transaction ends. */
 export const lockSubject = statement<never, [subject: string]>(
   'lock-subject',
   'select pg_advisory_xact_lock(hashtextextended($1, 0))',
 )
 
-/** Gives no row when the address is taken. */
+/** Returns no row if the address is taken. */
 export const insertUser = statement<{ id: string }, [name: string, email: string, isVerified: boolean]>(
   'insert-foreign-user',
   `insert into "user" (name, email, "emailVerified") values ($1, $2, $3) on conflict (email) do nothing returning id`,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { userOf } from '../../../platform/http/caller.ts'
 import { presentWorkspace } from './present-workspace.ts'
 
-/** `GET /v1/me`, for users only: an API key speaks for a workspace, not for a person. */
+/** `GET /v1/me`: for users only, because an API key represents a workspace and not a person. */
 export function getMe(app: FastifyInstance): void {
   app.get('/v1/me', {
     config: {

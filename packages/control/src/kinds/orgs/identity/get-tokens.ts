@@ -7,7 +7,10 @@ import { userOf } from '../../../platform/http/caller.ts'
 import { tokensOfWorkspace } from './api-key-statements.ts'
 import { presentToken } from './present-token.ts'
 
-/** `GET /v1/me/tokens`: the keys of the workspace acted in that the caller may revoke. An expired one is listed until it is revoked. */
+/**
+ * `GET /v1/me/tokens`: the keys of the current workspace that the caller may revoke. An expired key is listed until it
+ * is revoked.
+ */
 export function getTokens(app: FastifyInstance, { database }: OrgsContext): void {
   app.get('/v1/me/tokens', {
     config: {

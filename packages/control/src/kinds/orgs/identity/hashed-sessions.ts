@@ -4,9 +4,12 @@ import type { DBAdapter, Where } from 'better-auth'
 type Row = Record<string, unknown>
 
 /**
- * Keeps the hash of a session's token where the accounts library would keep the token, so that a copy of the database opens no
- * session. The library asks for sessions by their token and by their user; only the first kind gets the token back, because
- * the asker has it. What lists sessions therefore shows hashes, which end none: those routes are closed.
+ * Stores the hash of a session's token where the accounts library would store the token, so that a copy of the database
+ * opens no session.
+ *
+ * The library looks sessions up by their token or by their user. Only in the first case can the adapter return the
+ * token, because the caller supplied it. Lists of sessions therefore contain hashes, which cannot end a session, so
+ * those routes are closed.
  */
 export function hashedSessions(inner: DBAdapter): DBAdapter {
   return { ...hashing(inner), transaction: (work) => inner.transaction((trx) => work(hashing(trx))) }

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +18,7 @@ import { call, Harness, type RunningControl, type Tenant } from '../../../test/h
 const ISSUER = 'https://login.example.com/'
 const REFUSED = { status: 401, body: { error: 'unauthorized', detail: 'invalid api token' } }
 
-/** Serves a key set, and counts who asks for it. */
+/** Serves a key set and counts the requests for it. */
 class KeyServer {
   keys: JWK[] = []
   isBroken = false

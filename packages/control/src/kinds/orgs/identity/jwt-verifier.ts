@@ -7,22 +7,24 @@ import { signingKeys } from './membership-statements.ts'
 
 export interface JwtClaims {
   readonly userId: string
-  /** Workspace the token was made for, if any; membership is checked anew with each request. */
+  /** The workspace for which the token was made, if any. Membership is checked with each request. */
   readonly workspaceId: string | null
-  /** Session of the accounts that the token ends with; `null`: none. */
+  /** The session with which the token ends; `null`: none. */
   readonly sessionId: string | null
 }
 
-/** Asymmetric only: with a symmetric algorithm whoever can verify could also sign. */
+/** Asymmetric only: with a symmetric algorithm, every verifier could also sign. */
 const ALGORITHMS = ['EdDSA', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512']
-/** Characters of a token; ours have about 500. */
+/** Maximum length of a token in characters. Tokens that control signs have about 500. */
 const MAX_CHARS = 8 * 1024
-/** Milliseconds between two looks at the database for a key id that is not among ours. */
+/** Milliseconds between two reads of the database because of an unknown key id. */
 const RELOAD_MS = 5_000
 /** Seconds by which clocks may differ. */
 const CLOCK_TOLERANCE_S = 5
 
-/** Verifies tokens that the built-in accounts signed, with their public keys held in memory, and those of configured issuers. */
+/**
+ * Verifies the tokens of the built-in accounts, whose public keys it keeps in memory, and those of configured issuers.
+ */
 export class JwtVerifier {
   readonly #pool: pg.Pool
   readonly #issuer: string
@@ -37,9 +39,9 @@ export class JwtVerifier {
   }
 
   /**
-   * `null` for whatever is no valid token of ours or of a configured issuer.
+   * `null` for any token that is not a valid one of control or of a configured issuer.
    *
-   * @throws ApiError 503 when that issuer's keys cannot be had
+   * @throws ApiError 503 if that issuer's keys cannot be fetched
    */
   async verify(token: string): Promise<JwtClaims | null> {
     if (token.length > MAX_CHARS) return null
@@ -91,7 +93,7 @@ async function verifyForeign(token: string, issuer: ForeignIssuer): Promise<JwtC
   return userId === null ? null : { userId, workspaceId: null, sessionId: null }
 }
 
-/** `null` for a token that says it is from the future; the library looks at `nbf` and `exp` alone. */
+/** `null` for a token that was issued in the future. The library checks only `nbf` and `exp`. */
 async function verifiedPayload(
   token: string,
   keys: JWTVerifyGetKey,

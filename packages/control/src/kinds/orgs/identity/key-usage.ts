@@ -2,7 +2,9 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { touchApiKeys } from './api-key-statements.ts'
 
-/** `last_used_at` is true to the minute, so that a busy key costs one write a minute and none in a request's way. */
+/**
+ * `last_used_at` has a precision of one minute. So a busy key costs one write a minute, and no request waits for it.
+ */
 const PRECISION_MS = 60_000
 const FLUSH_MS = 1_000
 

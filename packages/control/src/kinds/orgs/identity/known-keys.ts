@@ -4,14 +4,14 @@ import { type LiveKeyRow, liveKey } from './api-key-statements.ts'
 import type { Caller } from '../../../platform/http/caller.ts'
 import type { KeyUsage } from './key-usage.ts'
 
-/** Milliseconds for which a key is taken at the database's last word: so long a revoked one may still pass, in any process. */
+/** Milliseconds for which a cached key is accepted. A revoked key may pass that long in any process. */
 const TRUSTED_MS = 1000
-/** Milliseconds after which a key in use is looked up again, beside the request it serves. */
+/** Milliseconds after which a key in use is looked up again, in the background of the request. */
 const STALE_MS = 500
-/** Keys kept; those looked up longest ago go first. */
+/** Cached keys. Beyond that, those with the oldest lookup are dropped. */
 const MAX_KEPT = 10_000
 
-/** A key that holds, without its secret. */
+/** A valid key, without its secret. */
 type KnownKey = Extract<Caller, { method: 'key' }>
 
 interface Kept {
@@ -19,7 +19,7 @@ interface Kept {
   readonly askedAtMs: number
 }
 
-/** API keys as the database last knew them: one in steady use costs its requests no round trip. */
+/** Caches API keys, so that requests with a busy key need no round trip to the database. */
 export class KnownKeys {
   readonly #pool: pg.Pool
   readonly #usage: KeyUsage
@@ -31,7 +31,7 @@ export class KnownKeys {
     this.#usage = usage
   }
 
-  /** `null` for what is no live key: malformed, unknown, expired or revoked. */
+  /** `null` if there is no such valid key: malformed, unknown, expired or revoked. */
   async find(token: string): Promise<KnownKey | null> {
     const prefix = apiKeyPrefix(token)
     const row = prefix === null ? null : await this.#row(prefix)
@@ -41,13 +41,13 @@ export class KnownKeys {
     return { method: 'key', prefix, workspaceId, scopes, role, isSuspended }
   }
 
-  /** Whether this was a live key when it was last looked up, without looking it up. */
+  /** Whether the key was valid at its last lookup. Does not ask the database. */
   hasSeen(token: string): boolean {
     const kept = this.#kept.get(apiKeyPrefix(token) ?? '')
     return kept !== undefined && matchesHash(token, kept.row.hash)
   }
 
-  /** Asks the database again next time. */
+  /** Makes the next lookup ask the database again. */
   forget(prefix: string): void {
     this.#kept.delete(prefix)
   }
@@ -56,12 +56,12 @@ export class KnownKeys {
     const kept = this.#kept.get(prefix)
     const ageMs = kept === undefined ? Number.POSITIVE_INFINITY : performance.now() - kept.askedAtMs
     if (kept === undefined || ageMs >= TRUSTED_MS) return this.#ask(prefix)
-    // Should it fail, the request that finds the key too old is told.
+    // If the lookup fails, the next request that finds the key too old reports the error.
     if (ageMs >= STALE_MS) this.#ask(prefix).catch(() => undefined)
     return kept.row
   }
 
-  /** One question at a time for each key. */
+  /** Only one lookup at a time per key. */
   #ask(prefix: string): Promise<LiveKeyRow | null> {
     const asking = this.#asking.get(prefix)
     if (asking !== undefined) return asking

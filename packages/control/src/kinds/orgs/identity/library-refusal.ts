@@ -1,17 +1,20 @@
 import { STATUS_CODES } from 'node:http'
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
 
-/** What the library says, in our words; by its codes, or its own. */
+/** The API's own texts for the library's errors, by the library's code or message. */
 const SAID: Readonly<Record<string, string>> = {
   PASSWORD_TOO_SHORT: `password must be at least ${MIN_PASSWORD_CHARS} characters`,
   PASSWORD_TOO_LONG: `password must be at most ${MAX_PASSWORD_CHARS} characters`,
   'Invalid JSON in request body': 'invalid json',
 }
 
-/** `[body.name] Invalid input: expected string, received undefined`; several with `; ` between them. */
+/** `[body.name] Invalid input: expected string, received undefined`; several are separated by `; `. */
 const FIELD = /\[body\.(\w+)\] (?:Invalid input: )?([^;]+)/g
 
-/** A refusal of the accounts library: flat, with `error`, as all of ours are, and the `message` that the library's clients show. */
+/**
+ * Formats a refusal of the accounts library: flat, with `error` like every API error, and with the `message` that the
+ * library's clients show.
+ */
 export function libraryRefusal(text: string, status: number): { error: string; message: string } {
   const { message, code } = parse(text)
   const said =

@@ -15,7 +15,7 @@ export interface TokenRequest {
   readonly body: CreateTokenBody
 }
 
-/** @throws ApiError 404 when the workspace was deleted meanwhile, 429 when it has as many keys as it may have */
+/** @throws ApiError 404 if the workspace was deleted meanwhile, 429 if it has the maximum number of keys */
 export async function makeToken(pool: pg.Pool, actor: Actor, request: TokenRequest): Promise<CreatedToken> {
   const { workspaceId } = request
   return transaction(pool, async (client) => {
@@ -36,7 +36,7 @@ export async function makeToken(pool: pg.Pool, actor: Actor, request: TokenReque
   })
 }
 
-/** Prefixes are drawn from 62^8: one that is taken is drawn anew. */
+/** A prefix is drawn from 62^8 values. If it is taken, another one is drawn. */
 async function insertUnique(
   client: pg.PoolClient,
   { workspaceId, userId, body }: TokenRequest,

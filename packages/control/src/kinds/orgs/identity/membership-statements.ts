@@ -7,19 +7,22 @@ export interface MembershipRow {
   readonly user_id: string
   readonly email: string
   readonly user_name: string
-  /** `null`, like the columns after it, in the one row of a user who has no workspace yet. */
+  /** A user without a workspace has one row, with `null` here and in all later columns. */
   readonly workspace_id: WorkspaceId | null
   readonly slug: string
   readonly workspace_name: string
   readonly role: WorkspaceRole
   readonly is_suspended: boolean
-  /** The user has chosen to act in it. */
+  /** The user has selected it as the current workspace. */
   readonly is_current: boolean
-  /** `null` until the workspace is first acted in. */
+  /** `null` until the workspace is first used. */
   readonly plan: PlanName | null
 }
 
-/** No row: no such user, or the session has ended (by a sign-out, a reset password, …). Oldest membership first; a workspace that was deleted is gone, though it may not be empty yet. */
+/**
+ * Memberships, oldest first, without deleted workspaces. No row: the user does not exist, or the session has ended (by
+ * a sign-out, a password reset, …).
+ */
 export const membershipsOfUser = statement<MembershipRow, [userId: string, sessionId: string | null]>(
   'memberships-of-user',
   `select u.id as user_id, u.email, u.name as user_name, o.id as workspace_id, o.slug, o.name as workspace_name, m.role,
@@ -32,14 +35,16 @@ export const membershipsOfUser = statement<MembershipRow, [userId: string, sessi
    order by m."createdAt", m.id`,
 )
 
-/** No row: not a member. */
+/** No row: the user is not a member. */
 export const chooseWorkspace = statement<{ id: string }, [userId: string, workspaceId: string]>(
   'choose-workspace',
   `update "user" set current_workspace_id = $2
    where id = $1 and exists (select from member where "userId" = $1 and "organizationId" = $2) returning id`,
 )
 
-/** Two first requests of one user at once make one workspace: the second waits here and then finds it. */
+/**
+ * Two concurrent first requests of a user must create one workspace: the second waits for this lock and then finds it.
+ */
 export const lockUser = statement<{ id: string }, [userId: string]>(
   'lock-user',
   'select id from "user" where id = $1 for update',
@@ -60,7 +65,7 @@ export const userByEmail = statement<{ id: string }, [email: string]>(
   'select id from "user" where email = $1',
 )
 
-/** Public halves of the keys that tokens are signed with; the id of the row is the token's `kid`. */
+/** The public keys for verifying tokens. The id of the row is the token's `kid`. */
 export const signingKeys = statement<{ id: string; publicKey: string; alg: string | null }, []>(
   'signing-keys',
   'select id, "publicKey", alg from jwks where "expiresAt" is null or "expiresAt" > now()',

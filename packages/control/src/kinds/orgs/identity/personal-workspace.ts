@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { insertMember, insertWorkspace, lockUser, membershipsOfUser } from './membership-statements.ts'
 
-/** Gives a user without any workspace one of their own; does nothing for one who has one by now. */
+/** Creates a personal workspace for a user without any. Does nothing if the user has one by now. */
 export async function makePersonalWorkspace(pool: pg.Pool, userId: string, userName: string): Promise<void> {
   await transaction(pool, async (client) => {
     const [user] = await lockUser(client, userId)

@@ -8,8 +8,8 @@ import { chooseWorkspace } from './membership-statements.ts'
 import { presentWorkspace } from './present-workspace.ts'
 
 /**
- * `POST /v1/me/current-org`: from the next request on, all of the user's tokens act in that workspace, wherever no header says
- * otherwise. It is the user's choice, not the token's or the session's.
+ * `POST /v1/me/current-org`: from the next request on, all of the user's tokens act in that workspace unless a header
+ * names another. The selection belongs to the user, not to the token or session.
  */
 export function postCurrentOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.post('/v1/me/current-org', {

@@ -6,7 +6,7 @@ import { userOf } from '../../../platform/http/caller.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { makeToken } from './make-token.ts'
 
-/** `POST /v1/me/tokens`: a key of the workspace acted in. Its secret is in this answer and nowhere else. */
+/** `POST /v1/me/tokens`: creates a key of the current workspace. Only this answer contains its secret. */
 export function postTokens(app: FastifyInstance, { database }: OrgsContext): void {
   app.post('/v1/me/tokens', {
     config: {

@@ -1,7 +1,7 @@
 import type { WorkspaceSummary } from '@offshoot/contract/identity'
 import type { Membership } from '../../../platform/http/caller.ts'
 
-/** What callers see of a workspace that they are in. */
+/** The public view of a workspace, for its members. */
 export function presentWorkspace({ id, slug, name, role, plan }: Membership): WorkspaceSummary {
   return { id, slug, name, role, plan }
 }

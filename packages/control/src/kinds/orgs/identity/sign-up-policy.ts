@@ -3,7 +3,7 @@ import { APIError } from 'better-auth/api'
 import type pg from 'pg'
 import { openInvitation } from '../invitation-statements.ts'
 
-/** Whether an account may be made for this address; the first start's own is made under `open`. @throws APIError 403 */
+/** Refuses a sign-up that the policy forbids. Bootstrap creates its own account under `open`. @throws APIError 403 */
 export async function refuseSignUp(pool: pg.Pool, policy: ControlConfig['sign_up'], email: string): Promise<void> {
   if (policy === 'open') return
   if (policy === 'invitation') {

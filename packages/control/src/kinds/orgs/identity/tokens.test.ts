@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
@@ -193,7 +193,7 @@ describe('API keys, by their routes', () => {
       expect(await use(writer)).toMatchObject(forbidden('sandboxes:read'))
       const terminal = `/v1/sandboxes/${made.body.id}/exec/pty?access_token=${reader}`
       expect(await call(control.url, 'GET', terminal)).toMatchObject(forbidden('sandboxes:write'))
-      // A scope is looked at before the id: nothing is told of what may not be seen.
+      // Control checks the scope before the id, so that the answer does not reveal whether the sandbox exists.
       expect(await call(control.url, 'DELETE', `/v1/sandboxes/${made.body.id}`, { token: reader })).toMatchObject(
         forbidden('sandboxes:write'),
       )
@@ -239,7 +239,7 @@ describe('guessing keys', () => {
     expect(refused?.body).toEqual({ error: 'too many failed attempts' })
     expect(refused?.headers.has('retry-after')).toBe(false)
     expect((await use(alice.key)).status).toBe(200)
-    // One more may be let through by now.
+    // By now the bucket may have regained one failure.
     const others = await Promise.all(Array.from({ length: 300 }, () => use('not.a.token')))
     expect(others.map(({ status }) => status)).toContain(429)
     expect((await use(alice.jwt)).status).toBe(200)

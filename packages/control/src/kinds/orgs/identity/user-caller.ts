@@ -8,12 +8,15 @@ import { type MembershipRow, membershipsOfUser } from './membership-statements.t
 import { makePersonalWorkspace } from './personal-workspace.ts'
 
 /**
- * The caller behind a verified token. Acts in the workspace that header `X-Offshoot-Org` names, else in the one that the user
- * has chosen, else in the token's, else in the oldest membership; a user without any gets a personal one.
+ * The caller of a verified token. The current workspace is the one in the header `X-Offshoot-Org`, else the user's
+ * selection, else the token's workspace, else the oldest membership. A user without any membership gets a personal
+ * workspace.
  *
- * Asked of the database with each request: a choice, a suspension or a lost membership is in force at once, in every process.
+ * Control reads the database with each request, so that a new selection, a suspension or a lost membership takes effect
+ * at once in every process.
  *
- * @throws ApiError 401 when the user or the token's session is gone; 404 when the header names a workspace the user is not in
+ * @throws ApiError 401 if the user or the token's session is gone; 404 if the header names a workspace that the user is
+ * not in
  */
 export async function userCaller(
   pool: pg.Pool,

@@ -3,9 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import type { KnownAgent } from '../../../fleet/agent-directory.ts'
 import type { OrgsContext } from '../orgs-context.ts'
 
-/** Milliseconds for an agent to list its sandboxes; within the ten seconds after which Prometheus gives up a scrape. */
+/**
+ * Milliseconds for an agent to list its sandboxes. Less than the ten seconds after which Prometheus aborts a scrape.
+ */
 const LIST_MS = 8_000
-/** Sandboxes of one answer, of all agents together: some 25 MB of text. How many more there are is a figure of its own. */
+/**
+ * Maximum number of sandboxes in one answer, over all agents: about 25 MB of text. A separate metric counts the omitted
+ * ones.
+ */
 const MAX_SANDBOXES = 16_384
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 
@@ -16,7 +21,7 @@ interface Family {
   readonly name: string
   readonly type: 'counter' | 'gauge'
   readonly help: string
-  /** `null`: not known, so no line is written. */
+  /** `null`: unknown, so no line is written. */
   readonly value: (sandbox: Sandbox) => number | null
 }
 
@@ -66,8 +71,8 @@ const FAMILIES: readonly Family[] = [
 ]
 
 /**
- * `GET /v1/admin/metrics`: figures for Prometheus with the ids that `GET /metrics` leaves out because it needs no
- * credential. An agent that does not answer is missing but for `offshoot_agent_up`.
+ * `GET /v1/admin/metrics`: Prometheus metrics with ids, which `GET /metrics` omits because it needs no credential. For
+ * an agent that does not answer, it has only `offshoot_agent_up`.
  */
 export function getAdminMetrics(app: FastifyInstance, { fleet, log }: OrgsContext): void {
   app.get('/v1/admin/metrics', {
@@ -146,7 +151,7 @@ function head(name: string, type: Family['type'], help: string): string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
 }
 
-/** Labels are ids and words of ours, which have nothing to be escaped: the schemas of the answers say so. */
+/** Labels need no escaping: they are ids and fixed words, which the schemas of the answers guarantee. */
 function line(name: string, labels: Labels, value: number): string {
   const shown = Object.entries(labels).map(([label, text]) => `${label}="${text}"`)
   return `${name}{${shown.join(',')}} ${value}`

@@ -4,10 +4,10 @@ import { refuse } from '../../../fleet/agent-failure.ts'
 import type { OrgsContext } from '../orgs-context.ts'
 import { operatedHost } from './operated-host.ts'
 
-/** Milliseconds for an agent to look at all of its files. */
+/** Milliseconds for an agent to examine all of its files. */
 const LOOK_MS = 30_000
 
-/** `GET /v1/hosts/{id}/disk`: what takes the disk of an agent's host. `self` is the host where there is only one. */
+/** `GET /v1/hosts/{id}/disk`: the disk usage of an agent's host. `self` names the host if there is only one. */
 export function getHostDisk(app: FastifyInstance, { fleet }: OrgsContext): void {
   app.get('/v1/hosts/:id/disk', {
     config: {

@@ -7,7 +7,7 @@ import { parseWith } from '../../../platform/http/body.ts'
 import { pageOf } from '../../../platform/http/page-of.ts'
 import { listOrgs, presentOrg } from './operator-queries.ts'
 
-/** `GET /v1/admin/orgs`: all workspaces, newest first, or those of one slug or member. */
+/** `GET /v1/admin/orgs`: all workspaces, newest first, or those with one slug or member. */
 export function getOperatedOrgs(app: FastifyInstance, { config, database }: OrgsContext): void {
   app.get('/v1/admin/orgs', {
     config: {

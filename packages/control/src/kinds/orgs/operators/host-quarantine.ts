@@ -5,15 +5,16 @@ import { refuse } from '../../../fleet/agent-failure.ts'
 import type { OrgsContext } from '../orgs-context.ts'
 import { operatedHost } from './operated-host.ts'
 
-/** Milliseconds for an agent to move, take over or remove an object of gigabytes. */
+/** Milliseconds for an agent to move, adopt or remove an object of many gigabytes. */
 const ACT_MS = 60_000
-/** What an agent calls its entries. */
+/** The form of an agent's entry ids. */
 const ENTRY = /^[0-9a-z-]{1,64}$/
 const TAG = 'Operators'
 
 /**
- * `GET /v1/hosts/{id}/quarantine`, `POST …/{entry}/restore`, `DELETE …/{entry}`: what an agent neither uses nor deletes, because nobody
- * accounts for it or its record cannot be read (docs/recovery.md). `self` is the host where there is only one.
+ * `GET /v1/hosts/{id}/quarantine`, `POST …/{entry}/restore`, `DELETE …/{entry}`: the objects that an agent neither uses
+ * nor deletes, because they have no owner or their record cannot be read (docs/recovery.md). `self` names the host if
+ * there is only one.
  */
 export function hostQuarantineRoutes(app: FastifyInstance, { fleet }: OrgsContext): void {
   const ask = async (request: FastifyRequest, method: 'GET' | 'POST' | 'DELETE', path = '') => {

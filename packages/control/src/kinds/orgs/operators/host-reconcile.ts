@@ -20,8 +20,8 @@ const URL = '/v1/admin/hosts/:id/reconcile'
 const TAG = 'Operators'
 
 /**
- * `GET`, `POST /v1/admin/hosts/{id}/reconcile`: what the reconciliation of a host would remove without a recorded reason, and an
- * operator's word that it may (docs/recovery.md). `self` is the host where there is only one.
+ * `GET`, `POST /v1/admin/hosts/{id}/reconcile`: the removals without a recorded reason that the reconciliation of a
+ * host proposes, and the operator's confirmation (docs/recovery.md). `self` names the host if there is only one.
  */
 export function hostReconcileRoutes(app: FastifyInstance, control: OrgsContext): void {
   app.get(URL, {
@@ -75,7 +75,7 @@ export function hostReconcileRoutes(app: FastifyInstance, control: OrgsContext):
   })
 }
 
-/** As the host says now: which cluster it obeys may have changed since the last look. */
+/** Asks the host itself, because the cluster that it obeys may have changed since the last poll. */
 async function currentHost({ client }: OperatedHost, requestId: string): Promise<OperatedHost> {
   return { client, info: await client.info(requestId).catch(refuse) }
 }

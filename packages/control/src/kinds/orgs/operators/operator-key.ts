@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** The key of those who run the service, known by its hash alone. */
+/** The operator's key. Control knows only its hash. */
 export class OperatorKey {
   readonly #hash: Buffer | null
 
@@ -9,7 +9,7 @@ export class OperatorKey {
     this.#hash = sha256 === undefined ? null : Buffer.from(sha256, 'hex')
   }
 
-  /** Takes the same time wherever the hashes differ. */
+  /** Compares in constant time. */
   matches(token: string): boolean {
     const hash = createHash('sha256').update(token).digest()
     return this.#hash !== null && timingSafeEqual(hash, this.#hash)

@@ -30,7 +30,7 @@ export async function findOrg(on: Queryable, id: string): Promise<OperatedOrgRow
   return isUuid(id) ? (await orgById(on, id))[0] : undefined
 }
 
-/** Newest first; one more than fits on the page. */
+/** Newest first. Returns one row more than fits on the page. */
 export async function listOrgs(
   db: Kysely<never>,
   page: Page & { readonly q: string | undefined },
@@ -46,7 +46,9 @@ export async function listOrgs(
   return rows
 }
 
-/** @param on whether its compute is stopped. No row: no such workspace, or it was so before. */
+/**
+ * @param on whether to suspend the workspace's compute. No row: the workspace does not exist, or had that state before
+ */
 export const setSuspended = statement<{ id: string }, [id: string, on: boolean]>(
   'set-suspended',
   `update organization set suspended_at = case when $2 then now() end

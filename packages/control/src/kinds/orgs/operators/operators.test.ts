@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -123,7 +123,7 @@ describe('operators', () => {
       `offshoot_sandbox_egress_refused_packets_total{${labels}} 6`,
     ])
       expect(lines).toContain(line)
-    // What is not known has no line.
+    // An unknown value has no line.
     expect(body).not.toContain('offshoot_sandbox_memory_guest_used_bytes{')
     for (const token of [alice.key, alice.jwt, `${KEY}x`]) expect((await look(token)).status).toBe(401)
     expect((await call(control.url, 'GET', '/v1/admin/metrics')).status).toBe(401)
@@ -131,7 +131,7 @@ describe('operators', () => {
     expect((await call(control.url, 'GET', `/v1/admin/metrics?access_token=${KEY}`)).status).toBe(401)
     const open = await call(control.url, 'GET', '/metrics')
     expect(open.body).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}/)
-    // An agent whose answer is none is down, and takes nothing else with it.
+    // An agent with an invalid answer counts as down and does not affect the other metrics.
     agent.state.usage = { sandboxes: [{ sandbox_id: '"} 1', workspace_id: 'x' }], omitted: 0 }
     const broken = await look(KEY)
     expect(broken.status).toBe(200)

@@ -3,7 +3,7 @@ import { claimAbandonedDatabases, retryDatabaseDeletion } from './database-state
 import { removeDatabase } from './remove-database.ts'
 import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
 
-/** Databases that a process began to make, or to delete, and did not finish. */
+/** Removes databases whose creation or deletion a process began but did not finish. */
 export function abandonedDatabases(remover: Remover): Reaping<{ readonly id: string }> {
   const { pool } = remover.database
   return {

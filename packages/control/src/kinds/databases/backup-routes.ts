@@ -67,7 +67,7 @@ export function backupRoutes(app: FastifyInstance, control: DatabasesContext): v
   })
 }
 
-/** @throws ApiError 404, also for another database's */
+/** @throws ApiError 404, also for a backup of another database */
 export async function findBackup(
   { database }: DatabasesContext,
   { id }: Pick<DatabaseRow, 'id'>,

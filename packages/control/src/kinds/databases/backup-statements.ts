@@ -3,12 +3,12 @@ import { statement } from '../../platform/db/statement.ts'
 import type { SnapshotRow } from '../sandboxes/snapshots/snapshot-row.ts'
 import type { DatabaseRow } from './database-row.ts'
 
-/** A backup that is whole, with its snapshot's figures. */
+/** A complete backup, with the size and times of its snapshot. */
 export interface BackupRow extends Pick<SnapshotRow, 'id' | 'agent_id' | 'workspace_id' | 'size_bytes' | 'created_at'> {
   readonly database_id: string
   readonly origin: DatabaseBackup['origin']
   readonly secrets: Buffer
-  /** All that is in it is from before. */
+  /** The backup contains nothing that was written later. */
   readonly taken_at: Date
   readonly verified: DatabaseBackup['verified']
   readonly verified_at: Date | null
@@ -19,7 +19,10 @@ export const BACKUP_COLUMNS = `b.id, s.agent_id, s.workspace_id, s.size_bytes, s
   b.verified, b.verified_at, b.verify_error`
 export const WHOLE_BACKUPS = `database_backups b join snapshots s on s.id = b.id and s.status = 'ready' and s.deletion_due_at is null`
 
-/** Gives no row when the database has other secrets by now: which of them open the backup is not known. */
+/**
+ * Returns no row if the database's secrets have changed since the snapshot, because then it is unknown which of them
+ * open the backup.
+ */
 export const insertBackup = statement<
   Pick<BackupRow, 'taken_at' | 'verified' | 'verified_at' | 'verify_error'>,
   [id: string, databaseId: string, origin: string, secrets: Buffer]
@@ -41,7 +44,7 @@ export const backupOfDatabase = statement<BackupRow, [id: string, databaseId: st
   `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS} where b.id = $1 and b.database_id = $2`,
 )
 
-/** The newest that has nothing from after a time. */
+/** The newest backup that contains nothing later than the given time. */
 export const backupBefore = statement<BackupRow, [databaseId: string, time: Date]>(
   'backup-before',
   `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS} where b.database_id = $1 and b.taken_at <= $2
@@ -53,7 +56,7 @@ export const oldestBackup = statement<Pick<BackupRow, 'taken_at' | 'created_at'>
   `select b.taken_at, s.created_at from ${WHOLE_BACKUPS} where b.database_id = $1 order by b.taken_at limit 1`,
 )
 
-/** Takes those that had none for a day from all other processes for `leaseSeconds`. @param agents those that can be reached */
+/** Claims, for `leaseSeconds`, databases without a backup for a day. @param agents the reachable agents */
 export const claimDueBackups = statement<
   Pick<DatabaseRow, 'id' | 'workspace_id'>,
   [limit: number, agents: readonly string[], leaseSeconds: number]

@@ -12,9 +12,10 @@ import { type Branch, provisionChild } from './provision-child.ts'
 import { openSecrets } from './secrets.ts'
 
 /**
- * A database with all that its parent had at one instant, and nothing that opens the parent: its machine is forked, memory and disk, and
- * takes an identity of its own before anybody can ask for it. Steps and failures are those of a create.
- * @throws ApiError as a fork's; nothing is left then
+ * A new database with all data that its parent had at one moment, but with credentials of its own. Control forks the
+ * parent's sandbox with memory and disk, then gives the fork its own identity before any client can reach it. Steps and
+ * failures are those of a create.
+ * @throws ApiError as for a fork; nothing is left then
  */
 export async function branchDatabase(control: DatabasesContext, branch: Branch): Promise<DatabaseRow> {
   const { parent, id, requestId } = branch
@@ -31,7 +32,7 @@ export async function branchDatabase(control: DatabasesContext, branch: Branch):
     const row = await finish(control, { id, workspaceId }, (made) =>
       claimDatabase(control.fleet, made, { secrets, formerly }),
     )
-    // As its machine has it from the parent's.
+    // The fork's sandbox has the parent's setting, so the row needs it too.
     await patchDatabaseRow(pool, id, null, null, parent.always_on)
     return { ...row, always_on: parent.always_on }
   })

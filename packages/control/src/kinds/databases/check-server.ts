@@ -4,27 +4,27 @@ import { ADMIN } from './claim-database.ts'
 import { clientConfig, withClient } from './server-client.ts'
 import type { Reached } from './tunnel.ts'
 
-/** Characters of what a server says that are kept. */
+/** Maximum length of a stored error text, in characters. */
 const SAID_CHARS = 500
 
 const DATABASES = `select datname from pg_database where datallowconn and datname <> 'template0' order by datname`
-/** In a copy that nobody will use. */
+/** Installing an extension is safe: the server is a copy that no client uses. */
 const PREPARE = `create extension if not exists amcheck`
 const SCHEMA = `select set_config('search_path', quote_ident(n.nspname) || ', pg_catalog', false)
   from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'amcheck'`
-/** Fails at the first that is out of order, or that lacks a row of its table. */
+/** Fails at the first index that is out of order or lacks an entry for a row of its table. */
 const INDEXES = `select count(bt_index_check(c.oid::regclass, true)) from pg_class c join pg_index i on i.indexrelid = c.oid
   join pg_am a on a.oid = c.relam and a.amname = 'btree'
   where c.relkind = 'i' and c.relpersistence = 'p' and i.indisvalid and i.indisready`
-/** Reads every page, whose checksums are looked at by that. */
+/** Reads every page, so that the server verifies all checksums. */
 const TABLES = `select c.oid::regclass::text as name, v.blkno::text, v.msg from pg_class c
   join pg_am a on a.oid = c.relam and a.amname = 'heap', lateral verify_heapam(c.oid::regclass) v
   where c.relkind in ('r', 'm', 't') and c.relpersistence = 'p' limit 1`
 
 /**
- * Looks at every table and every B-tree index of every database of a server.
- * @returns what is wrong, `null`: nothing
- * @throws ApiError when it cannot be reached
+ * Checks every table and every B-tree index in all databases of a server.
+ * @returns the damage found; `null` if there is none
+ * @throws ApiError if the server cannot be reached
  */
 export async function checkServer(fleet: Fleet, to: Reached, adminToken: string, signal: AbortSignal) {
   const as = { user: ADMIN, password: adminToken }
@@ -58,7 +58,7 @@ async function checkDatabase(client: pg.Client): Promise<string | null> {
   }
 }
 
-/** Class XX of PostgreSQL's errors: data corrupted, index corrupted, internal error. */
+/** PostgreSQL's error class XX: data corrupted, index corrupted, internal error. */
 function isDamage(error: unknown): error is Error {
   return error instanceof Error && String((error as { code?: unknown }).code).startsWith('XX')
 }

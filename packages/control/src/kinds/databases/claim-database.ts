@@ -8,31 +8,31 @@ import type { DatabaseRow } from './database-row.ts'
 import { scramVerifier, type Secrets } from './secrets.ts'
 import { clientConfig, withClient } from './server-client.ts'
 
-/** Milliseconds for a database to take its identity: it has been restored as one that answers at once. */
+/** Milliseconds for a database to take its identity. The server was restored running, so it answers at once. */
 const CLAIM_MS = 30_000
 const RETRY_MS = 50
-/** As the template has them (templates/postgres-16/setup.sh). */
+/** As set by the template (templates/postgres-16/setup.sh). */
 export const ADMIN = 'postgres'
 export const UNCLAIMED = { user: 'unclaimed', adminToken: 'unclaimed' } as const
 const WRONG_PASSWORD = '28P01'
-/** No such role, or one already: it has its name from an earlier try. */
+/** SQLSTATE undefined_object and duplicate_object: an earlier attempt has already renamed the role. */
 const NAMED_ALREADY: ReadonlySet<string | undefined> = new Set(['42704', '42710'])
 
 export interface Claim {
   readonly secrets: Secrets
-  /** Whose it was, and what opens it now. */
+  /** The owner's role and the admin token before the claim. */
   readonly formerly: { readonly user: string; readonly adminToken: string }
 }
 
 /**
- * Gives a database its owner's name and password, and ours. What opened it before opens it no more, and who was connected is not.
- * Done again it changes nothing, also where the first time was interrupted anywhere.
- * @throws ApiError 500 when the server does not take it, or as the machine's agent says
+ * Gives a database its owner's role and password, and control's admin password. Earlier credentials become invalid, and
+ * existing connections end. The claim is idempotent, also if an earlier attempt was interrupted at any point.
+ * @throws ApiError 500 if the server refuses, or as the agent answers
  */
 export async function claimDatabase(fleet: Fleet, row: DatabaseRow, { secrets, formerly }: Claim): Promise<void> {
   const deadline = Deadline.after(CLAIM_MS, `identity of database ${row.id}`)
   const statements = await claimStatements(databaseUser(row.id), secrets, formerly.user)
-  // The new one where an earlier try has come through without anybody hearing of it.
+  // An earlier attempt may have set the new password although its answer was lost. Then the old password is wrong.
   let password = formerly.adminToken
   const other = secrets.adminToken
   for (;;) {
@@ -51,15 +51,16 @@ export async function claimDatabase(fleet: Fleet, row: DatabaseRow, { secrets, f
 
 interface ClaimStatements {
   readonly prepare: string
-  /** `null`: it has its name. */
+  /** `null` if the role already has its name. */
   readonly rename: string | null
   readonly identify: string
   readonly endOthers: string
 }
 
 /**
- * What a server does for the first time costs more than what it does: emulated, each new path through it is translated first. So no language
- * is loaded for a condition, no question asked whose answer is known but after an interruption, and a function is read rather than a view.
+ * Minimizes the server code that runs for the first time: under emulation, each new code path must first be translated,
+ * which costs more than the work itself. So this avoids PL/pgSQL conditions, queries that matter only after an
+ * interruption, and views where a function will do.
  */
 async function claimBy(client: pg.Client, { prepare, rename, identify, endOthers }: ClaimStatements): Promise<void> {
   await client.query(prepare)
@@ -72,12 +73,12 @@ async function claimBy(client: pg.Client, { prepare, rename, identify, endOthers
   await client.query(endOthers)
 }
 
-/** Nobody but the server hears of the verifiers: neither its log nor its statistics of statements. */
+/** The password verifiers must not appear in the server's log or in its statement statistics. */
 async function claimStatements(user: string, secrets: Secrets, formerUser: string): Promise<ClaimStatements> {
   const { escapeIdentifier: name, escapeLiteral: text } = pg
   const [ofOwner, ofAdmin] = await Promise.all([scramVerifier(secrets.password), scramVerifier(secrets.adminToken)])
   return {
-    // One whose disk is full takes its identity all the same.
+    // `default_transaction_read_only = off`: the claim must also work if a full disk has made the server read-only.
     prepare: `set default_transaction_read_only = off; set log_statement = 'none'; set log_min_error_statement = 'panic'; set pg_stat_statements.track = 'none'`,
     rename: formerUser === user ? null : `alter role ${name(formerUser)} rename to ${name(user)}`,
     identify: `alter role ${name(user)} superuser login password ${text(ofOwner)};
@@ -87,7 +88,7 @@ async function claimStatements(user: string, secrets: Secrets, formerUser: strin
   }
 }
 
-/** A server that is just being started again, after a crash of its own. */
+/** Tells whether the server is just restarting after a crash. */
 function isPassing(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return error.code === '57P03'
   return error instanceof ApiError && error.kind === 'nothingListening'

@@ -16,7 +16,7 @@ import { removeDatabase } from './remove-database.ts'
 import { closeSecrets, makeSecrets, sha256 } from './secrets.ts'
 
 export interface NewDatabase {
-  /** Of nothing that is there yet; its sandbox gets the same. */
+  /** An id that is not in use. The database's sandbox gets the same id. */
   readonly id: SandboxId
   readonly workspaceId: WorkspaceId
   readonly requestId: string
@@ -26,8 +26,8 @@ export interface NewDatabase {
 /**
  *     row `provisioning`, with its secrets → sandbox → identity → row `ready` → 201
  *
- * A process that dies on the way leaves a row that is due to be removed, and everything of it with it.
- * @throws ApiError as a sandbox's create; nothing is left then
+ * If the process dies on the way, the row is due for removal, together with everything that belongs to it.
+ * @throws ApiError as for a sandbox's create; nothing is left then
  */
 export async function createDatabase(control: DatabasesContext, wanted: NewDatabase): Promise<DatabaseRow> {
   const { id, workspaceId, requestId, body } = wanted
@@ -61,7 +61,7 @@ export async function createDatabase(control: DatabasesContext, wanted: NewDatab
   })
 }
 
-/** What is made of a database that has a row already: whole, or not at all. */
+/** Completes a database that already has a row, or removes all of it. */
 export async function orNothing<T>(
   control: DatabasesContext,
   { id, requestId }: Pick<NewDatabase, 'id' | 'requestId'>,
@@ -72,7 +72,7 @@ export async function orNothing<T>(
   } catch (error) {
     await setDatabaseDeleting(control.database.pool, id, LEASE_SECONDS)
     control.brokerConnections.forget(id)
-    // An agent that is away is asked again by the reaper.
+    // If the agent is unreachable, the reaper tries again.
     await removeDatabase(control, id, requestId).catch((err: unknown) =>
       control.log.warn({ req_id: requestId, database: id, err }, 'half-made database left to the reaper'),
     )
@@ -80,7 +80,10 @@ export async function orNothing<T>(
   }
 }
 
-/** Its sandbox is there: what is left to do until it may be shown. @throws ApiError 409 when it was given up meanwhile */
+/**
+ * The remaining steps after the sandbox was created, until the database is ready. @throws ApiError 409 if the row was
+ * removed as abandoned meanwhile
+ */
 export async function finish(
   { database: { pool } }: DatabasesContext,
   { id, workspaceId }: Pick<NewDatabase, 'id' | 'workspaceId'>,
@@ -98,7 +101,7 @@ function givenUp(): ApiError {
   return new ApiError('conflict', { detail: 'the database was given up while it was made' })
 }
 
-/** Which template it is made from is not the caller's business: without it no node can do it. */
+/** Callers do not choose the template, so a missing template is reported as "no node can do it". */
 function refuseKindly(error: unknown): never {
   if (error instanceof ApiError && error.kind === 'notFound') throw new ApiError('noComputeNode', {}, { cause: error })
   throw error

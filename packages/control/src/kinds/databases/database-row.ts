@@ -2,7 +2,7 @@ import type { DatabaseSize } from '@offshoot/contract/database'
 import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 
-/** A row of `databases`, with what its sandbox's row says. */
+/** A row of `databases`, joined with its sandbox's row. */
 export interface DatabaseRow {
   readonly id: SandboxId
   readonly workspace_id: WorkspaceId

@@ -6,7 +6,10 @@ const COLUMNS = `d.id, d.workspace_id, d.label, d.size, d.status, d.secrets, d.b
   d.always_on, d.disk_mb, d.parent_id, d.created_at, s.agent_id, s.status as sandbox_status, s.cpu, s.memory_mb`
 const FROM = 'databases d left join sandboxes s on s.id = d.id'
 
-/** It is removed after `leaseSeconds` unless it is ready by then: whoever makes it may die. Its disk is as large as its parent's. */
+/**
+ * Inserts a row that is removed after `leaseSeconds` unless the database is ready by then, in case the creating process
+ * dies. The disk is as large as the parent's.
+ */
 export const insertProvisioning = statement<
   { id: string },
   [
@@ -28,32 +31,32 @@ export const insertProvisioning = statement<
      coalesce((select disk_mb from databases where id = $8), ${DEFAULT_DATABASE_DISK_MB})) returning id`,
 )
 
-/** Gives no row when it was given up meanwhile. */
+/** Returns no row if the row was removed as abandoned. */
 export const setDatabaseReady = statement<{ id: string }, [id: string]>(
   'set-database-ready',
   `update databases set status = 'ready', deletion_due_at = null where id = $1 and status = 'provisioning' returning id`,
 )
 
-/** Newest first; those that are being deleted are gone already. */
+/** Newest first, without databases that are being deleted. */
 export const databasesOfWorkspace = statement<DatabaseRow, [workspaceId: string]>(
   'databases-of-workspace',
   `select ${COLUMNS} from ${FROM} where d.workspace_id = $1 and d.status <> 'deleting'
    order by d.created_at desc, d.id desc`,
 )
 
-/** The one way a caller reaches a database: id and workspace. */
+/** Finds a database by id and workspace: this is the tenant check. */
 export const databaseOfWorkspace = statement<DatabaseRow, [id: string, workspaceId: string]>(
   'database-of-workspace',
   `select ${COLUMNS} from ${FROM} where d.id = $1 and d.workspace_id = $2 and d.status <> 'deleting'`,
 )
 
-/** For its broker, which its own token opens. */
+/** For the SQL broker, whose token grants access to exactly this database. */
 export const databaseById = statement<DatabaseRow, [id: string]>(
   'database-by-id',
   `select ${COLUMNS} from ${FROM} where d.id = $1 and d.status = 'ready'`,
 )
 
-/** What was not named stays. */
+/** Fields that are not named keep their value. */
 export const patchDatabaseRow = statement<
   { id: string },
   [id: string, label: string | null, idleTimeoutSeconds: number | null, alwaysOn: boolean | null]
@@ -64,12 +67,12 @@ export const patchDatabaseRow = statement<
    where id = $1 and status = 'ready' returning id`,
 )
 
-/** Name of the lease under which a database's server is told something that its row then holds. */
+/** The name of the lease that a change of the server holds until the row has the same values. */
 export function databaseLease(id: string): string {
   return `database ${id}`
 }
 
-/** What the row says while the lease is held. */
+/** The row's values, to be read while holding the lease. */
 export const readyDatabase = statement<Pick<DatabaseRow, 'secrets' | 'disk_mb'>, [id: string]>(
   'ready-database',
   `select secrets, disk_mb from databases where id = $1 and status = 'ready'`,
@@ -85,7 +88,7 @@ export const setDatabaseSecrets = statement<{ id: string }, [id: string, secrets
   `update databases set secrets = $2, broker_token_sha256 = $3 where id = $1 and status <> 'deleting' returning id`,
 )
 
-/** From here on it is nobody's, and whoever deletes it may die: another does when the lease is over. */
+/** Hides the database from callers. If the deleting process dies, another one continues when the lease expires. */
 export const setDatabaseDeleting = statement<{ id: string }, [id: string, leaseSeconds: number]>(
   'set-database-deleting',
   `update databases set status = 'deleting', deletion_due_at = now() + make_interval(secs => $2) where id = $1 returning id`,
@@ -96,7 +99,7 @@ export const removeDatabaseRow = statement<{ id: string }, [id: string]>(
   'delete from databases where id = $1 returning id',
 )
 
-/** Claims, for `leaseSeconds`, databases that were never finished, and deletions that did not come to their end. */
+/** Claims, for `leaseSeconds`, databases whose creation or deletion was never finished. */
 export const claimAbandonedDatabases = statement<{ id: string }, [limit: number, leaseSeconds: number]>(
   'claim-abandoned-databases',
   `with due as materialized (

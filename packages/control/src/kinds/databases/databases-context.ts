@@ -6,7 +6,7 @@ import type { Connections } from './broker/connections.ts'
 export interface DatabasesContext extends SandboxesContext {
   /** Encrypts the credentials of databases. */
   readonly databaseSecrets: Seal
-  /** To databases. */
+  /** Connections to the tenants' databases. */
   readonly brokerConnections: Connections
   readonly broker: Broker
 }

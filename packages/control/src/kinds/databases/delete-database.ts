@@ -5,7 +5,10 @@ import { setDatabaseDeleting } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
 import { removeDatabase } from './remove-database.ts'
 
-/** `DELETE /v1/databases/{id}`: 204 once machine and data are gone; irreversible from the first moment. */
+/**
+ * `DELETE /v1/databases/{id}`: answers 204 once the sandbox and the data are gone. The deletion cannot be undone from
+ * its first moment.
+ */
 export function deleteDatabase(app: FastifyInstance, control: DatabasesContext): void {
   app.delete('/v1/databases/:id', {
     config: {

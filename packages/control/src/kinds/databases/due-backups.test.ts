@@ -40,7 +40,7 @@ it('are taken once of each database whose day is over, and the oldest beyond tho
   }
   const due = await make(`now() - interval '1 second'`)
   await make(`now() + interval '1 hour'`)
-  // Two at once: what one has claimed the other leaves alone.
+  // A concurrent second process skips what the first one has claimed.
   const second = await harness.control([agent])
   await eventually(async () => (await dueIn(due)).later)
   expect(await backups()).toMatchObject([{ database_id: due, origin: 'daily' }])

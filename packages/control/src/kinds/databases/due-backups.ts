@@ -3,15 +3,15 @@ import { databaseOfWorkspace } from './database-statements.ts'
 import { type BackupTaker, takeBackup } from './take-backup.ts'
 import type { Reaping } from '../../platform/jobs/reaper.ts'
 
-/** Seconds for which one process has a backup to itself: longer than any takes. */
+/** Seconds for which one process claims a backup. No backup may take longer. */
 const BACKUP_SECONDS = 900
-/** Databases backed up at the same time: each of them writes its memory. */
+/** Databases that are backed up at the same time. Low, because each backup writes the VM's memory to disk. */
 const AT_ONCE = 2
 const EVERY_MS = 2_000
-/** Seconds until another try: a host that could not now may be short of room. */
+/** Seconds until the next attempt. Long, because the host may lack disk space. */
 const RETRY_SECONDS = 600
 
-/** Databases that had no backup for a day. */
+/** Backs up databases without a backup for a day. */
 export function dueBackups(taker: BackupTaker): Reaping<{ readonly id: string; readonly workspace_id: string }> {
   const { database, fleet } = taker
   return {

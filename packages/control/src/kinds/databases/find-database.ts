@@ -6,7 +6,7 @@ import { callerOf } from '../../platform/http/caller.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { databaseOfWorkspace } from './database-statements.ts'
 
-/** The database that the path names, if the caller's workspace has it. @throws ApiError 404 */
+/** The database in the path, if it belongs to the caller's workspace. @throws ApiError 404 */
 export async function findDatabase({ database }: DatabasesContext, request: FastifyRequest): Promise<DatabaseRow> {
   const id = parseSandboxId((request.params as { id: string }).id)
   const [row] = id === null ? [] : await databaseOfWorkspace(database.pool, id, callerOf(request).workspaceId)

@@ -10,14 +10,14 @@ import { ADMIN } from './claim-database.ts'
 import { openSecrets } from './secrets.ts'
 import { clientConfig, withClient } from './server-client.ts'
 
-/** Milliseconds by which a guest's clock may be behind ours. */
+/** Milliseconds by which a guest's clock may be behind control's. */
 const CLOCK_MS = 10_000
 const LOOK_MS = 50
 
 /**
- * Has all that was committed up to a time in the archive, and with it a commit from after that time: a recovery to a time ends at the
- * first that is later. The server is woken for it.
- * @throws ApiError as the machine's agent says; 409 when it does not happen in time
+ * Ensures that the archive contains everything that was committed up to a time, plus one later commit. Recovery to a
+ * time stops at the first commit after it, so it needs that commit. Wakes the server.
+ * @throws ApiError as the agent answers; 409 if it takes too long
  */
 export async function finishSegment(
   control: Pick<DatabasesContext, 'fleet' | 'databaseSecrets'>,
@@ -38,7 +38,7 @@ export async function finishSegment(
   await takeIntoArchive(agent, subject, segment).catch(refuse)
 }
 
-/** By the server's own clock, which is what its commits have. */
+/** Uses the server's own clock, because its commits have times of that clock. */
 async function untilPast(client: pg.Client, time: Date): Promise<void> {
   const deadline = Deadline.after(CLOCK_MS, 'a clock that is behind')
   for (;;) {

@@ -7,7 +7,7 @@ import { presentDatabase, presentSummary } from './present-database.ts'
 import { databasesOfWorkspace } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
 
-/** `GET /v1/databases`, `GET /v1/databases/{id}` and `…/connection`: only the last two have what opens it. */
+/** `GET /v1/databases`, `GET /v1/databases/{id}` and `…/connection`. Only the last two contain credentials. */
 export function getDatabases(app: FastifyInstance, control: DatabasesContext): void {
   app.get('/v1/databases', {
     config: {

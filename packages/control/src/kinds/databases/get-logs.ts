@@ -10,7 +10,9 @@ import { forwardedUrl } from '../../fleet/proxy/forwarded-url.ts'
 import { agentOfDatabase } from './agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 
-/** `GET /v1/databases/{id}/logs?follow=`: what the server writes; the log of its machine, which does not wake for it. */
+/**
+ * `GET /v1/databases/{id}/logs?follow=`: the server's log, which is the log of its sandbox. Does not wake the sandbox.
+ */
 export function getLogs(app: FastifyInstance, control: DatabasesContext): void {
   app.get('/v1/databases/:id/logs', {
     config: {

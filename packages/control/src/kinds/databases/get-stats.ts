@@ -10,7 +10,7 @@ import { readStats } from './read-stats.ts'
 import { openSecrets } from './secrets.ts'
 import { clientConfig, withClient } from './server-client.ts'
 
-/** `GET /v1/databases/{id}/stats`: asks the server itself, which wakes for it. */
+/** `GET /v1/databases/{id}/stats`: asks the server itself, and wakes it for that. */
 export function getStats(app: FastifyInstance, control: DatabasesContext): void {
   app.get('/v1/databases/:id/stats', {
     config: {

@@ -5,13 +5,14 @@ import type { DatabaseRow } from './database-row.ts'
 import { databaseLease, readyDatabase, setDatabaseDisk } from './database-statements.ts'
 import { runInDatabase } from './run-in-database.ts'
 
-/** Milliseconds for a file system to be grown in a machine that may have to be woken. */
+/** Milliseconds to grow a file system, including the wake of its sandbox. */
 const GROW_MS = 90_000
 
 /**
- * Makes the file system of a database larger, while it is in use. Its device has been as large as the largest from the beginning.
- * One at a time; whoever dies in between leaves a file system that is larger than its row says, and growing it again does no harm.
- * @throws ApiError 400 it would be smaller, 404, 409 the machine does not do it, and as the machine's agent says
+ * Grows the file system of a database while it is in use. The block device has the maximum size from the start. A lease
+ * serializes the calls. If the process dies in between, the file system is larger than the row says; growing it again
+ * does no harm.
+ * @throws ApiError 400 if it would shrink, 404, 409 if the guest cannot grow it, and as the agent answers
  */
 export async function growDisk(
   control: DatabasesContext,
@@ -30,7 +31,7 @@ export async function growDisk(
   })
 }
 
-/** Also of one that is not ready yet. */
+/** Also works for a database that is not ready yet. */
 export async function resize({ fleet, log }: DatabasesContext, row: DatabaseRow, diskMb: number, requestId: string) {
   const options = { timeoutMs: GROW_MS, requestId }
   const { exitCode, stderr } = await runInDatabase(fleet, row, `resize2fs /dev/vda ${diskMb}M`, options)

@@ -10,10 +10,10 @@ import { patchDatabaseRow } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
 import { growDisk } from './grow-disk.ts'
 
-/** Seconds that nobody lives to see. */
+/** An idle timeout that never passes: about 63 years. */
 const NEVER = 2_000_000_000
 
-/** `PATCH /v1/databases/{id}`: its label, its disk, and when it sleeps. */
+/** `PATCH /v1/databases/{id}`: changes its label, its disk, and its idle timeout. */
 export function patchDatabase(app: FastifyInstance, control: DatabasesContext): void {
   app.patch('/v1/databases/:id', {
     config: {

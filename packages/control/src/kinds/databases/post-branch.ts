@@ -11,7 +11,9 @@ import { presentDatabase } from './present-database.ts'
 import { findDatabase } from './find-database.ts'
 import { restoreBackup } from './restore-backup.ts'
 
-/** `POST /v1/databases/{id}/branch`: 201 with a database of its own that begins with all data of this instant, or of a backup. */
+/**
+ * `POST /v1/databases/{id}/branch`: answers 201 with a new database that has all current data, or the data of a backup.
+ */
 export function postBranch(app: FastifyInstance, control: DatabasesContext): void {
   app.post('/v1/databases/:id/branch', {
     config: {

@@ -9,7 +9,7 @@ import { CREATE_REFUSALS } from '../billing/limits/create-refusals.ts'
 import { createDatabase } from './create-database.ts'
 import { presentDatabase } from './present-database.ts'
 
-/** `POST /v1/databases`: 201 once a client can connect. A caller that hangs up meanwhile does not undo it. */
+/** `POST /v1/databases`: answers 201 once a client can connect. If the caller hangs up, the create continues. */
 export function postDatabases(app: FastifyInstance, control: DatabasesContext): void {
   app.post('/v1/databases', {
     config: {

@@ -12,7 +12,7 @@ import { databaseLease, readyDatabase, setDatabaseSecrets } from './database-sta
 import { findDatabase } from './find-database.ts'
 import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
 
-/** `POST /v1/databases/{id}/reset-credentials`: what opened it opens it no more, and every connection ends. */
+/** `POST /v1/databases/{id}/reset-credentials`: makes the old credentials invalid and ends every connection. */
 export function postResetCredentials(app: FastifyInstance, control: DatabasesContext): void {
   app.post('/v1/databases/:id/reset-credentials', {
     config: {
@@ -34,8 +34,8 @@ export function postResetCredentials(app: FastifyInstance, control: DatabasesCon
 }
 
 /**
- * One at a time: what is kept is what the database was told last. A process that dies between the two leaves a database that is told
- * again by the next reset, because the key to that stays the same.
+ * A lease serializes the resets, so that the stored secrets are those that the server got last. If the process dies
+ * between the two writes, the next reset repairs it, because the admin token stays the same.
  */
 async function resetCredentials(control: DatabasesContext, found: DatabaseRow): Promise<DatabaseRow> {
   const { pool } = control.database

@@ -9,7 +9,10 @@ import { presentDatabase } from './present-database.ts'
 import { findDatabase } from './find-database.ts'
 import { restoreDatabase } from './restore-database.ts'
 
-/** `POST /v1/databases/{id}/restore`: 201 with a database of its own, as this one was at a time since its oldest backup. */
+/**
+ * `POST /v1/databases/{id}/restore`: answers 201 with a new database in the state that this one had at a time since its
+ * oldest backup.
+ */
 export function postRestore(app: FastifyInstance, control: DatabasesContext): void {
   app.post('/v1/databases/:id/restore', {
     config: {

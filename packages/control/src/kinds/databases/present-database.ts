@@ -13,7 +13,7 @@ import { openSecrets } from './secrets.ts'
 const STATUS: Record<SandboxStatus, DatabaseStatus> = {
   creating: 'provisioning',
   running: 'running',
-  // Its workspace has no credit left: it stands still, as one that sleeps does.
+  // The workspace has no credit. To callers, the paused database looks like a hibernated one.
   paused: 'hibernated',
   hibernated: 'hibernated',
   failed: 'failed',
@@ -30,7 +30,7 @@ export function presentSummary(row: DatabaseRow): DatabaseSummary {
   }
 }
 
-/** With all that opens it. */
+/** Includes the credentials. */
 export function presentDatabase(
   control: Pick<DatabasesContext, 'config' | 'databaseSecrets'>,
   row: DatabaseRow,

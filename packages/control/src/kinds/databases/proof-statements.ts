@@ -3,7 +3,7 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import { statement } from '../../platform/db/statement.ts'
 import { type BackupRow, BACKUP_COLUMNS, WHOLE_BACKUPS } from './backup-statements.ts'
 
-/** A backup that is to be tried. */
+/** A backup that is due for verification. */
 export interface ProofRow extends BackupRow {
   readonly workspace_id: WorkspaceId
   readonly memory_mb: number
@@ -11,13 +11,16 @@ export interface ProofRow extends BackupRow {
   readonly proof_tries: number
 }
 
-/** Only one process at a time looks for what is to be tried, until the end of its transaction. */
+/** Serializes the choice of the next backup between processes, until the end of the transaction. */
 export const lockProofs = statement<never, []>(
   'lock-backup-proofs',
   `select pg_advisory_xact_lock(hashtext('backup proofs'))`,
 )
 
-/** The one that has waited longest, for `leaseSeconds`; none while another is being tried. @param agents those that can be reached */
+/**
+ * Claims, for `leaseSeconds`, the backup that has waited longest; none while another one is being verified. @param
+ * agents the reachable agents
+ */
 export const claimProof = statement<ProofRow, [agents: readonly string[], leaseSeconds: number]>(
   'claim-backup-proof',
   `with due as materialized (
@@ -33,21 +36,21 @@ export const claimProof = statement<ProofRow, [agents: readonly string[], leaseS
    where b.id in (select due_id from due)`,
 )
 
-/** What was found. */
+/** Stores the result of a verification. */
 export const setVerified = statement<{ id: string }, [id: string, verified: 'ok' | 'failed', error: string | null]>(
   'set-backup-verified',
   `update database_backups set verified = $2, verify_error = $3, verified_at = now(), proof_lease_until = null
    where id = $1 and verified = 'pending' returning id`,
 )
 
-/** Nothing was found out: another try. @param tries counts as so many */
+/** Schedules another attempt after one without a result. @param tries how much to add to the failed attempts */
 export const putProofOff = statement<{ id: string }, [id: string, seconds: number, tries: number]>(
   'put-backup-proof-off',
   `update database_backups set proof_lease_until = null, proof_due_at = now() + make_interval(secs => $2),
      proof_tries = proof_tries + $3 where id = $1 returning id`,
 )
 
-/** From now on what is told of this sandbox is nobody's event. */
+/** Must run before the sandbox exists: records of this sandbox become no events. */
 export const insertProof = statement<never, [id: string]>(
   'insert-backup-proof',
   'insert into backup_proofs (id) values ($1)',
@@ -58,7 +61,7 @@ export const proofsAmong = statement<{ id: string }, [ids: readonly string[]]>(
   'select id from backup_proofs where id = any($1)',
 )
 
-/** Longer than any agent takes to tell what happened. */
+/** Keeps the ids for longer than any agent takes to deliver its records. */
 export const removeOldProofs = statement<never, []>(
   'remove-old-backup-proofs',
   `delete from backup_proofs where created_at < now() - interval '100 days'`,

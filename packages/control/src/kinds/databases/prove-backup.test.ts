@@ -34,17 +34,18 @@ const proof = async () =>
       `select verified, verify_error, proof_tries as tries, proof_due_at > now() as is_later, proof_lease_until from database_backups`,
     )
   ).rows[0]
-// Rounded up, the present would be later than the next question's.
+// PostgreSQL rounds now() to milliseconds in this column, so a rounded-up "now" would not be due yet for the next
+// query.
 const dueNow = () =>
   harness.pool.query(`update database_backups set proof_due_at = now() - interval '1 second', proof_lease_until = null`)
-/** Of sandboxes that an agent was asked for since the database's own. */
+/** The verification sandboxes that the agent was asked to create. */
 const made: string[] = []
 
 it('is put off where users need the memory, before it begins and while it lasts', async () => {
   agent.onCreate = async () => ({ status: 507, body: { error: 'insufficient host memory for sandbox' } })
   await proveNextBackup(running.control, never)
   expect(await proof()).toMatchObject({ verified: 'pending', tries: 0, is_later: true, proof_lease_until: null })
-  // Not due again yet, then leased by another.
+  // First the backup is not due yet, then another process holds its lease.
   agent.onCreate = async (id, { without_memory: isCold }) => void (isCold === true && made.push(id))
   await proveNextBackup(running.control, never)
   await dueNow()
@@ -94,7 +95,7 @@ it('is invisible, counts for nothing, and fails after five attempts that could n
   }
   for (let tries = 1; tries <= 5; tries++) {
     await dueNow()
-    // Two processes: one of them has it.
+    // Two processes compete; one of them claims the backup.
     await Promise.all([proveNextBackup(running.control, never), proveNextBackup(running.control, never)])
     await looking
     expect([made.length, (await proof()).verified]).toEqual([tries, tries < 5 ? 'pending' : 'failed'])
@@ -102,7 +103,8 @@ it('is invisible, counts for nothing, and fails after five attempts that could n
   expect(await proof()).toMatchObject({ verify_error: expect.stringMatching(/^it could not be restored: /) })
   expect(during).toEqual(Array.from({ length: 5 }, () => [404, 1]))
   expect(made.filter((id) => agent.state.sandboxes.has(id))).toEqual([])
-  // What their agent told of them has arrived when what came later has.
+  // Records arrive in order. So once the later sandbox's event is there, all records of the verification sandboxes have
+  // arrived.
   agent.onCreate = async () => undefined
   const { id: later } = (await ask('POST', '/v1/sandboxes', { template: 'postgres-16' })).body
   let told = new Set<string>()

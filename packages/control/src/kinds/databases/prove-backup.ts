@@ -1,12 +1,13 @@
 /**
- * Tries backups, one at a time among all control processes: each is restored as its disk alone, in a sandbox that nobody sees and that
- * costs nobody anything, and every table and index of it is looked at.
+ * Verifies backups, one at a time among all control processes. It restores only the disk of a backup in an internal
+ * sandbox, which tenants do not see or pay for, and checks every table and index.
  *
  *     pending ──► ok
- *        │ └────► failed      something is wrong in it, or it could not be started, several times
- *        └── put off          no memory or disk to spare, or its host is away; a process that dies leaves a lease that runs out
+ *        │ └────► failed      it is damaged, or it could not be started in several attempts
+ *        └── retry later      no memory or disk is free, or its host is unreachable; a dead process's lease expires
  *
- * Work of users comes first: it does not begin without room for as much again beside it, and gives up when that room is asked for.
+ * Tenants' work has priority. Verification begins only if the host has twice the needed memory free, and aborts when
+ * the rest is needed.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -25,18 +26,21 @@ import { checkServer } from './check-server.ts'
 import { claimProof, insertProof, lockProofs, type ProofRow, putProofOff, setVerified } from './proof-statements.ts'
 import { openSecrets } from './secrets.ts'
 
-/** Seconds for one: a few gigabytes under software emulation. Its sandbox lives no longer, whoever dies. */
+/**
+ * Seconds for one verification: enough for a few gigabytes under software emulation. The sandbox expires then, even if
+ * the process dies.
+ */
 const PROOF_SECONDS = 1_800
-/** Delays after attempts that failed. After the last one, a backup that cannot be started counts as damaged. */
+/** Seconds to wait after each failed attempt. After the last one, a backup that cannot be started counts as damaged. */
 const RETRY_SECONDS = [15, 60, 300, 900]
-/** Delay after an attempt that the host had no room for. It does not count. */
+/** Seconds to wait after an attempt for which the host had no room. It does not count as failed. */
 const NO_ROOM_RETRY_SECONDS = 60
 const LOOK_MS = 1_000
 const MIB_TO_SPARE = 512
-/** Bytes of a host's disk; on one that has less a machine may fail for that. */
+/** Bytes. With less free disk, a failed attempt may be the host's fault and says nothing about the backup. */
 const DISK_TO_SPARE_BYTES = 256 * 1024 * 1024
 const DISK_LOOK_MS = 30_000
-/** Why a sandbox may not be made now. */
+/** Errors of a create that are not the backup's fault. */
 const NOBODYS: ReadonlySet<ErrorName> = new Set(['insufficientMemory', 'creditExhausted', 'noComputeNode'])
 
 export async function proveNextBackup(control: DatabasesContext, ending: AbortSignal): Promise<void> {
@@ -67,7 +71,7 @@ export async function proveNextBackup(control: DatabasesContext, ending: AbortSi
   }
 }
 
-/** @returns what is wrong, `null`: nothing */
+/** @returns the damage found; `null` if there is none */
 async function tryBackup(control: DatabasesContext, row: ProofRow, signal: AbortSignal): Promise<string | null> {
   const id = randomUUID() as SandboxId
   await insertProof(control.database.pool, id)
@@ -105,7 +109,7 @@ async function putOff(
   signal: AbortSignal,
 ) {
   log.warn({ err: error, backup: row.id }, 'backup not tried to its end')
-  // Given up, nobody there to do it, or nothing to do it with: that says nothing of the backup.
+  // The attempt was aborted, or host, agent or credit were not available. None of that says anything about the backup.
   const isAway = fleet.byId(row.agent_id)?.isReachable !== true
   const isRefused = error instanceof ApiError && NOBODYS.has(error.kind)
   const isNobodys = signal.aborted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
@@ -124,14 +128,14 @@ async function hasFullDisk(fleet: Fleet, { id, agent_id: agentId }: ProofRow): P
   return free < DISK_TO_SPARE_BYTES
 }
 
-/** Memory that the host has, and that it may promise. */
+/** Whether the host has this much memory free, and may commit this much. */
 function hasRoom({ info, promisedMib, isReachable }: KnownAgent, mib: number): boolean {
   if (info === null || !isReachable) return false
   const { available, committed, commit_limit: limit } = info.memory_mib
   return available - promisedMib >= mib + MIB_TO_SPARE && limit - committed - promisedMib >= mib
 }
 
-/** Ends it when less is left beside it than it has itself. */
+/** Aborts the verification when less memory is free than the verification itself uses. */
 async function watchRoom(agent: KnownAgent, mib: number, giveUp: AbortController, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await delay(LOOK_MS, undefined, { signal: over }).catch(() => undefined)

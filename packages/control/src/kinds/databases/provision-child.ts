@@ -4,7 +4,7 @@ import type { DatabaseRow } from './database-row.ts'
 import { insertProvisioning } from './database-statements.ts'
 import { closeSecrets, makeSecrets, type Secrets, sha256 } from './secrets.ts'
 
-/** A database that is made of another. */
+/** A request for a database that is made from another. */
 export interface Branch {
   readonly parent: DatabaseRow
   readonly id: SandboxId
@@ -12,7 +12,10 @@ export interface Branch {
   readonly requestId: string
 }
 
-/** The first step of one that begins with another's data: its row, and secrets of its own. It is removed after `leaseSeconds` unless it is ready by then. */
+/**
+ * The first step for a database with another's data: inserts its row with new secrets. The row is removed after
+ * `leaseSeconds` unless the database is ready by then.
+ */
 export async function provisionChild(
   { database, databaseSecrets }: DatabasesContext,
   { parent, id, label }: Branch,

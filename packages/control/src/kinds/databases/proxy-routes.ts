@@ -11,13 +11,13 @@ import { sha256 } from './secrets.ts'
 
 /** Bytes of one request. */
 const BODY_LIMIT_BYTES = 16 * 1024 * 1024
-/** What no token hashes to. */
+/** A value that is no token's hash. */
 const NOBODYS = Buffer.alloc(32)
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /**
- * `ANY /v1/databases/{id}/proxy/{path}`: SQL over HTTP for who has the broker's token. The machine wakes for it, and for nobody
- * else.
+ * `ANY /v1/databases/{id}/proxy/{path}`: SQL over HTTP for callers with the broker token. Only a request with a valid
+ * token wakes the sandbox.
  */
 export function proxyRoutes(app: FastifyInstance, control: DatabasesContext): void {
   for (const method of METHODS) {
@@ -67,8 +67,8 @@ async function forward(control: DatabasesContext, request: FastifyRequest, reply
 }
 
 /**
- * In constant time: how long it takes says nothing of the token. Where there is no such database, no token is right: nobody learns
- * which there are.
+ * Compares in constant time, so that the duration reveals nothing about the token. For an unknown database every token
+ * is wrong, so callers cannot find out which databases exist.
  * @throws ApiError 401
  */
 function admit({ failures }: DatabasesContext, request: FastifyRequest, row: DatabaseRow | undefined): void {

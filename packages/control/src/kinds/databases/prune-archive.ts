@@ -4,10 +4,10 @@ import type { Remover } from '../../fleet/agent-or-retired.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 import { oldestBackup } from './backup-statements.ts'
 
-/** Milliseconds by which two clocks, and what a snapshot takes, may be apart. */
+/** Milliseconds of tolerance for clock differences and for the duration of a snapshot. */
 const MARGIN_MS = 600_000
 
-/** Removes what is of no use to any backup. What fails is done with the next one. */
+/** Removes archived files that no backup needs. After a failure, the next backup tries again. */
 export async function pruneDatabaseArchive(
   { fleet, database: { pool }, log }: Remover & { readonly log: Logger },
   databaseId: string,

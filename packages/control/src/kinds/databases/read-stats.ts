@@ -1,7 +1,7 @@
 import type { AgentArchive } from '@offshoot/contract/agent-archive'
 import type pg from 'pg'
 
-/** Segments of 4 MiB. Fewer than the machine has room for beside those that wait on the server's own disk. */
+/** Segments of 4 MiB. Fewer than fit on the disk together with the segments on the server's own disk. */
 const MANY_WAITING = 16
 
 const STATS = `
@@ -19,11 +19,11 @@ const SLOW = `
   select left(query, 1000) as query, calls::text, total_exec_time as total_ms, mean_exec_time as mean_ms, rows::text
   from pg_stat_statements order by mean_exec_time desc limit 10`
 
-/** How large and how busy a server is. */
+/** Size and load of a server. */
 export async function readStats(client: pg.ClientBase, archive: AgentArchive): Promise<object> {
   const { rows } = await client.query<Record<string, unknown>>(STATS)
   const { size_bytes: size, commits, deadlocks, waiting, is_failing: isFailing, ...rest } = rows[0] ?? {}
-  // Its owner may have dropped the extension.
+  // The owner may have dropped the extension.
   const slow = await client.query<Record<string, unknown>>(SLOW).catch(() => ({ rows: [] }))
   return {
     size_bytes: Number(size),

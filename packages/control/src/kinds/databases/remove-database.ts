@@ -6,7 +6,8 @@ import { backupsOfDatabase } from './backup-statements.ts'
 import { removeDatabaseRow } from './database-statements.ts'
 
 /**
- * First the VM with all data and the backups, then the rows: while the agent cannot be reached they stay, and say that something is still there.
+ * Removes the VM with all data and the backups first, then the rows, so that the rows stay as long as something may be
+ * left on an unreachable agent.
  * @throws ApiError 502
  */
 export async function removeDatabase(remover: Remover, id: string, requestId: string): Promise<void> {

@@ -11,8 +11,8 @@ import { type Branch, provisionChild } from './provision-child.ts'
 import { openSecrets } from './secrets.ts'
 
 /**
- * A database with all that another had when a backup of it was taken. Steps and failures are those of a create.
- * @throws ApiError as a create from a snapshot; nothing is left then
+ * A new database with all data of a backup of another. Steps and failures are those of a create.
+ * @throws ApiError as for a create from a snapshot; nothing is left then
  */
 export async function restoreBackup(
   control: DatabasesContext,
@@ -39,7 +39,7 @@ export async function restoreBackup(
     const formerly = { user: databaseUser(parent.id), adminToken }
     return finish(control, { id, workspaceId }, async (made) => {
       await claimDatabase(control.fleet, made, { secrets, formerly })
-      // It may have grown since the backup.
+      // The parent's disk may have grown since the backup.
       await resize(control, made, parent.disk_mb, requestId)
     })
   })

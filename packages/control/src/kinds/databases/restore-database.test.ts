@@ -20,7 +20,7 @@ beforeAll(async () => {
   tenant = await harness.tenant(running, 'restores')
   databaseId = await fakeDatabase(harness, running, tenant)
   await ask('POST', `/v1/databases/${databaseId}/backups`, {})
-  // There is something to restore to between the backup and now.
+  // Moves the backup into the past, so that there are times between it and now.
   takenAt = new Date(Date.now() - MINUTE_MS)
   await harness.pool.query('update database_backups set taken_at = $1', [takenAt])
 })
@@ -39,13 +39,13 @@ const restore = (body: object, id = databaseId, token = tenant.key) =>
   ask('POST', `/v1/databases/${id}/restore`, body, token)
 const between = () => ({ time: new Date(takenAt.getTime() + MINUTE_MS / 2).toISOString() })
 
-/** Rows and sandboxes beside the database that is restored. */
+/** Rows and sandboxes other than those of the parent database. */
 async function left(): Promise<unknown[]> {
   const { rows } = await harness.pool.query('select id from databases where id <> $1', [databaseId])
   return [...rows, ...[...agent.state.sandboxes.keys()].filter((id) => id !== databaseId)]
 }
 
-/** What `recover` comes to, in the machine that is restored; it has asked for segments before. */
+/** Controls the outcome of `recover` in the restored VM; before it ends, the VM has requested segments. */
 function recovers(end: (response: ServerResponse) => void): { fed: string[] } {
   const seen = { fed: [] as string[] }
   agent.onOperation = ({ url = '' }, response) => {

@@ -14,18 +14,20 @@ import { runInDatabase } from './run-in-database.ts'
 import { type Branch, provisionChild } from './provision-child.ts'
 import { openSecrets } from './secrets.ts'
 
-/** Milliseconds to read through a day of what was written. */
+/** Milliseconds to replay a day of WAL. */
 const RECOVER_MS = 900_000
-/** Seconds after which one that was not finished is removed: longer than all of it takes. */
+/** Seconds after which an unfinished database is removed. Longer than all steps together. */
 const LEASE_SECONDS = 1_300
-/** As templates/postgres-16 has it. */
+/** Path in templates/postgres-16. */
 const RECOVER = '/usr/local/lib/offshoot-postgres/recover'
 
 /**
- * A database with all that another had at a time: the disk of the newest backup from before, booted without its memory, so that nothing
- * goes on that was under way then, and brought forward by what was written since. Steps and failures are those of a create.
+ * A new database in the state that another had at a given time. Control boots the disk of the newest earlier backup
+ * without its memory, so that no work of that moment continues, and replays the WAL written since. Steps and failures
+ * are those of a create.
  *
- * @throws ApiError 400 a time that cannot be had, 409 the archive does not reach it, and as a create from a snapshot; nothing is left then
+ * @throws ApiError 400 for a time that cannot be restored, 409 if the archive does not reach it, and as for a create
+ * from a snapshot; nothing is left then
  */
 export async function restoreDatabase(control: DatabasesContext, branch: Branch, time: Date): Promise<DatabaseRow> {
   const { parent, id, requestId } = branch
@@ -33,7 +35,8 @@ export async function restoreDatabase(control: DatabasesContext, branch: Branch,
   const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
   const secrets = await provisionChild(control, branch, LEASE_SECONDS)
   return orNothing(control, { id, requestId }, async () => {
-    // A parent that is out of order is why somebody may want this: then what there is already has to do.
+    // The parent may be broken, which can be the very reason for the restore. Then the WAL archived so far must
+    // suffice.
     await finishSegment(control, parent, time, requestId).catch((err: unknown) =>
       control.log.warn({ req_id: requestId, database: parent.id, err }, 'restored from what is archived already'),
     )
@@ -70,7 +73,7 @@ async function backupFor({ database: { pool } }: DatabasesContext, { id }: Datab
   throw new ApiError('invalidField', { error: `time must not be before ${since}` })
 }
 
-/** The two go on beside one another: the machine asks for what it wants to read, and its agent gives it. */
+/** Two calls run at the same time: the guest's recovery asks for files, and the agent serves them from the archive. */
 async function recover(
   { fleet, log }: DatabasesContext,
   made: DatabaseRow,
@@ -96,7 +99,7 @@ async function recover(
   }
 }
 
-/** Settings take no abbreviation of a time zone, of which `Z` is one. */
+/** PostgreSQL's settings accept no abbreviated time zone such as `Z`. */
 function postgresTime(time: Date): string {
   return time.toISOString().replace('T', ' ').replace('Z', '+00')
 }

@@ -7,8 +7,8 @@ import { agentOfDatabase } from './agent-of-database.ts'
 import type { Reached } from './tunnel.ts'
 
 /**
- * Runs a shell command of ours, as root, in the machine of a database.
- * @throws ApiError 502 when agent or machine end meanwhile, and as the agent says
+ * Runs one of control's shell commands as root in the VM of a database.
+ * @throws ApiError 502 if the agent or the VM ends meanwhile, and as the agent answers
  */
 export async function runInDatabase(
   fleet: Fleet,

@@ -2,18 +2,21 @@ import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Seal } from '../../platform/seal.ts'
 
-/** What opens one database. All of it is in the answer to whoever may see the database, so that it is kept, sealed. */
+/**
+ * The credentials of one database. The API returns them to callers who may see the database, so they are stored
+ * (sealed) and not hashed.
+ */
 export interface Secrets {
-  /** Of its owner's role. */
+  /** Of the owner's role. */
   readonly password: string
-  /** `ofs_pg_…`: its broker's. */
+  /** `ofs_pg_…`: the token for SQL over HTTP. */
   readonly brokerToken: string
-  /** Ours alone: what looks after it inside. */
+  /** Control's own password, for administration inside the server. */
   readonly adminToken: string
 }
 
 const SECRET_BYTES = 24
-/** PostgreSQL's own number of rounds, and length of salt. */
+/** PostgreSQL's own iteration count and salt length. */
 const ROUNDS = 4096
 const SALT_BYTES = 16
 
@@ -33,7 +36,7 @@ export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** What PostgreSQL keeps of a password (RFC 5803): it is never told the password itself. */
+/** The verifier that PostgreSQL stores for a password (RFC 5803). The server never receives the password itself. */
 export async function scramVerifier(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
   const salted = await promisify(pbkdf2)(password, salt, ROUNDS, 32, 'sha256')

@@ -4,9 +4,9 @@ import pg from 'pg'
 import type { Fleet } from '../../fleet/fleet.ts'
 import { type Reached, Tunnel } from './tunnel.ts'
 
-/** Milliseconds to connect, a wake included. */
+/** Milliseconds to connect, including a wake. */
 const CONNECT_MS = 35_000
-/** Milliseconds for a request to cancel to reach its server. */
+/** Milliseconds for a cancel request to reach its server. */
 const CANCEL_MS = 10_000
 
 export interface As {
@@ -15,7 +15,7 @@ export interface As {
   readonly database?: string
 }
 
-/** How the driver reaches the server of a database: as itself, through its machine's channel. */
+/** The driver's settings for a database's server, which it reaches through the agent's port stream. */
 export function clientConfig(
   fleet: Fleet,
   to: Reached,
@@ -26,14 +26,14 @@ export function clientConfig(
     password,
     database,
     host: 'tunnel',
-    // The driver takes what it asks of sockets; a tunnel has that.
+    // A tunnel has the parts of a socket that the driver uses.
     stream: () => new Tunnel(fleet, to),
     connectionTimeoutMillis: CONNECT_MS,
     application_name: 'offshoot',
   }
 }
 
-/** One connection, for as long as the work takes. @throws ApiError where the machine cannot be reached */
+/** Opens one connection for the duration of the work. @throws ApiError if the server cannot be reached */
 export async function withClient<T>(config: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(config)
   client.on('error', () => undefined)
@@ -47,18 +47,18 @@ export async function withClient<T>(config: pg.ClientConfig, work: (client: pg.C
   }
 }
 
-/** A client once it is connected, as far as its types leave it out. */
+/** Fields of a connected client that are missing in its type. */
 interface Connected {
   readonly processID: number
   readonly secretKey: number
 }
 
-/** PostgreSQL's code of a request to cancel (protocol 3.0, CancelRequest). */
+/** The code of a CancelRequest (PostgreSQL protocol 3.0). */
 const CANCEL_CODE = 80_877_102
 
 /**
- * Asks the server to cancel what a connection runs, over a connection of its own, as the protocol has it. Nobody waits for it: a
- * server notices by itself only when it next writes that its client is gone.
+ * Cancels a connection's statement through a second connection, as the protocol requires. Not awaited. It is needed
+ * because the server would notice a closed connection only at its next write.
  */
 export function cancelStatement(fleet: Fleet, to: Reached, client: pg.ClientBase): void {
   const { processID, secretKey } = client as unknown as Connected
@@ -72,11 +72,11 @@ export function cancelStatement(fleet: Fleet, to: Reached, client: pg.ClientBase
   tunnel.once('close', () => clearTimeout(impatience))
   tunnel.on('error', () => undefined)
   tunnel.once('connect', () => tunnel.end(request))
-  // The server answers nothing, and closes.
+  // The server sends no answer and closes the connection.
   tunnel.connect().resume()
 }
 
-/** By the server, or by the agent. */
+/** Tells errors of the server or the agent from broken connections. */
 function isSaid(error: unknown): boolean {
   return error instanceof pg.DatabaseError || error instanceof ApiError
 }

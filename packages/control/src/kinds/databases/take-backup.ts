@@ -10,7 +10,7 @@ import type { DatabaseRow } from './database-row.ts'
 
 const DAY_SECONDS = 24 * 3600
 
-/** What taking one needs of the process. */
+/** The services that are needed to take a backup. */
 export interface BackupTaker extends SnapshotTaker {
   readonly log: Logger
 }
@@ -18,9 +18,9 @@ export interface BackupTaker extends SnapshotTaker {
 type Backed = Pick<DatabaseRow, 'id' | 'secrets'>
 
 /**
- * A snapshot of the database's machine, with what opens it. A process that dies in between leaves a snapshot that the reaper
- * removes (`claimUnusedSnapshots`). The oldest go beyond {@link KEPT_BACKUPS}.
- * @throws ApiError as a snapshot's; 409 when credentials were reset meanwhile
+ * Takes a snapshot of the database's sandbox and stores it with the credentials. If the process dies in between, the
+ * reaper removes the snapshot (`claimUnusedSnapshots`). Keeps the newest {@link KEPT_BACKUPS} backups.
+ * @throws ApiError as for a snapshot; 409 if the credentials were reset meanwhile
  */
 export async function takeBackup(
   control: BackupTaker,
@@ -42,7 +42,9 @@ export async function takeBackup(
   return { ...snapshot, ...inserted, origin, database_id: database.id, secrets: database.secrets }
 }
 
-/** Those that cannot be removed now go with the next backup; and with the oldest what was archived before it. */
+/**
+ * Removes old backups, and the WAL archived before the oldest one left. After a failure, the next backup tries again.
+ */
 async function prune(control: BackupTaker, databaseId: string, requestId: string): Promise<void> {
   const old = (await backupsOfDatabase(control.database.pool, databaseId)).slice(KEPT_BACKUPS)
   for (const row of old) {

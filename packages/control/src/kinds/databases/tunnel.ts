@@ -8,15 +8,18 @@ import type { Fleet } from '../../fleet/fleet.ts'
 import { agentOfDatabase } from './agent-of-database.ts'
 import type { DatabaseRow } from './database-row.ts'
 
-/** The database to be reached. */
+/** The database to connect to. */
 export type Reached = Pick<DatabaseRow, 'id' | 'workspace_id' | 'agent_id'>
 
-/** Bytes that a server may say before it is asked again: it is a tenant's own, and what it says is held in our memory. */
+/**
+ * Bytes that a server may send without a new request. Tenants control their servers, and control keeps these bytes in
+ * memory.
+ */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /**
- * A connection to the server of a database, in the shape in which the driver wants its sockets: made first, connected then. The machine is
- * woken for it.
+ * A connection to the server of a database, in the form of the sockets that the driver expects: created first,
+ * connected later. Wakes the sandbox.
  */
 export class Tunnel extends Duplex {
   readonly #fleet: Fleet
@@ -30,7 +33,7 @@ export class Tunnel extends Duplex {
     this.#to = to
   }
 
-  /** Emits `connect`, or is destroyed with an ApiError. Where to is known already. */
+  /** Emits `connect`, or destroys the stream with an ApiError. Ignores the driver's host and port. */
   connect(): this {
     this.#dial().then(
       (inner) => this.#join(inner),
@@ -107,7 +110,7 @@ export class Tunnel extends Duplex {
   }
 }
 
-/** The agent's word, as far as it is one of ours. */
+/** The agent's error, if it is one that the API defines. */
 async function refusalOf(response: IncomingMessage): Promise<ApiError> {
   const { error = '', detail } = parse(await text(response))
   const known = errorNames.find((name) => {

@@ -9,11 +9,11 @@ import { findFeatureSnapshot, findOwnSnapshot } from './snapshots/find-snapshot.
 import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
 import { findAttachments } from '../volumes/find-attachments.ts'
 
-/** What a new sandbox is restored from, and who can do it, best first; never nobody. */
+/** What a new sandbox is restored from, and the agents that can do it, best first. There is always at least one. */
 export interface BootSource {
   readonly template: TemplateSize
   readonly snapshotId: SnapshotId | null
-  /** What was asked for, else as it was in the snapshot. */
+  /** The requested setting, else the snapshot's. */
   readonly egress: Egress
   readonly volumes: readonly AgentAttachment[]
   readonly nodes: readonly [Candidate, ...Candidate[]]
@@ -27,7 +27,7 @@ interface Wanted {
 }
 
 /**
- * @param caller who asked for it; `null` for a feature's own sandbox, which may be of any snapshot of the workspace
+ * @param caller the requesting caller; `null` for a feature's own sandbox, which may use any snapshot of the workspace
  * @throws ApiError 400, 403, 404, 502
  */
 export async function bootSource(
@@ -51,20 +51,23 @@ export async function bootSource(
   }
   const template = await findTemplate(control, workspaceId, name)
   const able = nodesOf(control, template)
-  // A volume stays where it is.
+  // A volume cannot move, so only its agent can run the sandbox.
   const [first, ...rest] = agentId === null ? able : able.filter(({ info }) => info.agent_id === agentId)
   if (first === undefined) throw new ApiError(agentId === null ? 'noComputeNode' : 'agentUnreachable')
   return { template, snapshotId: null, egress: network?.egress ?? 'internet', volumes, nodes: [first, ...rest] }
 }
 
-/** A built template stays on the agent that built it. */
+/** A built template exists only on the agent that built it. */
 function nodesOf({ fleet }: SandboxesContext, { name, built }: TemplateSize): Candidate[] {
   if (built === null) return candidates(fleet.agents, name)
   const agent = fleet.byId(built.agentId)
   return agent !== undefined && isCandidate(agent) ? [agent] : []
 }
 
-/** A snapshot stays on the agent that took it, and brings its own size; what its template is by now is of no account. */
+/**
+ * A snapshot exists only on the agent that took it. It determines the size; the current state of its template does not
+ * matter.
+ */
 async function snapshotSource(
   { database, fleet }: SandboxesContext,
   workspaceId: WorkspaceId,

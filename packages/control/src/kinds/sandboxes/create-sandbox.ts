@@ -16,25 +16,25 @@ import { insertCreating, moveCreating, removeCreating } from './sandbox-statemen
 import { deletedMeanwhile, settleCreated } from './settle-created.ts'
 
 export interface CreateRequest {
-  /** Of nothing that is there yet. */
+  /** An id that is not in use. */
   readonly id: SandboxId
   readonly workspaceId: WorkspaceId
   readonly requestId: string
   readonly body: CreateSandboxBody
-  /** The feature that owns it, with the id of whatever there; the workspace's own when absent. */
+  /** The feature that owns the sandbox, with the id of its resource. Absent: the sandbox is the workspace's own. */
   readonly manager?: Manager
-  /** Who asked for it; none when a feature does. */
+  /** The requesting caller; absent for a feature's sandbox. */
   readonly caller?: Caller
-  /** Instead of what the body names. */
+  /** Replaces the source that the body names. */
   readonly source?: BootSource
-  /** The disk of its snapshot alone, booted as after a power cut. */
+  /** Restores only the disk of the snapshot and boots from it, as after a power cut. */
   readonly withoutMemory?: boolean
 }
 
 /**
- * Makes a sandbox, in the order of ARCHITECTURE.md ("Create, step by step"): the row is there before any agent is asked,
- * and names the agent that is being asked; it goes again when none could do it. A process that dies in between leaves a
- * row that reconciliation removes, or that the agent's log brings to `running`.
+ * Creates a sandbox, in the order of docs/internal-api.md. Control inserts the row before it asks any agent. The row
+ * names the agent that is being asked, and is removed if no agent could do it. If the process dies in between,
+ * reconciliation removes the row, or the agent's log sets it to `running`.
  */
 export async function createSandbox(control: SandboxesContext, request: CreateRequest): Promise<SandboxRow> {
   const { id, workspaceId, body, manager } = request
@@ -61,7 +61,7 @@ export async function createSandbox(control: SandboxesContext, request: CreateRe
       manager?.by ?? null,
       manager?.id ?? null,
     )
-  // What nobody sees is no part of what a workspace may have.
+  // Internal sandboxes (backup verification) do not count against the workspace's quota.
   const admitted =
     manager?.by === 'proof'
       ? await insert(control.database.pool).then(() => null)
@@ -106,15 +106,16 @@ async function askNode(
   )
   if (outcome.kind === 'created') return outcome
   control.log.warn({ req_id: requestId, agent: agentId, sandbox: id, err: outcome.error }, 'create failed on an agent')
-  // A VM may still come of it there, without a row or with one that names another agent: reconciliation ends it.
+  // The agent may still create the VM, without a row or with a row that names another agent. Reconciliation deletes it.
   if (outcome.kind === 'unreachable' && outcome.mayHaveBegun) control.fleet.reconcileSoon(agentId)
   if (outcome.kind === 'refused') throwWhatIsMeantForCallers(outcome.error, snapshotId !== null || volumes.length > 0)
   return outcome
 }
 
 /**
- * Why a snapshot cannot be restored, or who has a volume, is for its owner to know; of a template only that no credit is left.
- * @param isOwn whether something of the caller's is part of it
+ * Throws errors that the caller may see: why their own snapshot cannot be restored, or which sandbox has their volume.
+ * For a template, only that no credit is left.
+ * @param isOwn whether an object of the caller is involved
  */
 function throwWhatIsMeantForCallers(error: Error, isOwn: boolean): void {
   const refusal = refusalOf(error)

@@ -4,7 +4,7 @@ import type { SandboxesContext } from './sandboxes-context.ts'
 import { sandboxOf } from '../../fleet/admitted-sandbox.ts'
 import { removeSandbox } from './remove-sandbox.ts'
 
-/** `DELETE /v1/sandboxes/{id}`: 204 once the VM and its folder are gone. */
+/** `DELETE /v1/sandboxes/{id}`: answers 204 once the VM and its folder are gone. */
 export function deleteSandbox(app: FastifyInstance, control: SandboxesContext): void {
   app.delete('/v1/sandboxes/:id', {
     config: {

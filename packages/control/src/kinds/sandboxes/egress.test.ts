@@ -8,7 +8,7 @@ describe('egress of a sandbox', () => {
   let agent: FakeAgent
   let control: RunningControl
   let tenant: Tenant
-  /** What the agent was asked for last. */
+  /** The latest create that the agent received. */
   let asked: CreateOnAgentBody | undefined
 
   beforeAll(async () => {

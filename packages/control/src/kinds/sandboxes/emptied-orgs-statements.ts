@@ -8,7 +8,7 @@ export interface DeletedOrgRow {
   readonly name: string
 }
 
-/** Claims, for `leaseSeconds`, deleted workspaces that have yet to be emptied. */
+/** Claims, for `leaseSeconds`, deleted workspaces that are not empty yet. */
 export const claimDeletedOrgs = statement<DeletedOrgRow, [limit: number, leaseSeconds: number]>(
   'claim-deleted-orgs',
   `with due as materialized (
@@ -24,7 +24,10 @@ export const retryOrgDeletion = statement<never, [id: string, afterSeconds: numb
   'update organization set deletion_due_at = now() + make_interval(secs => $2) where id = $1',
 )
 
-/** Whoever is still making one in it finds it marked a moment later, or the workspace's end waits for it. */
+/**
+ * Marks all sandboxes of the workspace for deletion. A sandbox that is being created is marked by a later call; until
+ * it is gone, the workspace is not removed.
+ */
 export const endSandboxes = statement<never, [workspaceId: string]>(
   'end-sandboxes-of-org',
   'update sandboxes set deletion_due_at = now(), managed_by = null where workspace_id = $1 and deletion_due_at is null',
@@ -35,7 +38,7 @@ export const snapshotsToEnd = statement<SnapshotRow, [workspaceId: string]>(
   `select ${SNAPSHOT_COLUMNS} from snapshots where workspace_id = $1 and status = 'ready' limit 100`,
 )
 
-/** Once no sandbox can have one of them. */
+/** Only once the workspace has no sandbox that could use a volume. */
 export const volumesToEnd = statement<VolumeRow, [workspaceId: string]>(
   'volumes-to-end',
   `select ${VOLUME_COLUMNS} from volumes where workspace_id = $1 and status = 'ready'
@@ -49,7 +52,7 @@ export const leftInOrg = statement<{ count: number }, [workspaceId: string]>(
         + (select count(*) from volumes where workspace_id = $1) as count`,
 )
 
-/** Users, keys and settings of it go with it. */
+/** Cascades to the workspace's memberships, keys and settings. */
 export const removeOrg = statement<{ id: string }, [id: string]>(
   'remove-org',
   'delete from organization where id = $1 and deletion_due_at is not null returning id',

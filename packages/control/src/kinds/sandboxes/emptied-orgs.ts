@@ -19,17 +19,18 @@ import {
   volumesToEnd,
 } from './emptied-orgs-statements.ts'
 
-/** Milliseconds for which one round waits for what it has told to end; well within a claim's lease. */
+/** Milliseconds for which one round waits for the deletions. Well below a claim's lease. */
 const PATIENCE_MS = 60_000
-/** Milliseconds between two looks. */
+/** Milliseconds between two polls. */
 const LOOK_MS = 200
 
 type OrgRemover = Remover & Pick<SandboxesContext, 'payments' | 'log'>
 
 /**
- * Deleted workspaces, each emptied and then removed by one process. Every round marks what is in it by then, so that what was
- * being made when the workspace was deleted ends too; the row itself cannot go while anything refers to it. A process that dies
- * leaves a claim that runs out; an agent that is away is waited for.
+ * Empties deleted workspaces and then removes them; one process handles each workspace. Every round marks the current
+ * objects again, so that it also catches an object whose creation was in progress when the workspace was deleted. The
+ * workspace's row cannot go while an object refers to it. If the process dies, its claim expires. If an agent is
+ * unreachable, the job waits for it.
  */
 export function emptiedOrgs(remover: OrgRemover): Reaping<DeletedOrgRow> {
   const { pool } = remover.database

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -147,7 +147,7 @@ describe('POST /v1/sandboxes/{id}/exec', () => {
       const socket = send('{"cmd":"tr', 1000)
       await new Promise((resolve) => socket.once('connect', resolve))
       socket.destroy()
-      // The next request has passed the same way; had the first begun anything, it would be there by now.
+      // The second request took the same path. If the first had started a command, the agent would have seen it by now.
       expect((await exec({ cmd: 'second' })).status).toBe(200)
       expect(ranOnAgent.map(({ cmd }) => cmd)).toEqual(['second'])
     })

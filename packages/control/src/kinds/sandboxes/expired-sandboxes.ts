@@ -4,7 +4,10 @@ import type { SandboxRow } from '../../fleet/sandbox-row.ts'
 import { claimExpired, retryDeletion } from './sandbox-statements.ts'
 import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
 
-/** Sandboxes whose time is up, and those whose deletion was promised. An agent that is away has its turn when it is back. */
+/**
+ * Deletes expired sandboxes and those with a pending deletion. If an agent is unreachable, its sandboxes are deleted
+ * when it is back.
+ */
 export function expiredSandboxes(remover: Remover): Reaping<SandboxRow> {
   const { fleet, database } = remover
   return {

@@ -13,7 +13,7 @@ import { presentSandbox } from '../../fleet/sandbox-row.ts'
 
 const METADATA = 'metadata.'
 
-/** `GET /v1/sandboxes`: a page, newest first; the next one in `Link: <…>; rel="next"`. */
+/** `GET /v1/sandboxes`: a page, newest first. The next page is in `Link: <…>; rel="next"`. */
 export function getSandboxes(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/sandboxes', {
     config: {
@@ -47,7 +47,7 @@ function readQuery(parameters: Record<string, unknown>): SandboxListQuery {
   return { template, status, limit, cursor, metadata }
 }
 
-/** PostgreSQL holds no NUL in a text, so a filter with one matches nothing. */
+/** PostgreSQL cannot store NUL in a text, so a filter that contains one matches nothing. */
 function isStorable({ template = '', metadata }: SandboxListQuery): boolean {
   return [template, ...Object.entries(metadata).flat()].every((text) => !text.includes('\0') && text.isWellFormed())
 }

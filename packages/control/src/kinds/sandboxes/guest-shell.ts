@@ -6,12 +6,12 @@ import type { z } from 'zod'
 import type { AgentClient } from '../../fleet/agent-client.ts'
 import { AgentRefused, AgentUnreachable } from '../../fleet/agent-failure.ts'
 
-/** Milliseconds until a command has begun, or a question is answered. */
+/** Milliseconds until a command has started, or a request is answered. */
 const ANSWER_MS = 90_000
-/** Characters of a command's output that are given back: its end. */
+/** Number of characters kept from the end of a command's output. */
 const KEPT_CHARS = 256 * 1024
 
-/** As the API takes it. */
+/** In the API's format. */
 export type GuestCommand = z.input<typeof execBody>
 
 export interface Ran {
@@ -28,12 +28,12 @@ interface Chunk {
   readonly error?: string
 }
 
-/** A command ended without an exit code: its sandbox ended, for example. */
+/** A command ended without an exit code, for example because its sandbox ended. */
 export class CommandInterrupted extends Error {
   override readonly name = 'CommandInterrupted'
 }
 
-/** Runs commands in one sandbox. A control process that dies takes those it waits for with it. */
+/** Runs commands in one sandbox. If the control process dies, the agent kills the commands that it was waiting for. */
 export class GuestShell {
   readonly sandboxId: string
   readonly client: AgentClient
@@ -47,7 +47,7 @@ export class GuestShell {
     this.requestId = requestId
   }
 
-  /** @param onOutput hears both streams as they come. @throws CommandInterrupted */
+  /** @param onOutput receives the chunks of both output streams as they arrive. @throws CommandInterrupted */
   async run(body: GuestCommand, deadline: Deadline, onOutput: OnOutput = () => undefined): Promise<Ran> {
     const kept = { stdout: '', stderr: '' }
     const answer = await this.#send('POST', '/exec/stream', deadline, JSON.stringify(body))
@@ -64,7 +64,7 @@ export class GuestShell {
     throw new CommandInterrupted('the command broke off')
   }
 
-  /** Begins a command that goes on by itself. */
+  /** Starts a command that continues in the background. */
   async begin(body: GuestCommand, deadline: Deadline): Promise<string> {
     const answer = await this.#send('POST', '/exec', deadline, JSON.stringify({ ...body, background: true }))
     return backgroundStarted.parse(await wholeOf(answer.body, deadline)).exec_id
@@ -85,7 +85,7 @@ export class GuestShell {
       headers: body === undefined ? {} : { 'content-type': 'application/json' },
       ...(body !== undefined && { body }),
       timeoutMs: ANSWER_MS,
-      // Of heartbeats at least.
+      // The agent sends at least heartbeats within this time.
       silenceMs: ANSWER_MS,
       signal: deadline.signal,
     })
@@ -94,7 +94,7 @@ export class GuestShell {
   }
 }
 
-/** What breaks it, unless we did ourselves, is that the agent is gone. @throws AgentUnreachable */
+/** If the body breaks off and control did not abort it, the agent is gone. @throws AgentUnreachable */
 async function* unbroken(body: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
   try {
     yield* body

@@ -31,7 +31,7 @@ import { postSnapshots } from './snapshots/post-snapshots.ts'
 import { reconcileSnapshots } from './snapshots/reconcile-snapshots.ts'
 import { unusedSnapshots } from './snapshots/unused-snapshots.ts'
 
-/** Sandboxes: their life, forks, snapshots, ports, events, and what runs in them. */
+/** Sandboxes: their lifecycle, forks, snapshots, ports and events, and the commands and files inside them. */
 export const sandboxes: Kind<SandboxesContext> = {
   name: 'sandboxes',
   async routes(app, control) {

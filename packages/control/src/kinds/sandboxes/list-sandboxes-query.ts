@@ -4,7 +4,7 @@ import { pageConditions } from '../../platform/http/page-of.ts'
 import { SEEN } from '../../fleet/sandbox-row.ts'
 import { sandboxColumns, type SandboxRow } from '../../fleet/sandbox-row.ts'
 
-/** One page, newest first. Asks for one row more than it holds, which tells whether there is a next one. */
+/** One page, newest first. Reads one row more than fits, which tells whether there is a next page. */
 export async function listSandboxes(
   db: Kysely<never>,
   workspaceId: string,

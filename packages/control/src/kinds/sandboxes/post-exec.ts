@@ -10,12 +10,15 @@ import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { refuseForwarded, unexpectedAnswer } from '../../fleet/proxy/agent-of.ts'
 import { PASSED_ON_STATUSES } from '../../fleet/proxy/passed-on-statuses.ts'
 
-/** Bytes: 8 Mi characters of `stdin` and what JSON needs to write them. */
+/** Bytes: 8 Mi characters of `stdin` plus the overhead of JSON. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
-/** Bytes up to which an answer is read whole: that is cheaper than a stream, and bounded. */
+/** Answers up to this number of bytes are read as a whole, which is cheaper than streaming and uses little memory. */
 const SMALL_ANSWER_BYTES = 64 * 1024
 
-/** `POST /v1/sandboxes/{id}/exec`: the agent runs it; a caller that hangs up ends the agent's request, and so the command. */
+/**
+ * `POST /v1/sandboxes/{id}/exec`: the agent runs the command. If the caller hangs up, control aborts its request to the
+ * agent, which kills the command.
+ */
 export function postExec(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/exec', {
     bodyLimit: BODY_LIMIT_BYTES,
@@ -48,7 +51,7 @@ export function postExec(app: FastifyInstance, control: SandboxesContext): void 
       const agent = control.fleet.byId(place.agent_id)
       if (agent === undefined) throw new ApiError('agentUnreachable')
       const hangUp = hangUpSignal(request, reply)
-      // The caller's own bytes go on: they have been checked, and writing them anew would change nothing but cost time.
+      // Forwards the caller's own bytes. They have been validated, and serializing them again would only cost time.
       const body = request.body as Buffer
       const answer = await agent.client
         .exec(place.id, place.workspace_id, request.id, body, hangUp)

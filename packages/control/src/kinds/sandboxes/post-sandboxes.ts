@@ -13,7 +13,7 @@ import { presentSandbox } from '../../fleet/sandbox-row.ts'
 /** Bytes: `env` alone may hold 8 Mi characters. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 
-/** `POST /v1/sandboxes`. A caller that hangs up meanwhile does not undo it: the sandbox is in the list. */
+/** `POST /v1/sandboxes`. If the caller hangs up, the create continues, and the sandbox appears in the list. */
 export function postSandboxes(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes', {
     bodyLimit: BODY_LIMIT_BYTES,

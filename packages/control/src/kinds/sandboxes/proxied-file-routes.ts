@@ -28,7 +28,7 @@ const ERRORS: readonly ErrorName[] = [
 const changing: readonly ErrorName[] = [...ERRORS, 'conflict', 'diskFull']
 const uploading: readonly ErrorName[] = [...changing, 'bodyTooLarge', 'requestTimeout', 'shuttingDown']
 
-/** The part of `proxied-routes.ts` about files. */
+/** The file operations among the entries of `proxied-routes.ts`. */
 export const proxiedFileRoutes: readonly ProxiedRoute[] = [
   {
     method: 'GET',

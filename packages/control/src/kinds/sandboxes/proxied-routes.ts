@@ -11,12 +11,12 @@ import type { ProxiedRoute } from '../../fleet/proxy/proxied-route.ts'
 import { proxiedFileRoutes } from './proxied-file-routes.ts'
 
 const EVENT_STREAM = 'text/event-stream'
-/** What every operation inside a guest may be refused with. */
+/** Errors of every operation inside a guest. */
 const GUEST_ERRORS = ['notFound', 'sandboxNotRunning', 'sandboxStopped', 'agentUnreachable'] as const
 const invalid: readonly ErrorName[] = ['invalidField', ...GUEST_ERRORS]
 const starting: readonly ErrorName[] = [...invalid, 'tooManyCommands']
 
-/** The sandbox operations that the agent answers, one a line: what control must know of them. */
+/** The sandbox operations that the agent answers, with what control must know about each. */
 export const proxiedRoutes: readonly ProxiedRoute[] = [
   ...proxiedFileRoutes,
   {

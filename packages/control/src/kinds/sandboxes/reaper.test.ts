@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
@@ -111,7 +111,7 @@ describe('sandboxes whose time is up', () => {
     agent = await FakeAgent.start({ port, state })
     agent.onDelete = onDelete
     await eventually(() => refusals === 1)
-    // As if the pause before the next try were over.
+    // Ends the pause before the next attempt.
     await eventually(async () => {
       const { rowCount } = await harness.pool.query(
         `update sandboxes set deletion_due_at = now() where id = $1 and deletion_due_at < now() + interval '1 minute'`,

@@ -4,8 +4,8 @@ import type { SandboxRow } from '../../fleet/sandbox-row.ts'
 import { removeSandboxRow } from './sandbox-statements.ts'
 
 /**
- * First the VM, then the row: while the agent cannot be reached the row stays, and says that something is still there.
- * Idempotent, also when several do it at once.
+ * Removes the VM first, then the row, so that the row stays as long as something may be left on an unreachable agent.
+ * Idempotent, also for concurrent calls.
  *
  * @throws ApiError 502
  */

@@ -4,7 +4,10 @@ import type { Remains } from '../../platform/idempotency/idempotency.ts'
 import { presentSandbox } from '../../fleet/sandbox-row.ts'
 import { sandboxOfWorkspace } from '../../fleet/sandbox-lookups.ts'
 
-/** What came of a create whose process died: the row tells, once reconciliation or the agent's log has settled it. */
+/**
+ * Finds the result of a create whose process died. The row tells, once reconciliation or the agent's log has settled
+ * it.
+ */
 export async function sandboxRemains(
   { database }: SandboxesContext,
   workspaceId: WorkspaceId,

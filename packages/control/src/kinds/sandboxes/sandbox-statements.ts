@@ -4,7 +4,7 @@ import { statement } from '../../platform/db/statement.ts'
 import { TOLD_AGAIN } from '../../platform/db/told-again.ts'
 import { type Manager, sandboxColumns, type SandboxRow } from '../../fleet/sandbox-row.ts'
 
-/** `ttl_seconds` counts from now, the sandbox's creation; a persistent one does not expire. */
+/** `ttl_seconds` counts from the insert. A persistent sandbox does not expire. */
 export const insertCreating = statement<
   SandboxRow,
   [
@@ -24,7 +24,7 @@ export const insertCreating = statement<
     /** JSON: `[{name, read_only}]` */
     volumes: string,
     managedBy: Manager['by'] | null,
-    /** Of that feature. */
+    /** The id of that feature's resource. */
     managedId: string | null,
   ]
 >(
@@ -36,19 +36,19 @@ export const insertCreating = statement<
    returning ${sandboxColumns()}`,
 )
 
-/** Of an app or a database. */
+/** The sandboxes of an app or a database. */
 export const sandboxesManagedBy = statement<SandboxRow, [managedBy: Manager['by'], managedId: string]>(
   'sandboxes-managed-by',
   `select ${sandboxColumns()} from sandboxes where managed_by = $1 and managed_id = $2`,
 )
 
-/** The next agent is tried: from here on the row is that agent's. */
+/** Moves the row to the next agent before that agent is asked. */
 export const moveCreating = statement<{ id: string }, [id: string, agentId: string]>(
   'move-creating',
   `update sandboxes set agent_id = $2 where id = $1 and status = 'creating' returning id`,
 )
 
-/** The agent's answer to a create. Changes nothing, and gives no row, when the log has told us already. */
+/** Applies the agent's answer to a create. Changes nothing and returns no row if the log's record was applied first. */
 export const setCreated = statement<
   SandboxRow,
   [
@@ -76,7 +76,7 @@ export const sandboxById = statement<SandboxRow, [id: string]>(
   `select ${sandboxColumns()} from sandboxes where id = $1`,
 )
 
-/** Creates that came to nothing: they count for nothing either. */
+/** Removes the rows of failed creates, so that they do not count against the quota. */
 export const removeCreating = statement<{ id: string }, [ids: readonly string[]]>(
   'remove-creating',
   `with removed as (delete from sandboxes where id = any($1) and status = 'creating' returning id),
@@ -96,12 +96,12 @@ export const countByStatus = statement<{ status: string; count: number }, []>(
 )
 
 /**
- * Claims, for `leaseSeconds`, sandboxes whose time is up by the database's clock, and those whose deletion was asked for
- * and has not come to an end. Whoever claims one deletes it; several processes never claim the same, and a lease runs
- * out when its holder dies. What a feature owns is that feature's to delete;
- * for what is paused because its workspace has no credit left, time stands still.
+ * Claims, for `leaseSeconds`, expired sandboxes (by the database's clock) and those with a pending deletion. Rows are
+ * claimed with `SKIP LOCKED`, so no two processes claim the same one; a dead process's lease expires. It skips
+ * sandboxes that a feature owns, because the feature deletes them. Sandboxes that are paused for lack of credit do not
+ * expire.
  *
- * @param agents those that can be reached
+ * @param agents the reachable agents
  */
 export const claimExpired = statement<SandboxRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
   'claim-expired',
@@ -117,7 +117,7 @@ export const claimExpired = statement<SandboxRow, [limit: number, agents: readon
    returning ${sandboxColumns()}`,
 )
 
-/** Whoever is first removes it. */
+/** The first process to claim it removes it. */
 export const setDeletionDue = statement<never, [id: string]>(
   'set-sandbox-deletion-due',
   'update sandboxes set deletion_due_at = now() where id = $1',

@@ -5,9 +5,9 @@ import type { SandboxRow } from '../../fleet/sandbox-row.ts'
 import { sandboxById, setCreated } from './sandbox-statements.ts'
 
 /**
- * The row takes what the agent answered, unless the log was faster; without a row there must not be a VM either.
+ * Applies the agent's answer to the row, unless the log was faster. If the row is gone, deletes the VM as well.
  *
- * @throws ApiError 409 when it was deleted meanwhile
+ * @throws ApiError 409 if the sandbox was deleted meanwhile
  */
 export async function settleCreated(
   { database, fleet }: SandboxesContext,

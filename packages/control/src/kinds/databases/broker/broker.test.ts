@@ -15,7 +15,7 @@ interface Served {
   readonly token: string
 }
 
-/** SQL over HTTP to real servers: a fake agent's guests all lead to one PostgreSQL. */
+/** SQL over HTTP to a real server: all guests of a fake agent lead to one PostgreSQL. */
 describe('SQL over HTTP', () => {
   let harness: Harness
   let agent: FakeAgent
@@ -24,7 +24,7 @@ describe('SQL over HTTP', () => {
   let postgres: TestPostgres
   let server: pg.Pool
   let first: Served
-  /** Connections to guests. */
+  /** Number of connections to guests. */
   let opened = 0
   const held: AbortController[] = []
 
@@ -80,17 +80,17 @@ describe('SQL over HTTP', () => {
       ...(body !== undefined && { body }),
       ...(signal && { signal }),
     })
-  /** Without any limit of the server's. */
+  /** A statement without the server's own time limit. */
   const endless = { sql: 'set statement_timeout = 0; select pg_sleep(3600) as endless' }
 
-  /** @returns the answer, or `null` once the caller has hung up */
+  /** @returns the answer, or `null` if the caller hung up */
   function hold(to: Served, body: object = { ...endless, timeout_ms: 600_000 }): Promise<Answer | null> {
     const hangUp = new AbortController()
     held.push(hangUp)
     return ask(to, 'v1/exec', body, hangUp.signal).catch(() => null)
   }
 
-  /** Statements of tenants that run on the server. */
+  /** Counts the tenants' statements that run on the server. */
   async function sleeping(): Promise<number> {
     const { rows } = await server.query<{ n: number }>(
       `select count(*)::int as n from pg_stat_activity where state = 'active' and query like '%as endless%' and pid <> pg_backend_pid()`,

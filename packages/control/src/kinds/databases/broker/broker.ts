@@ -1,6 +1,6 @@
 /**
- * SQL over HTTP: what its routes answer. It speaks to the server in the database's machine as its owner would, with the same rights and no
- * others. Why it is here and not in that machine: docs/adr/0013-databases.md.
+ * SQL over HTTP. It connects to the database's server as the owner's role, with exactly the owner's rights.
+ * docs/adr/0013-databases.md explains why it runs in control and not in the guest.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { databaseUser, DATABASE_NAME } from '@offshoot/contract/database'
@@ -14,7 +14,7 @@ import type { Use } from './use.ts'
 
 export interface BrokerRequest {
   readonly method: string
-  /** Below `proxy/`. */
+  /** The path below `proxy/`. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: unknown
@@ -26,11 +26,11 @@ export interface BrokerAnswer {
   readonly body: object
 }
 
-/** Requests of this process at the same time: each may hold an answer in memory. */
+/** Concurrent requests in this process. Limited because each may hold an answer in memory. */
 const MAX_REQUESTS = 256
-/** Of them, requests to the databases of one workspace, */
+/** Of these, requests to the databases of one workspace. */
 const PER_WORKSPACE = 64
-/** and to one database: as many again as it has connections wait for one. */
+/** Of these, requests to one database: as many may wait for a connection as there are connections. */
 const PER_DATABASE_REQUESTS = 2 * PER_DATABASE
 const PROBE_MS = 10_000
 const METHOD_OF: Readonly<Record<string, 'GET' | 'POST'>> = {
@@ -51,7 +51,7 @@ export class Broker {
     this.#connections = connections
   }
 
-  /** Never throws for what a database says, or fails to say. @throws ApiError where its machine cannot be reached */
+  /** Returns every error of a database as an answer. @throws ApiError if its server cannot be reached */
   async answer(row: DatabaseRow, request: BrokerRequest): Promise<BrokerAnswer> {
     const inDatabase = this.#ofDatabase.take(row.id)
     const inWorkspace = inDatabase && this.#ofWorkspace.take(row.workspace_id)
@@ -62,7 +62,7 @@ export class Broker {
       return { status: 200, body: await route(use, row, request) }
     } catch (error) {
       const refusal = refusalOf(error)
-      // `message` is what Neon's driver reads.
+      // Neon's driver reads `message`.
       return { status: refusal.status, body: { error: refusal.message, message: refusal.message, ...refusal.fields } }
     } finally {
       inWorkspace?.()
@@ -96,7 +96,7 @@ function objectOf(body: unknown): Readonly<Record<string, unknown>> {
     const value: unknown = Buffer.isBuffer(body) ? JSON.parse(body.toString('utf8')) : null
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // Told below.
+    // Falls through to the refusal below.
   }
   throw new Refusal(400, 'invalid json')
 }

@@ -10,29 +10,32 @@ import { openSecrets } from '../secrets.ts'
 import { cancelStatement, clientConfig } from '../server-client.ts'
 import { QUERY_CANCELED, Refusal } from './refusal.ts'
 
-/** Connections of this process to one database: clients' own are what `max_connections` is for. */
+/** Connections of this process to one database. Few, because `max_connections` is meant for the owner's clients. */
 export const PER_DATABASE = 8
-/** Databases that connections are kept to; the one asked longest ago loses its own first. */
+/** Databases with open connections. Beyond that, the one with the oldest request loses its connections. */
 const MAX_KEPT = 1_000
-/** Milliseconds that an unused connection stays open. It counts as activity, so not for long. */
+/** Milliseconds for which an unused connection stays open. Short, because an open connection counts as activity. */
 const KEEP_MS = 5_000
-/** Milliseconds that a statement may take, where the request does not say. */
+/** Milliseconds for a statement, unless the request says otherwise. */
 export const DEFAULT_TIMEOUT_MS = 30_000
-/** The most that a request may say, and what all statements of one transaction may take. */
+/** The longest time that a request may ask for, and the limit for all statements of one transaction. */
 export const MAX_TIMEOUT_MS = 600_000
-/** Milliseconds by which we cancel later than the server does by itself: its own refusal says more. */
+/** Milliseconds for which control waits after the server's own timeout, because the server's error says more. */
 export const GRACE_MS = 2_000
-/** Milliseconds for a connection to become as new after a request. */
+/** Milliseconds to reset a connection after a request. */
 const CLEAN_MS = 5_000
 
-/** How long one request may keep its connection. */
+/** Limits for the time that one request may keep its connection. */
 export interface Limits {
-  /** Milliseconds from the moment it has the connection. The statements of a tenant cannot change it, as they can `statement_timeout`. */
+  /**
+   * Milliseconds from the moment when the request gets the connection. Unlike `statement_timeout`, a tenant's
+   * statements cannot change it.
+   */
   readonly limitMs: number
   readonly hangUp: AbortSignal
 }
 
-/** Connections to databases as their owners, for SQL over HTTP. */
+/** Connections to databases as their owners' roles, for SQL over HTTP. */
 export class Connections {
   readonly #fleet: Fleet
   readonly #seal: Seal
@@ -44,9 +47,9 @@ export class Connections {
   }
 
   /**
-   * One connection for one request. What the request leaves behind in it (an open transaction, settings, temporary tables) is
-   * gone before the next one gets it. When its time is up or its caller hangs up, the server is told to cancel the statement, and
-   * the connection ends.
+   * Uses one connection for one request. Control resets the connection (open transactions, settings, temporary tables)
+   * before the next request gets it. After a timeout or when the caller hangs up, control cancels the statement on the
+   * server and closes the connection.
    */
   async use<T>(
     row: DatabaseRow,
@@ -66,14 +69,14 @@ export class Connections {
       const isLate = error instanceof DeadlineExceeded
       if (isLate || hangUp.aborted) cancelStatement(this.#fleet, row, client)
       if (isLate) throw new Refusal(408, 'canceling request: it took too long', { code: QUERY_CANCELED })
-      // Nobody is there to read it.
+      // The caller is gone and reads no answer.
       throw hangUp.aborted ? new Refusal(400, 'the caller hung up') : error
     } finally {
       void clean(client, isSpoilt)
     }
   }
 
-  /** What was kept for it opens it no more. */
+  /** Closes the connections to the database, because they use old credentials. */
   forget(id: string): void {
     for (const [key, pool] of this.#pools) {
       if (!key.startsWith(id)) continue
@@ -89,7 +92,7 @@ export class Connections {
   }
 
   #pool(row: DatabaseRow, database: string): pg.Pool {
-    // Of these credentials on this agent.
+    // The key includes the credentials and the agent, so that a change of either opens a new pool.
     const key = `${row.id} ${row.agent_id} ${row.broker_token_sha256.toString('hex')} ${database}`
     const pool = this.#pools.get(key) ?? this.#open(row, database)
     this.#pools.delete(key)
@@ -111,15 +114,15 @@ export class Connections {
       idleTimeoutMillis: KEEP_MS,
       options: `-c statement_timeout=${DEFAULT_TIMEOUT_MS}`,
     })
-    // A connection that breaks while nobody uses it: the next request gets another.
+    // An idle connection broke. The next request opens another.
     pool.on('error', () => undefined)
-    // Or while it is in use: a database may be deleted, or its server be killed by its owner, at any moment.
+    // A connection may also break in use: the database may be deleted, or its owner may kill the server, at any moment.
     outliveBrokenConnections(pool)
     return pool
   }
 }
 
-/** @param isSpoilt whether its request failed: then it is not worth finding out in which state it is */
+/** @param isSpoilt whether the request failed. Then the connection is closed, because its state is unknown */
 async function clean(client: pg.PoolClient, isSpoilt: boolean): Promise<void> {
   try {
     if (!isSpoilt) await Deadline.after(CLEAN_MS, 'a clean connection').race(discardAll(client))
@@ -129,7 +132,10 @@ async function clean(client: pg.PoolClient, isSpoilt: boolean): Promise<void> {
   }
 }
 
-/** It refuses to be part of a transaction, which is seldom left open. */
+/**
+ * `discard all` cannot run inside a transaction. Transactions are seldom left open, so it rolls back only after that
+ * error.
+ */
 async function discardAll(client: pg.PoolClient): Promise<void> {
   try {
     await client.query('discard all')

@@ -1,11 +1,11 @@
 import pg from 'pg'
 
-/** int2, int4, oid: a JSON number holds them exactly. */
+/** int2, int4, oid: a JSON number represents them exactly. */
 const EXACT_NUMBERS: ReadonlySet<number> = new Set([21, 23, 26])
 const FLOATS: ReadonlySet<number> = new Set([700, 701])
 const JSON_TYPES: ReadonlySet<number> = new Set([114, 3802])
 const BOOL = 16
-/** Arrays whose elements are given as the elements are. */
+/** Array types whose elements are converted like single values. */
 const ELEMENT_OF: ReadonlyMap<number, number> = new Map([
   [1000, BOOL],
   [1005, 21],
@@ -23,18 +23,18 @@ const ELEMENT_OF: ReadonlyMap<number, number> = new Map([
   [1182, 1082],
   [2951, 2950],
 ])
-/** The types know only the builtins that are no arrays. */
+/** The driver's types list only builtins that are not arrays. */
 const TEXT_ARRAY = 1009 as Parameters<typeof pg.types.getTypeParser>[0]
 
 /**
- * A value of the server's as JSON: numbers that fit, booleans, JSON and arrays as such; all else (int8 and numeric, which JSON's
- * readers would round; timestamps; bytea as `\x…`) as the text that the server writes.
+ * Converts a server's value to JSON. Small numbers, booleans, JSON and arrays keep their type. All others stay the
+ * server's text: int8 and numeric, which JSON readers would round; timestamps; bytea as `\x…`.
  */
 export function jsonValue(text: string | null, type: number): unknown {
   if (text === null) return null
   if (type === BOOL) return text === 't'
   if (EXACT_NUMBERS.has(type)) return Number(text)
-  // JSON has no words for infinity and NaN.
+  // JSON cannot represent infinity and NaN.
   if (FLOATS.has(type)) return Number.isFinite(Number(text)) ? Number(text) : text
   if (JSON_TYPES.has(type)) return JSON.parse(text)
   const element = ELEMENT_OF.get(type)

@@ -1,6 +1,6 @@
 /**
- * `POST sql`: what `@neondatabase/serverless` speaks over HTTP. Values travel as the server's text, and the driver makes of them
- * what it makes of values that come over a socket.
+ * `POST sql`: the HTTP protocol of `@neondatabase/serverless`. Values are sent as the server's text; the driver parses
+ * them as it does for values from a socket.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type pg from 'pg'
@@ -60,7 +60,10 @@ function beginning(headers: IncomingHttpHeaders): string {
   ].join(' ')
 }
 
-/** The driver sends its whole connection string; only the database is of interest, because the token has opened this already. */
+/**
+ * The driver sends its whole connection string. Only the database's name matters, because the token has already granted
+ * access.
+ */
 function databaseOf(text: string | string[] | undefined): string {
   if (typeof text !== 'string') return DATABASE_NAME
   try {
@@ -72,7 +75,7 @@ function databaseOf(text: string | string[] | undefined): string {
 
 async function present(client: pg.ClientBase, statement: Statement, isArray: boolean): Promise<object> {
   const { fields, rows, rowCount, command, truncated } = await runStatement(client, statement)
-  // The protocol has no word for less than all.
+  // The protocol cannot express a truncated result.
   if (truncated)
     throw new Refusal(400, 'result is too large: more rows or bytes than one answer may have', { code: '54000' })
   return {

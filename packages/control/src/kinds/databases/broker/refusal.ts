@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import pg from 'pg'
 
-/** What a request is answered instead of a result. */
+/** An error answer instead of a result. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
@@ -14,16 +14,19 @@ export class Refusal extends Error {
   }
 }
 
-/** SQLSTATE of a statement that was cancelled: by `statement_timeout`, or because its request was over. */
+/** SQLSTATE query_canceled: `statement_timeout` passed, or the request ended. */
 export const QUERY_CANCELED = '57014'
 
-/** What the server said, as HTTP: 408 when a statement took too long, else 400. @throws ApiError of the machine, or of a broken connection */
+/**
+ * Maps a server's error to HTTP: 408 if a statement took too long, else 400. @throws ApiError of the sandbox or of a
+ * broken connection
+ */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof ApiError) throw error
   if (!(error instanceof pg.DatabaseError)) throw new ApiError('agentUnreachable', {}, { cause: error })
   const { code, detail = null, hint = null, position = null, severity, schema, table, column, constraint } = error
-  // `undefined` stays away from JSON; what is specified is there, `null` where the server says nothing.
+  // JSON omits `undefined`. The specified fields are always present, with `null` where the server sends nothing.
   const fields = { code, detail, hint, position, severity, schema, table, column, constraint }
   return new Refusal(code === QUERY_CANCELED ? 408 : 400, error.message, fields)
 }

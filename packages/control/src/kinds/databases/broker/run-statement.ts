@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { Refusal } from './refusal.ts'
 
-/** Bytes of one answer's rows; what is beyond is left out, and the answer says so. */
+/** Limit of the rows in one answer, in bytes. Further rows are dropped, and the answer is marked as truncated. */
 const MAX_RESULT_BYTES = 32 * 1024 * 1024
 export const MAX_ROWS = 100_000
 
@@ -12,15 +12,15 @@ export interface Statement {
 
 export interface StatementResult {
   readonly fields: readonly pg.FieldDef[]
-  /** As the server writes them; `null` is NULL. */
+  /** As the server's text; `null` is NULL. */
   readonly rows: readonly (readonly (string | null)[])[]
   readonly truncated: boolean
-  /** Of what the server counted, `null` for statements without a count. */
+  /** The server's row count; `null` for statements without one. */
   readonly rowCount: number | null
   readonly command: string
 }
 
-/** What the driver calls when a statement wants to copy from the client, or to it; its types do not know. */
+/** The driver calls these methods for a COPY; its types do not list them. */
 interface Copying {
   handleCopyInResponse(connection: { sendCopyFail(reason: string): void }): void
   handleCopyData(): void
@@ -28,19 +28,19 @@ interface Copying {
 
 const NO_COPY = 'COPY from stdin and to stdout need a connection'
 
-/** As text, whatever the type: what becomes of it is the answer's business. */
+/** Returns all values as text. The caller converts them. */
 const TEXT = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
 
 /**
- * Runs one statement and keeps as many rows as wanted. The others are read and dropped, not cut off: a statement that also
- * writes has to come to its end.
+ * Runs one statement and keeps up to `maxRows` rows. It reads and drops the others instead of aborting, because a
+ * statement that also writes must complete.
  */
 export async function runStatement(
   client: pg.ClientBase,
   { sql, params = [] }: Statement,
   maxRows = MAX_ROWS,
 ): Promise<StatementResult> {
-  // The types of `Query` lack what `client.query` takes.
+  // `Query`'s type lacks options that `client.query` accepts.
   const config = { text: sql, values: [...params], rowMode: 'array', types: TEXT } as pg.QueryArrayConfig
   const query = new pg.Query<(string | null)[]>(config)
   let kept = keepingOf(null)
@@ -67,7 +67,7 @@ export async function runStatement(
     return []
   })
   if (isCopy) throw new Refusal(400, NO_COPY, { code: '0A000', detail: null, hint: null, position: null })
-  // Several statements in one text give several results: what counts is the last.
+  // A text with several statements gives several results. Only the last one counts.
   const last = [results].flat().at(-1)
   const { rows, truncated } = last === kept.result ? kept : keepingOf(last)
   return {
@@ -79,7 +79,7 @@ export async function runStatement(
   }
 }
 
-/** What is kept of one statement's rows, and whose they are. */
+/** The kept rows, and the result that they belong to. */
 function keepingOf(result: unknown) {
   return { result, rows: new Array<(string | null)[]>(), bytes: 0, truncated: false }
 }

@@ -12,7 +12,7 @@ const DEFAULT_ROWS = 1_000
 /** Statements of one transaction. */
 const MAX_STATEMENTS = 1_000
 
-/** `POST v1/query`: rows of one statement. */
+/** `POST v1/query`: returns the rows of one statement. */
 export async function query(use: Use, body: Body): Promise<object> {
   const statement = statementOf(body)
   const maxRows = optionalInteger(body, 'max_rows', 1, MAX_ROWS) ?? DEFAULT_ROWS
@@ -22,7 +22,7 @@ export async function query(use: Use, body: Body): Promise<object> {
   })
 }
 
-/** `POST v1/exec`: what one statement, or several without parameters, have done. */
+/** `POST v1/exec`: runs one statement, or several without parameters, and returns the row count. */
 export async function exec(use: Use, body: Body): Promise<object> {
   const statement = statementOf(body)
   return onConnection(use, body, null, async (client, startedAt) => {
@@ -31,7 +31,7 @@ export async function exec(use: Use, body: Body): Promise<object> {
   })
 }
 
-/** `POST v1/transaction`: all of the statements, or none. */
+/** `POST v1/transaction`: runs all of the statements, or none. */
 export async function transaction(use: Use, body: Body): Promise<object> {
   const { statements } = body
   if (!Array.isArray(statements) || statements.length === 0)
@@ -54,7 +54,10 @@ export async function transaction(use: Use, body: Body): Promise<object> {
   })
 }
 
-/** COMMIT of a transaction that has failed inside a statement of its own (a caught error, say) answers ROLLBACK. */
+/**
+ * If the transaction has failed inside a statement, for example through a caught error, COMMIT answers ROLLBACK instead
+ * of an error.
+ */
 async function commit(client: pg.ClientBase): Promise<void> {
   const { command } = await client.query('commit')
   if (command !== 'COMMIT') throw new Refusal(400, 'transaction was rolled back', { code: '25P02' })
@@ -64,7 +67,7 @@ function statementOf(body: Body): Statement {
   return { sql: textOf(body, 'sql'), params: paramsOf(body) }
 }
 
-/** @param limitMs for all of the request; `null`: what one statement may take, whose own limit the server should see to first */
+/** @param limitMs for the whole request; `null`: the limit of one statement, which the server should enforce first */
 async function onConnection(
   use: Use,
   body: Body,

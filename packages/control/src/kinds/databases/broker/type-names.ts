@@ -1,11 +1,11 @@
 import pg from 'pg'
 
-/** The types that nearly every result is made of, so that nothing is asked for them. */
+/** The types of nearly every result, so that no query is needed for them. */
 const COMMON: ReadonlyMap<number, string> = new Map(
   Object.entries(pg.types.builtins).map(([name, oid]) => [oid as number, name.toLowerCase()]),
 )
 
-/** Their names, by their number. */
+/** The names of types by their OIDs. */
 export async function typeNames(client: pg.ClientBase, types: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const unknown = types.filter((type) => !COMMON.has(type))
   if (unknown.length === 0) return COMMON

@@ -1,4 +1,4 @@
 import type pg from 'pg'
 
-/** One request's way to the databases of one server, for so many milliseconds. */
+/** Gives one request a connection to one of the server's databases, for a number of milliseconds. */
 export type Use = <T>(database: string, limitMs: number, work: (client: pg.ClientBase) => Promise<T>) => Promise<T>

@@ -2,10 +2,10 @@ import type pg from 'pg'
 import { eventPartitions } from './event-statements.ts'
 
 const DAY_MS = 24 * 3600 * 1000
-/** PostgreSQL's: another process has just made it. */
+/** PostgreSQL's error codes if another process has just created the partition. */
 const ALREADY_THERE = new Set(['42P07', '23505'])
 
-/** One partition of `events` for each day (UTC): a day that is too old is dropped as a whole, and no row is deleted. */
+/** One partition of `events` per day (UTC). An old day is dropped as a whole, so no rows need to be deleted. */
 export class EventPartitions {
   readonly #pool: pg.Pool
   readonly #known = new Set<string>()
@@ -19,7 +19,7 @@ export class EventPartitions {
     for (const day of new Set(days)) if (!this.#known.has(day)) await this.#make(day)
   }
 
-  /** Drops every day before this one. */
+  /** Drops all partitions of days before this one. */
   async dropBefore(day: string): Promise<void> {
     for (const { day: each } of await eventPartitions(this.#pool)) {
       if (each >= day) continue
@@ -40,12 +40,12 @@ export class EventPartitions {
   }
 }
 
-/** The day (UTC) of a moment, `YYYY-MM-DD`. */
+/** The day (UTC) of a time, `YYYY-MM-DD`. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-/** Days come from {@link dayOf} and the catalog: nothing of a caller's is in a name. */
+/** Days come from {@link dayOf} or the catalog, so the table name contains no caller's input. */
 function tableOf(day: string): string {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new Error(`not a day: ${day}`)
   return `events_${day.replaceAll('-', '_')}`

@@ -9,7 +9,7 @@ export const appendEvents = statement<never, [events: string]>(
    on conflict do nothing`,
 )
 
-/** Days, `YYYY-MM-DD`, that there is a partition for. */
+/** The days that have a partition, `YYYY-MM-DD`. */
 export const eventPartitions = statement<{ day: string }, []>(
   'event-partitions',
   `select replace(substr(c.relname, 8), '_', '-') as day from pg_inherits i join pg_class c on c.oid = i.inhrelid

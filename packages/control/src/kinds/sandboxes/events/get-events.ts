@@ -9,7 +9,7 @@ import { parseWith } from '../../../platform/http/body.ts'
 import { decodeCursor } from '../../../platform/http/cursor.ts'
 import { pageOf } from '../../../platform/http/page-of.ts'
 
-/** `GET /v1/events`: what happened in the caller's workspace, whichever agent it was on. */
+/** `GET /v1/events`: the events of the caller's workspace, from all agents. */
 export function getEvents(app: FastifyInstance, { config, events }: SandboxesContext): void {
   app.get('/v1/events', {
     config: {
@@ -30,7 +30,7 @@ export function getEvents(app: FastifyInstance, { config, events }: SandboxesCon
       const last = cursor === undefined ? undefined : decodeCursor(cursor)
       const after = last && { ts: last.createdAt, sandboxId: last.id }
       const listed = await events.list({ workspaceId, types, sandboxId, from, to, after, limit: limit + 1 })
-      // No two events of a sandbox share a moment: it and the sandbox are an event's place in the list.
+      // No two events of a sandbox have the same time, so time and sandbox identify an event's position in the list.
       const rows = listed.map((each) => ({ created_at: new Date(each.ts), id: each.sandbox_id, each }))
       return pageOf(rows, limit, config.public_url, request, reply).map(({ each }) => each)
     },

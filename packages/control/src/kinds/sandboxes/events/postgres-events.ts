@@ -10,12 +10,15 @@ import { appendEvents } from './event-statements.ts'
 import { EVENT_DAYS, type EventFilter, type EventStore } from './event-store.ts'
 
 const DAY_MS = 24 * 3600 * 1000
-/** Days ahead for which there is room: a process that is away for so long needs none of its own. */
+/** Days for which partitions are created in advance. The sweep need not run again before then. */
 const DAYS_AHEAD = 2
 
 type Row = Omit<Event, 'ts'> & { readonly ts: Date }
 
-/** Events in our own PostgreSQL, appended in the transaction that moves the cursor: exactly once. */
+/**
+ * Events in control's PostgreSQL. They are appended in the transaction that moves the cursor, so each is stored exactly
+ * once.
+ */
 export class PostgresEvents implements EventStore {
   readonly #database: Database
   readonly #partitions: EventPartitions
@@ -65,7 +68,10 @@ function rowOf({ workspace_id, event }: AgentRecord) {
   return { workspace_id, ...event, ts: new Date(event.ts).toISOString() }
 }
 
-/** What is older is dropped at once; what claims to be of the day after tomorrow has a clock that cannot be believed. */
+/**
+ * Skips events older than the retention, and those more than {@link DAYS_AHEAD} days in the future, whose clock must be
+ * wrong.
+ */
 function isKept({ workspace_id, event }: AgentRecord): boolean {
   const ms = Date.parse(event.ts)
   const now = Date.now()

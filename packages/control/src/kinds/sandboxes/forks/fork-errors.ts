@@ -1,7 +1,7 @@
 import type { ErrorName } from '@offshoot/contract/errors'
 import { CREATE_REFUSALS } from '../../billing/limits/create-refusals.ts'
 
-/** What a fork, of one child or of many, may be refused with. */
+/** Errors of a fork, with one child or several. */
 export const FORK_ERRORS: readonly ErrorName[] = [
   'invalidField',
   'notFound',

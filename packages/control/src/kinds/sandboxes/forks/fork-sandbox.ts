@@ -24,12 +24,13 @@ interface ForkError {
 }
 
 /**
- * Forks a sandbox, like a create: the rows of snapshot and children are there before the agent is asked, and name all that
- * it may make. Those of which nothing came go again; what comes of a fork whose answer was lost has no row then, and is
- * deleted by reconciliation. When we die in between, the log brings the children's rows to `running`, reconciliation the
- * snapshot's to `ready`, or both remove them.
+ * Forks a sandbox. Like a create, it inserts the rows of the snapshot and all children before it asks the agent.
  *
- * @throws ApiError also when not one child came to run: then with the first one's reason, and all of them in `errors`
+ * The rows of failed children are removed. If the agent's answer is lost, all rows are removed, and reconciliation
+ * deletes what the agent made. If the process dies in between, the log sets the children's rows to `running` and
+ * reconciliation sets the snapshot's to `ready`, or both remove the rows.
+ *
+ * @throws ApiError also if no child started: then with the first child's error, and all errors in `errors`
  */
 export async function forkSandbox(control: SandboxesContext, request: ForkRequest, requestId: string): Promise<Forked> {
   const { parent, manager = null } = request
@@ -62,7 +63,8 @@ export async function forkSandbox(control: SandboxesContext, request: ForkReques
     if (error instanceof AgentUnreachable && error.mayHaveBegun) control.fleet.reconcileSoon(parent.agent_id)
     throw refusalOf(error)
   })
-  // Children name their snapshot from the first: it is not taken for one that nobody needs, whichever is written first.
+  // The two may be written in any order: the children's rows name the snapshot from the start, so it never counts as
+  // unused.
   const [{ children, errors }] = await Promise.all([
     settleChildren(control, parent, idsOf(planned), made, requestId),
     setSnapshotReady(pool, snapshotId, made.snapshot.size_bytes),
@@ -73,7 +75,7 @@ export async function forkSandbox(control: SandboxesContext, request: ForkReques
   return { ...plan, children: [first, ...rest], errors }
 }
 
-/** @param ids of all children, by their index */
+/** @param ids of all children, in the order of their index */
 async function settleChildren(
   control: SandboxesContext,
   parent: SandboxRow,

@@ -2,9 +2,9 @@ import { statement } from '../../../platform/db/statement.ts'
 import { type Manager, sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 /**
- * Rows for all that a fork is to make: its snapshot and its children, `creating`, on their parent's agent. Children have
- * their parent's lifecycle; their time to live counts from now. Those of a feature are nobody's children. No row is given
- * when the parent is gone, or going.
+ * Inserts the rows of a fork: its snapshot and its children, `creating`, on the parent's agent. The children inherit
+ * the parent's lifecycle settings; their time to live counts from now. Children that a feature owns get no parent_id.
+ * Returns no row if the parent is gone or is being deleted.
  *
  * @param children JSON: `[{id, metadata, volumes}]`
  */
@@ -38,7 +38,7 @@ export const stageFork = statement<
    returning id`,
 )
 
-/** The winner of its tree, if it still is a child of it: from here on it is nobody's sibling. */
+/** Detaches the winner from its parent, so that no later promotion treats it as a sibling. */
 export const detachWinner = statement<SandboxRow, [id: string, treeId: string]>(
   'detach-winner',
   `update sandboxes set parent_id = null
@@ -46,7 +46,10 @@ export const detachWinner = statement<SandboxRow, [id: string, treeId: string]>(
    returning ${sandboxColumns()}`,
 )
 
-/** The children of a tree that were never promoted: their deletion is promised, whatever becomes of us. */
+/**
+ * Marks the children of a tree that were never promoted for deletion. From then on the reaper deletes them, even if
+ * this process dies.
+ */
 export const doomSiblings = statement<SandboxRow, [treeId: string, workspaceId: string, leaseSeconds: number]>(
   'doom-siblings',
   `update sandboxes set deletion_due_at = now() + make_interval(secs => $3)

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { randomUUID } from 'node:crypto'
 import type { AgentFork, ForkOnAgentBody } from '@offshoot/contract/agent-api'
@@ -49,7 +49,7 @@ describe('forks', () => {
     )
     return rows.map(({ id }) => id as string)
   }
-  /** The agent makes children of the given indexes; the others fail. */
+  /** The agent creates only the children with the given indexes; the others fail. */
   const onlyChildren = (indexes: readonly number[], status = 507) => {
     agent.onAction = async (action, id, body) => {
       if (action !== 'fork') return undefined

@@ -3,13 +3,13 @@ import type { Manager, SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 export interface ForkRequest {
   readonly parent: SandboxRow
-  /** Of a fork tree; `null` for a single fork. */
+  /** Number of children of a fork tree; `null` for a single fork. */
   readonly count: number | null
-  /** Of the children, where whoever asks has chosen them. */
+  /** Ids of the children, if the caller has chosen them. */
   readonly ids?: readonly string[]
-  /** Of the children, instead of their parent's. */
+  /** Metadata of the children, instead of their parent's. */
   readonly metadata: Record<string, string> | undefined
-  /** Whose the children are from the first; without one they are the workspace's own. */
+  /** The feature that owns the children. Absent: they are the workspace's own. */
   readonly manager?: Manager
 }
 
@@ -20,18 +20,18 @@ export interface PlannedChild {
   readonly volumes: SandboxRow['volumes']
 }
 
-/** All that a fork will be, chosen before anything of it exists. */
+/** The ids and settings of a fork, chosen before any part of it exists. */
 export interface ForkPlan {
   readonly snapshotId: string
   readonly treeId: string | null
   readonly children: readonly PlannedChild[]
-  /** What the children lack that their parent has, in sentences. */
+  /** Texts about what the children lack in comparison with their parent. */
   readonly warnings: readonly string[]
 }
 
 export function planFork({ parent, count, metadata, ids = [] }: ForkRequest): ForkPlan {
   const treeId = count === null ? null : randomUUID()
-  // A volume takes one writer at a time, and that is the parent.
+  // A volume has one writer at a time, and the parent stays the writer.
   const volumes = parent.volumes.filter((volume) => volume.read_only)
   const withheld = parent.volumes.filter((volume) => !volume.read_only)
   const children = Array.from({ length: count ?? 1 }, (_, index) => ({
@@ -44,7 +44,7 @@ export function planFork({ parent, count, metadata, ids = [] }: ForkRequest): Fo
   return { snapshotId: randomUUID(), treeId, children, warnings }
 }
 
-/** A child's place in its tree is not its own children's. */
+/** A child's position in its tree is not inherited by its own children. */
 function inherited({ metadata, fork_tree_id: treeId }: SandboxRow): Record<string, string> {
   if (treeId === null) return metadata
   const { fork_tree_id: _tree, fork_index: _index, ...rest } = metadata

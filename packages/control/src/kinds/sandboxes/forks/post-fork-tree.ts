@@ -7,7 +7,9 @@ import { presentSandbox } from '../../../fleet/sandbox-row.ts'
 import { FORK_ERRORS } from './fork-errors.ts'
 import { forkSandbox } from './fork-sandbox.ts'
 
-/** `POST /v1/sandboxes/{id}/fork-tree`: 201 with the children, and why others did not come to run. */
+/**
+ * `POST /v1/sandboxes/{id}/fork-tree`: answers 201 with the children, and with the errors of those that did not start.
+ */
 export function postForkTree(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/fork-tree', {
     config: {

@@ -7,7 +7,7 @@ import { presentSandbox } from '../../../fleet/sandbox-row.ts'
 import { FORK_ERRORS } from './fork-errors.ts'
 import { forkSandbox } from './fork-sandbox.ts'
 
-/** `POST /v1/sandboxes/{id}/fork`: 201 with the child. A caller that hangs up meanwhile does not undo it. */
+/** `POST /v1/sandboxes/{id}/fork`: answers 201 with the child. If the caller hangs up, the fork continues. */
 export function postFork(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/fork', {
     config: {

@@ -13,13 +13,13 @@ import { retryDeletion } from '../sandbox-statements.ts'
 import { detachWinner, doomSiblings } from './fork-statements.ts'
 
 /**
- * Makes a child of a fork tree a sandbox of its own, and deletes its siblings.
+ * Makes a child of a fork tree an independent sandbox, and deletes its siblings.
  *
- * The rows decide first, in one transaction: from then on the winner is nobody's sibling, and its siblings are to be
- * deleted. So two that are promoted at once never delete each other, and what cannot be deleted now, or is not because
- * we die, the reaper deletes. Done again, it does what was left undone.
+ * One transaction decides in the rows: it detaches the winner and marks the siblings for deletion. So two children that
+ * are promoted at the same time never delete each other. The reaper deletes the siblings that cannot be deleted now, or
+ * that are left if this process dies. Repeating the call completes it.
  *
- * @throws ApiError 404, 409, 502: before the rows have changed, but for an agent that is lost on the way
+ * @throws ApiError 404, 409 or 502 before the rows change; 502 also afterwards, if the agent is lost in between
  */
 export async function promoteSandbox(
   control: SandboxesContext,
@@ -46,7 +46,8 @@ function decide(
   cleansUp: boolean,
 ): Promise<SandboxRow[]> {
   return transaction(database.pool, async (client) => {
-    // All of a tree is on one agent. Whoever changes several of its rows in one transaction holds this lock, in this order.
+    // All sandboxes of a tree are on one agent. A transaction that changes several rows of an agent takes this lock
+    // first, which prevents deadlocks.
     await lockAgentCursor(client, row.agent_id)
     const [winner] = await detachWinner(client, row.id, treeId)
     if (winner === undefined) throw new ApiError('sandboxNotRunning')

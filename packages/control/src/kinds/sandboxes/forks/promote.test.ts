@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -71,7 +71,7 @@ describe('POST /v1/sandboxes/{id}/promote', () => {
     const answer = await promote(winner, { tree_id: treeId, cleanup_siblings: false })
     expect(answer.body).toEqual({ winner, tree_id: treeId, deleted: [], failures: {} })
     expect(await alive()).toEqual([parent, ...children].toSorted())
-    // The second winner deletes what is left, but not the first.
+    // The second winner deletes the remaining sibling, but not the first winner.
     expect((await promote(first)).body.deleted).toEqual([children[2]])
     expect(await alive()).toEqual([parent, first, winner].toSorted())
   })

@@ -10,8 +10,8 @@ import { setLifecycle, unsettle } from './lifecycle-statements.ts'
 import { presentLifecycle } from './present-lifecycle.ts'
 
 /**
- * Changes what `patch` names, first at the agent, then in the row: an agent that cannot be reached leaves everything as it
- * was. Without anything to change it only reads.
+ * Changes the fields in `patch`, first at the agent, then in the row. If the agent cannot be reached, nothing changes.
+ * An empty patch only reads.
  *
  * @throws ApiError 404, 502
  */
@@ -29,12 +29,12 @@ export async function changeLifecycle(
   if (ttl === null && forAgent === null) return presentLifecycle(row, idleSeconds)
   const settledMark = mark?.is_alone === true ? mark.mark : null
   const [changed] = await setLifecycle(pool, row.id, ttl, persistent, idleTimeout, settledMark)
-  // It has expired, or its deletion has begun.
+  // The sandbox has expired, or its deletion has begun.
   if (changed === undefined) throw new ApiError('sandboxNotFound')
   return presentLifecycle(changed, idleSeconds)
 }
 
-/** `null` when nothing of it concerns the agent. */
+/** `null` if no field concerns the agent. */
 function patchForAgent({ persistent, idle_timeout_seconds }: Partial<LifecyclePatch>): AgentLifecyclePatch | null {
   if (persistent === undefined && idle_timeout_seconds === undefined) return null
   return {
@@ -43,7 +43,7 @@ function patchForAgent({ persistent, idle_timeout_seconds }: Partial<LifecyclePa
   }
 }
 
-/** @returns for how long nothing was under way. A VM that has failed has nothing to be told, and is idle no more. */
+/** @returns the seconds for which the sandbox has been idle. A failed VM gets no settings and counts as not idle */
 async function tellAgent(
   control: SandboxesContext,
   row: SandboxRow,

@@ -7,7 +7,7 @@ import { changeLifecycle } from './change-lifecycle.ts'
 
 const URL = '/v1/sandboxes/:id/lifecycle'
 
-/** `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`. Neither wakes a sandbox, nor counts as activity. */
+/** `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`. Neither wakes a sandbox or counts as activity. */
 export function lifecycleRoutes(app: FastifyInstance, control: SandboxesContext): void {
   const shared = { tag: 'Lifecycle', status: 200, answer: lifecycle } as const
   app.get(URL, {

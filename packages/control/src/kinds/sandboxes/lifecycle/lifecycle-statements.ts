@@ -3,10 +3,10 @@ import { statement } from '../../../platform/db/statement.ts'
 import { sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 /**
- * Persistence and idle timeout are both the row's and the agent's, and nothing changes both at once. So before the agent
- * is told, the row is marked unsettled; the mark goes with the new values. A mark that stays (no answer, a crash, two
- * changes at once) says that the agent may hold others than the row, and it is told the row's again
- * ({@link file://./retell-lifecycles.ts}).
+ * Both the row and the agent store persistence and idle timeout, and they cannot be changed atomically. Control
+ * therefore marks the row as unsettled before it calls the agent, and removes the mark together with the new values. A
+ * mark that stays (no answer, a crash, two concurrent changes) means that the agent may have other values than the row.
+ * Control then sends it the row's again ({@link file://./retell-lifecycles.ts}).
  */
 export const unsettle = statement<{ mark: Date; is_alone: boolean }, [id: string]>(
   'unsettle-lifecycle',
@@ -17,7 +17,9 @@ export const unsettle = statement<{ mark: Date; is_alone: boolean }, [id: string
    returning s.lifecycle_unsettled_at as mark, before.lifecycle_unsettled_at is null as is_alone`,
 )
 
-/** `null` leaves a column as it is. A time to live counts from now; so does the old one when persistence ends. */
+/**
+ * `null` leaves a column as it is. A new time to live counts from now, and so does the old one when persistence ends.
+ */
 export const setLifecycle = statement<
   SandboxRow,
   [
@@ -47,7 +49,7 @@ export interface UnsettledRow {
   readonly workspace_id: string
   readonly persistent: boolean
   readonly idle_timeout_seconds: number
-  /** Of its workspace; `null`: that has no account yet. */
+  /** The plan of its workspace; `null` if the workspace has no account yet. */
   readonly plan: PlanName | null
   readonly mark: Date
 }

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -154,7 +154,7 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
       expect((await get(id)).body).toEqual(before)
       if ('ttl_seconds' in change) return
       expect(await isUnsettled(id)).toBe(true)
-      // As if the time had passed that any change may take.
+      // Pretends that the longest time that a change may take has passed.
       await harness.pool.query(
         `update sandboxes set lifecycle_unsettled_at = now() - interval '1 hour' where id = $1`,
         [id],

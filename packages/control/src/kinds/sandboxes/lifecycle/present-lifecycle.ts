@@ -1,7 +1,7 @@
 import type { Lifecycle } from '@offshoot/contract/lifecycle'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 
-/** @param idleSeconds the agent's word */
+/** @param idleSeconds as reported by the agent */
 export function presentLifecycle(row: SandboxRow, idleSeconds: number): Lifecycle {
   return {
     ttl_seconds: row.ttl_seconds,

@@ -4,10 +4,10 @@ import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import { PATCH_TIMEOUT_MS, patchLifecycle } from '../../../fleet/sandbox-calls.ts'
 import { settle, unsettledOfAgent } from './lifecycle-statements.ts'
 
-/** Seconds that a change may take, its call to the agent included. */
+/** Seconds that a change may take, including its call to the agent. */
 const CHANGE_SECONDS = PATCH_TIMEOUT_MS / 1000 + 15
 
-/** Tells an agent what the rows and the plan say of those sandboxes of which it may have been told something else. */
+/** Sends an agent the lifecycle settings of its unsettled sandboxes again, from the rows and the plan. */
 export async function retellLifecycles(
   { pool, client, agentId, log }: ReconcileOptions,
   requestId: string,
@@ -18,7 +18,7 @@ export async function retellLifecycles(
     const limits = plan === null ? {} : { limits: PLANS[plan].sandboxLimits }
     const patch = { persistent, idle_timeout_seconds: idleTimeout, ...limits }
     await patchLifecycle(client, { id, workspaceId, requestId }, patch).catch((error: unknown) => {
-      // A sandbox that is not there, or has failed, holds no lifecycle that could differ.
+      // A sandbox that is gone or has failed has no lifecycle settings that could differ.
       if (!(error instanceof AgentRefused)) throw error
     })
     await settle(pool, id, mark)

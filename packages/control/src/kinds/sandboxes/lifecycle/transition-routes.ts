@@ -24,8 +24,8 @@ const SUMMARIES: Record<Transition, string> = {
 const noFields = z.object({})
 
 /**
- * `POST /v1/sandboxes/{id}/pause`, `resume`, `hibernate`, `wake`. Which is possible the agent knows: rows may lag behind.
- * A caller that hangs up meanwhile does not undo it.
+ * `POST /v1/sandboxes/{id}/pause`, `resume`, `hibernate`, `wake`. Rows may be stale, so the agent decides which
+ * transition is possible. If the caller hangs up, the transition continues.
  */
 export function transitionRoutes(app: FastifyInstance, control: SandboxesContext): void {
   for (const [transition, summary] of Object.entries(SUMMARIES) as [Transition, string][]) {
@@ -51,7 +51,10 @@ export function transitionRoutes(app: FastifyInstance, control: SandboxesContext
   }
 }
 
-/** @returns as the row has it, which nobody asks for before, with the agent's answer in it, or with what the log has said since */
+/**
+ * @returns the row after it took the agent's answer, or after a newer record of the log. The row is not read before the
+ * call
+ */
 async function moveSandbox(
   control: SandboxesContext,
   place: SandboxPlace,

@@ -1,7 +1,7 @@
 import { LANGUAGES, languages } from '@offshoot/contract/lsp'
 import type { FastifyInstance } from 'fastify'
 
-/** `GET /v1/lsp/languages`: what `GET lsp/{lang}` takes. */
+/** `GET /v1/lsp/languages`: the languages that `GET lsp/{lang}` accepts. */
 export function getLanguages(app: FastifyInstance): void {
   app.get('/v1/lsp/languages', {
     config: {

@@ -10,7 +10,10 @@ import { removePort } from './port-statements.ts'
 const URL = '/v1/sandboxes/:id/ports'
 const query = z.object({ port: z.string().optional() })
 
-/** `DELETE …/ports/{port}`, `…/ports?port=` and `…/ports` with a body: takes the name away. What listens goes on. */
+/**
+ * `DELETE …/ports/{port}`, `…/ports?port=` and `…/ports` with a body: removes the name. The listening program is not
+ * affected.
+ */
 export function deletePorts(app: FastifyInstance, control: SandboxesContext): void {
   const shared = { tag: 'Ports', status: 204, errors: ['invalidField', 'notFound'] } as const
   const admission = { credential: 'key-or-jwt', loads: 'sandbox' } as const

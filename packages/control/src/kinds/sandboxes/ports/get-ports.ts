@@ -7,7 +7,7 @@ import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { listeningPorts } from './listening-ports.ts'
 import { portsOfSandbox } from './port-statements.ts'
 
-/** `GET /v1/sandboxes/{id}/ports`: those that the user named and those on which something listens, ascending. Wakes nothing. */
+/** `GET /v1/sandboxes/{id}/ports`: the named ports and the listening ports, ascending. Does not wake the sandbox. */
 export function getPorts(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/sandboxes/:id/ports', {
     config: {

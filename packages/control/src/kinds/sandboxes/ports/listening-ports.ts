@@ -4,7 +4,10 @@ import type { SandboxesContext } from '../sandboxes-context.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 
-/** What accepts connections in a sandbox now, as its agent says; nothing in one that does not run. @throws ApiError 502 */
+/**
+ * The ports that accept connections in a sandbox, as reported by its agent; none if the sandbox does not run. @throws
+ * ApiError 502
+ */
 export async function listeningPorts(
   control: SandboxesContext,
   row: SandboxRow,

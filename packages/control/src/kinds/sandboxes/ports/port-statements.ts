@@ -11,15 +11,17 @@ export const portsOfSandbox = statement<PortRow, [sandboxId: string]>(
   'select port, label from sandbox_ports where sandbox_id = $1 order by port',
 )
 
-/** Whoever else names a port of the sandbox waits for the end of the transaction. Gives no row when the sandbox is gone. */
+/**
+ * Blocks other transactions that name ports of the sandbox, until this one ends. Returns no row if the sandbox is gone.
+ */
 export const lockSandbox = statement<{ readonly id: string }, [id: string]>(
   'lock-sandbox-for-ports',
   'select id from sandboxes where id = $1 for no key update',
 )
 
 /**
- * Names a port, or names it anew; no row when there are too many. A statement of its own after the lock: it sees what those
- * who had the lock before have written.
+ * Names or renames a port. Returns no row if there are too many. It must be a separate statement after the lock, so
+ * that it sees what earlier holders of the lock have written.
  */
 export const namePort = statement<PortRow, [sandboxId: string, port: number, label: string | null, max: number]>(
   'name-port',
@@ -29,7 +31,7 @@ export const namePort = statement<PortRow, [sandboxId: string, port: number, lab
    returning port, label`,
 )
 
-/** Gives no row when nobody had named it. */
+/** Returns no row if the port had no name. */
 export const removePort = statement<PortRow, [sandboxId: string, port: number]>(
   'remove-port',
   'delete from sandbox_ports where sandbox_id = $1 and port = $2 returning port, label',

@@ -9,7 +9,9 @@ import { parseBody } from '../../../platform/http/body.ts'
 import { listeningPorts } from './listening-ports.ts'
 import { lockSandbox, namePort, type PortRow } from './port-statements.ts'
 
-/** `POST /v1/sandboxes/{id}/ports`: 201. One that has a name gets the new one. Nothing needs to listen there yet. */
+/**
+ * `POST /v1/sandboxes/{id}/ports`: names or renames a port and answers 201. Nothing needs to listen on the port yet.
+ */
 export function postPorts(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/ports', {
     config: {
@@ -27,7 +29,7 @@ export function postPorts(app: FastifyInstance, control: SandboxesContext): void
     handler: async (request, reply) => {
       const row = sandboxOf(request)
       const { port: number, label = null } = parseBody(request, portBody)
-      // Asked before anything is written: an answer that cannot be given must not leave a name behind.
+      // Asks the agent before it writes: if the agent fails, the request must not leave a name behind.
       const listening = await listeningPorts(control, row, request.id)
       const named = await nameOne(control, row.id, { port: number, label })
       const shown: Port = {
@@ -41,7 +43,7 @@ export function postPorts(app: FastifyInstance, control: SandboxesContext): void
   })
 }
 
-/** @throws ApiError 404 gone by now, 429 */
+/** @throws ApiError 404 if the sandbox is gone, 429 */
 function nameOne({ database }: SandboxesContext, id: string, { port, label }: PortRow): Promise<PortRow> {
   return transaction(database.pool, async (client) => {
     const [sandbox] = await lockSandbox(client, id)

@@ -5,7 +5,10 @@ import { callerOf } from '../../../platform/http/caller.ts'
 import { findOwnSnapshot } from './find-snapshot.ts'
 import { removeSnapshot } from './remove-snapshot.ts'
 
-/** `DELETE /v1/snapshots/{id}`: 204. What others still depend on goes with the last of them. */
+/**
+ * `DELETE /v1/snapshots/{id}`: answers 204. The agent keeps data that other objects depend on until the last of them is
+ * gone.
+ */
 export function deleteSnapshot(app: FastifyInstance, control: SandboxesContext): void {
   app.delete('/v1/snapshots/:id', {
     config: {

@@ -5,7 +5,7 @@ import type { Caller } from '../../../platform/http/caller.ts'
 import type { SnapshotRow } from './snapshot-row.ts'
 import { anySnapshotOfWorkspace, snapshotOfWorkspace } from './snapshot-statements.ts'
 
-/** `undefined` for an unknown id, a malformed one, another workspace's and a backup's alike. */
+/** `undefined` for an unknown or malformed id, another workspace's snapshot, and a backup. */
 export async function findSnapshot(
   { pool }: Database,
   { workspaceId }: Caller,
@@ -17,8 +17,8 @@ export async function findSnapshot(
 }
 
 /**
- * One that the caller may delete or make sandboxes of.
- * @throws ApiError 403 it is of a database's or an app's machine, and the key lacks that scope
+ * A snapshot that the caller may delete or create sandboxes from.
+ * @throws ApiError 403 if the snapshot belongs to a database or an app, and the key lacks that scope
  */
 export async function findOwnSnapshot(
   database: Database,
@@ -30,7 +30,7 @@ export async function findOwnSnapshot(
   return row
 }
 
-/** For a feature's own sandbox: any of the workspace, backups too. */
+/** For a feature's own sandbox: any snapshot of the workspace, including backups. */
 export async function findFeatureSnapshot(
   { pool }: Database,
   workspaceId: WorkspaceId,

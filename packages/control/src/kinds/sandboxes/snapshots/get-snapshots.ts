@@ -10,7 +10,10 @@ import { pageOf } from '../../../platform/http/page-of.ts'
 import { listSnapshots } from './list-snapshots-query.ts'
 import { presentSnapshot } from './snapshot-row.ts'
 
-/** `GET /v1/snapshots`: what the workspace's users have taken, a page, newest first; the next one in `Link: <…>; rel="next"`. */
+/**
+ * `GET /v1/snapshots`: the snapshots that users of the workspace have taken, a page, newest first. The next page is in
+ * `Link: <…>; rel="next"`.
+ */
 export function getSnapshots(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/snapshots', {
     config: {

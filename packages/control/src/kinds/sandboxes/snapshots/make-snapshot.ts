@@ -9,12 +9,15 @@ import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import type { SnapshotRow } from './snapshot-row.ts'
 import { insertCreatingSnapshot, removeCreatingSnapshot, setSnapshotReady } from './snapshot-statements.ts'
 
-/** What taking one needs of the process. */
+/** The services that are needed to take a snapshot. */
 export interface SnapshotTaker extends Remover {
   readonly lock: ProcessLock
 }
 
-/** The row is there before the agent is asked. A process that dies in between leaves one that reconciliation settles. */
+/**
+ * Takes a snapshot. It inserts the row before it asks the agent; if the process dies in between, reconciliation settles
+ * the row.
+ */
 export async function makeSnapshot(
   control: SnapshotTaker,
   row: SandboxRow,
@@ -28,7 +31,7 @@ export async function makeSnapshot(
   if (inserted === undefined) throw new ApiError('sandboxNotFound')
   const made = await takeSnapshot(agent, subjectOf(row, requestId), id).catch(async (error: unknown) => {
     await removeCreatingSnapshot(pool, id)
-    // It may still come to be there, without a row.
+    // The agent may still create the snapshot, which then has no row.
     if (error instanceof AgentUnreachable && error.mayHaveBegun) control.fleet.reconcileSoon(row.agent_id)
     throw refusalOf(error)
   })

@@ -9,7 +9,9 @@ import { presentSnapshot } from './snapshot-row.ts'
 
 const noFields = z.object({})
 
-/** `POST /v1/sandboxes/{id}/snapshots`: 201 once it is on the agent's disk. The sandbox goes on. */
+/**
+ * `POST /v1/sandboxes/{id}/snapshots`: answers 201 once the snapshot is on the agent's disk. The sandbox keeps running.
+ */
 export function postSnapshots(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/snapshots', {
     config: {

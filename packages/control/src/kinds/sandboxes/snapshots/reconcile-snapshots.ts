@@ -10,13 +10,17 @@ import {
 } from './snapshot-statements.ts'
 
 /**
- * Compares an agent's snapshots with the rows that name it: one without a row is deleted where the brake allows it; a row in the making becomes
- * what the agent says, or goes when nobody works on it; a row whose snapshot is no longer there goes.
+ * Compares an agent's snapshots with the rows that refer to the agent.
  *
- * Rows are read on both sides of the list: a snapshot's row is there before it, so what has no row *after* the list is
- * nobody's; only what was whole *before* the list and is not in it has been lost.
+ * - A snapshot without a row is deleted if the brake allows it.
+ * - A `creating` row becomes `ready` if the agent has the snapshot. It is removed if it was abandoned.
+ * - A `ready` row whose snapshot is missing is removed.
  *
- * @returns how many rows in the making were given up
+ * The rows are read before and after the list. A row is inserted before its snapshot exists, so a listed snapshot
+ * without a row *after* the list is an orphan. A snapshot is lost only if it was `ready` *before* the list and is not
+ * in it.
+ *
+ * @returns the number of abandoned rows that were removed
  */
 export async function reconcileSnapshots(
   { pool, client, agentId, log, brake }: ReconcileOptions,

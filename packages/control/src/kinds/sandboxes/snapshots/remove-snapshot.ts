@@ -4,7 +4,7 @@ import { removeFromAgent } from '../../../fleet/snapshot-calls.ts'
 import type { SnapshotRow } from './snapshot-row.ts'
 import { removeSnapshotRow } from './snapshot-statements.ts'
 
-/** First the data, then the row, as with sandboxes. Idempotent. @throws ApiError 502 */
+/** Removes the data first, then the row, as for sandboxes. Idempotent. @throws ApiError 502 */
 export async function removeSnapshot(
   remover: Remover,
   row: Pick<SnapshotRow, 'id' | 'agent_id' | 'workspace_id'>,

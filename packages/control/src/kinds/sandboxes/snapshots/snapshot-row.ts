@@ -3,7 +3,7 @@ import type { Egress } from '@offshoot/contract/sandbox'
 import type { Snapshot } from '@offshoot/contract/snapshot'
 import type { Manager } from '../../../fleet/sandbox-row.ts'
 
-/** A whole snapshot's row; one in the making is of no use to anybody yet. */
+/** The row of a complete snapshot. Snapshots in creation cannot be used yet. */
 export interface SnapshotRow {
   readonly id: SnapshotId
   readonly workspace_id: WorkspaceId
@@ -14,9 +14,9 @@ export interface SnapshotRow {
   readonly memory_mb: number
   readonly size_bytes: number
   readonly origin: 'user' | 'fork' | 'backup'
-  /** Owner of the sandbox that it was taken from, as it was then. */
+  /** Owner of the sandbox at the time when the snapshot was taken. */
   readonly managed_by: Manager['by'] | null
-  /** Of the sandbox that it was taken from. */
+  /** The egress setting of the sandbox. */
   readonly egress: Egress
   readonly created_at: Date
 }
@@ -25,7 +25,7 @@ export interface SnapshotRow {
 export const SNAPSHOT_COLUMNS =
   'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, managed_by, egress, created_at'
 
-/** What callers see of a row. */
+/** The public view of a row. */
 export function presentSnapshot({ origin, ...row }: SnapshotRow): Snapshot {
   return {
     id: row.id,
@@ -34,7 +34,7 @@ export function presentSnapshot({ origin, ...row }: SnapshotRow): Snapshot {
     cpu: row.cpu,
     memory_mb: row.memory_mb,
     size_bytes: row.size_bytes,
-    // A backup's is shown nowhere.
+    // Backups never appear here, so every other origin is `user`.
     origin: origin === 'fork' ? 'fork' : 'user',
     created_at: row.created_at.toISOString(),
   }

@@ -3,7 +3,7 @@ import { isAbandoned } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
 
-/** Gives no row when the sandbox is gone. */
+/** Returns no row if the sandbox is gone. */
 export const insertCreatingSnapshot = statement<
   { id: string },
   [id: string, sandboxId: string, creator: number, origin: 'user' | 'backup']
@@ -14,26 +14,32 @@ export const insertCreatingSnapshot = statement<
    returning id`,
 )
 
-/** The snapshot is whole, says its agent. Gives no row when it was given up meanwhile. */
+/**
+ * Sets the row to `ready` after the agent reported the snapshot as complete. Returns no row if the row was removed as
+ * abandoned.
+ */
 export const setSnapshotReady = statement<SnapshotRow, [id: string, sizeBytes: number]>(
   'set-snapshot-ready',
   `update snapshots set status = 'ready', size_bytes = $2 where id = $1 returning ${SNAPSHOT_COLUMNS}`,
 )
 
-/** One that came to nothing. */
+/** Removes the row of a failed snapshot. */
 export const removeCreatingSnapshot = statement<{ id: string }, [id: string]>(
   'remove-creating-snapshot',
   `delete from snapshots where id = $1 and status = 'creating' returning id`,
 )
 
-/** The one way a request reaches a snapshot: id and workspace, never id alone. Backups are their databases' own. */
+/**
+ * Finds a snapshot by id and workspace, never by id alone: this is the tenant check. Backups are excluded, because they
+ * belong to their databases.
+ */
 export const snapshotOfWorkspace = statement<SnapshotRow, [id: string, workspaceId: string]>(
   'snapshot-of-workspace',
   `select ${SNAPSHOT_COLUMNS} from snapshots
    where id = $1 and workspace_id = $2 and status = 'ready' and deletion_due_at is null and origin <> 'backup'`,
 )
 
-/** What a feature makes its sandboxes of. */
+/** For features, which may also create sandboxes from backups. */
 export const anySnapshotOfWorkspace = statement<SnapshotRow, [id: string, workspaceId: string]>(
   'any-snapshot-of-workspace',
   `select ${SNAPSHOT_COLUMNS} from snapshots
@@ -46,9 +52,10 @@ export const removeSnapshotRow = statement<{ id: string }, [id: string]>(
 )
 
 /**
- * Claims, for `leaseSeconds`, fork snapshots that no sandbox was made from any more, and those that were to become backups.
+ * Claims, for `leaseSeconds`, fork snapshots that no sandbox depends on any more, and snapshots that were taken for a
+ * backup but never became one.
  *
- * @param agents those that can be reached
+ * @param agents the reachable agents
  */
 export const claimUnusedSnapshots = statement<
   SnapshotRow,

@@ -4,7 +4,7 @@ import type { SnapshotRow } from './snapshot-row.ts'
 import { claimUnusedSnapshots, retrySnapshotDeletion } from './snapshot-statements.ts'
 import { LEASE_SECONDS, type Reaping } from '../../../platform/jobs/reaper.ts'
 
-/** Snapshots that forks left behind, once nothing that was made from them is left. */
+/** Deletes the snapshots of forks once no sandbox made from them is left. */
 export function unusedSnapshots(remover: Remover): Reaping<SnapshotRow> {
   const { fleet, database } = remover
   return {

@@ -8,7 +8,7 @@ import { bearerToken } from '../../platform/http/bearer-token.ts'
 /** Seconds by which the clocks of two hosts may differ. */
 const CLOCK_TOLERANCE_SECONDS = 5
 
-/** @throws ApiError 404 without an edge's credential: to others there is no such route */
+/** @throws ApiError 404 without an edge's credential, so that other callers do not learn that the route exists */
 export async function admitEdge({ config }: AppsContext, request: FastifyRequest): Promise<void> {
   if (config.edge_secret === undefined) throw new ApiError('notFound')
   const key = Buffer.from(config.edge_secret, 'base64')

@@ -3,16 +3,16 @@ import { Client } from 'pg'
 import type { Logger } from 'pino'
 import { clientConfig, type DatabaseAddress } from '../../platform/db/database.ts'
 
-/** Milliseconds before connecting again. */
+/** Milliseconds before reconnecting. */
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
 
-/** Told of one app that is another now; `null`: of any, because some news may have been lost. */
+/** Called with the id of a changed app; `null`: any app may have changed, because notifications may have been lost. */
 type Listener = (appId: string | null) => void
 
 /**
- * What PostgreSQL says of apps (triggers of migration 0014), whichever process has changed them. On a connection of its own, which is
- * made anew when it is lost.
+ * Listens to PostgreSQL's notifications about apps (triggers of migration 0014), which cover the changes of every
+ * process. It uses a connection of its own and reconnects when that breaks.
  */
 export class AppChanges {
   readonly #address: DatabaseAddress
@@ -28,7 +28,7 @@ export class AppChanges {
     this.#running = this.#run()
   }
 
-  /** @returns what ends the listening */
+  /** @returns a function that stops the listening */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -53,7 +53,7 @@ export class AppChanges {
     }
   }
 
-  /** Until the connection ends. */
+  /** Resolves when the connection ends. */
   async #follow(): Promise<void> {
     const client = new Client(clientConfig(this.#address))
     const ended = new Promise<void>((resolve) => client.once('end', resolve))

@@ -1,7 +1,7 @@
 import type { Seal } from '../../platform/seal.ts'
 import type { AppRow } from './app-row.ts'
 
-/** What the database keeps of an app's variables and does not know. */
+/** Encrypts an app's variables, so that the database does not contain them in plain text. */
 export function sealEnvironment(seal: Seal, env: Readonly<Record<string, string>>): Buffer {
   return seal.close(JSON.stringify(env))
 }

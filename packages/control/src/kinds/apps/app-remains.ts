@@ -4,7 +4,7 @@ import type { Remains } from '../../platform/idempotency/idempotency.ts'
 import { appOfWorkspace } from './app-statements.ts'
 import { presentAppOf } from './present-app.ts'
 
-/** What came of a create whose process died: it is one statement. */
+/** Finds the result of a create whose process died. The create is one statement, so the row exists or nothing does. */
 export async function appRemains(control: AppsContext, workspaceId: WorkspaceId, id: string): Promise<Remains> {
   const [row] = await appOfWorkspace(control.database.pool, id, workspaceId)
   return row === undefined ? 'nothing' : { status: 201, body: JSON.stringify(presentAppOf(control, row)) }

@@ -15,7 +15,7 @@ import { patchApp } from './patch-app.ts'
 import { postApps } from './post-apps.ts'
 import { postEdgeLoad } from './post-edge-load.ts'
 
-/** Everything under `/v1/apps`, and what edges are told of it, and tell. */
+/** Everything under `/v1/apps`, and the internal routes of edges. */
 export function appRoutes(app: FastifyInstance, control: AppsContext): void {
   for (const route of [
     postApps,

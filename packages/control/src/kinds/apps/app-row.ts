@@ -4,12 +4,12 @@ import type { AppId, DeploymentId, WorkspaceId } from '@offshoot/contract/ids'
 import { type PreviewAddress, visiblePort } from '@offshoot/contract/preview-address'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 
-/** A row of `apps`, with what it takes to say how the app is. */
+/** A row of `apps`, with the columns from which the app's status follows. */
 export interface AppRow {
   readonly id: AppId
   readonly workspace_id: WorkspaceId
   readonly name: string
-  /** The label of its address by name; `null` where that was taken, or makes none. */
+  /** The label of its address by name; `null` if another app has it, or if the name makes no valid label. */
   readonly host: string | null
   readonly git_url: string
   readonly git_branch: string
@@ -25,16 +25,16 @@ export interface AppRow {
   readonly max_instances: number
   readonly auto_deploy: boolean
   readonly preview_deploys: boolean
-  /** The app that this is a preview of, and its pull request; both `null` for one that is none. */
+  /** The app whose preview this is, and the pull request; both `null` for an app that is no preview. */
   readonly parent_id: AppId | null
   readonly pull_number: number | null
   readonly idle_timeout_seconds: number
   readonly active_deployment_id: DeploymentId | null
   readonly created_at: Date
   readonly updated_at: Date
-  /** Of the sandbox that serves; `null` where none does. */
+  /** Status of the serving sandbox; `null` if there is none. */
   readonly sandbox_status: SandboxStatus | null
-  /** Of the newest deployment; `null` before the first. */
+  /** Status of the newest deployment; `null` before the first. */
   readonly last_status: DeploymentStatus | null
 }
 
@@ -64,13 +64,13 @@ const COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof AppRow)[]
 
-/** The select list of an {@link AppRow}, of a table or alias `apps`. */
+/** The select list of an {@link AppRow}, for a table or alias named `apps`. */
 export const APP_COLUMNS = `${COLUMNS.map((column) => `apps.${column}`).join(', ')},
   (select s.status from app_deployments d join sandboxes s on s.id = d.sandbox_id
    where d.id = apps.active_deployment_id) as sandbox_status,
   (select d.status from app_deployments d where d.app_id = apps.id order by d.number desc limit 1) as last_status`
 
-/** What callers see. @param env as it was opened; its values stay here */
+/** The public view of a row. @param env the decrypted variables; the view contains no values */
 export function presentApp(row: AppRow, env: Readonly<Record<string, string>>, address: PreviewAddress): App {
   return {
     id: row.id,

@@ -1,10 +1,13 @@
 import { statement } from '../../platform/db/statement.ts'
 import { APP_COLUMNS, type AppRow } from './app-row.ts'
 
-/** Of one workspace. */
+/** Apps of one workspace. */
 export const MAX_APPS = 100
 
-/** After `lockAccount`, in its transaction. No row: the workspace has {@link MAX_APPS}. Fails with a violation of a unique index when name or host is taken. */
+/**
+ * Call it after `lockAccount`, in the same transaction. No row: the workspace has {@link MAX_APPS}. Fails with a unique
+ * violation if the name or host is taken.
+ */
 export const insertApp = statement<
   AppRow,
   [
@@ -37,7 +40,7 @@ export const insertApp = statement<
    returning ${APP_COLUMNS}`,
 )
 
-/** The one way a request reaches an app: id and workspace. */
+/** Finds an app by id and workspace: this is the tenant check. */
 export const appOfWorkspace = statement<AppRow, [id: string, workspaceId: string]>(
   'app-of-workspace',
   `select ${APP_COLUMNS} from apps where id = $1 and workspace_id = $2 and deletion_due_at is null`,
@@ -48,14 +51,14 @@ export const appById = statement<AppRow, [id: string]>(
   `select ${APP_COLUMNS} from apps where id = $1 and deletion_due_at is null`,
 )
 
-/** Newest first, without previews; no more than a workspace can have. */
+/** Newest first, without previews. Not paged, because {@link MAX_APPS} limits the number. */
 export const appsOfWorkspace = statement<AppRow, [workspaceId: string]>(
   'apps-of-workspace',
   `select ${APP_COLUMNS} from apps where workspace_id = $1 and deletion_due_at is null and pull_number is null
    order by created_at desc, id desc`,
 )
 
-/** `null` leaves a column as it is; an empty text is none. */
+/** `null` leaves a column as it is; an empty text sets it to null. */
 export const updateApp = statement<
   AppRow,
   [
@@ -87,8 +90,8 @@ export const updateApp = statement<
 )
 
 /**
- * From then on it and its previews are gone for everybody, its name and its host are free; what they have is removed after. After
- * `lockApp`, in its transaction: no preview comes in between.
+ * Hides an app and its previews from callers and frees its name and host; what they own is removed later. Call it after
+ * `lockApp`, in the same transaction, so that no preview is added in between.
  */
 export const markAppDeleted = statement<{ id: string }, [id: string]>(
   'mark-app-deleted',
@@ -96,7 +99,7 @@ export const markAppDeleted = statement<{ id: string }, [id: string]>(
    where (id = $1 or parent_id = $1) and deletion_due_at is null returning id`,
 )
 
-/** Claims, for `leaseSeconds`, deleted apps whose sandboxes have yet to go. */
+/** Claims, for `leaseSeconds`, deleted apps whose sandboxes are not all removed. */
 export const claimDeletedApps = statement<{ id: string }, [limit: number, leaseSeconds: number]>(
   'claim-deleted-apps',
   `with due as materialized (
@@ -110,7 +113,7 @@ export const retryAppDeletion = statement<never, [id: string, afterSeconds: numb
   'update apps set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
 )
 
-/** Once nothing of it is left. */
+/** Removes the row once nothing else is left of the app. */
 export const removeAppRow = statement<{ id: string }, [id: string]>(
   'remove-app',
   `delete from apps where id = $1 and deletion_due_at is not null

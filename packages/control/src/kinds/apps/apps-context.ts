@@ -12,12 +12,12 @@ export interface AppsContext extends DatabasesContext {
   readonly appSecrets: Seal
   /** Encrypts the private keys of certificates. */
   readonly certificateKeys: Seal
-  /** Reads the DNS records that prove a domain. */
+  /** Reads the DNS records that verify a domain. */
   readonly dnsTexts: DnsTexts
   readonly deployer: Deployer
   readonly scaler: Scaler
   readonly appChanges: AppChanges
-  /** `null` where the operator has set none up. */
+  /** `null` if the operator has configured none. */
   readonly gitProvider: GitProvider | null
   readonly gitCredentials: GitCredentials
 }

@@ -138,7 +138,7 @@ describe('apps', () => {
     expect(await create({ name: 'Twice' })).toMatchObject({ status: 409, body: { error: 'app already exists' } })
     const [one, two] = await Promise.all([create({ name: 'race' }), create({ name: 'race' })])
     expect([one.status, two.status].toSorted((a, b) => a - b)).toEqual([201, 409])
-    // `twice-alice` of a workspace `x`, and `twice` of a workspace `alice-x`, would be one host.
+    // `twice-alice` of a workspace `x` and `twice` of a workspace `alice-x` would have the same host.
     const { body: other } = await create({ name: 'twice' }, bob)
     expect([first.name_url, other.name_url]).toEqual([
       'http://twice-alice.localhost:8081',

@@ -8,11 +8,11 @@ import { joinSockets } from '../../fleet/proxy/join-sockets.ts'
 import type { OpenStreams } from '../../platform/http/open-streams.ts'
 import { REQUEST_ID } from '../../platform/http/request-id.ts'
 
-/** Milliseconds that an app has to begin its answer. */
+/** Milliseconds for an app to begin its answer. */
 const ANSWER_MS = 600_000
 /**
- * Headers by which an app would change how browsers treat the API's origin. An app has an address of its own for cookies; the
- * content security policy is ours.
+ * Headers with which an app would change how browsers treat the API's origin. An app can set cookies at its own
+ * address. Control sets the content security policy itself.
  */
 const OF_THE_ORIGIN = new Set([
   'alt-svc',
@@ -28,8 +28,8 @@ const OF_THE_ORIGIN = new Set([
   'strict-transport-security',
 ])
 /**
- * A tenant's page on the API's origin must not run as that origin: `sandbox` gives it an opaque origin and runs no scripts, so it
- * reads neither our cookies nor the token in its own address.
+ * A tenant's page on the API's origin must not run with that origin. `sandbox` gives the page an opaque origin and no
+ * scripts, so it can read neither the API's cookies nor the token in its own address.
  */
 const ISOLATION = {
   'content-security-policy': 'sandbox',
@@ -42,11 +42,11 @@ export interface Asked {
   readonly reply: FastifyReply
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[]>>
-  /** To the app; belongs to this request. */
+  /** The connection to the app, for this request only. */
   readonly socket: Duplex
 }
 
-/** The request and its answer, piece by piece; either end that hangs up ends the other. */
+/** Sends the request and streams the answer. If either side hangs up, control closes the other. */
 export async function askApp({ request, reply, path, headers, socket }: Asked): Promise<FastifyReply> {
   const body = request.body instanceof Readable ? request.body : null
   const asked = httpRequest({ createConnection: () => socket, method: request.method, path, headers: { ...headers } })
@@ -81,7 +81,7 @@ function appHeaders(headers: IncomingHttpHeaders): ReturnType<typeof answeredHea
   return Object.fromEntries(Object.entries(answeredHeaders(headers)).filter(([name]) => !OF_THE_ORIGIN.has(name)))
 }
 
-/** Once the app has agreed, the two connections are one; before, it is a request like any other. */
+/** Once the app has accepted the upgrade, joins the two connections. Until then, it is a request like any other. */
 export async function upgradeToApp(
   { request, reply, path, headers, socket }: Asked,
   openStreams: OpenStreams,

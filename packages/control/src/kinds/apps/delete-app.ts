@@ -6,7 +6,7 @@ import { markAppDeleted } from './app-statements.ts'
 import { findApp } from './find-app.ts'
 import { removeApp } from './remove-app.ts'
 
-/** `DELETE /v1/apps/{id}`: 204 once its sandboxes are gone, those of older versions too. */
+/** `DELETE /v1/apps/{id}`: answers 204 once its sandboxes are gone, including those of older versions. */
 export function deleteApp(app: FastifyInstance, control: AppsContext): void {
   app.delete('/v1/apps/:id', {
     config: {

@@ -1,7 +1,7 @@
 import type { EdgeApp } from '@offshoot/contract/edge-app'
 import { statement } from '../../platform/db/statement.ts'
 
-/** By ids, or all of them. */
+/** The apps with the given ids, or all. */
 export const edgeApps = statement<EdgeApp, [ids: readonly string[] | null]>(
   'edge-apps',
   `select a.id, a.host,

@@ -6,7 +6,7 @@ import { callerOf } from '../../platform/http/caller.ts'
 import type { AppRow } from './app-row.ts'
 import { appOfWorkspace } from './app-statements.ts'
 
-/** The app that the path names. @throws ApiError 404, also for another workspace's */
+/** The app in the path. @throws ApiError 404, also for an app of another workspace */
 export async function findApp({ database }: Pick<AppsContext, 'database'>, request: FastifyRequest): Promise<AppRow> {
   const { id } = request.params as { id: string }
   const [row] = isUuid(id) ? await appOfWorkspace(database.pool, id, callerOf(request).workspaceId) : []

@@ -4,7 +4,6 @@ import type { AppsContext } from './apps-context.ts'
 import { findApp } from './find-app.ts'
 import { presentAppOf } from './present-app.ts'
 
-/** `GET /v1/apps/{id}`. */
 export function getApp(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id', {
     config: {

@@ -6,7 +6,7 @@ import { callerOf } from '../../platform/http/caller.ts'
 import { appsOfWorkspace } from './app-statements.ts'
 import { presentAppOf } from './present-app.ts'
 
-/** `GET /v1/apps`: all of the workspace's, newest first. */
+/** `GET /v1/apps`: all apps of the workspace, newest first. */
 export function getApps(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps', {
     config: {

@@ -6,7 +6,7 @@ import type { AppsContext } from './apps-context.ts'
 import { admitEdge } from './admit-edge.ts'
 import { edgeApps } from './edge-app-statements.ts'
 
-/** `GET /internal/apps/{id}`, for edges: where one app is served at this moment. No part of the API. */
+/** `GET /internal/apps/{id}`, for edges: where one app is served now. Not part of the public API. */
 export function getEdgeApp(app: FastifyInstance, control: AppsContext): void {
   app.get(`${EDGE_APPS_PATH}/:id`, async (request): Promise<EdgeApp> => {
     await admitEdge(control, request)

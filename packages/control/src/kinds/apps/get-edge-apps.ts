@@ -6,7 +6,7 @@ import { edgeApps } from './edge-app-statements.ts'
 
 const HEARTBEAT_MS = 15_000
 
-/** `GET /internal/apps`, for edges: where each app is served, and every change of it. No part of the API. */
+/** `GET /internal/apps`, for edges: where each app is served, then every change of that. Not part of the public API. */
 export function getEdgeApps(app: FastifyInstance, control: AppsContext): void {
   app.get(EDGE_APPS_PATH, async (request, reply) => {
     await admitEdge(control, request)
@@ -24,12 +24,14 @@ export function getEdgeApps(app: FastifyInstance, control: AppsContext): void {
   })
 }
 
-/** Reads what has changed, one question at a time however fast it changes, and sends it. */
+/**
+ * Reads the changed apps and sends them. It runs one query at a time; changes in the meantime are merged into the next.
+ */
 class Feed {
   readonly #control: AppsContext
   readonly #send: (event: string, data: unknown) => void
   readonly #forget: () => void
-  /** `null`: all. */
+  /** `null`: all apps. */
   #changed: Set<string> | null = null
   #isReading = false
   #isOver = false
@@ -62,7 +64,7 @@ class Feed {
       }
     } catch (error) {
       this.#control.log.warn({ err: error }, 'apps for the edge: read again')
-      // Nothing was told: whoever listens is told all of it at the next change, or connects again.
+      // The read failed and nothing was sent. The next change sends all apps; an edge that reconnects also gets all.
       this.#changed = null
     } finally {
       this.#isReading = false

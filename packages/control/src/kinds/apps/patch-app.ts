@@ -16,7 +16,7 @@ import { presentAppOf } from './present-app.ts'
 /** Bytes: `env` alone may hold 8 Mi characters. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 
-/** `PATCH /v1/apps/{id}`: what the next deploy goes by; what serves now stays as it is. */
+/** `PATCH /v1/apps/{id}`: changes the settings of the next deployment. The serving version does not change. */
 export function patchApp(app: FastifyInstance, control: AppsContext): void {
   app.patch('/v1/apps/:id', {
     bodyLimit: BODY_LIMIT_BYTES,

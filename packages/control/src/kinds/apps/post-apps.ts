@@ -30,7 +30,7 @@ const BODY_LIMIT_BYTES = 32 * 1024 * 1024
 const UNIQUE_VIOLATION = '23505'
 const HOST_INDEX = 'apps_host_key'
 
-/** `POST /v1/apps`: the app and its address; nothing runs before its first deploy. */
+/** `POST /v1/apps`: creates the app and its address. Nothing runs before its first deployment. */
 export function postApps(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps', {
     bodyLimit: BODY_LIMIT_BYTES,
@@ -66,10 +66,10 @@ async function createApp(
   const [workspace] = await workspaceSlug(pool, workspaceId)
   if (workspace === undefined) throw new ApiError('notFound')
   const env = sealEnvironment(control.appSecrets, body.env ?? {})
-  // A transaction each: a violated index ends the one it happens in.
+  // Each attempt has a transaction of its own, because a unique violation aborts its transaction.
   const insert = (host: string | null) =>
     transaction(pool, async (client) => {
-      // Those who come at the same time are counted one after the other.
+      // The lock makes concurrent creates of a workspace count one after the other.
       await lockAccount(client, workspaceId)
       return insertApp(
         client,
@@ -94,7 +94,7 @@ async function createApp(
       )
     })
   const [row] = await insert(hostOfName(body.name, workspace.slug))
-    // Somebody else was first to have that host: it has none then.
+    // Another app has the host already, so this one gets none.
     .catch((error: unknown) => (takenIndex(error) === HOST_INDEX ? insert(null) : Promise.reject(error)))
     .catch((error: unknown) => {
       if (takenIndex(error) !== null) throw new ApiError('appExists', {}, { cause: error })

@@ -5,7 +5,7 @@ import { parseBody } from '../../platform/http/body.ts'
 import { scaleOut } from './instances/scale-out.ts'
 import { admitEdge } from './admit-edge.ts'
 
-/** `POST /internal/apps/load`, for edges: how many instances their visitors need. No part of the API. */
+/** `POST /internal/apps/load`, for edges: how many instances their load needs. Not part of the public API. */
 export function postEdgeLoad(app: FastifyInstance, control: AppsContext): void {
   app.post(EDGE_LOAD_PATH, async (request, reply) => {
     await admitEdge(control, request)

@@ -7,7 +7,7 @@ import { FakeAgent } from '../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 
 const STOLEN = '__Secure-better-auth.session_token=stolen'
-/** What an app may say that changes how a browser treats our origin. */
+/** Headers with which an app would change how a browser treats the API's origin. */
 const HOSTILE = {
   'set-cookie': ['better-auth.session_token=fixed; Path=/', 'own=1'],
   'clear-site-data': '"*"',
@@ -61,7 +61,7 @@ describe('an app behind the API, on the origin of the API', () => {
     await agent.kill()
   })
 
-  /** As a deploy leaves it. @returns its path */
+  /** Puts an app into the state after a deployment. @returns its path */
   async function liveApp(): Promise<string> {
     const { key: token } = tenant
     const app = await call(control.url, 'POST', '/v1/apps', {
@@ -95,7 +95,7 @@ describe('an app behind the API, on the origin of the API', () => {
     expect(body).toBe('<script>steal()</script>')
     for (const name of Object.keys(HOSTILE).filter((each) => each !== 'content-security-policy'))
       expect([name, headers.get(name)]).toEqual([name, null])
-    // Without `allow-scripts` and `allow-same-origin`: a page of no origin, which runs nothing.
+    // Without `allow-scripts` and `allow-same-origin`, so the page has an opaque origin and runs no scripts.
     expect(headers.get('content-security-policy')).toBe('sandbox')
     expect(headers.get('referrer-policy')).toBe('no-referrer')
     expect(headers.get('x-content-type-options')).toBe('nosniff')

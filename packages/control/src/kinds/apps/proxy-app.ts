@@ -15,13 +15,16 @@ import type { AppRow } from './app-row.ts'
 import { askApp, upgradeToApp } from './ask-app.ts'
 import { findApp } from './find-app.ts'
 
-/** Milliseconds for a sandbox that sleeps to wake and to take a connection. */
+/** Milliseconds for a hibernated sandbox to wake and accept a connection. */
 const WAKE_MS = 30_000
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-/** What an agent answers when a sandbox may not run: no credit is left, or it is paused. */
+/** An agent's statuses for a sandbox that must not run: no credit is left, or it is paused. */
 const SUSPENDED: ReadonlySet<number> = new Set([402, 409])
 const SUSPENDED_PAGE = '<!doctype html><title>Suspended</title><h1>This app is suspended</h1>\n'
-/** Headers of the connection to us, and headers that hold our own credentials: cookies here are those of the API's origin. */
+/**
+ * Headers of the caller's connection to control, and headers with the API's own credentials: cookies here belong to the
+ * API's origin.
+ */
 const OURS = new Set([
   'authorization',
   'connection',
@@ -38,7 +41,7 @@ const OURS = new Set([
   'x-offshoot-org',
 ])
 
-/** `ANY /v1/apps/{id}/proxy/{rest...}`: the version that serves, as its own address leads to it, for whoever has a credential. */
+/** `ANY /v1/apps/{id}/proxy/{rest...}`: the serving version, as at its own address, for callers with a credential. */
 export async function proxyApp(app: FastifyInstance, control: AppsContext): Promise<void> {
   await app.register(async (scope) => {
     keepBodiesStreams(scope)
@@ -101,7 +104,7 @@ async function open(control: AppsContext, app: AppRow, requestId: string) {
   return openGuestPort(address, deployment.port, Deadline.after(WAKE_MS, `port ${deployment.port} of ${sandbox.id}`))
 }
 
-/** As it came, without what leads to the app and what opens our own API. */
+/** The path and query as they came, without the route's prefix and the API's credential. */
 function pathInside(url: string, id: string): string {
   const rest = forwardedUrl(url).slice(`/v1/apps/${id}/proxy`.length)
   return rest.startsWith('/') ? rest : `/${rest}`
@@ -114,7 +117,8 @@ function headersInside(headers: IncomingHttpHeaders, host: string): Record<strin
   const { referer } = headers
   return {
     ...Object.fromEntries(kept),
-    // A page that was opened with `access_token` in its address sends that address with its next request.
+    // A page that was opened with `access_token` sends that address as the referrer of its next request, so remove the
+    // token.
     ...(referer !== undefined && { referer: forwardedUrl(referer) }),
     host,
     'x-forwarded-host': host,

@@ -6,13 +6,14 @@ import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
 import { sandboxesManagedBy } from '../sandboxes/sandbox-statements.ts'
 import { claimDeletedApps, removeAppRow, retryAppDeletion } from './app-statements.ts'
 
-/** Milliseconds for what was being made for the app when it was deleted to come to be, or not. */
+/** Milliseconds to wait for objects of the app that were being created when it was deleted. */
 const PATIENCE_MS = 30_000
 const LOOK_MS = 100
 
 /**
- * What a deleted app has, then its row. A deploy under way sees the mark before each of its steps and makes nothing new.
- * @throws ApiError 502; it is then finished by a reaper
+ * Removes the sandboxes of a deleted app, then its row. A running deployment checks the mark before each of its steps
+ * and creates nothing new.
+ * @throws ApiError 502; the reaper then completes the removal
  */
 export async function removeApp(remover: Remover, id: string, requestId: string): Promise<void> {
   const { pool } = remover.database
@@ -21,14 +22,14 @@ export async function removeApp(remover: Remover, id: string, requestId: string)
     for (const row of await sandboxesManagedBy(pool, 'app', id)) await removeSandbox(remover, row, requestId)
     const [removed] = await removeAppRow(pool, id)
     if (removed !== undefined) return
-    // Somebody else did it.
+    // Another process has removed the row.
     if ((await sandboxesManagedBy(pool, 'app', id)).length === 0) return
     if (performance.now() > endsAtMs) throw new ApiError('agentUnreachable', { detail: 'the rest is deleted later' })
     await delay(LOOK_MS)
   }
 }
 
-/** Deleted apps that something is left of. */
+/** Removes what is left of deleted apps. */
 export function deletedApps(remover: Remover): Reaping<{ readonly id: string }> {
   const { pool } = remover.database
   return {

@@ -12,7 +12,7 @@ import { templateByName } from './template-statements.ts'
 /** PostgreSQL: unique_violation. */
 const UNIQUE_VIOLATION = '23505'
 
-/** @throws ApiError 409: another template has the name */
+/** @throws ApiError 409 if another template has the name */
 export async function refuseTaken(
   { database }: BillingContext,
   workspaceId: WorkspaceId,
@@ -25,8 +25,8 @@ export async function refuseTaken(
 }
 
 /**
- * The row is there before the agent is told to begin, and goes again when it does not. A process that dies in between leaves
- * one that is settled as lost, and an upload that its agent drops.
+ * Begins a build. It inserts the row before it tells the agent to begin, and removes it if the agent refuses. If the
+ * process dies in between, the row is later settled as lost, and the agent drops the upload.
  * @throws ApiError 409, 429, 502, 507
  */
 export async function beginBuild(control: BillingContext, fields: BuildFields, upload: BuildUpload): Promise<BuildRow> {
@@ -44,7 +44,7 @@ export async function beginBuild(control: BillingContext, fields: BuildFields, u
   return row
 }
 
-/** @throws ApiError 409: a build of the name has not ended */
+/** @throws ApiError 409 if a build with that name is in progress */
 export async function addBuild(
   { database, lock }: BillingContext,
   { id, workspaceId, agentId }: { readonly id: BuildId; readonly workspaceId: string; readonly agentId: string },
@@ -60,7 +60,7 @@ export async function addBuild(
   return row
 }
 
-/** What an agent says of a build that it does not take; `undefined` for what it says of all else, too. */
+/** The error for an agent's refusal of a build; `undefined` for refusals that are not specific to builds. */
 export function explainBuildRefusal(error: unknown): ApiError | undefined {
   if (!(error instanceof AgentRefused)) return undefined
   if (error.status === 429) return new ApiError('tooManyBuilds', error.body, { cause: error })

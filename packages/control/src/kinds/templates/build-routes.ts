@@ -18,15 +18,18 @@ import { buildOfWorkspace, buildsOfWorkspace } from './build-statements.ts'
 import { settleBuilds } from './settle-builds.ts'
 import { templateByName } from './template-statements.ts'
 
-/** Builds of a list. */
+/** Builds in a list. */
 const MAX_LISTED = 100
-/** Milliseconds until an agent begins to send a log. */
+/** Milliseconds for an agent to start sending a log. */
 const LOG_MS = 10_000
 const credential = 'key-or-jwt'
 const tag = 'Templates'
 const logsQuery = z.object({ follow: queryFlag('follow') })
 
-/** `GET`, `DELETE /v1/builds/{id}`, `GET /v1/builds/{id}/logs`, the same under `/v1/templates/builds`, and their lists. */
+/**
+ * `GET`, `DELETE /v1/builds/{id}`, `GET /v1/builds/{id}/logs`, the same routes under `/v1/templates/builds`, and their
+ * lists.
+ */
 export function buildRoutes(app: FastifyInstance, control: BillingContext): void {
   const { pool } = control.database
   app.get('/v1/templates/:name/builds', {
@@ -46,7 +49,7 @@ export function buildRoutes(app: FastifyInstance, control: BillingContext): void
       if (name.includes('\0')) throw new ApiError('notFound')
       await settleNow(control)
       const rows = await buildsOfWorkspace(pool, workspaceId, name, MAX_LISTED)
-      // A build that failed made no template; a name that never was is unknown.
+      // A failed build leaves no template. The name is unknown only if there is neither a build nor a template.
       if (rows.length === 0 && (await templateByName(pool, workspaceId, name)).length === 0)
         throw new ApiError('notFound')
       return rows.map(presentBuild)
@@ -150,7 +153,10 @@ async function find({ database }: BillingContext, request: FastifyRequest): Prom
   return row
 }
 
-/** Who asks sees what is; where an agent cannot be asked, what was. */
+/**
+ * Settles builds first, so that the caller sees their current state. If an agent cannot be asked, the caller sees the
+ * last known one.
+ */
 async function settleNow(control: BillingContext): Promise<void> {
   await settleBuilds(control, control.log).catch((error: unknown) =>
     control.log.warn({ err: error }, 'builds are as they were'),

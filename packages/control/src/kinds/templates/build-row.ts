@@ -1,7 +1,7 @@
 import type { Build, BuildStage, BuildStatus } from '@offshoot/contract/build'
 import type { AgentId, BuildId, WorkspaceId } from '@offshoot/contract/ids'
 
-/** A row of `template_builds`; its id is that of the template, too. */
+/** A row of `template_builds`. Its id is also that of the template. */
 export interface BuildRow {
   readonly id: BuildId
   readonly workspace_id: WorkspaceId
@@ -18,11 +18,11 @@ export interface BuildRow {
   readonly ended_at: Date | null
 }
 
-/** The select list of a {@link BuildRow}. Never `*` (`sandbox-row.ts` says why). */
+/** The select list of a {@link BuildRow}. Never use `*` (`sandbox-row.ts` explains why). */
 export const BUILD_COLUMNS =
   'id, workspace_id, agent_id, name, status, stage, percent, error, size_mb, bytes, created_at, started_at, ended_at'
 
-/** What callers see of a row. */
+/** The public view of a row. */
 export function presentBuild(row: BuildRow): Build {
   return {
     id: row.id,

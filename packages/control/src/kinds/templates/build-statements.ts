@@ -2,7 +2,7 @@ import { isAbandoned } from '../../platform/db/abandoned.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { BUILD_COLUMNS, type BuildRow } from './build-row.ts'
 
-/** Fails with a violation of its unique name while another build of that name has not ended. */
+/** Fails with a unique violation while another build with that name is in progress. */
 export const insertBuild = statement<
   BuildRow,
   [id: string, workspaceId: string, agentId: string, creator: number, name: string, sizeMb: number, bytes: number]
@@ -12,25 +12,25 @@ export const insertBuild = statement<
    values ($1, $2, $3, $4, $5, $6, $7, 'queued', 'waiting') returning ${BUILD_COLUMNS}`,
 )
 
-/** What its agent says of what it has taken. */
+/** Stores the sizes that the agent reports for the captured sandbox. */
 export const setBuildSource = statement<BuildRow, [id: string, sizeMb: number, bytes: number]>(
   'set-build-source',
   `update template_builds set size_mb = $2, bytes = $3 where id = $1 returning ${BUILD_COLUMNS}`,
 )
 
-/** One that its agent never took. */
+/** Removes a build that its agent never accepted. */
 export const removeBuild = statement<never, [id: string]>(
   'remove-build',
   'delete from template_builds where id = $1 and ended_at is null',
 )
 
-/** The one way a request reaches a build. */
+/** Finds a build by workspace and id: this is the tenant check. */
 export const buildOfWorkspace = statement<BuildRow, [workspaceId: string, id: string]>(
   'build-of-workspace',
   `select ${BUILD_COLUMNS} from template_builds where workspace_id = $1 and id = $2`,
 )
 
-/** Newest first. @param name of a template; `null`: of all */
+/** Newest first. @param name of a template; `null`: builds of all templates */
 export const buildsOfWorkspace = statement<BuildRow, [workspaceId: string, name: string | null, limit: number]>(
   'builds-of-workspace',
   `select ${BUILD_COLUMNS} from template_builds where workspace_id = $1 and ($2::text is null or name = $2)
@@ -40,19 +40,19 @@ export const buildsOfWorkspace = statement<BuildRow, [workspaceId: string, name:
 export interface OpenBuildRow {
   readonly id: string
   readonly agent_id: string
-  /** 0 where its agent's answer was lost. */
+  /** 0 if the agent's answer was lost. */
   readonly size_mb: number
   /** @see isAbandoned */
   readonly is_abandoned: boolean
 }
 
-/** Those that have not ended. */
+/** Builds in progress. */
 export const openBuilds = statement<OpenBuildRow, [deadlineSeconds: number]>(
   'open-builds',
   `select b.id, b.agent_id, b.size_mb, ${isAbandoned('b', '$1')} as is_abandoned from template_builds b where b.ended_at is null`,
 )
 
-/** Of one that has not ended. */
+/** Only for a build in progress. */
 export const setBuildProgress = statement<
   never,
   [id: string, status: string, stage: string, percent: number, startedAt: string | null]
@@ -61,7 +61,9 @@ export const setBuildProgress = statement<
   `update template_builds set status = $2, stage = $3, percent = $4, started_at = $5 where id = $1 and ended_at is null`,
 )
 
-/** Gives the row where it had not ended before: who gets it makes what follows from it. */
+/**
+ * Ends a build in progress and returns its row. No row: another process has ended it, and does what follows from that.
+ */
 export const endBuild = statement<
   BuildRow,
   [

@@ -7,7 +7,7 @@ import { cancelOnAgent, uploadRootfs } from '../../fleet/build-calls.ts'
 import type { BillingContext } from '../billing/billing-context.ts'
 import { type Candidate, isCandidate } from '../../fleet/placement/candidates.ts'
 
-/** An archive on its way to the agent that is to build it; nothing of it is kept here. */
+/** Streams an archive to the agent that will build it. Control stores nothing of it. */
 export class BuildUpload {
   readonly id = randomUUID() as BuildId
   readonly workspaceId: WorkspaceId
@@ -31,12 +31,12 @@ export class BuildUpload {
     this.#signal = signal
   }
 
-  /** Of the archive; `undefined` until it has arrived. */
+  /** The archive's size; `undefined` until it has arrived. */
   get bytes(): number | undefined {
     return this.#bytes
   }
 
-  /** @throws ApiError as the agent has it: 413, 507; whatever the source fails with */
+  /** @throws ApiError as the agent answers (413, 507), or the source's error */
   async take(source: Readable): Promise<void> {
     try {
       this.#bytes = await uploadRootfs(this.agent.client, this, source, this.#signal)
@@ -50,7 +50,7 @@ export class BuildUpload {
     }
   }
 
-  /** Has the agent forget what came. */
+  /** Makes the agent drop the upload. */
   async drop({ log }: BillingContext): Promise<void> {
     await cancelOnAgent(this.agent.client, this).catch((error: unknown) =>
       log.warn({ err: error }, 'upload left to its agent'),

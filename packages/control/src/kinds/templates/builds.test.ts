@@ -43,7 +43,7 @@ async function send(
     headers: { authorization: `Bearer ${token}`, ...headers },
     body,
   })
-  // The document of the running service, whatever its shape.
+  // The OpenAPI document of the running service, untyped.
   // oxlint-disable-next-line typescript/no-explicit-any
   return { status: response.status, body: (await response.json()) as any }
 }
@@ -207,7 +207,7 @@ describe('POST /v1/templates/build', () => {
       return !agent.state.builds.templates.has(first)
     })
     expect(agent.state.builds.templates.has(second)).toBe(true)
-    // Another workspace may have one of that name.
+    // Another workspace may use the same name.
     expect(await send(form({ name: fresh() }), {}, '', bob.key)).toMatchObject({ status: 202 })
   })
 })
@@ -243,7 +243,7 @@ describe('a build', () => {
     expect(await asAlice('DELETE', `/v1/templates/${fresh()}`)).toMatchObject({ status: 404 })
     expect(agent.state.builds.templates.has(id)).toBe(false)
     expect(await asAlice('POST', '/v1/sandboxes', { template: fresh() })).toMatchObject({ status: 404 })
-    // What was made from it goes on.
+    // Sandboxes created from the template keep running.
     expect(await asAlice('GET', `/v1/sandboxes/${made.body.id}`)).toMatchObject({ body: { status: 'running' } })
   })
 

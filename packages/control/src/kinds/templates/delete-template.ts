@@ -5,7 +5,7 @@ import type { BillingContext } from '../billing/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { removeTemplateRow, templateByName } from './template-statements.ts'
 
-/** `DELETE /v1/templates/{name}`: no sandbox is made from it any more; those there are go on. */
+/** `DELETE /v1/templates/{name}`: no new sandbox can be created from it. Existing sandboxes keep running. */
 export function deleteTemplate(app: FastifyInstance, control: BillingContext): void {
   const { database } = control
   app.delete('/v1/templates/:name', {
@@ -21,7 +21,7 @@ export function deleteTemplate(app: FastifyInstance, control: BillingContext): v
       const { id, agent_id: agentId } = row
       if (id === null || agentId === null) throw new ApiError('templateGlobal')
       await removeTemplateRow(database.pool, workspaceId, id)
-      // What an agent does not hear of now the reconciliation tells it.
+      // If the agent cannot be reached now, reconciliation deletes the template later.
       await deleteOn(control, agentId, { id, workspaceId, requestId: request.id })
       return reply.code(204).send()
     },

@@ -3,20 +3,20 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { BillingContext } from '../billing/billing-context.ts'
 import { templateByName } from './template-statements.ts'
 
-/** What a create needs of a template. */
+/** What a create needs to know about a template. */
 export interface TemplateSize {
   readonly name: string
   readonly cpu: number
   readonly memory_mb: number
-  /** Of a built one: what its agent knows it by, and that agent. */
+  /** Of a built template: its id on its agent, and that agent. */
   readonly built: { readonly id: string; readonly agentId: string } | null
 }
 
 /**
- * A template the workspace may boot. What the agents report is at hand without asking the database; the catalog in it
- * knows the rest.
+ * A template that the workspace may use. Looks first at the templates that agents report, which needs no query, then in
+ * the database.
  *
- * @throws ApiError 404, its detail naming the template
+ * @throws ApiError 404 with the template's name in its detail
  */
 export async function findTemplate(
   control: BillingContext,
@@ -27,7 +27,7 @@ export async function findTemplate(
     const offered = agent.info?.templates.find((template) => template.is_global && template.name === name)
     if (offered !== undefined) return { ...offered, built: null }
   }
-  // PostgreSQL takes no NUL in a text; no template is called so.
+  // PostgreSQL cannot store NUL in a text, so no template has such a name.
   const [row] = name.includes('\0') ? [] : await templateByName(control.database.pool, workspaceId, name)
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown template: ${name}` })
   const { id, agent_id: agentId } = row

@@ -6,7 +6,6 @@ import { callerOf } from '../../platform/http/caller.ts'
 import { presentTemplate } from './present-template.ts'
 import { templateByName } from './template-statements.ts'
 
-/** `GET /v1/templates/{name}`. */
 export function getTemplate(app: FastifyInstance, control: BillingContext): void {
   app.get('/v1/templates/:name', {
     config: {
@@ -15,7 +14,7 @@ export function getTemplate(app: FastifyInstance, control: BillingContext): void
     },
     handler: async (request) => {
       const { name } = request.params as { name: string }
-      // PostgreSQL takes no NUL in a text; no template is called so.
+      // PostgreSQL cannot store NUL in a text, so no template has such a name.
       if (name.includes('\0')) throw new ApiError('notFound')
       const [row] = await templateByName(control.database.pool, callerOf(request).workspaceId, name)
       if (row === undefined) throw new ApiError('notFound')

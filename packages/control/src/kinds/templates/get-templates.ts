@@ -6,7 +6,7 @@ import { callerOf } from '../../platform/http/caller.ts'
 import { presentTemplate } from './present-template.ts'
 import { templatesOfWorkspace } from './template-statements.ts'
 
-/** `GET /v1/templates`: the workspace's own and the global ones, by name. */
+/** `GET /v1/templates`: the workspace's own templates and the global ones, by name. */
 export function getTemplates(app: FastifyInstance, control: BillingContext): void {
   app.get('/v1/templates', {
     config: {

@@ -10,9 +10,9 @@ import { presentBuild } from './build-row.ts'
 import { BuildUpload } from './build-upload.ts'
 import { receiveBuild } from './receive-build.ts'
 
-/** `POST /v1/templates/build`: 202 once the archive is with its agent and the build is in its queue. */
+/** `POST /v1/templates/build`: answers 202 once the agent has the archive and has queued the build. */
 export async function postBuild(app: FastifyInstance, control: BillingContext): Promise<void> {
-  // A scope of its own, because in it bodies stay streams.
+  // A Fastify scope of its own, because in it bodies stay streams.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (request, payload, done) => done(null, streamedBody(request, payload)))

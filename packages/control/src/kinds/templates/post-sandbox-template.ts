@@ -14,7 +14,7 @@ import { addBuild, explainBuildRefusal, refuseTaken } from './begin-build.ts'
 import { type BuildRow, presentBuild } from './build-row.ts'
 import { removeBuild, setBuildSource } from './build-statements.ts'
 
-/** `POST /v1/sandboxes/{id}/template`: 202 once what is wanted of the sandbox has been taken; it goes on. */
+/** `POST /v1/sandboxes/{id}/template`: answers 202 once the agent has captured the sandbox, which keeps running. */
 export function postSandboxTemplate(app: FastifyInstance, control: BillingContext): void {
   app.post('/v1/sandboxes/:id/template', {
     config: {
@@ -52,7 +52,7 @@ export function postSandboxTemplate(app: FastifyInstance, control: BillingContex
   })
 }
 
-/** As `begin-build.ts` has it: the row is there before the agent is asked. */
+/** As in `begin-build.ts`, the row is inserted before the agent is asked. */
 async function beginFromSandbox(
   control: BillingContext,
   sandbox: SandboxRow,
@@ -62,14 +62,14 @@ async function beginFromSandbox(
   const agent = liveAgent(control, sandbox)
   const id = randomUUID() as BuildId
   const place = { id, workspaceId: sandbox.workspace_id, agentId: sandbox.agent_id }
-  // How large it is the agent says.
+  // The agent reports the size later.
   const row = await addBuild(control, place, { name: fields.name, size_mb: 0, bytes: 0 })
   const { pool } = control.database
   const { name, memory, start_cmd, ready_cmd } = fields
   const commands = { ...(start_cmd !== undefined && { start_cmd }), ...(ready_cmd !== undefined && { ready_cmd }) }
   const begun = await buildFromSandbox(agent, subjectOf(sandbox, requestId), { id, name, memory, ...commands }).catch(
     async (error: unknown) => {
-      // It may have begun nevertheless: then its agent says so to who settles the row.
+      // The agent may have started anyway. Then the row is settled by what the agent reports.
       if (!(error instanceof AgentUnreachable && error.mayHaveBegun)) await removeBuild(pool, id)
       throw explainBuildRefusal(error) ?? refusalOf(error)
     },

@@ -1,7 +1,7 @@
 import type { Template } from '@offshoot/contract/template'
 import type { TemplateRow } from './template-statements.ts'
 
-/** What callers see of a row. */
+/** The public view of a row. */
 export function presentTemplate({ workspace_id: workspaceId, ...row }: TemplateRow): Template {
   return {
     name: row.name,

@@ -8,22 +8,22 @@ import type { FastifyRequest } from 'fastify'
 import { parseWith } from '../../platform/http/body.ts'
 import type { BuildUpload } from './build-upload.ts'
 
-/** Parts of a form beside the archive, and bytes of one. */
+/** Parts of a form besides the archive, and bytes of one part. */
 const MAX_PARTS = 32
 const MAX_FIELD_BYTES = 256 * 1024
-/** Bytes of a body that is JSON: base64 is a third longer. */
+/** Bytes of a JSON body: base64 adds a third. */
 const MAX_JSON_BYTES = Math.ceil(MAX_JSON_ROOTFS_BYTES / 3) * 4 + 1024 * 1024
 const DAMAGED = 'the form is damaged or cut short'
 const NUMBERS = ['size_mb', 'cpu', 'memory_mb'] as const
 const RAW = /^application\/(?:x-tar|tar|gzip|x-gzip|zstd|octet-stream)\b/i
 
-/** Hears the fields as soon as they are known, before the archive where they come first. */
+/** Called with the fields as soon as they are known: before the archive, if they come first. */
 export type CheckFields = (fields: BuildFields) => Promise<void>
 
 /**
- * Reads a build in one of its three forms, told by the content type: a form with a file `rootfs`, the archive itself with the
- * fields in the query, or JSON with the archive in base64. The archive goes on as it comes.
- * @throws ApiError 400, 413, and what `check` and the upload throw
+ * Reads a build in one of three forms, chosen by the content type: a form with a file `rootfs`, the archive itself with
+ * the fields in the query, or JSON with the archive in base64. The archive is streamed on as it arrives.
+ * @throws ApiError 400, 413, and the errors of `check` and of the upload
  */
 export async function receiveBuild(
   request: FastifyRequest,
@@ -43,7 +43,10 @@ export async function receiveBuild(
   return receiveJson(body, upload, check)
 }
 
-/** Numbers and flags, which are text in forms and queries. What is none stays as it is, for the schema to refuse. */
+/**
+ * Converts numbers and flags, which are text in forms and queries. Invalid values stay as they are, so that the schema
+ * refuses them.
+ */
 function fromText(texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const fields: Record<string, unknown> = { ...texts }
   for (const name of NUMBERS) {
@@ -68,8 +71,9 @@ async function receiveJson(body: Readable | undefined, upload: BuildUpload, chec
 }
 
 /**
- * Whether `text` is base64 with whitespace anywhere in it. The data and the padding are matched apart: one expression with a
- * quantifier over whitespace on both sides of the padding backtracks quadratically, and callers send megabytes.
+ * Whether `text` is base64, with whitespace allowed anywhere. Data and padding are matched separately: a single
+ * expression with a whitespace quantifier on both sides of the padding backtracks quadratically, and callers send
+ * megabytes.
  */
 export function isBase64(text: string): boolean {
   const paddingAt = text.indexOf('=')
@@ -94,12 +98,12 @@ function parseJson(text: string): object {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
-    // Told below.
+    // Falls through to the refusal below.
   }
   throw new ApiError('invalidJson')
 }
 
-/** Fields may come before the archive or after it; those before it are checked before any of it is taken. */
+/** Fields may come before or after the archive. Those before it are checked before the upload begins. */
 async function receiveForm(
   { body }: FastifyRequest,
   type: string,
@@ -118,7 +122,7 @@ async function receiveForm(
     else texts[name] = value
   })
   form.on('file', (name, file) => {
-    // Emitted whether anybody reads the part or not, even one that was given up: heard by nobody it would end this process.
+    // The part emits errors even if it is not read. Without a listener, an error would end this process.
     file.on('error', (cause) => {
       file.destroy()
       failed.reject(new ApiError('invalidField', { error: DAMAGED }, { cause }))
@@ -166,7 +170,8 @@ async function takeFile(
 ): Promise<void> {
   if ('name' in texts) await check(parseWith(buildFields, fromText(texts)))
   if (file.destroyed) throw new ApiError('invalidField', { error: DAMAGED })
-  // Not the part itself, which the client of the agent would destroy: the form could then not be read to its end.
+  // Uploads a copy of the stream, because the agent's client destroys its body on failure, and then the rest of the
+  // form could not be read.
   const passed = new PassThrough()
   await Promise.all([pipeline(file, passed), upload.take(passed)])
 }

@@ -3,7 +3,10 @@ import { orLog } from '../../fleet/or-log.ts'
 import { deleteTemplateOnAgent, listTemplates } from '../../fleet/build-calls.ts'
 import { templateIdsOfAgent } from './template-statements.ts'
 
-/** Deletes, where the brake allows it, an agent's templates that no row names: replaced ones, deleted ones, those of workspaces that are no more. */
+/**
+ * Deletes an agent's templates that no row refers to, if the brake allows it: replaced and deleted ones, and those of
+ * removed workspaces.
+ */
 export async function reconcileTemplates(
   { pool, client, agentId, log, brake }: ReconcileOptions,
   requestId: string,

@@ -5,7 +5,7 @@ import { call, Harness, type RunningControl, type Tenant } from '../../test/harn
 import { settleTrees } from '../apps/trees/settle-trees.ts'
 import { settleBuilds } from './settle-builds.ts'
 
-/** Long enough ago that nobody works on it any more. */
+/** So long ago that the build counts as abandoned. */
 const ABANDONED = `now() - interval '1 hour'`
 
 describe('an agent that does not answer', () => {

@@ -10,13 +10,13 @@ import { transaction } from '../../platform/db/transaction.ts'
 import { endBuild, openBuilds, setBuildProgress, setBuildSource } from './build-statements.ts'
 import { putTemplate } from './template-statements.ts'
 
-/** Seconds after which a build that its agent does not know was never begun, or is lost. */
+/** Seconds after which a build that its agent does not know counts as lost or never started. */
 const LOST_SECONDS = 120
 
 /**
- * Brings the rows of builds that have not ended to what their agents say; with a build that is done its template appears, in
- * the place of the one that had its name. Any process may, at any time: only one of them ends a row. An agent that does not answer
- * holds up no other.
+ * Updates the rows of builds in progress with what their agents report. When a build is done, its template replaces the
+ * one with the same name. Any process may run this at any time, because only one of them can end a row. Agents are
+ * asked in parallel, so one that does not answer does not delay the others.
  */
 export async function settleBuilds(
   { database, fleet }: { database: Database; fleet: Fleet },

@@ -1,7 +1,7 @@
 import { statement } from '../../platform/db/statement.ts'
 
 export interface TemplateRow {
-  /** What its agent knows it by, and that agent; `null` of a global one. */
+  /** The template's id on its agent, and that agent; `null` for a global template. */
   readonly id: string | null
   readonly agent_id: string | null
   readonly name: string
@@ -19,14 +19,16 @@ export const templatesOfWorkspace = statement<TemplateRow, [workspaceId: string]
   'select id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where workspace_id is null or workspace_id = $1 order by name',
 )
 
-/** Its own before a global one of that name. */
+/** The workspace's own template takes precedence over a global one of the same name. */
 export const templateByName = statement<TemplateRow, [workspaceId: string, name: string]>(
   'template-by-name',
   `select id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where name = $2 and (workspace_id is null or workspace_id = $1)
    order by workspace_id nulls last limit 1`,
 )
 
-/** Global templates are what agents report: those reported join the catalog, those that no agent reports any more leave it. */
+/**
+ * The global templates are those that agents report: adds new ones, and removes those that no agent reports any more.
+ */
 export const reportGlobalTemplates = statement<never, [templates: string]>(
   'report-global-templates',
   `insert into templates (name, rootfs_path, size_bytes, cpu, memory_mb, meta)
@@ -44,7 +46,7 @@ export const dropUnreportedTemplates = statement<never, []>(
    )`,
 )
 
-/** In the place of the workspace's own of that name. */
+/** Replaces the workspace's own template of that name. */
 export const putTemplate = statement<
   { name: string },
   [
@@ -73,7 +75,7 @@ export const removeTemplateRow = statement<{ name: string }, [workspaceId: strin
   'delete from templates where workspace_id = $1 and id = $2 returning name',
 )
 
-/** What an agent's templates are for: rows that name them, and builds that may come to. */
+/** The ids that an agent's templates may have: those of template rows, and of builds whose rows may still follow. */
 export const templateIdsOfAgent = statement<{ id: string }, [agentId: string]>(
   'template-ids-of-agent',
   `select id from templates where agent_id = $1

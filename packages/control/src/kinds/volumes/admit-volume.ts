@@ -10,7 +10,7 @@ import { accountRefusal } from '../billing/limits/refusal.ts'
 import type { VolumeRow } from './volume-row.ts'
 import { countVolumes } from './volume-statements.ts'
 
-/** Snapshots of volumes that a plan has for each volume. */
+/** Volume snapshots that a plan includes per volume. */
 const SNAPSHOTS_PER_VOLUME = 10
 /** PostgreSQL: unique_violation. */
 const UNIQUE_VIOLATION = '23505'
@@ -21,9 +21,9 @@ export interface WantedVolume {
 }
 
 /**
- * Inserts the row of a new volume, if its workspace may have it. Who inserts at the same time is counted: the account's row
- * is locked first.
- * @throws ApiError 402, 409 name taken, 429
+ * Inserts the row of a new volume if the workspace's quota allows it. The account's row is locked first, so that
+ * concurrent inserts are counted.
+ * @throws ApiError 402, 409 if the name is taken, 429
  */
 export async function admitVolume<T>(
   { database: { pool }, config }: Pick<BillingContext, 'database' | 'config'>,
@@ -51,7 +51,7 @@ export async function admitVolume<T>(
   })
 }
 
-/** A volume that is to become larger. @throws ApiError 429 */
+/** Checks the quota for a volume that is to grow. @throws ApiError 429 */
 export async function admitGrowth(
   { database: { pool }, config }: Pick<BillingContext, 'database' | 'config'>,
   workspaceId: WorkspaceId,

@@ -10,21 +10,21 @@ import type { VolumeRow } from './volume-row.ts'
 import { insertCreatingVolume, moveCreatingVolume, removeCreatingVolume, setVolumeReady } from './volume-statements.ts'
 
 export interface NewVolume {
-  /** The request's (`resourceIdOf`), so that what came of one that was interrupted is found. */
+  /** The request's resource id (`resourceIdOf`), so that the result of an interrupted request can be found. */
   readonly id: VolumeId
   readonly workspaceId: WorkspaceId
   readonly requestId: string
   readonly kind: VolumeRow['kind']
   readonly name: string
   readonly sizeMb: number
-  /** What it begins as a copy of; it comes to be on the same agent. */
+  /** The volume to copy, whose agent also gets the copy. */
   readonly from: VolumeRow | null
 }
 
 /**
- * The row is there before any agent is asked, and goes again when none could do it. A process that dies in between leaves
- * one that reconciliation settles.
- * @throws ApiError 409 name taken, 429, 502, 507
+ * Creates a volume. It inserts the row before it asks any agent, and removes it if no agent could create the volume. If
+ * the process dies in between, reconciliation settles the row.
+ * @throws ApiError 409 if the name is taken, 429, 502, 507
  */
 export async function createVolume(control: BillingContext, wanted: NewVolume): Promise<VolumeRow> {
   const { id, workspaceId, kind, name, sizeMb } = wanted
@@ -43,7 +43,7 @@ export async function createVolume(control: BillingContext, wanted: NewVolume): 
   return ready
 }
 
-/** One after the other while they have no room. */
+/** Asks one agent after the other while they have no room. */
 async function ask(control: BillingContext, wanted: NewVolume, nodes: readonly Candidate[]) {
   const { id, workspaceId, requestId, name, sizeMb, from } = wanted
   const body = { id, name, size_mb: sizeMb, ...(from !== null && { from: from.id }) }
@@ -55,7 +55,7 @@ async function ask(control: BillingContext, wanted: NewVolume, nodes: readonly C
     } catch (error) {
       failure = refusalOf(error)
       if (error instanceof AgentUnreachable) {
-        // It may still come to be there, without a row.
+        // The agent may still create the volume, which then has no row.
         if (error.mayHaveBegun) control.fleet.reconcileSoon(info.agent_id)
         continue
       }

@@ -3,7 +3,7 @@ import type { BillingContext } from '../billing/billing-context.ts'
 import { findVolume } from './find-volume.ts'
 import { removeVolume } from './remove-volume.ts'
 
-/** `DELETE /v1/volumes/{name}`: 204 once its data is gone; 409 while a sandbox has it. */
+/** `DELETE /v1/volumes/{name}`: answers 204 once the data is gone, or 409 while a sandbox has it attached. */
 export function deleteVolume(app: FastifyInstance, control: BillingContext): void {
   app.delete('/v1/volumes/:name', {
     config: {

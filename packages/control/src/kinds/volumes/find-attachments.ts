@@ -6,8 +6,8 @@ import type { BillingContext } from '../billing/billing-context.ts'
 import { volumesByName } from './volume-statements.ts'
 
 /**
- * The volumes of a sandbox that is to be created, and the agent that has them; `null` when it has none.
- * @throws ApiError 404 naming one that is unknown, 409 they are not all on one agent
+ * The volumes of a sandbox that is to be created, and the agent that has them; `null` without volumes.
+ * @throws ApiError 404 with the name of an unknown volume, 409 if they are not all on one agent
  */
 export async function findAttachments(
   { database }: Pick<BillingContext, 'database'>,
@@ -15,7 +15,7 @@ export async function findAttachments(
   wanted: NonNullable<CreateSandboxBody['volumes']>,
 ): Promise<{ readonly agentId: AgentId | null; readonly attachments: readonly AgentAttachment[] }> {
   if (wanted.length === 0) return { agentId: null, attachments: [] }
-  // PostgreSQL takes no NUL in a text; no volume is called so.
+  // PostgreSQL cannot store NUL in a text, so no volume has such a name.
   const names = wanted.map(({ name }) => name).filter((name) => !name.includes('\0'))
   const rows = new Map((await volumesByName(database.pool, workspaceId, names)).map((row) => [row.name, row]))
   const found = wanted.map(({ name, read_only = false }) => {

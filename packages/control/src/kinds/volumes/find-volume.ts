@@ -5,13 +5,13 @@ import { callerOf } from '../../platform/http/caller.ts'
 import type { HeldVolumeRow } from './volume-row.ts'
 import { volumeByName } from './volume-statements.ts'
 
-/** The volume that the path names. @throws ApiError 404, also for another workspace's */
+/** The volume in the path. @throws ApiError 404, also for a volume of another workspace */
 export async function findVolume(
   { database }: Pick<BillingContext, 'database'>,
   request: FastifyRequest,
 ): Promise<HeldVolumeRow> {
   const { name } = request.params as { name: string }
-  // PostgreSQL takes no NUL in a text; no volume is called so.
+  // PostgreSQL cannot store NUL in a text, so no volume has such a name.
   const [row] = name.includes('\0') ? [] : await volumeByName(database.pool, callerOf(request).workspaceId, name)
   if (row === undefined) throw new ApiError('notFound')
   return row

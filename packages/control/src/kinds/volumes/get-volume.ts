@@ -5,7 +5,6 @@ import { findVolume } from './find-volume.ts'
 import { usedBytes } from './used-bytes.ts'
 import { presentVolume } from './volume-row.ts'
 
-/** `GET /v1/volumes/{name}`. */
 export function getVolume(app: FastifyInstance, control: BillingContext): void {
   app.get('/v1/volumes/:name', {
     config: {

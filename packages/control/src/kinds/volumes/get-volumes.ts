@@ -7,7 +7,7 @@ import { usedBytes } from './used-bytes.ts'
 import { presentVolume } from './volume-row.ts'
 import { volumesOfWorkspace } from './volume-statements.ts'
 
-/** `GET /v1/volumes`: all of the workspace's, on whatever agent, newest first. */
+/** `GET /v1/volumes`: all volumes of the workspace, on all agents, newest first. */
 export function getVolumes(app: FastifyInstance, control: BillingContext): void {
   app.get('/v1/volumes', {
     config: {

@@ -3,7 +3,6 @@ import type { BillingContext } from '../billing/billing-context.ts'
 import { reconcileVolumes } from './reconcile-volumes.ts'
 import { volumeRoutes } from './volume-routes.ts'
 
-/** Volumes. */
 export const volumes: Kind<BillingContext> = {
   name: 'volumes',
   routes: volumeRoutes,

@@ -10,7 +10,7 @@ import { findVolume } from './find-volume.ts'
 import { presentVolume } from './volume-row.ts'
 import { setVolumeReady } from './volume-statements.ts'
 
-/** `PATCH /v1/volumes/{name}`: it grows, its file system with it, also under the sandbox that writes it. */
+/** `PATCH /v1/volumes/{name}`: grows the volume and its file system, also while a sandbox writes to it. */
 export function patchVolume(app: FastifyInstance, control: BillingContext): void {
   app.patch('/v1/volumes/:name', {
     config: {

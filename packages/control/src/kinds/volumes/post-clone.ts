@@ -10,7 +10,7 @@ import { findVolume } from './find-volume.ts'
 import { presentNewVolume } from './present-new-volume.ts'
 import { volumeRemains } from './volume-remains.ts'
 
-/** `POST /v1/volumes/{name}/clone`: 201 with a volume that begins as this one is now. */
+/** `POST /v1/volumes/{name}/clone`: answers 201 with a new volume that has the current data of this one. */
 export function postClone(app: FastifyInstance, control: BillingContext): void {
   app.post('/v1/volumes/:name/clone', {
     config: {

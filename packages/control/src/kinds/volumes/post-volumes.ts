@@ -12,7 +12,7 @@ import { volumeRemains } from './volume-remains.ts'
 import type { VolumeRow } from './volume-row.ts'
 import { volumeSnapshotById } from './volume-statements.ts'
 
-/** `POST /v1/volumes`: 201 once its file system is on the agent's disk. */
+/** `POST /v1/volumes`: answers 201 once the file system is on the agent's disk. */
 export function postVolumes(app: FastifyInstance, control: BillingContext): void {
   app.post('/v1/volumes', {
     config: {

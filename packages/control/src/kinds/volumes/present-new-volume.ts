@@ -3,7 +3,7 @@ import type { BillingContext } from '../billing/billing-context.ts'
 import { usedBytes } from './used-bytes.ts'
 import { presentVolume, type VolumeRow } from './volume-row.ts'
 
-/** One that nobody has had yet. */
+/** The public view of a new volume, which is not attached to any sandbox. */
 export async function presentNewVolume(control: BillingContext, row: VolumeRow, requestId: string): Promise<Volume> {
   const used = await usedBytes(control, row.workspace_id, [row], requestId)
   return presentVolume({ ...row, attachments: [] }, used.get(row.id) ?? null)

@@ -31,7 +31,7 @@ describe('volumes after a crash', () => {
         tenant.workspaceId,
       ])
     ).rows
-  /** Asked again and again: the log may not be followed yet. */
+  /** Requests reconciliation repeatedly, because the log may not be followed yet. */
   const afterReconciliation = (condition: () => boolean | Promise<boolean>) =>
     eventually(async () => {
       control.control.fleet.reconcileSoon(agent.state.agentId)

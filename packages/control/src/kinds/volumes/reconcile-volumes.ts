@@ -4,13 +4,14 @@ import { deleteOnAgent, listOnAgent, VOLUME_TIMEOUT_MS } from '../../fleet/volum
 import { removeCreatingVolume, removeVolumeRow, setVolumeReady, volumeRowsOfAgent } from './volume-statements.ts'
 
 /**
- * Compares an agent's volumes with the rows that name it, as snapshots are: rows are read on both sides of the list. A
- * row in the making becomes what the agent says, or goes when nobody works on it; sizes are the agent's.
+ * Compares an agent's volumes with the rows that refer to the agent. As for snapshots, it reads the rows before and
+ * after the list. A `creating` row becomes `ready` if the agent has the volume, and is removed if it was abandoned. The
+ * agent's sizes win.
  *
- * A volume without a row is deleted only where the brake allows it and while no sandbox has ever had it. Any other may
- * hold what somebody wants back, whatever has happened to the row, and is left where it is.
+ * A volume without a row is deleted only if the brake allows it and no sandbox has ever attached it. Any other volume
+ * may contain data that its owner wants back, so it stays.
  *
- * @returns how many rows in the making were given up
+ * @returns the number of abandoned rows that were removed
  */
 export async function reconcileVolumes(
   { pool, client, agentId, log, brake }: ReconcileOptions,

@@ -4,7 +4,10 @@ import { deleteOnAgent } from '../../fleet/volume-calls.ts'
 import type { VolumeRow } from './volume-row.ts'
 import { removeVolumeRow } from './volume-statements.ts'
 
-/** First the data, then the row, as with sandboxes. Idempotent. @throws ApiError 409 naming who has it, 502 */
+/**
+ * Removes the data first, then the row, as for sandboxes. Idempotent. @throws ApiError 409 naming the sandbox that has
+ * it attached, 502
+ */
 export async function removeVolume(remover: Remover, row: VolumeRow, requestId: string): Promise<void> {
   const agent = await agentOrRetired(remover, row.agent_id)
   if (agent !== null) await deleteOnAgent(agent, { id: row.id, workspaceId: row.workspace_id, requestId }).catch(refuse)

@@ -3,7 +3,7 @@ import { listOnAgent } from '../../fleet/volume-calls.ts'
 import type { BillingContext } from '../billing/billing-context.ts'
 import type { VolumeRow } from './volume-row.ts'
 
-/** What each volume takes on its agent's disk, by id; those of agents that do not answer are missing. */
+/** The disk usage of each volume on its agent, by id. Volumes of agents that do not answer are missing. */
 export async function usedBytes(
   { fleet, log }: Pick<BillingContext, 'fleet' | 'log'>,
   workspaceId: WorkspaceId,

@@ -33,7 +33,7 @@ describe('Idempotency-Key on volumes', () => {
   const count = async () =>
     (await harness.pool.query('select id from volumes where workspace_id = $1', [tenant.workspaceId])).rows.length
 
-  /** The claim as a process leaves it that is killed before it has answered. */
+  /** Leaves the claim as a process does that is killed before it has answered. */
   async function abandon(key: string, resourceId?: string): Promise<string> {
     const { rows } = await harness.pool.query(
       `update idempotent_requests set creator = -1, status = null, answer = null, resource_id = coalesce($2, resource_id)

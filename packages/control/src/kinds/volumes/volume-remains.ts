@@ -6,7 +6,10 @@ import { presentNewVolume } from './present-new-volume.ts'
 import { presentVolumeSnapshot } from './volume-row.ts'
 import { volumeById } from './volume-statements.ts'
 
-/** What came of a create, clone or snapshot whose process died: the row tells, once reconciliation has settled it. */
+/**
+ * Finds the result of a create, clone or snapshot whose process died. The row tells, once reconciliation has settled
+ * it.
+ */
 export async function volumeRemains(control: BillingContext, workspaceId: WorkspaceId, id: string): Promise<Remains> {
   const [row] = await volumeById(control.database.pool, workspaceId, id)
   if (row === undefined) return 'nothing'

@@ -3,7 +3,7 @@ import type { Volume, VolumeSnapshot } from '@offshoot/contract/volume'
 
 const MIB = 1024 * 1024
 
-/** A whole volume's row, or that of a copy of one. */
+/** The row of a complete volume, or of a snapshot of one. */
 export interface VolumeRow {
   readonly id: VolumeId
   readonly workspace_id: WorkspaceId
@@ -14,7 +14,7 @@ export interface VolumeRow {
   readonly created_at: Date
 }
 
-/** With the sandboxes that have it. */
+/** With the sandboxes that have it attached. */
 export interface HeldVolumeRow extends VolumeRow {
   readonly attachments: Volume['attachments']
 }
@@ -22,7 +22,7 @@ export interface HeldVolumeRow extends VolumeRow {
 /** The select list of a {@link VolumeRow}. */
 export const VOLUME_COLUMNS = 'id, workspace_id, agent_id, kind, name, size_mb, created_at'
 
-/** @param usedBytes as its agent says; `null` while that cannot be asked */
+/** @param usedBytes as reported by the agent; `null` if it cannot be asked */
 export function presentVolume(row: HeldVolumeRow, usedBytes: number | null): Volume {
   return {
     name: row.name,

@@ -19,8 +19,8 @@ const path = '/v1/volumes/:name/snapshots'
 const credential = 'key-or-jwt'
 
 /**
- * `POST`, `GET /v1/volumes/{name}/snapshots` and `DELETE /v1/volumes/{name}/snapshots/{id}`: copies that nothing writes to, which
- * outlive their volume; `POST /v1/volumes` with `from_snapshot` makes a volume of one.
+ * `POST`, `GET /v1/volumes/{name}/snapshots` and `DELETE /v1/volumes/{name}/snapshots/{id}`: read-only copies that
+ * outlive their volume. `POST /v1/volumes` with `from_snapshot` creates a volume from one.
  */
 export function volumeSnapshotRoutes(app: FastifyInstance, control: BillingContext): void {
   app.post(path, {
@@ -67,7 +67,7 @@ export function volumeSnapshotRoutes(app: FastifyInstance, control: BillingConte
       const { name } = request.params as { name: string }
       const { workspaceId } = callerOf(request)
       const rows = name.includes('\0') ? [] : await snapshotsOfVolume(control.database.pool, workspaceId, name)
-      // Snapshots stay when their volume goes; a name that never was is unknown.
+      // Snapshots stay when their volume is deleted, so the name is unknown only if neither exists.
       if (rows.length === 0) await findVolume(control, request)
       return rows.map(presentVolumeSnapshot)
     },

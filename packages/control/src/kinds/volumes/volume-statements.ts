@@ -2,7 +2,9 @@ import { isAbandoned } from '../../platform/db/abandoned.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { VOLUME_COLUMNS, type HeldVolumeRow, type VolumeRow } from './volume-row.ts'
 
-/** The sandboxes that hold a volume, as rows tell; the agent decides who may. */
+/**
+ * The sandboxes that have a volume attached, according to their rows. The agent decides which sandbox may attach it.
+ */
 const HELD = `${VOLUME_COLUMNS.replaceAll(/\w+/g, 'v.$&')}, coalesce((
     select jsonb_agg(jsonb_build_object('sandbox_id', s.id, 'read_only', (a -> 'read_only')::boolean) order by s.created_at, s.id)
     from sandboxes s, jsonb_array_elements(s.volumes) a
@@ -10,7 +12,7 @@ const HELD = `${VOLUME_COLUMNS.replaceAll(/\w+/g, 'v.$&')}, coalesce((
       and s.status in ('creating', 'running', 'paused', 'hibernated')
   ), '[]') as attachments`
 
-/** Fails with a violation of its unique name when that is taken. */
+/** Fails with a unique violation if the name is taken. */
 export const insertCreatingVolume = statement<
   { id: string },
   [id: string, workspaceId: string, agentId: string, creator: number, kind: string, name: string, sizeMb: number]
@@ -20,19 +22,21 @@ export const insertCreatingVolume = statement<
    values ($1, $2, $3, $4, $5, $6, $7, 'creating') returning id`,
 )
 
-/** The next agent is tried. */
+/** Moves the row to the next agent before that agent is asked. */
 export const moveCreatingVolume = statement<{ id: string }, [id: string, agentId: string]>(
   'move-creating-volume',
   `update volumes set agent_id = $2 where id = $1 and status = 'creating' returning id`,
 )
 
-/** It is whole and as large as its agent says. Gives no row when it was given up meanwhile. */
+/**
+ * Sets the row to `ready`, with the size that the agent reports. Returns no row if the row was removed as abandoned.
+ */
 export const setVolumeReady = statement<VolumeRow, [id: string, sizeMb: number]>(
   'set-volume-ready',
   `update volumes set status = 'ready', size_mb = $2 where id = $1 returning ${VOLUME_COLUMNS}`,
 )
 
-/** One that came to nothing. */
+/** Removes the row of a failed create. */
 export const removeCreatingVolume = statement<{ id: string }, [id: string]>(
   'remove-creating-volume',
   `delete from volumes where id = $1 and status = 'creating' returning id`,
@@ -49,7 +53,7 @@ export const volumesOfWorkspace = statement<HeldVolumeRow, [workspaceId: string]
    order by v.created_at desc, v.id desc`,
 )
 
-/** The one way a request reaches a volume: workspace and name. */
+/** Finds a volume by workspace and name: this is the tenant check. */
 export const volumeByName = statement<HeldVolumeRow, [workspaceId: string, name: string]>(
   'volume-by-name',
   `select ${HELD} from volumes v
@@ -74,13 +78,13 @@ export const volumeSnapshotById = statement<VolumeRow, [workspaceId: string, id:
   `select ${VOLUME_COLUMNS} from volumes where workspace_id = $1 and id = $2 and kind = 'snapshot' and status = 'ready'`,
 )
 
-/** A volume or a snapshot of one, whether it is there yet or not. */
+/** A volume or snapshot, also while it is being created. */
 export const volumeById = statement<VolumeRow & { status: 'creating' | 'ready' }, [workspaceId: string, id: string]>(
   'volume-by-id',
   `select ${VOLUME_COLUMNS}, status from volumes where workspace_id = $1 and id = $2`,
 )
 
-/** What counts against a plan, those in the making included. */
+/** The number that counts against the plan, including volumes in creation. */
 export const countVolumes = statement<{ count: number }, [workspaceId: string, kind: string]>(
   'count-volumes',
   'select count(*)::int as count from volumes where workspace_id = $1 and kind = $2',

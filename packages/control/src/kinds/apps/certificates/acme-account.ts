@@ -4,19 +4,24 @@ import type pg from 'pg'
 import type { Seal } from '../../../platform/seal.ts'
 import { accountKey, keepAccountKey } from './order-statements.ts'
 
-/** Milliseconds for one answer of the authority. */
+/** Milliseconds for one answer of the certificate authority. */
 const ANSWER_MS = 30_000
-/** Looks at what the authority has yet to do: their number, and milliseconds between two, ever more. */
+/** Polls of the authority's pending work: their number, and the growing milliseconds between two. */
 const LOOKS = { backoffAttempts: 12, backoffMin: 500, backoffMax: 10_000 } as const
 
-/** The library's own requests have no limit, and try again for minutes what we try again ourselves. Its types leave its settings out. */
+/**
+ * The library's requests have no timeout, and it retries for minutes, although control retries by itself. Its types do
+ * not list these settings.
+ */
 Object.assign(axios.defaults, { timeout: ANSWER_MS })
 Object.assign((axios.defaults as unknown as { acmeSettings: object }).acmeSettings, { retryMaxAttempts: 0 })
 
-/** Speaks to the authority as the one account that all control processes have there, made when it is first needed. */
+/**
+ * A client for the authority, with the one account that all control processes share. The first use creates the account.
+ */
 export async function acmeAccount(pool: pg.Pool, seal: Seal, { directory_url: url, email }: AcmeSettings) {
   const client = new Client({ directoryUrl: url, accountKey: await keyOf(pool, seal, url), ...LOOKS })
-  // One that is there already is found by its key (RFC 8555, 7.3).
+  // The authority finds an existing account by its key (RFC 8555, 7.3).
   await client.createAccount({
     termsOfServiceAgreed: true,
     ...(email !== undefined && { contact: [`mailto:${email}`] }),

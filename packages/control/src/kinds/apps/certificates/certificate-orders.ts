@@ -4,21 +4,21 @@ import type { Reaping } from '../../../platform/jobs/reaper.ts'
 import { orderCertificate, OrderFailure, type Ordering, OrderTaken } from './order-certificate.ts'
 import { claimOrders, failOrder, leaveOrder, type OrderRow, wantCertificates } from './order-statements.ts'
 
-/** Milliseconds for one try; what is not there by then is gone on with at the next. */
+/** Milliseconds for one attempt. The next attempt continues an unfinished order. */
 const TRY_MS = 120_000
-/** Orders that one process begins at one look. */
+/** Orders that one process starts in one round. */
 const AT_ONCE = 8
 const MAX_ERROR_CHARS = 500
 
 export interface CertificateOrdersOptions extends Ordering {
-  /** Whose number tells this process from the others. */
+  /** Its number distinguishes this process from the others. */
   readonly lock: { readonly number: number }
   readonly log: Logger
-  /** What is under way is left to another process. */
+  /** Aborts when the process stops. Another process continues the running orders. */
   readonly stopped: AbortSignal
 }
 
-/** Certificates of domains: ordered when a domain was proved, and renewed in time. One that cannot be had is in the row with its reason. */
+/** Orders a certificate once a domain is verified, and renews it in time. The row stores the reason of a failure. */
 export function certificateOrders({ lock, log, stopped, ...ordering }: CertificateOrdersOptions): Reaping<OrderRow> {
   const { pool } = ordering
   return {
@@ -45,7 +45,7 @@ export function certificateOrders({ lock, log, stopped, ...ordering }: Certifica
   }
 }
 
-/** Nothing was refused: the authority was away, or has not got to it. */
+/** The authority refused nothing: it was unreachable, or has not completed its work. */
 function isUnfinished(error: unknown): boolean {
   const { name, isAxiosError } = error as { name?: unknown; isAxiosError?: unknown }
   return name === 'DeadlineExceeded' || isAxiosError === true

@@ -1,6 +1,6 @@
 import type { DomainCertificate } from '@offshoot/contract/app-domain'
 
-/** What is shown of a row of `app_certificates`. */
+/** The public columns of `app_certificates`. */
 export interface CertificateRow {
   readonly domain: string
   readonly source: DomainCertificate['source']

@@ -2,7 +2,7 @@ import { statement } from '../../../platform/db/statement.ts'
 import type { CertificateRow } from './certificate-row.ts'
 
 const COLUMNS = 'domain, source, fingerprint, ends_at, error, due_at'
-/** Seconds after a try before which nobody's asking begins another: authorities count what fails. */
+/** Seconds after an attempt before an owner's request starts another one, because authorities rate-limit failures. */
 const ASKED_AGAIN_SECONDS = 300
 
 export const certificatesOfApp = statement<CertificateRow, [appId: string]>(
@@ -15,7 +15,7 @@ export const certificateOf = statement<CertificateRow, [appId: string, domain: s
   `select ${COLUMNS} from app_certificates where app_id = $1 and domain = $2`,
 )
 
-/** In place of whatever there was; an order under way is nobody's from here on. */
+/** Replaces any certificate of the domain. A process that works on an order loses its claim. */
 export const giveCertificate = statement<
   never,
   [appId: string, domain: string, chain: string, key: Buffer, fingerprint: string, endsAt: Date]
@@ -28,13 +28,13 @@ export const giveCertificate = statement<
      tried_at = null, due_at = null, creator = null`,
 )
 
-/** No row: none was given. */
+/** No row: the owner has uploaded none. */
 export const takeGivenCertificate = statement<{ domain: string }, [appId: string, domain: string]>(
   'take-given-certificate',
   `delete from app_certificates where app_id = $1 and domain = $2 and source = 'given' returning domain`,
 )
 
-/** The owner asks again: sooner than it would be tried by itself, and also when it was given up. */
+/** The owner asks for a new attempt: earlier than the next automatic one, also after the last one has failed. */
 export const orderSooner = statement<never, [appId: string, domain: string]>(
   'order-certificate-sooner',
   `update app_certificates set failures = least(failures, 3),
@@ -42,7 +42,7 @@ export const orderSooner = statement<never, [appId: string, domain: string]>(
    where app_id = $1 and domain = $2 and source = 'acme' and error is not null and creator is null`,
 )
 
-/** Of the app that is served there; for the edge. */
+/** The certificate of the app that is served at the domain; for the edge. */
 export const servedCertificate = statement<
   { readonly fingerprint: string; readonly chain: string; readonly key: Buffer },
   [domain: string]
@@ -52,7 +52,7 @@ export const servedCertificate = statement<
    where c.domain = $1 and d.verified_at is not null and c.fingerprint is not null`,
 )
 
-/** What the authority that has asked for the token is to be answered. */
+/** The response to an authority's challenge with this token. */
 export const acmeAnswer = statement<{ readonly answer: string }, [domain: string, token: string]>(
   'acme-answer',
   `select challenge_answer as answer from app_certificates c join app_domains d using (app_id, domain)

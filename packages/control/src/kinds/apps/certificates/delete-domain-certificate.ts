@@ -5,7 +5,7 @@ import { findApp } from '../find-app.ts'
 import type { AppsContext } from '../apps-context.ts'
 import { takeGivenCertificate } from './certificate-statements.ts'
 
-/** `DELETE /v1/apps/{id}/domains/{domain}/certificate`: the one that was given is forgotten; 204. */
+/** `DELETE /v1/apps/{id}/domains/{domain}/certificate`: removes the uploaded certificate and answers 204. */
 export function deleteDomainCertificate(app: FastifyInstance, control: AppsContext): void {
   app.delete('/v1/apps/:id/domains/:domain/certificate', {
     config: {

@@ -5,7 +5,10 @@ import { admitEdge } from '../admit-edge.ts'
 import type { AppsContext } from '../apps-context.ts'
 import { acmeAnswer, servedCertificate } from './certificate-statements.ts'
 
-/** `GET /internal/certificates/{domain}` and `GET /internal/acme-answers/{domain}/{token}`, for edges. No part of the API. */
+/**
+ * `GET /internal/certificates/{domain}` and `GET /internal/acme-answers/{domain}/{token}`, for edges. Not part of the
+ * public API.
+ */
 export function edgeCertificateRoutes(app: FastifyInstance, control: AppsContext): void {
   const { pool } = control.database
   app.get(`${EDGE_CERTIFICATES_PATH}/:domain`, async (request): Promise<EdgeCertificate> => {

@@ -7,7 +7,7 @@ const MAX_CERTIFICATES = 8
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g
 
 export interface GivenCertificate {
-  /** PEM, and nothing else that may have stood beside it. */
+  /** PEM, without any text that stood between the certificates. */
   readonly chain: string
   /** PEM, PKCS #8. */
   readonly key: string
@@ -16,9 +16,9 @@ export interface GivenCertificate {
 }
 
 /**
- * A certificate that somebody brings for a domain: for that name, for now, with its key, and each one in the chain signed by the next.
- * Who has signed the last is for visitors to judge.
- * @throws ApiError 400 with what is wrong
+ * Validates an uploaded certificate: it names the domain, is valid now, matches its key, and each certificate in the
+ * chain is signed by the next. Visitors' browsers judge whether they trust the last signer.
+ * @throws ApiError 400 with the reason
  */
 export function givenCertificate(domain: string, pem: string, keyPem: string): GivenCertificate {
   const chain = parseChain(pem)
@@ -58,12 +58,12 @@ function parseKey(pem: string): KeyObject {
   }
 }
 
-/** The last one's own signer need not be there. */
+/** The signer of the last certificate need not be in the chain. */
 function isSignedBy(certificate: X509Certificate, signer: X509Certificate | undefined): boolean {
   return signer === undefined || (certificate.checkIssued(signer) && certificate.verify(signer.publicKey))
 }
 
-/** Keys that are too short, and kinds that TLS does not know. */
+/** Refuses keys that are too short, and key types that TLS does not support. */
 function mustServe({ chain, key }: Pick<GivenCertificate, 'chain' | 'key'>): void {
   try {
     createSecureContext({ cert: chain, key })

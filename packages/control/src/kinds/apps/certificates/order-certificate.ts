@@ -15,20 +15,20 @@ export interface Ordering {
   readonly settings: AcmeSettings
 }
 
-/** The row was taken away, or given another certificate: nothing may be written any more. */
+/** The row is gone or has another certificate. This process must not write to it any more. */
 export class OrderTaken extends Error {
   override readonly name = 'OrderTaken'
 }
 
-/** Why there is no certificate, in words for its owner. */
+/** The reason why there is no certificate, as a text for the owner. */
 export class OrderFailure extends Error {
   override readonly name = 'OrderFailure'
 }
 
 /**
- * One order (RFC 8555, 7.4) from where it stands to its certificate, which is served from then on. Its key and its address are
- * written before they are used: another process goes on with it. An order whose address was lost is made anew; authorities
- * give the same one again while it is open.
+ * Continues an order (RFC 8555, 7.4) from its current state until its certificate is stored and served. The key and the
+ * order's URL are stored before their use, so that another process can continue. If the URL was lost, control orders
+ * again; authorities return the same order while it is open.
  */
 export async function orderCertificate(
   ordering: Ordering,
@@ -54,7 +54,7 @@ export async function orderCertificate(
 
 async function openOrder({ pool, seal }: Ordering, row: OrderRow, creator: number, client: Client) {
   if (row.order_url !== null && row.order_key !== null) {
-    // All that is needed to ask for the rest of it.
+    // The library needs only the URL to load the rest of the order.
     const order = await client.getOrder({ url: row.order_url } as Order)
     return { key: seal.open(row.order_key), order }
   }
@@ -70,7 +70,7 @@ async function openOrder({ pool, seal }: Ordering, row: OrderRow, creator: numbe
   return { key, order }
 }
 
-/** The domain is shown to be led to us: the edge answers what the authority asks for there. */
+/** Proves control of the domain to the authority: the edge answers its HTTP challenge. */
 async function prove({ pool }: Ordering, row: OrderRow, creator: number, client: Client, order: Order): Promise<void> {
   for (const authorization of await client.getAuthorizations(order)) {
     if (authorization.status === 'valid') continue
@@ -85,7 +85,7 @@ async function prove({ pool }: Ordering, row: OrderRow, creator: number, client:
   }
 }
 
-/** What the authority saw instead of our answer. */
+/** The authority's reason for refusing the challenge. */
 async function refusalIn(client: Client, order: Order, { url }: Authorization): Promise<OrderFailure | null> {
   const all = await client.getAuthorizations(order)
   const challenges = all.find((each) => each.url === url)?.challenges ?? []

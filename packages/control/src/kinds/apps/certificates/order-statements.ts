@@ -1,18 +1,18 @@
 import { hasNoCreator } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
 
-/** Orders that one workspace may begin in an hour. */
+/** Orders that one workspace may start in an hour. */
 export const MAX_ORDERS_PER_HOUR = 20
-/** Days for which an order is counted. */
+/** Days for which an order is stored. */
 const COUNTED_DAYS = 1
-/** Orders of a first certificate that fail before it is given up, until its owner asks again. */
+/** Failed orders of a first certificate before control stops trying, until the owner asks again. */
 const MAX_FAILURES = 12
-/** Minutes to the next order after one that failed, doubled each time up to the second. */
+/** Minutes until the next order after a failed one: doubled with each failure, from the first value up to the last. */
 const RETRY_MINUTES = { first: 5, last: 24 * 60 } as const
-/** Of its life that is left when a certificate is renewed. */
+/** The remaining share of its lifetime at which a certificate is renewed. */
 const RENEWED_BEFORE = 1 / 3
 
-/** An order that is to be begun, or gone on with. */
+/** An order to start or continue. */
 export interface OrderRow {
   readonly id: string
   readonly app_id: string
@@ -22,7 +22,7 @@ export interface OrderRow {
   readonly order_key: Buffer | null
 }
 
-/** Domains that were proved and have no certificate get one to be ordered. */
+/** Inserts an order for verified domains without a certificate. */
 export const wantCertificates = statement<never, [limit: number]>(
   'want-certificates',
   `insert into app_certificates (app_id, domain, source, due_at)
@@ -32,7 +32,7 @@ export const wantCertificates = statement<never, [limit: number]>(
    limit $1 on conflict do nothing`,
 )
 
-/** What is due, and what a process was at that is gone; only of domains that are the app's. */
+/** Claims due orders, and those of processes that have ended; only for domains that are verified for the app. */
 export const claimOrders = statement<OrderRow, [limit: number, creator: number]>(
   'claim-certificate-orders',
   `with due as materialized (
@@ -48,7 +48,10 @@ export const claimOrders = statement<OrderRow, [limit: number, creator: number]>
 
 const MINE = `id = $1 and creator = $2 and source = 'acme'`
 
-/** After {@link lockAccount}, in its transaction. No row: it has had {@link MAX_ORDERS_PER_HOUR}. */
+/**
+ * Call it after {@link lockAccount}, in the same transaction. No row: the workspace has reached {@link
+ * MAX_ORDERS_PER_HOUR}.
+ */
 export const countOrder = statement<{ workspace_id: string }, [workspaceId: string]>(
   'count-certificate-order',
   `with old as (delete from certificate_orders where created_at < now() - interval '${COUNTED_DAYS} days')
@@ -58,7 +61,7 @@ export const countOrder = statement<{ workspace_id: string }, [workspaceId: stri
    returning workspace_id`,
 )
 
-/** Before the order is made. */
+/** Call it before the order is created. */
 export const setOrderKey = statement<{ id: string }, [id: string, creator: number, key: Buffer]>(
   'set-certificate-order-key',
   `update app_certificates set order_key = $3, order_url = null where ${MINE} returning id`,
@@ -74,7 +77,7 @@ export const setChallenge = statement<{ id: string }, [id: string, creator: numb
   `update app_certificates set challenge_token = $3, challenge_answer = $4 where ${MINE} returning id`,
 )
 
-/** In one step from the old one to the new. */
+/** Replaces the old certificate by the new one in one statement. */
 export const setCertificate = statement<
   { id: string },
   [id: string, creator: number, chain: string, key: Buffer, fingerprint: string, notBefore: Date, endsAt: Date]
@@ -86,7 +89,10 @@ export const setCertificate = statement<
    where ${MINE} returning id`,
 )
 
-/** What is served stays. @param keepsOrder it may still come to something: the next try goes on with it */
+/**
+ * Stores a failure. The served certificate does not change. @param keepsOrder the order may still succeed, so the next
+ * attempt continues it
+ */
 export const failOrder = statement<never, [id: string, creator: number, error: string, keepsOrder: boolean]>(
   'fail-certificate-order',
   `update app_certificates set error = $3, failures = failures + 1, creator = null,
@@ -97,13 +103,13 @@ export const failOrder = statement<never, [id: string, creator: number, error: s
    where ${MINE}`,
 )
 
-/** A process that ends leaves what it was at to the next one. */
+/** Releases the claim when the process stops, so that another process continues. */
 export const leaveOrder = statement<never, [id: string, creator: number]>(
   'leave-certificate-order',
   `update app_certificates set creator = null where ${MINE}`,
 )
 
-/** Whoever is first makes it. */
+/** The first process to insert the key wins. */
 export const keepAccountKey = statement<never, [directoryUrl: string, key: Buffer]>(
   'keep-acme-account-key',
   'insert into acme_accounts (directory_url, key) values ($1, $2) on conflict (directory_url) do nothing',

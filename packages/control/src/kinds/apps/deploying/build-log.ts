@@ -1,14 +1,14 @@
 import type pg from 'pg'
 import { appendBuildLog } from '../deployments/build-log-statements.ts'
 
-/** Milliseconds until what was said is written. */
+/** Milliseconds until output is written. */
 const FLUSH_MS = 150
-/** Characters that are kept of one build. */
+/** Characters kept of one build. */
 const MAX_CHARS = 16 * 1024 * 1024
-/** Characters without a line end after which one is made. */
+/** Characters after which a line end is inserted. */
 const MAX_LINE_CHARS = 64 * 1024
 
-/** What a build says, written line by line, soon after it is said. */
+/** Writes the output of a build to the database, line by line, with a short delay. */
 export class BuildLog {
   readonly #pool: pg.Pool
   readonly #deploymentId: string
@@ -25,13 +25,13 @@ export class BuildLog {
     this.#timer = setInterval(() => this.#flush(), FLUSH_MS)
   }
 
-  /** A line of our own. */
+  /** Writes a line of control's own. */
   say(line: string): void {
     this.endLine()
     this.write(`${line}\n`)
   }
 
-  /** A NUL can be in no text of PostgreSQL. */
+  /** Replaces NUL, which PostgreSQL cannot store in a text. */
   write(chunk: string): void {
     if (this.#kept > MAX_CHARS) return
     const text = this.#rest + chunk.replaceAll('\0', '\uFFFD')
@@ -45,12 +45,12 @@ export class BuildLog {
     }
   }
 
-  /** What a command left without one gets its line end. */
+  /** Ends the last line if a command did not. */
   endLine(): void {
     if (this.#rest !== '') this.write('\n')
   }
 
-  /** Once, at the end. @throws what kept the log from being written */
+  /** Call it once, at the end. @throws the error that prevented the log from being written */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.endLine()

@@ -4,7 +4,7 @@ import { parseProject } from './read-project.ts'
 
 const NOTHING = { framework: null, install_command: null, build_command: null, start_command: null } as const
 
-/** As the guest lists a folder with these files. */
+/** The guest's listing of a folder with these files. */
 function listing(files: Record<string, string>): string {
   const shown = Object.entries(files).flatMap(([name, text]) => [
     `entry ${name}`,

@@ -3,22 +3,22 @@ import type { AppRow } from '../app-row.ts'
 import { DeployFailure } from './deploy-failure.ts'
 import type { PackageJson, Project } from './read-project.ts'
 
-/** What a deployment runs in its sandbox, in this order; `null` where there is nothing to do. */
+/** The commands that a deployment runs in its sandbox, in this order; `null` where there is nothing to run. */
 export interface BuildPlan {
   readonly framework: Framework
   readonly install: string | null
   readonly build: string | null
-  /** `null`: the files of one of {@link folders} are served. */
+  /** `null`: the app is a static site, served from one of {@link folders}. */
   readonly start: string | null
-  /** Where a static site may be, best first. */
+  /** Candidate folders of a static site, best first. */
   readonly folders: readonly string[]
-  /** Whether every path that is no file is the site's first page. */
+  /** Whether paths without a file get the site's first page. */
   readonly isSinglePage: boolean
 }
 
 type Chosen = Pick<AppRow, 'framework' | 'install_command' | 'build_command' | 'start_command'>
 
-/** The app's own fields win, then `offshoot.json`, then what the files look like. @throws DeployFailure */
+/** The app's own fields have priority, then `offshoot.json`, then detection by the files. @throws DeployFailure */
 export function planBuild(app: Chosen, project: Project): BuildPlan {
   const { settings } = project
   const framework = app.framework ?? settings.framework ?? detect(app.start_command ?? settings.start_command, project)
@@ -93,7 +93,7 @@ function hasScript({ packageJson }: Project, name: string): boolean {
   return packageJson !== null && typeof packageJson.scripts[name] === 'string'
 }
 
-/** As the lock file says, where there is one. Nothing to install: nothing is run. */
+/** Installs with the package manager of the lock file, if there is one. `null` if the project has no dependencies. */
 function nodeInstall({ entries, packageJson }: Project): string | null {
   if (packageJson === null) return null
   const { dependencies, devDependencies } = packageJson
@@ -106,7 +106,10 @@ function nodeInstall({ entries, packageJson }: Project): string | null {
 
 const MAIN_FILES = ['server.js', 'index.js', 'app.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.ts', 'index.ts']
 
-/** The script itself, not npm around it: it starts sooner, and signals reach it. Only npm knows of a script before it. */
+/**
+ * Runs the start script itself instead of npm, because it starts faster and receives signals. Only npm runs a
+ * `prestart` script, so an app with one needs npm.
+ */
 function nodeStart(packageJson: PackageJson | null, entries: ReadonlySet<string>): string | undefined {
   const script = packageJson?.scripts['start']
   if (typeof script === 'string') return packageJson?.scripts['prestart'] === undefined ? script : 'npm start'

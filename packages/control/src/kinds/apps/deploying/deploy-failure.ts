@@ -1,6 +1,6 @@
 import { CommandInterrupted } from '../../sandboxes/guest-shell.ts'
 
-/** Why a deployment has failed, in words for whoever asked for it. */
+/** The reason of a failed deployment, as a text for the user. */
 export class DeployFailure extends Error {
   override readonly name = 'DeployFailure'
 }
@@ -9,7 +9,10 @@ export function isDeployFailure(error: unknown): error is Error {
   return error instanceof DeployFailure || error instanceof CommandInterrupted
 }
 
-/** It is somebody else's by now, or nobody's: cancelled, or its app deleted. Nothing may be written any more. */
+/**
+ * The deployment was cancelled, its app was deleted, or another process has taken it over. This process must not write
+ * to it any more.
+ */
 export class NoLongerWanted extends Error {
   override readonly name = 'NoLongerWanted'
 }

@@ -1,4 +1,4 @@
-/** What becomes of a deploy at which something breaks: a table, each row a fault, and what is expected of it. */
+/** Deployments with a fault: a table whose rows name a fault and the expected outcome. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { edgeApps } from '../edge-app-statements.ts'
@@ -55,7 +55,7 @@ describe('a deploy', () => {
       return OVER.has(body.status) && body
     })
 
-  /** An app with a version that serves. @param name as the guest knows it */
+  /** An app with a serving version. @param name as the guest knows it */
   async function served(name = randomUUID()) {
     const commands = { install_command: 'install-it', build_command: 'build-it', start_command: 'start-it' }
     const body = { name, git_url: `https://git.example.com/${name}`, ...commands }
@@ -65,7 +65,7 @@ describe('a deploy', () => {
     return { name, id: id as string, first }
   }
 
-  /** What edges are told, and the sandboxes that are there. */
+  /** What edges are told about the app, and its sandboxes. */
   async function placeOf(app: string) {
     const [place] = await edgeApps(harness.pool, [app])
     return { state: place?.state, sandboxes: place?.sandbox_ids }
@@ -73,7 +73,7 @@ describe('a deploy', () => {
   const sandboxesOf = async (app: string) =>
     (await harness.pool.query('select id from sandboxes where managed_id = $1', [app])).rows.map(({ id }) => id)
 
-  /** The version before serves, and nothing else is left, here and on the agent. */
+  /** The previous version serves, and nothing else is left in control or on the agent. */
   async function isAsBefore({ id, first }: Awaited<ReturnType<typeof served>>): Promise<void> {
     const { body } = await as('GET', `/v1/apps/${id}`)
     expect([body.status, body.active_deployment_id]).toEqual(['running', first.id])
@@ -82,7 +82,7 @@ describe('a deploy', () => {
     expect(agent.state.sandboxes.has(first.sandbox_id ?? '')).toBe(true)
   }
 
-  /** The connection breaks by which all others see that the process lives. */
+  /** Breaks the connection that holds the process's lock, so that other processes consider it dead. */
   async function loseHold(): Promise<void> {
     const { number } = control.control.lock
     const { rowCount } = await harness.pool.query(

@@ -4,23 +4,26 @@ import type { Logger } from 'pino'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { claimDeployments, stillWanted } from '../deployments/deployment-statements.ts'
 
-/** Milliseconds between two looks for what waits, and for what is not wanted any more. */
+/** Milliseconds between two polls for queued and for cancelled deployments. */
 const LOOK_MS = 500
-/** Reason of an abort after which nothing more is written: it is not ours any more. */
+/** Abort reason: this process lost the deployment's lease and must not write to it again. */
 export const ENDING = 'ending'
 /** Deployments that one process works on at the same time. */
 const MAX_AT_ONCE = 8
 
 export interface DeployerOptions {
   readonly pool: pg.Pool
-  /** Whose number tells this process from the others. */
+  /** Its number distinguishes this process from the others. */
   readonly lock: { readonly number: number }
   readonly log: Logger
-  /** Whether any agent can be asked: for a moment after a start none is known. */
+  /** Whether any agent is known. For a moment after the start none is. */
   readonly isReady: () => boolean
 }
 
-/** Brings one deployment to its end. Does not fail; an abort with the reason `ending` leaves it to whoever takes it up next. */
+/**
+ * Runs one deployment to its end and never rejects. An abort with the reason `ending` leaves the deployment to the next
+ * process.
+ */
 export type RunDeployment = (row: DeploymentRow, creator: number, cancelled: AbortSignal) => Promise<void>
 
 interface Running {
@@ -30,8 +33,8 @@ interface Running {
 }
 
 /**
- * Takes up deployments, in every control process: each claims them in the database, so that no two work on the same. What a process
- * leaves behind when it ends, or dies, another takes up within a moment.
+ * Runs deployments. Every control process has one; each deployment is claimed in the database, so that only one process
+ * works on it. When a process ends or dies, another one continues its deployments within moments.
  */
 export class Deployer {
   readonly #options: DeployerOptions
@@ -48,12 +51,12 @@ export class Deployer {
     this.#loop = this.#work(run)
   }
 
-  /** Something waits, or was cancelled: another look now, not in a moment. */
+  /** Polls at once, because a deployment was queued or cancelled. */
   soon(): void {
     this.#woken.resolve()
   }
 
-  /** What is under way is left to another process. */
+  /** Leaves running deployments to other processes. */
   async stop(): Promise<void> {
     this.#stopped.abort()
     for (const { cancel } of this.#running.values()) cancel.abort(ENDING)
@@ -87,7 +90,7 @@ export class Deployer {
   }
 
   #begin(run: RunDeployment, row: DeploymentRow, creator: number): void {
-    // One that we lost our hold on, and have taken up anew.
+    // This process lost its claim and has claimed the deployment again, so it stops the first run.
     this.#running.get(row.id)?.cancel.abort(ENDING)
     const cancel = new AbortController()
     const over = run(row, creator, cancel.signal)
@@ -101,7 +104,10 @@ export class Deployer {
     this.#running.set(row.id, { creator, cancel, over })
   }
 
-  /** Cancelled, its app deleted, or another's since we lost the lock that says we live. */
+  /**
+   * Stops deployments that were cancelled or whose app was deleted, and those that another process took over after this
+   * one lost its lock.
+   */
   async #cancelUnwanted(): Promise<void> {
     const { pool, lock } = this.#options
     if (this.#running.size === 0) return

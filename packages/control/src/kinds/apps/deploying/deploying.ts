@@ -5,18 +5,21 @@ import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import type { BuildLog } from './build-log.ts'
 import { NoLongerWanted } from './deploy-failure.ts'
 
-/** What every step of one deployment works with. */
+/** What every step of one deployment needs. */
 export interface Deploying {
   readonly control: AppsContext
   readonly app: AppRow
   readonly row: DeploymentRow
-  /** Of this process, as it claimed the row: what is written under another is no longer ours to write. */
+  /**
+   * The process's number when it claimed the row. If the row has another number by now, this process must not write to
+   * it.
+   */
   readonly creator: number
   readonly log: BuildLog
   readonly deadline: Deadline
 }
 
-/** @throws NoLongerWanted when the row was another's to write */
+/** @throws NoLongerWanted if the statement changed no row, because this process no longer owns it */
 export async function mustBeOurs(written: Promise<readonly unknown[]>): Promise<void> {
   if ((await written).length === 0) throw new NoLongerWanted()
 }

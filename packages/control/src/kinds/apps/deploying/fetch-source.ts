@@ -4,26 +4,27 @@ import { DeployFailure } from './deploy-failure.ts'
 import type { GuestShell, Ran } from '../../sandboxes/guest-shell.ts'
 import { lastWords } from './last-words.ts'
 
-/** Where repositories are put in the guest. */
+/** Folder of the repository in the guest. */
 export const SOURCE_FOLDER = '/srv/app'
-/** Seconds for the commit to come. */
+/** Seconds to fetch the commit. */
 const FETCH_SECONDS = 300
 
 export interface Source {
   readonly gitUrl: string
   /** Branch, tag or commit. */
   readonly gitRef: string
-  /** `user:password` of this one command; `null` for what anybody may read. */
+  /** `user:password` for this command only; `null` for a public repository. */
   readonly credential: string | null
-  /** Whether a commit is there already, with what was installed for it, which stays. */
+  /** Whether the sandbox already has a commit with its installed dependencies, which stay. */
   readonly isThere: boolean
 }
 
 /**
- * Nothing runs beside it and nothing waits for the disk: whatever is cut off is begun anew. Human words go to the error output.
+ * Fetches a single commit. Messages for users go to standard error. The script needs no locking and no fsync: nothing
+ * runs beside it, and an interrupted deployment starts again from the beginning.
  *
- * One commit and none before it. Where the server gives none alone (a shortened one, or one that answers with plain files) all
- * is fetched. git speaks HTTP and nothing else, also after redirects; with a credential it follows none.
+ * Some servers cannot send a single commit: those with plain files only, or for a shortened hash. Then git fetches
+ * everything. git may use only HTTP, also after redirects; with a credential it follows no redirects.
  */
 const FETCH = `set -u
 if [ "$SOURCE_IS_THERE" = 1 ]; then cd ${SOURCE_FOLDER} || exit 1
@@ -43,10 +44,10 @@ fi
 [ -f .gitmodules ] && echo 'submodules are not fetched' >&2
 git log -1 --format='%h %s' | cut -c 1-200 >&2
 `
-/** By git itself, and by curl in it; what they say last is another thing. */
+/** Messages of git and of its curl. They may come before the last line, so search the whole output. */
 const DISK_FULL = /No space left on device|Failure writing output to destination/
 
-/** After all else that is said. What is checked out is no branch, so its name is the commit's. */
+/** Printed after all other output. HEAD is detached, so it contains the commit's hash. */
 const SAY_COMMIT = `read -r commit < ${SOURCE_FOLDER}/.git/HEAD; printf 'commit %s\\n' "$commit"`
 
 const GIT_SETTINGS = {
@@ -61,19 +62,19 @@ const GIT_SETTINGS = {
 }
 
 export interface Fetched {
-  /** The commit that is there now. */
+  /** The commit that is checked out now. */
   readonly commit: string
-  /** What the script said that was run after it. */
+  /** The result of the script that ran afterwards. */
   readonly ran: Ran
 }
 
-/** What a script is given, and runs once the commit is there: a question less to the guest. */
+/** A script to run after the checkout, in the same command, which saves a round trip to the guest. */
 export interface Following {
   readonly script: string
   readonly env: Readonly<Record<string, string>>
 }
 
-/** @throws DeployFailure when the commit could not be fetched */
+/** @throws DeployFailure if the commit could not be fetched */
 export async function fetchSource(
   shell: GuestShell,
   { gitUrl, gitRef, credential, isThere }: Source,
@@ -83,7 +84,7 @@ export async function fetchSource(
 ): Promise<Fetched> {
   const source = { SOURCE_URL: gitUrl, SOURCE_REF: gitRef, SOURCE_IS_THERE: isThere ? '1' : '0' }
   const env = { ...GIT_SETTINGS, ...source, ...settingsFor(credential), ...following.env }
-  // In a shell of its own, what follows can end it without ending what comes after.
+  // The script runs in a subshell, so that its `exit` does not skip the commands after it.
   const cmd = `${FETCH}(${following.script}); code=$?\n${SAY_COMMIT}; exit $code`
   const ran = await shell.run({ cmd, env, cwd: '/', timeout_seconds: FETCH_SECONDS }, deadline, (text, stream) => {
     if (stream === 'stderr') log.write(text)

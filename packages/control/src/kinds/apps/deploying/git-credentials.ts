@@ -1,10 +1,10 @@
 import type { AppRow } from '../app-row.ts'
 
-/** What opens the repository of an app, for one clone. */
+/** Finds the credential of an app's repository, for one clone. */
 export interface GitCredentials {
-  /** `user:password`; `null` for a repository that needs none, or that nobody here has the key of. */
+  /** `user:password`; `null` if the repository needs none, or if control has none for it. */
   of(app: Pick<AppRow, 'workspace_id' | 'git_url'>): Promise<string | null>
 }
 
-/** Where no git provider is connected. */
+/** For installations without a git provider. */
 export const NO_CREDENTIALS: GitCredentials = { of: async () => null }

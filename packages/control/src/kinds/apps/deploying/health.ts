@@ -5,25 +5,26 @@ import { openGuestPort } from '../../../fleet/open-guest-port.ts'
 import { DeployFailure } from './deploy-failure.ts'
 import type { GuestShell } from '../../sandboxes/guest-shell.ts'
 
-/** Passes in a row that make an app healthy. */
+/** Consecutive passes that make an app healthy. */
 const PASSES = 3
 /** Milliseconds for one answer. */
 const CHECK_MS = 10_000
-/** Milliseconds between two tries, and between two passes. */
+/** Milliseconds between two attempts, and between two passes. */
 const PAUSE_MS = 25
-/** Statuses from here on say that the app itself is broken. */
+/** From this status on, an answer means that the app itself is broken. */
 const BROKEN_STATUS = 500
 
 export interface HealthOptions {
-  /** Throws when there is no more reason to wait; after every failure. */
+  /** Called after every failure. Throws if waiting has become pointless. */
   readonly look?: () => Promise<void>
-  /** Beside the passes that follow; they are waited for together. */
+  /** Runs in parallel with the passes after the first one. Both are awaited. */
   readonly firstPassed?: () => Promise<void>
   readonly wanted?: number
 }
 
 /**
- * Asks the app for its first page as a visitor would, from outside, until it has answered three times in a row, or `wanted` times.
+ * Requests the app's first page from outside, as a visitor would, until three answers in a row are good, or `wanted`
+ * answers.
  * @throws DeployFailure
  */
 export async function untilHealthy(
@@ -50,7 +51,7 @@ export async function untilHealthy(
   await following
 }
 
-/** `null` when the app has answered. */
+/** `null` if the app has answered. */
 async function check(shell: GuestShell, port: number, deadline: Deadline): Promise<string | null> {
   try {
     deadline.throwIfOver()

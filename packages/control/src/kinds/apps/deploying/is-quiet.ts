@@ -4,7 +4,7 @@ import { readLifecycle } from '../../../fleet/sandbox-calls.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 
-/** Seconds without anything under way after which what does not serve any more may end. */
+/** Idle seconds after which an instance that no longer serves may end. */
 const QUIET_SECONDS = 1
 
 export async function isQuiet(remover: Remover, sandbox: SandboxRow): Promise<boolean> {

@@ -6,9 +6,9 @@ import { drainOthers } from '../instances/instance-statements.ts'
 import { NoLongerWanted } from './deploy-failure.ts'
 
 /**
- * The one step from the old version to the new: at every moment one deployment is live, and the address leads to it. The old
- * one ends what it is answering, and then sleeps; its further instances end.
- * @throws NoLongerWanted when it was cancelled, or its app deleted, just before
+ * Switches from the old version to the new one in one transaction, so that exactly one deployment is live at every
+ * moment. The old version finishes its requests and is then hibernated; its further instances end.
+ * @throws NoLongerWanted if the deployment was cancelled, or its app deleted, just before
  */
 export async function makeLive(
   { database }: AppsContext,

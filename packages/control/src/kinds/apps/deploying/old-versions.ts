@@ -14,10 +14,12 @@ import { retryDeletion } from '../../sandboxes/sandbox-statements.ts'
 import { isQuiet } from './is-quiet.ts'
 import { claimUnnamed } from './unnamed-statements.ts'
 
-/** Versions that are looked after at one look. */
+/** Versions handled in one round. */
 const AT_ONCE = 100
 
-/** Versions that no longer serve: asleep once what they had begun to answer is over, and gone when there are newer ones. */
+/**
+ * Hibernates superseded versions once their requests have finished, and releases those beyond the number that is kept.
+ */
 export async function settleOldVersions(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
   for (const row of await draining(pool, AT_ONCE)) {
@@ -34,14 +36,17 @@ async function putToSleep(remover: Remover, row: DeploymentRow & { readonly is_o
   if (sandbox?.status === 'running') {
     if (!row.is_over && !(await isQuiet(remover, sandbox))) return
     await move(liveAgent(remover, sandbox), subjectOf(sandbox, randomUUID()), 'hibernate').catch((error: unknown) => {
-      // Paused, or gone meanwhile: there is nothing to put to sleep.
+      // The sandbox is paused or gone, so there is nothing to hibernate.
       if (!(error instanceof AgentRefused) || (error.status !== 404 && error.status !== 409)) throw error
     })
   }
   await setDrained(pool, row.id)
 }
 
-/** Sandboxes of apps that no deployment names: of what failed, of what was cut off, and of old versions. */
+/**
+ * Deletes the sandboxes of apps that no deployment refers to: of failed and interrupted deployments, and of old
+ * versions.
+ */
 export function unnamedSandboxes(remover: Remover): Reaping<SandboxRow> {
   const { fleet, database } = remover
   return {

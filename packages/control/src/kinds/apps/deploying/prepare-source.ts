@@ -17,22 +17,22 @@ import { fetchSource } from './fetch-source.ts'
 import { GuestShell } from '../../sandboxes/guest-shell.ts'
 import { type Project, projectOf, READ_PROJECT } from './read-project.ts'
 
-/** A sandbox with the commit in it, and what is to be done there. */
+/** A sandbox with the commit, and the plan of its build. */
 export interface Prepared {
   readonly shell: GuestShell
   readonly project: Project
   readonly plan: BuildPlan
-  /** What its installed tree would be kept under; `null`: it is not kept. */
+  /** The key under which to keep the installed tree; `null`: do not keep it. */
   readonly key: string | null
-  /** What is installed already; `null`: nothing is. */
+  /** The installed tree that the sandbox started from; `null`: nothing is installed. */
   readonly tree: TreeRow | null
 }
 
 /**
- * From the tree of an earlier build where the app has one and this commit installs the same, else from the template.
+ * Starts from the installed tree of an earlier build if the app has one with the same key, else from the template.
  *
- * Where a repository takes a credential no tree is used or kept: git is given it in the sandbox, and in one in which the scripts of
- * packages have run before, git may be anybody's.
+ * If the repository needs a credential, no tree is used or kept. git gets the credential inside the sandbox, and
+ * install scripts that ran there before may have replaced git.
  * @throws DeployFailure
  */
 export async function prepareSource(deploying: Deploying): Promise<Prepared> {
@@ -45,7 +45,7 @@ export async function prepareSource(deploying: Deploying): Promise<Prepared> {
   return credential === null ? fresh : { ...fresh, key: null }
 }
 
-/** `null` when it is of no use: it is gone, or this commit installs something else. */
+/** `null` if the tree cannot be used: it is gone, or this commit has other dependencies. */
 async function prepareFrom(deploying: Deploying, tree: TreeRow): Promise<Prepared | null> {
   const { control, log, deadline } = deploying
   try {
@@ -63,7 +63,7 @@ async function prepareFrom(deploying: Deploying, tree: TreeRow): Promise<Prepare
   return null
 }
 
-/** So that two of one deploy do not count in the workspace's quotas. */
+/** Removes the sandbox at once, so that one deployment does not count twice against the workspace's quota. */
 async function drop({ control }: Deploying, { sandboxId, requestId }: GuestShell): Promise<void> {
   const [row] = await sandboxById(control.database.pool, sandboxId)
   if (row !== undefined) await removeSandbox(control, row, requestId)
@@ -86,7 +86,10 @@ async function prepare(deploying: Deploying, credential: string | null, tree: Tr
   return { shell, project, plan, key, tree }
 }
 
-/** Persistent, so that it sleeps when nobody asks for it. The one that was named before, if any, is nobody's from here on. */
+/**
+ * Creates the sandbox, persistent, so that it is hibernated when it is idle. A sandbox that the row named before
+ * becomes an orphan.
+ */
 async function makeSandbox(
   { control, app, row, creator, deadline }: Deploying,
   tree: TreeRow | null,

@@ -4,12 +4,12 @@ import { DeployFailure } from './deploy-failure.ts'
 import { SOURCE_FOLDER } from './fetch-source.ts'
 import type { Ran } from '../../sandboxes/guest-shell.ts'
 
-/** Bytes of a file that says how to build. */
+/** Limit of a file with build settings, in bytes. */
 const MAX_FILE_BYTES = 256 * 1024
 const NO_FOLDER = 3
 const OUTSIDE = 4
 
-/** Shows what {@link projectOf} reads, of the folder `$ROOT` of the commit that is there. */
+/** Prints what {@link projectOf} parses, for the folder `$ROOT` of the checked-out commit. */
 export const READ_PROJECT = `cd -- "${SOURCE_FOLDER}/$ROOT" 2>/dev/null || exit ${NO_FOLDER}
 here=$(pwd -P)
 case "$here/" in ${SOURCE_FOLDER}/*) ;; *) exit ${OUTSIDE};; esac
@@ -27,17 +27,17 @@ ls -1A | head -n 2000 | sed 's/^/entry /'
 
 const command = z.string().max(8192).optional()
 
-/** `offshoot.json`, in the folder that is built. */
+/** `offshoot.json` in the folder that is built. */
 const settings = z.object({
   framework: framework.optional(),
   install_command: command,
   build_command: command,
   start_command: command,
-  /** Folder with the files of a static site, below the one that is built. */
+  /** Folder with the files of a static site, relative to the folder that is built. */
   output_directory: z.string().max(1024).optional(),
-  /** Whether a visitor stays with one instance of several. */
+  /** Whether a visitor stays with the same instance. */
   sticky: z.boolean().default(false),
-  /** Whether what was installed may serve the next build too. */
+  /** Whether the next build may reuse the installed dependencies. */
   cache: z.boolean().default(true),
 })
 export type ProjectSettings = z.infer<typeof settings>
@@ -51,15 +51,15 @@ const packageJson = z.object({
 })
 export type PackageJson = z.infer<typeof packageJson>
 
-/** What the folder that is to be built says of itself. */
+/** The contents of the folder that is built, as far as the plan needs them. */
 export interface Project {
-  /** Absolute, in the guest. */
+  /** Absolute path in the guest. */
   readonly folder: string
   readonly entries: ReadonlySet<string>
   readonly settings: ProjectSettings
   readonly packageJson: PackageJson | null
   readonly procfile: string | null
-  /** Of the files that say what is installed, and how. */
+  /** The files that determine what is installed, and how. */
   readonly locks: readonly LockFile[]
 }
 

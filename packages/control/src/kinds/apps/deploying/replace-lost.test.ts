@@ -10,7 +10,7 @@ describe('versions whose sandbox is gone', () => {
   let alice: Tenant
 
   beforeAll(async () => {
-    // Without the template of apps: whatever is queued fails, and says so.
+    // The agent lacks the apps' template, so every queued deployment fails and records why.
     agent = await FakeAgent.start({ templates: ['base'] })
     harness = await Harness.start()
     control = await harness.control([agent])
@@ -35,7 +35,7 @@ describe('versions whose sandbox is gone', () => {
        values ($1, $2, 'live', 'main', $3, $1, gen_random_uuid(), 3000, true, now() - interval '1 minute')`,
       [deployment, id, commit],
     )
-    // Another deploy of the same that has failed since changes nothing.
+    // A later deployment of the same build that failed changes nothing.
     await harness.pool.query(
       `insert into app_deployments (id, app_id, status, git_ref, git_commit, origin_id, port, finished_at)
        values ($1, $2, 'failed', 'main', $3, $1, 3000, now())`,

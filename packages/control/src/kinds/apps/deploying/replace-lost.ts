@@ -12,8 +12,9 @@ interface LostRow extends Pick<AppRow, 'id' | 'port'> {
 }
 
 /**
- * Apps whose version is live and whose sandbox is not: its VM has died, or somebody took it away. Only where
- * nothing is being deployed and the same build was not brought back since: what cannot be built again is tried once and not for ever.
+ * Apps with a live version whose sandbox is lost: its VM died, or the sandbox was deleted. Skips apps with a deployment
+ * in progress, and those for which the same build was already tried again. So a version that cannot be rebuilt is tried
+ * once, not for ever.
  */
 const lostVersions = statement<LostRow, [limit: number]>(
   'lost-versions',
@@ -25,10 +26,13 @@ const lostVersions = statement<LostRow, [limit: number]>(
    limit $1`,
 )
 
-/** Apps at one look. */
+/** Apps per round. */
 const AT_ONCE = 20
 
-/** Brings the build back that was live, as a rollback to it does; two processes that find it at the same time queue two, of which the newer wins. */
+/**
+ * Deploys the live build again, like a rollback to it. If two processes find the same app, both queue a deployment, and
+ * the newer one wins.
+ */
 export async function replaceLostVersions(pool: pg.Pool, log: Logger): Promise<void> {
   for (const { git_ref: gitRef, git_commit: gitCommit, origin_id: originId, ...app } of await lostVersions(
     pool,

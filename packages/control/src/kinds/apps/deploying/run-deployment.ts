@@ -20,14 +20,14 @@ import { startVersion } from './start-version.ts'
 import { wakeVersion } from './wake-version.ts'
 
 /**
- * One deployment from its claim to its end, which is in the row whatever happens: `live`, or `failed` with the reason.
+ * Runs one deployment from its claim to its end. The row always gets the result: `live`, or `failed` with the reason.
  *
- *     building: sandbox → clone → install → build    (or: the sandbox in which the same build sleeps)
+ *     building: sandbox → clone → install → build    (or: the hibernated sandbox of the same build)
  *     deploying: start → three answers in a row → live
  *
- * The row is written before each step, under a condition that holds only as long as the deployment is wanted and ours. Its sandbox
- * is named in the row before it is made; a sandbox that no row names is deleted. A process that dies leaves a row that
- * another takes up, from the beginning.
+ * Before each step it writes to the row, on the condition that the deployment is still wanted and claimed by this
+ * process. The row names the sandbox before it is created, and a sandbox that no row names is deleted. If the process
+ * dies, another one starts the deployment again from the beginning.
  */
 export async function runDeployment(
   control: AppsContext,
@@ -46,10 +46,10 @@ export async function runDeployment(
     if (row.attempts > 1) log.say('the service was interrupted: from the beginning')
     await deploy({ control, app, row, creator, log, deadline })
   } catch (error) {
-    // A process that ends, or has lost its hold, leaves the row to the next one.
+    // The process stops or has lost its claim, so another one continues with the row.
     if (cancelled.aborted && cancelled.reason === ENDING) return
     const late = `it took longer than ${totalSeconds} s`
-    // Whatever broke off when the time was up, or it was cancelled, did so for that.
+    // After a timeout or a cancellation, other errors are only its consequences.
     const reason = cancelled.aborted ? 'cancelled' : deadline.remainingMs === 0 ? late : reasonOf(error)
     log.say(`failed: ${reason}`)
     await log.close().catch(() => undefined)
@@ -83,7 +83,7 @@ async function buildAndStart(deploying: Deploying): Promise<void> {
     await mustBeOurs(setDeploying(pool, row.id, creator))
     await startVersion(deploying, prepared.shell, plan, project, env)
   } catch (error) {
-    // Perhaps because of it: the next one installs anew.
+    // The reused tree may be the cause, so the next build installs again.
     if (tree !== null && isDeployFailure(error)) await disownTree(pool, tree.id)
     throw error
   }
@@ -121,7 +121,7 @@ async function runStep(
   throw new DeployFailure(`${name} failed with code ${exitCode}${said === undefined ? '' : `: ${said}`}`)
 }
 
-/** For the row: what whoever asked for the deploy can do something about. */
+/** The reason for the row, in terms that the user can act on. */
 function reasonOf(error: unknown): string {
   if (isDeployFailure(error)) return error.message
   if (error instanceof NoLongerWanted) return 'cancelled'

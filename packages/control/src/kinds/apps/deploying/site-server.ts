@@ -1,15 +1,18 @@
-/** How the files of a site are served inside the sandbox that it was built in: by nginx, which wakes with next to nothing to do. */
+/**
+ * Serves a static site inside the sandbox that built it, with nginx, because an idle nginx does almost no work after a
+ * wake.
+ */
 
 const SITE = '/run/offshoot-site'
-/** Leads to the folder that is served. */
+/** A symbolic link to the folder that is served. */
 const FILES = `${SITE}/files`
-/** Besides HTML, which nginx takes for text by itself. */
+/** Types with a charset in addition to HTML, to which nginx adds one by itself. */
 const TEXT_TYPES =
   'text/plain text/css text/javascript text/markdown text/xml application/javascript application/json application/manifest+json image/svg+xml'
 
 /**
- * The first of `$OFFSHOOT_FOLDERS` that has a first page, as `$OFFSHOOT_SITE` says. Links that lead out of it are taken away: what is
- * beside a site is not part of it.
+ * Serves the first of `$OFFSHOOT_FOLDERS` that has an `index.html`, with the configuration in `$OFFSHOOT_SITE`. Removes
+ * symbolic links that lead out of the folder, because files outside it are not part of the site.
  */
 export const SERVE_SITE = `set -e
 site=
@@ -33,9 +36,9 @@ echo "serving $site on port $PORT"
 exec /usr/sbin/nginx -e stderr -c ${SITE}/nginx.conf`
 
 /**
- * A path is a file as it is, a page without its `.html`, or a folder with a first page; hidden files are not there. What is not there is
- * answered by the site's own `404.html`, in an app that draws its pages itself by its one page, which is also the answer to what looks like
- * a page.
+ * A path matches a file, a page without its `.html`, or a folder with an `index.html`. Hidden files are not served.
+ * Other paths get the site's `404.html`. A single-page app answers them with its page: with 200 if the path has no
+ * extension and so looks like a page, else with 404.
  */
 export function siteConfiguration(port: number, isSinglePage: boolean): string {
   return `daemon off;

@@ -3,12 +3,12 @@ import type { GuestCommand } from '../../sandboxes/guest-shell.ts'
 import type { Project } from './read-project.ts'
 import { SERVE_SITE, siteConfiguration } from './site-server.ts'
 
-/** Is there once the version has answered. */
+/** This file exists once the version has answered. */
 export const LIVE_MARK = '/run/offshoot-app-live'
 
 /**
- * What runs for as long as the sandbox does. An app that ends before it was ever healthy has failed to start; later it is started
- * again, after a second for each time that it ended, up to half a minute.
+ * Runs the app for as long as the sandbox lives. If the app ends before it was ever healthy, the start has failed.
+ * Later it is restarted, after one more second each time, up to half a minute.
  */
 const KEEP_RUNNING = `times=0
 while :; do
@@ -21,7 +21,10 @@ done`
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** Variables of every command of a build, the app's own first: none of ours can be taken away. */
+/**
+ * Variables of every command of a build. `PATH` and `PORT` come after the app's variables, which therefore cannot
+ * override them.
+ */
 export function buildEnvironment(env: Readonly<Record<string, string>>, port: number, project: Project) {
   return {
     HOME: '/root',
@@ -33,7 +36,7 @@ export function buildEnvironment(env: Readonly<Record<string, string>>, port: nu
   }
 }
 
-/** The command that the app is, in the background. */
+/** The app's start command, to run in the background. */
 export function startBody(
   plan: BuildPlan,
   env: Readonly<Record<string, string>>,

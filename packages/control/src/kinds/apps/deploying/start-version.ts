@@ -11,10 +11,10 @@ import type { Deploying } from './deploying.ts'
 import { LIVE_MARK, startBody } from './start-app.ts'
 
 const LOG_MS = 15_000
-/** Lines of an app that did not start that are shown in its build's log. */
+/** Lines of a failed app's output that are copied to the build log. */
 const SHOWN_LINES = 200
 
-/** Starts the app and waits until it is healthy; from then on it is started again when it ends. @throws DeployFailure */
+/** Starts the app and waits until it is healthy. From then on it is restarted when it ends. @throws DeployFailure */
 export async function startVersion(
   { control, log, row, deadline }: Deploying,
   shell: GuestShell,
@@ -46,7 +46,7 @@ export async function startVersion(
   log.say(`healthy on port ${row.port}`)
 }
 
-/** The end of its output. */
+/** The end of the app's output. */
 async function whatItSays({ client, sandboxId, workspaceId, requestId }: GuestShell): Promise<string> {
   const answer = await client.forward({
     method: 'GET',
@@ -67,7 +67,7 @@ function lastWordsOf(listing: string): string {
   return words === undefined ? '' : `: ${words}`
 }
 
-/** What it listens on instead: the usual mistake. */
+/** Other ports on which the app listens, because a wrong port is the usual mistake. */
 async function otherPorts({ client, sandboxId, workspaceId, requestId }: GuestShell, port: number): Promise<string> {
   const { ports } = await readListeners(client, { id: sandboxId, workspaceId, requestId }).catch(() => ({ ports: [] }))
   const others = ports.filter((each) => each !== 22 && each !== port)

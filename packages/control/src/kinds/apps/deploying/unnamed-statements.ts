@@ -2,7 +2,10 @@ import { REMOVABLE } from '../../../fleet/removable.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
 
-/** A deployment names its sandbox, and an instance is named, before there is one, so that none in the making looks like nobody's. */
+/**
+ * Claims sandboxes that no row refers to. Deployments and instances store the id of their sandbox before it is created,
+ * so a sandbox in creation never looks like an orphan.
+ */
 export const claimUnnamed = statement<SandboxRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
   'claim-unnamed-sandboxes',
   `with due as materialized (

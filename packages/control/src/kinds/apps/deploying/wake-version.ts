@@ -8,10 +8,13 @@ import { GuestShell } from '../../sandboxes/guest-shell.ts'
 import { untilHealthy } from './health.ts'
 import { type Deploying, mustBeOurs } from './deploying.ts'
 
-/** Milliseconds for a version that was healthy when it went to sleep. */
+/** Milliseconds until a version is healthy that was healthy before it was hibernated. */
 const HEALTHY_MS = 30_000
 
-/** The sandbox in which the same build sleeps, awake and healthy; `null` where there is none any more: it is built again. */
+/**
+ * Wakes the hibernated sandbox of the same build and waits until it is healthy. `null` if there is none any more; then
+ * it must be built again.
+ */
 export async function wakeVersion({
   control,
   app,

@@ -5,13 +5,13 @@ export const appendBuildLog = statement<never, [deploymentId: string, text: stri
   `insert into app_build_logs (deployment_id, text) select $1, $2 where exists (select from app_deployments where id = $1)`,
 )
 
-/** `number` as text: it goes out as the id of an event. */
+/** `number` is text, because it is sent as an event id. */
 export interface BuildLogRow {
   readonly number: string
   readonly text: string
 }
 
-/** After the piece with that number, in order. */
+/** The pieces after the one with that number, in order. */
 export const buildLogAfter = statement<BuildLogRow, [deploymentId: string, after: string, limit: number]>(
   'build-log-after',
   `select number::text, text from app_build_logs where deployment_id = $1 and number > $2::bigint

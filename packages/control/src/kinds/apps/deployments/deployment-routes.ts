@@ -8,7 +8,7 @@ import { postCancel } from './post-cancel.ts'
 import { postDeploys } from './post-deploys.ts'
 import { postRollback } from './post-rollback.ts'
 
-/** Everything about the versions of an app. */
+/** All routes for the versions of an app. */
 export function deploymentRoutes(app: FastifyInstance, control: AppsContext): void {
   for (const route of [postDeploys, getDeploys, getDeploy, getDeployLogs, postCancel, postRollback, getRuntimeLogs]) {
     route(app, control)

@@ -8,13 +8,13 @@ export interface DeploymentRow {
   readonly status: DeploymentStatus
   readonly git_ref: string
   readonly git_commit: string | null
-  /** The deployment whose build it is: its own id but for rollbacks. */
+  /** The deployment that built this version: its own id, except for a rollback. */
   readonly origin_id: DeploymentId
   readonly sandbox_id: SandboxId | null
-  /** That the app listens on. */
+  /** The port on which the app listens. */
   readonly port: number
   readonly error: string | null
-  /** How often a process has begun it. */
+  /** How often a process has started the deployment. */
   readonly attempts: number
   readonly created_at: Date
   readonly started_at: Date | null
@@ -37,7 +37,7 @@ const COLUMNS = [
   'finished_at',
 ] as const satisfies readonly (keyof DeploymentRow)[]
 
-/** The select list of a {@link DeploymentRow}, of a table or alias `d`. */
+/** The select list of a {@link DeploymentRow}, for a table or alias named `d`. */
 export const DEPLOYMENT_COLUMNS = COLUMNS.map((column) => `d.${column}`).join(', ')
 
 export function presentDeployment(row: DeploymentRow): Deployment {

@@ -2,20 +2,20 @@ import { hasNoCreator } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { DEPLOYMENT_COLUMNS, type DeploymentRow } from './deployment-row.ts'
 
-/** Times that a deployment is begun: again once when its process died. */
+/** Attempts of a deployment: one more if its process died. */
 export const MAX_ATTEMPTS = 2
-/** Seconds that a version which no longer serves has to end what it is answering. */
+/** Seconds for a superseded version to finish its requests. */
 export const DRAIN_SECONDS = 30
-/** Versions of an app that are kept asleep beside the one that serves. */
+/** Superseded versions of an app that are kept hibernated. */
 const KEPT_VERSIONS = 3
 
-/** Whoever deploys the same app waits for the one before. No row: it is deleted. */
+/** Serializes deployments of one app. No row: the app was deleted. */
 export const lockApp = statement<{ id: string; active_deployment_id: string | null }, [appId: string]>(
   'lock-app',
   'select id, active_deployment_id from apps where id = $1 and deletion_due_at is null for update',
 )
 
-/** The newest wins: what still waits will not be begun. */
+/** The newest deployment wins, so those still in the queue are not started. */
 export const supersedeQueued = statement<never, [appId: string]>(
   'supersede-queued',
   `update app_deployments set status = 'superseded', error = 'a newer deploy took its place', finished_at = now()
@@ -42,7 +42,7 @@ export const deploymentOfApp = statement<DeploymentRow, [id: string, appId: stri
   `select ${DEPLOYMENT_COLUMNS} from app_deployments d where d.id = $1 and d.app_id = $2`,
 )
 
-/** The one that was live before the one that is, of another build. */
+/** The deployment of another build that was live before the current one. */
 export const previousDeployment = statement<DeploymentRow, [appId: string]>(
   'previous-deployment',
   `select ${DEPLOYMENT_COLUMNS} from app_deployments d
@@ -53,8 +53,8 @@ export const previousDeployment = statement<DeploymentRow, [appId: string]>(
 )
 
 /**
- * Begins, for the process with the number `creator`, what waits, and what a process had begun that is gone: one of an app at a
- * time. The sandbox of an attempt that was cut off is nobody's from here on.
+ * Claims queued deployments, and those whose process has ended, for the process with the number `creator`: one per app
+ * at a time. The sandbox of an interrupted attempt becomes an orphan.
  */
 export const claimDeployments = statement<DeploymentRow, [limit: number, creator: number]>(
   'claim-deployments',
@@ -74,7 +74,7 @@ export const claimDeployments = statement<DeploymentRow, [limit: number, creator
 const MINE = `d.id = $1 and d.creator = $2 and d.status in ('building', 'deploying') and not d.is_cancelled
      and exists (select from apps where apps.id = d.app_id and apps.deletion_due_at is null)`
 
-/** Of those that this process works on, the ones that are still wanted. */
+/** Returns those of the given deployments that are still wanted and belong to this process. */
 export const stillWanted = statement<{ id: string }, [ids: readonly string[], creator: number]>(
   'deployments-still-wanted',
   `select d.id from app_deployments d join apps on apps.id = d.app_id
@@ -82,13 +82,16 @@ export const stillWanted = statement<{ id: string }, [ids: readonly string[], cr
      and apps.deletion_due_at is null`,
 )
 
-/** Before the sandbox is there. No row: it is not wanted any more, by us at least. */
+/**
+ * Stores the sandbox's id before the sandbox is created. No row: the deployment is no longer wanted, or belongs to
+ * another process.
+ */
 export const nameSandbox = statement<{ id: string }, [id: string, creator: number, sandboxId: string]>(
   'name-deployment-sandbox',
   `update app_deployments d set sandbox_id = $3 where ${MINE} returning id`,
 )
 
-/** Takes over the sandbox in which the same build sleeps. No row: there is none. */
+/** Takes over the hibernated sandbox of the same build. No row: there is none. */
 export const takeSandbox = statement<{ sandbox_id: string; port: number }, [id: string, creator: number]>(
   'take-deployment-sandbox',
   `with kept as (
@@ -110,7 +113,7 @@ export const setCommit = statement<{ id: string }, [id: string, creator: number,
   `update app_deployments d set git_commit = $3 where ${MINE} returning id`,
 )
 
-/** As the repository says. */
+/** As set in the repository. */
 export const setSticky = statement<{ id: string }, [id: string, creator: number, isSticky: boolean]>(
   'set-deployment-sticky',
   `update app_deployments d set is_sticky = $3 where ${MINE} returning id`,
@@ -121,7 +124,7 @@ export const setDeploying = statement<{ id: string }, [id: string, creator: numb
   `update app_deployments d set status = 'deploying' where ${MINE} returning id`,
 )
 
-/** Its sandbox is nobody's from here on. */
+/** Its sandbox becomes an orphan. */
 export const failDeployment = statement<{ id: string }, [id: string, creator: number, error: string]>(
   'fail-deployment',
   `update app_deployments d set status = 'failed', error = case when is_cancelled then 'cancelled' else $3 end,
@@ -129,7 +132,7 @@ export const failDeployment = statement<{ id: string }, [id: string, creator: nu
    where d.id = $1 and d.creator = $2 and d.status in ('building', 'deploying') returning id`,
 )
 
-/** In one step with {@link supersedeActive} and {@link activate}. */
+/** Call it in one transaction with {@link supersedeActive} and {@link activate}. */
 export const setLive = statement<{ app_id: string }, [id: string, creator: number]>(
   'set-live',
   `update app_deployments d set status = 'live', was_live = true, finished_at = now() where ${MINE} returning app_id`,
@@ -146,7 +149,7 @@ export const activate = statement<never, [appId: string, id: string]>(
   'update apps set active_deployment_id = $2 where id = $1',
 )
 
-/** Ends at once what has not begun; what has is told to whoever is at it. */
+/** Ends a queued deployment at once. For a running one it sets a mark, which its process reads. */
 export const cancelDeployment = statement<DeploymentRow, [id: string]>(
   'cancel-deployment',
   `update app_deployments d set is_cancelled = true,
@@ -156,7 +159,7 @@ export const cancelDeployment = statement<DeploymentRow, [id: string]>(
    where d.id = $1 and d.status in ('queued', 'building', 'deploying') returning ${DEPLOYMENT_COLUMNS}`,
 )
 
-/** Versions that no longer serve and may still be answering. */
+/** Superseded versions that may still be answering requests. */
 export const draining = statement<DeploymentRow & { is_over: boolean }, [limit: number]>(
   'draining-deployments',
   `select ${DEPLOYMENT_COLUMNS}, d.drain_until <= now() as is_over from app_deployments d
@@ -168,7 +171,7 @@ export const setDrained = statement<never, [id: string]>(
   `update app_deployments set drain_until = null where id = $1 and status = 'superseded'`,
 )
 
-/** The sandboxes of versions older than the kept ones are nobody's from here on. */
+/** Releases the sandboxes of versions older than the kept ones, which become orphans. */
 export const letOldVersionsGo = statement<never, []>(
   'let-old-versions-go',
   `update app_deployments d set sandbox_id = null, drain_until = null

@@ -6,7 +6,7 @@ import type { AppsContext } from '../apps-context.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { deploymentOfApp } from './deployment-statements.ts'
 
-/** The deployment that the path names. @throws ApiError 404, also for another app's */
+/** The deployment in the path. @throws ApiError 404, also for a deployment of another app */
 export async function findDeployment(
   control: Pick<AppsContext, 'database'>,
   request: FastifyRequest,

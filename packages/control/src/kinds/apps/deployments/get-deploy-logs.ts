@@ -10,7 +10,7 @@ import { readBuildLog, wholeBuildLog } from './read-build-log.ts'
 
 const OVER: ReadonlySet<DeploymentRow['status']> = new Set(['live', 'failed', 'superseded'])
 
-/** `GET /v1/apps/{id}/deploys/{deployment_id}/logs`: as text, or followed until the deploy has ended. */
+/** `GET /v1/apps/{id}/deploys/{deployment_id}/logs`: as text, or as a stream until the deployment has ended. */
 export function getDeployLogs(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/deploys/:deployment_id/logs', {
     config: {
@@ -38,7 +38,7 @@ export function getDeployLogs(app: FastifyInstance, control: AppsContext): void 
   })
 }
 
-/** What is written by now; the deployment is looked at before its log, so that nothing comes after the end. */
+/** The lines written so far. Reads the deployment before its log: if the deployment has ended, the log is complete. */
 async function pieces({ database: { pool } }: AppsContext, row: DeploymentRow, after: string): Promise<SentLines> {
   const [now] = await deploymentOfApp(pool, row.id, row.app_id)
   const lines: { id: string; text: string }[] = []

@@ -5,7 +5,7 @@ import { presentDeployment } from './deployment-row.ts'
 import { findDeployment } from './find-deployment.ts'
 import { wholeBuildLog } from './read-build-log.ts'
 
-/** `GET /v1/apps/{id}/deploys/{deployment_id}`: with all that its build said. */
+/** `GET /v1/apps/{id}/deploys/{deployment_id}`: includes the whole build log. */
 export function getDeploy(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/deploys/:deployment_id', {
     config: {

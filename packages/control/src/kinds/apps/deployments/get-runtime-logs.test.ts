@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl } from '../../../test/harness.ts'
 
-/** More than an answer shows. */
+/** More lines than one answer contains. */
 const LINES = 12_000
 
 let harness: Harness
@@ -23,7 +23,7 @@ afterAll(async () => {
   await agent.kill()
 })
 
-/** As an agent sends a line of a log. */
+/** A line of a log in the format of an agent's event. */
 function frame(n: number): string {
   const line = { ts: new Date(n).toISOString(), stream: 'stdout', line: `line ${n}`, source: 'exec:app' }
   return `id: ${n}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`

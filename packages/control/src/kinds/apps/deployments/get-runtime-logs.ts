@@ -12,13 +12,16 @@ import { servingSandboxes } from '../instances/instance-statements.ts'
 import { LogTail } from './log-tail.ts'
 import { sendLines, type SentLines, wantsEventStream } from './line-stream.ts'
 
-/** Milliseconds for the log of a sandbox. */
+/** Milliseconds to read the log of one sandbox. */
 const ANSWER_MS = 15_000
-/** Lines that an answer shows of what is kept. */
+/** The newest lines that an answer contains. */
 const MAX_LINES = 10_000
 const lines = z.array(logLine)
 
-/** `GET /v1/apps/{id}/runtime-logs`: what the instances of the version that serves have said, as text, or followed over every version that comes. */
+/**
+ * `GET /v1/apps/{id}/runtime-logs`: the output of the serving version's instances, as text or as a stream. The stream
+ * continues with later versions.
+ */
 export function getRuntimeLogs(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/runtime-logs', {
     config: {
@@ -46,7 +49,7 @@ export function getRuntimeLogs(app: FastifyInstance, control: AppsContext): void
   })
 }
 
-/** Positions count lines of the version that serves, from 1; another version begins anew. */
+/** Positions count the lines of the serving version, from 1. They start again with every version. */
 function follower(control: AppsContext, { id }: AppRow, requestId: string) {
   const tails = new Map<SandboxRow['id'], LogTail>()
   let active: string | null = null
@@ -56,7 +59,7 @@ function follower(control: AppsContext, { id }: AppRow, requestId: string) {
     const [app] = await appById(control.database.pool, id)
     if (app === undefined) return { lines: [], isOver: true }
     if (app.active_deployment_id !== active) {
-      // Whoever comes back has had the first lines of the version that serves then.
+      // A client that reconnects has already received this many lines of the serving version.
       had = active === null ? Number(after) : 0
       position = 0
       active = app.active_deployment_id
@@ -77,7 +80,7 @@ function follower(control: AppsContext, { id }: AppRow, requestId: string) {
   }
 }
 
-/** What commands in the background have written in each sandbox that serves: the app itself. */
+/** The output of background commands in each serving sandbox, which is the app itself. */
 async function runtimeLines(control: AppsContext, app: AppRow, requestId: string): Promise<string[]> {
   const sandboxes = await servingSandboxes(control.database.pool, app.id)
   const said = await Promise.all(sandboxes.map((sandbox) => linesOf(control, sandbox, requestId)))

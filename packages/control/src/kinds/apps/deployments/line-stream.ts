@@ -2,24 +2,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OpenStreams } from '../../../platform/http/open-streams.ts'
 
-/** Milliseconds between two looks for more. */
+/** Milliseconds between two polls for more lines. */
 const LOOK_MS = 200
 const HEARTBEAT_MS = 15_000
 
-/** What was found at one look. */
+/** The result of one poll. */
 export interface SentLines {
-  /** Each of one line or several, with the position behind it. */
+  /** Each entry has one or several lines, and the position after them. */
   readonly lines: readonly { readonly id: string; readonly text: string }[]
-  /** Nothing more will come. */
+  /** No more lines will come. */
   readonly isOver: boolean
 }
 
-/** Whether the caller asks for events by its `Accept`. */
+/** Whether the caller's `Accept` asks for events. */
 export function wantsEventStream({ headers }: FastifyRequest): boolean {
   return /text\/event-stream/i.test(headers.accept ?? '')
 }
 
-/** Lines as server-sent events, plain in `data:`, from the position of `Last-Event-ID` on; `event: done` ends them. */
+/**
+ * Sends lines as server-sent events, as plain text in `data:`, starting after the position in `Last-Event-ID`. `event:
+ * done` ends the stream.
+ */
 export async function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -66,7 +69,7 @@ export async function sendLines(
   return reply
 }
 
-/** A frame a line; the position stands in the last, so that whoever comes back misses none. */
+/** One frame per line. Only the last frame has the position, so that a client that reconnects misses no line. */
 function framesOf(text: string, id: string): string {
   const lines = text.replace(/\r?\n$/, '').split(/\r\n|\n|\r/)
   return lines.map((line, at) => `${at === lines.length - 1 ? `id: ${id}\n` : ''}data: ${line}\n\n`).join('')

@@ -5,28 +5,31 @@ import { EVENTS_SILENCE_MS } from '../../../fleet/agent-client.ts'
 import type { AppsContext } from '../apps-context.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 
-/** Milliseconds before an agent is asked again that was away. */
+/** Milliseconds before reconnecting to an agent. */
 const RETRY_MS = 1_000
-/** Milliseconds between two looks whether lines were taken. */
+/** Milliseconds between two checks whether lines were taken. */
 const LOOK_MS = 50
-/** Lines that wait to be taken; then the agent's stream stands still. */
+/** Lines that may wait to be taken. At this number it stops reading the agent's stream. */
 const MAX_WAITING = 10_000
 
-/** Follows what commands in the background write in one sandbox, from the first line that is kept. An interrupted stream goes on where it was. */
+/**
+ * Follows the output of background commands in one sandbox, from the oldest line that is kept. It continues an
+ * interrupted stream where it broke off.
+ */
 export class LogTail {
   readonly #ended = new AbortController()
   readonly #signal: AbortSignal
   #waiting: LogLine[] = []
-  /** Number of the last line that came. */
+  /** Number of the last line received. */
   #cursor: string | null = null
 
-  /** @param left ends it, as {@link end} does */
+  /** @param left aborting it ends the tail, like {@link end} */
   constructor(control: Pick<AppsContext, 'fleet'>, sandbox: SandboxRow, requestId: string, left: AbortSignal) {
     this.#signal = AbortSignal.any([left, this.#ended.signal])
     void this.#run(control, sandbox, requestId)
   }
 
-  /** The lines that have come since the last time. */
+  /** Returns the lines received since the last call. */
   take(): readonly LogLine[] {
     const taken = this.#waiting
     this.#waiting = []
@@ -39,7 +42,7 @@ export class LogTail {
 
   async #run({ fleet }: Pick<AppsContext, 'fleet'>, sandbox: SandboxRow, requestId: string): Promise<void> {
     while (!this.#signal.aborted) {
-      // An agent that is away, or a stream that breaks: it is asked again, from the cursor on.
+      // The agent is unreachable or the stream broke, so try again from the cursor.
       await this.#follow(fleet, sandbox, requestId).catch(() => undefined)
       await delay(RETRY_MS, undefined, { signal: this.#signal }).catch(() => undefined)
     }

@@ -6,7 +6,10 @@ import { presentDeployment } from './deployment-row.ts'
 import { cancelDeployment } from './deployment-statements.ts'
 import { findDeployment } from './find-deployment.ts'
 
-/** `POST /v1/apps/{id}/deploys/{deployment_id}/cancel`: 202; it comes to be `failed`, unless it was live first. */
+/**
+ * `POST /v1/apps/{id}/deploys/{deployment_id}/cancel`: answers 202. The deployment becomes `failed`, unless it went
+ * live first.
+ */
 export function postCancel(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps/:id/deploys/:deployment_id/cancel', {
     config: {

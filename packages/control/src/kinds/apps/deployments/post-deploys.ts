@@ -10,7 +10,7 @@ import { queueDeployment } from './queue-deployment.ts'
 
 const COMMIT = /^[0-9a-f]{40}$/
 
-/** `POST /v1/apps/{id}/deploys`: 202; what becomes of it is told by the deployment. */
+/** `POST /v1/apps/{id}/deploys`: answers 202. The deployment shows its progress and result. */
 export function postDeploys(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps/:id/deploys', {
     config: {

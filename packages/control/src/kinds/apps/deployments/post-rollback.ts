@@ -11,7 +11,10 @@ import { type DeploymentRow, presentDeployment } from './deployment-row.ts'
 import { deploymentOfApp, previousDeployment } from './deployment-statements.ts'
 import { queueDeployment } from './queue-deployment.ts'
 
-/** `POST /v1/apps/{id}/rollback`: 202 with a new deployment of what was deployed before: woken where it is kept, else built again. */
+/**
+ * `POST /v1/apps/{id}/rollback`: answers 202 with a new deployment of an earlier build. Its sandbox is woken if it is
+ * kept, else the commit is built again.
+ */
 export function postRollback(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps/:id/rollback', {
     config: {

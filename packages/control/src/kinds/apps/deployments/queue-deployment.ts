@@ -11,13 +11,16 @@ import { insertDeployment, lockApp, supersedeQueued } from './deployment-stateme
 export interface NewDeployment {
   /** Branch, tag or commit. */
   readonly gitRef: string
-  /** Where it is known before it is fetched: exactly this one is deployed. */
+  /** The exact commit to deploy, if it is known before the fetch. */
   readonly gitCommit: string | null
-  /** The build that it brings back; `null`: it is a build of its own. */
+  /** The deployment whose build to restore; `null`: build the commit. */
   readonly originId: DeploymentId | null
 }
 
-/** One waits at most, the newest; a deployer takes it from here. @throws ApiError 404 when the app is deleted */
+/**
+ * Queues a deployment, which replaces one that is still waiting; the deployer takes it from there. @throws ApiError 404
+ * if the app was deleted
+ */
 export async function queueDeployment(
   pool: pg.Pool,
   app: Pick<AppRow, 'id' | 'port'>,
@@ -26,7 +29,7 @@ export async function queueDeployment(
   return transaction(pool, (client) => queueIn(client, app, wanted))
 }
 
-/** As part of a transaction. */
+/** The same within a transaction of the caller. */
 export async function queueIn(
   client: Queryable,
   app: Pick<AppRow, 'id' | 'port'>,

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { type BuildLogRow, buildLogAfter } from './build-log-statements.ts'
 
-/** Pieces that are read at once. */
+/** Pieces read by one query. */
 const PIECES = 256
 
-/** All pieces after the one with that number, in order, as far as they are written by now. */
+/** All pieces after the one with that number, in order, as far as they are written. */
 export async function* readBuildLog(pool: pg.Pool, deploymentId: string, after = '0'): AsyncGenerator<BuildLogRow> {
   for (let last = after; ;) {
     const rows = await buildLogAfter(pool, deploymentId, last, PIECES)
@@ -15,7 +15,7 @@ export async function* readBuildLog(pool: pg.Pool, deploymentId: string, after =
   }
 }
 
-/** As one text. */
+/** The whole log as one text. */
 export async function wholeBuildLog(pool: pg.Pool, deploymentId: string): Promise<string> {
   let whole = ''
   for await (const { text } of readBuildLog(pool, deploymentId)) whole += text

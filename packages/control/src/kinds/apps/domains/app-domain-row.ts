@@ -2,7 +2,7 @@ import { type AppDomain, recordNameOf } from '@offshoot/contract/app-domain'
 import { visiblePort, type PreviewAddress } from '@offshoot/contract/preview-address'
 import { type CertificateRow, presentCertificate } from '../certificates/certificate-row.ts'
 
-/** What the record in the DNS says, before the domain's own token. */
+/** The prefix of the DNS record's value, before the domain's own token. */
 const VALUE = 'offshoot-app='
 
 export interface AppDomainRow {

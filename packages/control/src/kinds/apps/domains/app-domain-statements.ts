@@ -4,7 +4,7 @@ import type { AppDomainRow } from './app-domain-row.ts'
 
 const COLUMNS = 'domain, token, verified_at, created_at'
 
-/** In the order in which they came. */
+/** In the order of their creation. */
 export const domainsOfApp = statement<AppDomainRow, [appId: string]>(
   'domains-of-app',
   `select ${COLUMNS} from app_domains where app_id = $1 order by created_at, domain`,
@@ -15,13 +15,13 @@ export const domainOfApp = statement<AppDomainRow, [appId: string, domain: strin
   `select ${COLUMNS} from app_domains where app_id = $1 and domain = $2`,
 )
 
-/** Those who add domains to one app come one after the other. No row: it is gone. */
+/** Serializes additions of domains to one app. No row: the app is gone. */
 export const lockAppForDomains = statement<{ readonly id: string }, [appId: string]>(
   'lock-app-for-domains',
   'select id from apps where id = $1 and deletion_due_at is null for no key update',
 )
 
-/** After the lock, in its transaction. No row: the app has as many as it may. */
+/** Call it after the lock, in the same transaction. No row: the app has the maximum number of domains. */
 export const insertDomain = statement<AppDomainRow, [appId: string, domain: string, token: string]>(
   'insert-app-domain',
   `insert into app_domains (app_id, domain, token) select $1::uuid, $2, $3
@@ -29,25 +29,25 @@ export const insertDomain = statement<AppDomainRow, [appId: string, domain: stri
    returning ${COLUMNS}`,
 )
 
-/** Those who prove the same domain come one after the other. */
+/** Serializes verifications of the same domain. */
 export const lockDomain = statement<object, [domain: string]>(
   'lock-app-domain',
   `select pg_advisory_xact_lock(hashtextextended('app-domain ' || $1, 0))`,
 )
 
-/** It was proved for another app: whoever has it no longer does. */
+/** The domain was verified for this app, so every other app loses it. */
 export const releaseDomain = statement<object, [domain: string, appId: string]>(
   'release-app-domain',
   'update app_domains set verified_at = null where domain = $1 and app_id <> $2 and verified_at is not null',
 )
 
-/** No row when it was deleted meanwhile. */
+/** No row: the domain was deleted meanwhile. */
 export const markDomainVerified = statement<AppDomainRow, [appId: string, domain: string]>(
   'mark-app-domain-verified',
   `update app_domains set verified_at = now() where app_id = $1 and domain = $2 returning ${COLUMNS}`,
 )
 
-/** No row when there was none. */
+/** No row: the app did not have the domain. */
 export const removeDomain = statement<Pick<AppDomainRow, 'domain'>, [appId: string, domain: string]>(
   'remove-app-domain',
   'delete from app_domains where app_id = $1 and domain = $2 returning domain',

@@ -72,7 +72,7 @@ describe('domains of apps', () => {
     expect(await list()).toEqual([verified])
     expect(await served(app)).toEqual(['www.example.com'])
 
-    // What was proved once stays, also when nobody answers.
+    // A verified domain stays verified, also if the DNS does not answer.
     dns.texts.delete(body.record.name)
     expect((await add('www.example.com')).body).toEqual(verified)
   })
@@ -124,7 +124,7 @@ describe('domains of apps', () => {
     }
     expect(await as(alice, 'DELETE', path)).toMatchObject({ status: 400, body: { error: 'domain required' } })
 
-    // Its token is another now: the record of before proves nothing.
+    // The domain has a new token now, so the old record does not verify it.
     expect((await add('gone.example.com', id)).body.status).toBe('pending')
     expect((await as(alice, 'DELETE', `/v1/apps/${id}`)).status).toBe(204)
     expect((await add('gone.example.com', id)).status).toBe(404)
@@ -175,7 +175,7 @@ describe('domains of apps', () => {
         429,
         { error: 'max domains reached', max: MAX_APP_DOMAINS, active: MAX_APP_DOMAINS },
       ])
-    // One that is there may be looked for again.
+    // An existing domain can still be checked again.
     const [{ domain }] = await list(id)
     expect((await add(domain, id)).status).toBe(201)
   })

@@ -16,7 +16,10 @@ const docs = {
 } as const
 const query = z.object({ domain: z.string().optional() })
 
-/** `DELETE /v1/apps/{id}/domains/{domain}`, or with the domain in the query or the body: 204; the app is no longer served there. */
+/**
+ * `DELETE /v1/apps/{id}/domains/{domain}`, or with the domain in the query or the body: answers 204. The app is no
+ * longer served at the domain.
+ */
 export function deleteAppDomain(app: FastifyInstance, control: AppsContext): void {
   app.delete(`${URL}/:domain`, {
     config: { credential: 'key-or-jwt', docs },

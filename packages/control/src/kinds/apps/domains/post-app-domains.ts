@@ -15,8 +15,8 @@ import { verifyDomain } from './verify-domain.ts'
 const TOKEN_BYTES = 20
 
 /**
- * `POST /v1/apps/{id}/domains`: what the DNS must say. Again once it does: then the app is served there. With a certificate of one's
- * own, at any time, that is shown there.
+ * `POST /v1/apps/{id}/domains`: answers with the DNS record that the owner must create. Repeating the request verifies
+ * the record; then the app is served at the domain. Optionally uploads a certificate for the domain, at any time.
  */
 export function postAppDomains(app: FastifyInstance, control: AppsContext): void {
   app.post('/v1/apps/:id/domains', {
@@ -62,7 +62,7 @@ async function give(control: AppsContext, id: string, domain: string, given: Giv
   await giveCertificate(control.database.pool, id, domain, chain, sealed, fingerprint, endsAt)
 }
 
-/** What is below our own suffixes is not for apps to have. */
+/** Refuses domains below the service's own suffixes. */
 function refuseOurs({ config: { preview, databases } }: AppsContext, domain: string): void {
   for (const suffix of [preview.suffix, databases.suffix]) {
     if (suffix !== null && (domain === suffix || domain.endsWith(`.${suffix}`)))

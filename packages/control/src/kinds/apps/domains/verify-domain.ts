@@ -5,8 +5,8 @@ import { type AppDomainRow, recordValueOf } from './app-domain-row.ts'
 import { lockDomain, markDomainVerified, releaseDomain } from './app-domain-statements.ts'
 
 /**
- * Looks whether the domain's owner says that it is this app's: the app is served there from then on, and no other. As it is
- * when the record is not there. `null`: it was deleted meanwhile.
+ * Checks whether the domain's DNS record has the token of this app. If it has, only this app is served at the domain
+ * from then on; if not, nothing changes. `null`: the domain was deleted meanwhile.
  */
 export async function verifyDomain(
   { database, dnsTexts }: Pick<AppsContext, 'database' | 'dnsTexts'>,

@@ -6,13 +6,13 @@ import { parseWith } from '../../../platform/http/body.ts'
 import { bindInstallation, takeConnect } from './git-provider-statements.ts'
 import { providerOf } from './provider-of.ts'
 
-/** Milliseconds by which the provider's clock may be behind ours. */
+/** Milliseconds by which the provider's clock may be behind control's. */
 const CLOCK_MS = 5 * 60_000
 
 /**
- * `GET callback`: the provider sends a browser back. The state says whose connect it is, once. Anybody can write another
- * installation's number into the address: it must be one that came to be, or was changed, after the connect was begun, and
- * that no other workspace has.
+ * `GET callback`: the provider redirects a browser here. The state identifies the user's connect request and is valid
+ * once. Anybody can put the number of another installation into the address. So the installation must have been created
+ * or changed after the connect request began, and must not belong to another workspace.
  */
 export function getCallback(app: FastifyInstance, control: AppsContext, base: string): void {
   app.get(`${base}/callback`, {

@@ -6,7 +6,7 @@ import { callerOf } from '../../../platform/http/caller.ts'
 import { insertConnect } from './git-provider-statements.ts'
 import { providerOf } from './provider-of.ts'
 
-/** `GET connect`: where to install the provider's app for the caller's workspace. */
+/** `GET connect`: returns the address at which to install the provider's app for the caller's workspace. */
 export function getConnect(app: FastifyInstance, control: AppsContext, base: string): void {
   app.get(`${base}/connect`, {
     config: {

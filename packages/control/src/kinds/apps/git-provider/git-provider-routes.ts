@@ -5,7 +5,7 @@ import { getConnect } from './get-connect.ts'
 import { installationRoutes } from './installation-routes.ts'
 import { postGitWebhook } from './post-webhook.ts'
 
-/** Under the provider's own name and under the one that stands for it. */
+/** Registers the routes under the provider's own name and under the neutral one. */
 export function gitProviderRoutes(app: FastifyInstance, control: AppsContext): void {
   for (const name of ['gitprovider', 'github']) {
     getConnect(app, control, `/v1/${name}`)

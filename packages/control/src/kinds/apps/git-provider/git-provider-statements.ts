@@ -1,8 +1,8 @@
 import { statement } from '../../../platform/db/statement.ts'
 
-/** Minutes for which a connect that was begun can be ended. */
+/** Minutes for which a connect request is valid. */
 const CONNECT_MINUTES = 60
-/** Days for which a delivery is known. */
+/** Days for which a delivery's id is stored. */
 const DELIVERY_DAYS = 30
 
 export interface InstallationRow {
@@ -20,14 +20,14 @@ export const insertConnect = statement<never, [state: string, workspaceId: strin
   'insert into git_connects (state, workspace_id) values ($1, $2)',
 )
 
-/** Whose it was; once. */
+/** Returns the workspace of a connect request, once. */
 export const takeConnect = statement<{ workspace_id: string; created_at: Date }, [state: string]>(
   'take-git-connect',
   `delete from git_connects where state = $1 and created_at > now() - interval '${CONNECT_MINUTES} minutes'
    returning workspace_id, created_at`,
 )
 
-/** No row: it is another workspace's. */
+/** No row: the installation belongs to another workspace. */
 export const bindInstallation = statement<
   { installation_id: number },
   [installationId: number, workspaceId: string, login: string, type: string]
@@ -59,13 +59,13 @@ export const removeInstallation = statement<{ installation_id: number }, [instal
   'delete from git_installations where installation_id = $1 and workspace_id = $2 returning installation_id',
 )
 
-/** Taken away at the provider. */
+/** A user removed the installation at the provider. */
 export const forgetInstallation = statement<never, [installationId: number]>(
   'forget-git-installation',
   'delete from git_installations where installation_id = $1',
 )
 
-/** No row: it was told before. */
+/** No row: a redelivery. */
 export const insertDelivery = statement<{ id: string }, [id: string]>(
   'insert-git-delivery',
   'insert into git_deliveries (id) values ($1) on conflict do nothing returning id',
@@ -78,14 +78,14 @@ export interface PushedAppRow {
   readonly root_directory: string | null
 }
 
-/** Apps that deploy what is pushed to that branch, of the workspace that has the installation which tells of it. */
+/** Apps that deploy pushes to that branch, in the workspace of the installation that sent the event. */
 export const appsOfPush = statement<PushedAppRow, [installationId: number, branch: string]>(
   'apps-of-push',
   `select a.id, a.port, a.git_url, a.root_directory from apps a join git_installations i on i.workspace_id = a.workspace_id
    where i.installation_id = $1 and a.git_branch = $2 and a.auto_deploy and a.deletion_due_at is null`,
 )
 
-/** Apps that want previews, of the workspace that has the installation which tells of a pull request. */
+/** Apps with previews, in the workspace of the installation that sent the pull request's event. */
 export const appsWithPreviews = statement<Pick<PushedAppRow, 'id' | 'git_url'>, [installationId: number]>(
   'apps-with-previews',
   `select a.id, a.git_url from apps a join git_installations i on i.workspace_id = a.workspace_id

@@ -1,4 +1,4 @@
-// The small functions below stand beside the tests they are for.
+// Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { createHmac, randomUUID } from 'node:crypto'
 import { type ClientRequest, request } from 'node:http'
@@ -19,7 +19,7 @@ describe('git provider', () => {
   beforeAll(async () => {
     provider = await FakeGitProvider.start()
     harness = await Harness.start()
-    // Without an agent: what is queued stays queued.
+    // Without an agent, queued deployments stay queued.
     control = await harness.control([], { github: provider.settings })
     alice = await harness.tenant(control, 'alice')
     bob = await harness.tenant(control, 'bob')
@@ -103,7 +103,7 @@ describe('git provider', () => {
     const credential = (await of(alice, `${REPOSITORY}.git`)) ?? ''
     expect(credential.startsWith('x-access-token:')).toBe(true)
     expect(provider.opens(credential.slice('x-access-token:'.length), 1)).toBe(true)
-    // A guest gets it, whose root is the tenant.
+    // The token is used in a guest, whose root user is the tenant.
     expect(provider.scopeOf(credential.slice('x-access-token:'.length))).toEqual({
       repositories: [REPOSITORY.split('/').at(-1)],
       permissions: { contents: 'read' },
@@ -205,7 +205,7 @@ describe('git provider', () => {
       // One of them is refused at once; the others wait for their bodies.
       const refused = await Promise.race(Array.from({ length: 5 }, () => begin({ ...large, ...signed })))
       expect(refused).toBe(429)
-      // Without a length a body may be as large.
+      // A body without a length may be just as large.
       expect(await begin({ 'transfer-encoding': 'chunked', ...signed })).toBe(429)
       expect((await deliver(push({ ref: 'refs/heads/small' }))).status).toBe(200)
       for (const each of begun) each.destroy()

@@ -8,9 +8,9 @@ import { z } from 'zod'
 
 /** Milliseconds for one answer. */
 const ANSWER_MS = 10_000
-/** Seconds that a token of the app itself holds; the provider takes ten minutes at most. */
+/** Lifetime of a token that control signs, in seconds. The provider accepts at most ten minutes. */
 const APP_TOKEN_SECONDS = 540
-/** Seconds by which its beginning lies before now: clocks differ. */
+/** Seconds by which the token's start is put into the past, because clocks differ. */
 const CLOCK_SECONDS = 60
 const PAGE = 100
 /** Pages of repositories that are read. */
@@ -27,8 +27,8 @@ const repositories = z.object({ repositories: z.array(gitRepository) })
 export type ProvidersInstallation = z.infer<typeof installation>
 
 /**
- * The provider's API for its apps: what the app is asks with a token that it signs itself; what an installation opens, with one that
- * the provider gives for an hour. Neither is kept.
+ * The API for the provider's app. Requests about the app itself use a token that control signs. Requests about an
+ * installation use a token that the provider issues for an hour. Control stores neither.
  */
 export class GitProvider {
   readonly #settings: GitProviderSettings
@@ -43,13 +43,13 @@ export class GitProvider {
     return this.#settings.webhook_secret
   }
 
-  /** Where a person installs the app. */
+  /** The address at which a user installs the app. */
   installUrl(state: string): string {
     const { web_url: web, slug } = this.#settings
     return `${web}/apps/${encodeURIComponent(slug)}/installations/new?state=${encodeURIComponent(state)}`
   }
 
-  /** The account that a repository's address names there; `null` for an address elsewhere. */
+  /** The account in a repository's address; `null` if the address belongs to another provider. */
   accountOf(gitUrl: string): string | null {
     const url = new URL(gitUrl)
     if (url.host !== new URL(this.#settings.web_url).host) return null
@@ -62,7 +62,7 @@ export class GitProvider {
     return answer === 'unprocessable' ? null : answer
   }
 
-  /** All that it opens, a thousand at most. @throws ApiError 502 */
+  /** All repositories of the installation, a thousand at most. @throws ApiError 502 */
   async repositories(installationId: number): Promise<z.infer<typeof gitRepository>[]> {
     const credential = await this.#installationToken(installationId, { permissions: { metadata: 'read' } })
     if (credential === null) throw new ApiError('gitProvider', { detail: 'the installation may not list repositories' })
@@ -78,8 +78,9 @@ export class GitProvider {
   }
 
   /**
-   * Reads the contents of one repository, for an hour. It is used in a guest, whose root is the tenant: it must open nothing else.
-   * `null`: the installation does not have that repository. @throws ApiError 502, also when the installation is gone
+   * A token that can only read the contents of one repository, for an hour. It is used in a guest whose root user is
+   * the tenant, so it must grant nothing else. `null`: the installation does not have that repository.
+   * @throws ApiError 502, also if the installation is gone
    */
   async cloneToken(installationId: number, gitUrl: string): Promise<string | null> {
     const name = new URL(gitUrl).pathname.split('/')[2]?.replace(/\.git$/, '')
@@ -104,7 +105,10 @@ export class GitProvider {
       .sign(this.#key)
   }
 
-  /** `null` for what is not there; `unprocessable` for a scope that the installation does not have. @throws ApiError 502, also for an answer that is not as `schema` says */
+  /**
+   * `null` for a missing object; `unprocessable` for a scope that the installation does not have.
+   * @throws ApiError 502, also for an answer that does not match `schema`
+   */
   async #ask<Answer>(
     method: 'GET' | 'POST',
     path: string,

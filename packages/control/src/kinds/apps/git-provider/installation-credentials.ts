@@ -3,7 +3,10 @@ import type { GitCredentials } from '../deploying/git-credentials.ts'
 import type { GitProvider } from './git-provider.ts'
 import { installationOfAccount } from './git-provider-statements.ts'
 
-/** A token for the app's repository alone, of the installation that the app's own workspace has of the repository's account. */
+/**
+ * A token for the app's repository only. It comes from the installation that the app's own workspace has for the
+ * repository's account.
+ */
 export function installationCredentials(pool: pg.Pool, provider: GitProvider): GitCredentials {
   return {
     of: async ({ workspace_id: workspaceId, git_url: gitUrl }) => {

@@ -10,7 +10,7 @@ import { providerOf } from './provider-of.ts'
 
 const TAG = 'Git provider'
 
-/** `GET installations`, `DELETE installations/{installation_id}`, `GET repos`: the caller's workspace's own. */
+/** `GET installations`, `DELETE installations/{installation_id}` and `GET repos`, for the caller's workspace. */
 export function installationRoutes(app: FastifyInstance, control: AppsContext, base: string): void {
   const { pool } = control.database
   app.get(`${base}/installations`, {

@@ -16,9 +16,12 @@ import { isDeployed, pushEvent } from './push-event.ts'
 
 /** Bytes; the provider sends 25 MiB at most. */
 const BODY_LIMIT_BYTES = 26 * 1024 * 1024
-/** Bytes up to which a body is taken like any route's: most events have some tens of KiB. */
+/** Bodies up to this number of bytes are not limited further. Most events have some tens of KiB. */
 const SMALL_BODY_BYTES = 1024 * 1024
-/** Larger bodies at the same time, of one address and of all: each is held until its signature can be looked at. */
+/**
+ * Concurrent larger bodies, per address and in total. Control must hold each body in memory before it can verify the
+ * signature.
+ */
 const LARGE_OF_ADDRESS = 4
 const LARGE_AT_ONCE = 8
 const SIGNATURE = /^sha256=[\da-f]{64}$/
@@ -26,15 +29,15 @@ const SIGNATURE = /^sha256=[\da-f]{64}$/
 const installationEvent = z.object({ action: z.string(), installation: z.object({ id: z.int() }) })
 
 /**
- * `POST /v1/webhooks/…`: what has happened at the provider. A push to an app's branch deploys exactly the pushed commit; a pull request,
- * where the app wants that, is deployed beside it, and removed when it is closed. The delivery
- * is noted in the transaction that acts on it: told again, it changes nothing.
+ * `POST /v1/webhooks/…`: handles the provider's events. A push to an app's branch deploys exactly the pushed commit. A
+ * pull request gets a preview if the app has previews enabled, which is removed when the pull request is closed. The
+ * delivery's id is stored in the same transaction, so a redelivery has no effect.
  */
 export function postGitWebhook(app: FastifyInstance, control: AppsContext, path: string): void {
   const largeBodies = new FairLimit(LARGE_OF_ADDRESS, LARGE_AT_ONCE)
   app.post(path, {
     bodyLimit: BODY_LIMIT_BYTES,
-    // Before the body is read: it costs nothing to come without a signature.
+    // Checked before the body is read, so that an unsigned request costs nothing.
     onRequest: async ({ headers, ip }, { raw }) => {
       providerOf(control)
       if (!SIGNATURE.test(signatureOf(headers))) throw new ApiError('invalidSignature')
@@ -61,7 +64,7 @@ export function postGitWebhook(app: FastifyInstance, control: AppsContext, path:
   })
 }
 
-/** Over the bytes as they came, in constant time. */
+/** Verifies the raw bytes, in constant time. */
 function isSigned({ headers }: FastifyRequest, raw: Buffer, secret: string): boolean {
   const right = Buffer.from(`sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`)
   const signature = Buffer.from(signatureOf(headers))

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { GitProvider } from './git-provider.ts'
 
-/** @throws ApiError 503 where the operator has set none up */
+/** @throws ApiError 503 if the operator has configured none */
 export function providerOf({ gitProvider }: { readonly gitProvider: GitProvider | null }): GitProvider {
   if (gitProvider === null) throw new ApiError('gitProviderUnconfigured')
   return gitProvider

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-/** What becomes of the preview: these deploy it, the other one removes it. */
+/** Actions that deploy the preview, and the one that removes it. */
 const DEPLOYING: ReadonlySet<string> = new Set(['opened', 'synchronize', 'reopened'])
 const CLOSING = 'closed'
 
-/** What we read of a pull request. */
+/** The fields of a pull request that control uses. */
 export const pullRequestEvent = z.object({
   action: z.string(),
   number: z.int().min(1).max(2_147_483_647),
@@ -14,7 +14,7 @@ export const pullRequestEvent = z.object({
     head: z.object({
       ref: z.string().min(1).max(255),
       sha: z.string().regex(/^[0-9a-f]{40}$/),
-      /** `null`: it was deleted since. */
+      /** `null`: the branch's repository was deleted. */
       repo: z.object({ id: z.int() }).nullable(),
     }),
   }),
@@ -24,8 +24,8 @@ export const pullRequestEvent = z.object({
 export type PullRequestEvent = z.infer<typeof pullRequestEvent>
 
 /**
- * `deploy` only for branches of the repository itself: whoever may push those may push to the app's branch, too. A fork is anybody's, and
- * its code would be built with the app's variables.
+ * `deploy` only for branches of the repository itself, whose authors can also push to the app's branch. Anybody can
+ * open a pull request from a fork, and its code would be built with the app's variables.
  */
 export function wantedOf({
   action,

@@ -8,17 +8,18 @@ import { liveAgent } from '../../../fleet/live-agent.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
 import { drainInstance, servingInstances, type ServingRow } from './instance-statements.ts'
 
-/** Instances that one query names, and those that are asked at the same time. */
+/** Instances per query, and instances checked at the same time. */
 const PAGE = 200
 const AT_ONCE = 20
-/** Below every id. */
+/** Sorts before every id. */
 const FIRST = '00000000-0000-0000-0000-000000000000'
-/** Milliseconds for an answer: an instance that is only slow keeps its visitors. */
+/** Milliseconds for an answer. Long, so that a slow instance is not drained. */
 const ANSWER_MS = 5_000
 
 /**
- * Instances that answer nothing, or only failures, for as long as one look takes: they are led to no more, and replaced when they are
- * needed. One that is only slow, on a busy host, ends what it is answering.
+ * Drains instances that do not answer, or answer only with failures, for the whole duration of a check. Visitors are no
+ * longer routed to them, and the load creates new ones if needed. An instance that was only slow still finishes its
+ * requests.
  */
 export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
@@ -37,7 +38,7 @@ export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<v
   }
 }
 
-/** One on an agent that does not answer is left alone: nothing is known of it. */
+/** Skips an instance whose agent is unreachable, because its health is unknown. */
 async function lookAt(remover: Remover, { id, port }: ServingRow, log: Logger): Promise<void> {
   const { fleet, database } = remover
   const [sandbox] = await sandboxById(database.pool, id)

@@ -3,14 +3,14 @@ import { statement } from '../../../platform/db/statement.ts'
 import { DRAIN_SECONDS } from '../deployments/deployment-statements.ts'
 import { sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
 
-/** Seconds after which an instance that was not needed ends. */
+/** Seconds without need after which an instance ends. */
 const QUIET_SECONDS = 60
-/** Seconds between two notes that an instance is needed. */
+/** Minimum seconds between two updates of needed_at. */
 const NOTE_SECONDS = 5
 
-/** An instance that serves, or is to: a fork of the sandbox of its deployment. */
+/** A further instance of an app: a fork of the sandbox of its deployment. */
 export interface InstanceRow {
-  /** Of its sandbox. */
+  /** The id of its sandbox. */
   readonly id: string
   readonly app_id: string
   readonly deployment_id: string
@@ -18,7 +18,10 @@ export interface InstanceRow {
 
 const ACTIVE = 'i.deployment_id = (select active_deployment_id from apps a where a.id = i.app_id)'
 
-/** The first is the sandbox that was built, so that of `needed` one less is among these: the oldest. */
+/**
+ * Marks the oldest `needed - 1` instances as needed. The deployment's own sandbox, which has no row here, is the first
+ * instance.
+ */
 export const noteNeeded = statement<never, [appId: string, needed: number]>(
   'note-needed-instances',
   `with ranked as (
@@ -30,8 +33,8 @@ export const noteNeeded = statement<never, [appId: string, needed: number]>(
 )
 
 /**
- * A row for one more, before it is made. No row: there are enough, or nothing is there to be forked. After a lock of the app in a
- * statement before: what is counted here is true.
+ * Inserts a row for a new instance before its sandbox is created. No row: there are enough instances, or there is no
+ * sandbox to fork. Lock the app in an earlier statement, so that the count is exact.
  */
 export const claimInstance = statement<InstanceRow, [id: string, appId: string, creator: number, needed: number]>(
   'claim-instance',
@@ -43,34 +46,34 @@ export const claimInstance = statement<InstanceRow, [id: string, appId: string, 
    returning i.id, i.app_id, i.deployment_id`,
 )
 
-/** From here on visitors are led to it. No row: another version has become live meanwhile. */
+/** Starts to route visitors to the instance. No row: another version has gone live meanwhile. */
 export const setServing = statement<{ id: string }, [id: string]>(
   'set-instance-serving',
   `update app_instances i set status = 'serving', needed_at = now() where i.id = $1 and i.status = 'starting' and ${ACTIVE}
    returning i.id`,
 )
 
-/** Its sandbox is nobody's from here on. */
+/** Its sandbox becomes an orphan. */
 export const forgetInstance = statement<never, [id: string]>(
   'forget-instance',
   'delete from app_instances where id = $1',
 )
 
-/** No visitor is led to it from here on, and what it is answering it may end. */
+/** Stops routing visitors to the instance, which may finish its requests. */
 export const drainInstance = statement<never, [id: string]>(
   'drain-instance',
   `update app_instances set status = 'draining', drain_until = now() + interval '${DRAIN_SECONDS} seconds'
    where id = $1 and status = 'serving'`,
 )
 
-/** In one step with another version that becomes live. */
+/** Call it in one transaction with the switch to another version. */
 export const drainOthers = statement<never, [appId: string, deploymentId: string]>(
   'drain-other-instances',
   `update app_instances set status = 'draining', drain_until = now() + interval '${DRAIN_SECONDS} seconds'
    where app_id = $1 and deployment_id <> $2 and status <> 'draining'`,
 )
 
-/** Those that nobody needed for a while, and those beyond what the app may have now. */
+/** Drains instances that were not needed for a while, and those beyond the app's current maximum. */
 export const drainSpare = statement<never, []>(
   'drain-spare-instances',
   `with ranked as (
@@ -82,7 +85,7 @@ export const drainSpare = statement<never, []>(
      and (needed_at < now() - interval '${QUIET_SECONDS} seconds' or place >= max_instances)`,
 )
 
-/** Those that were never finished, because whoever made them is gone, and those whose sandbox is. */
+/** Removes instances whose creation was abandoned, and those whose sandbox is gone. */
 export const forgetLost = statement<never, []>(
   'forget-lost-instances',
   `delete from app_instances i where i.status = 'starting' and ${hasNoCreator('i')}
@@ -96,11 +99,11 @@ export const drainingInstances = statement<InstanceRow & { readonly is_over: boo
 )
 
 export interface ServingRow extends InstanceRow {
-  /** That it listens on. */
+  /** The port on which the app listens. */
   readonly port: number
 }
 
-/** A page of them, by id. */
+/** One page, ordered by id. */
 export const servingInstances = statement<ServingRow, [afterId: string, limit: number]>(
   'serving-instances',
   `select i.id, i.app_id, i.deployment_id, d.port from app_instances i
@@ -108,7 +111,7 @@ export const servingInstances = statement<ServingRow, [afterId: string, limit: n
    where i.status = 'serving' and s.status = 'running' and i.id > $1 order by i.id limit $2`,
 )
 
-/** All that an app is served by, the one that was built first. */
+/** All sandboxes that serve an app, the deployment's own first. */
 export const servingSandboxes = statement<SandboxRow, [appId: string]>(
   'serving-sandboxes-of-app',
   `select ${sandboxColumns()} from apps a join app_deployments d on d.id = a.active_deployment_id

@@ -10,12 +10,15 @@ import { liveAgent } from '../../../fleet/live-agent.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
 import { claimInstance, forgetInstance, type InstanceRow, noteNeeded, setServing } from './instance-statements.ts'
 
-/** Milliseconds for what was healthy when it was forked. */
+/** Milliseconds until a fork of a healthy instance is healthy. */
 const HEALTHY_MS = 5_000
-/** Answers that make a fork of a healthy instance one. */
+/** Good answers that a fork of a healthy instance needs. */
 const PASSES = 1
 
-/** Brings an app to as many instances as are needed, or as it may have, one after the other. @throws when one could not be made */
+/**
+ * Creates instances one after the other until the app has as many as are needed, or its maximum. @throws if an instance
+ * could not be created
+ */
 export async function scaleOut(control: AppsContext, appId: string, needed: number): Promise<void> {
   const { pool } = control.database
   await noteNeeded(pool, appId, needed)
@@ -39,7 +42,7 @@ function claim(control: AppsContext, appId: string, needed: number): Promise<Ins
   })
 }
 
-/** Like a deployment's sandbox it is named before it is there: one that no row names is deleted. */
+/** The instance's row names the sandbox before it is created, because a sandbox that no row names is deleted. */
 async function start(
   control: AppsContext,
   { id, app_id: appId, deployment_id: deploymentId }: InstanceRow,

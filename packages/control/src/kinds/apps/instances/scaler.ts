@@ -1,9 +1,12 @@
 import type { Logger } from 'pino'
 
-/** Milliseconds after a failure in which an app is left as it is. */
+/** Milliseconds for which an app is not scaled after a failure. */
 const HOLD_MS = 5_000
 
-/** Acts on what edges tell, once at a time for each app. Instances end by themselves when nobody tells that they are needed. */
+/**
+ * Scales apps by the load that edges report, one operation at a time per app. Instances end by themselves when no edge
+ * reports that they are needed.
+ */
 export class Scaler {
   readonly #log: Logger
   readonly #working = new Map<string, Promise<void>>()
@@ -14,7 +17,7 @@ export class Scaler {
     this.#log = log
   }
 
-  /** @param scaleOut brings the app to as many instances as are needed just now */
+  /** @param scaleOut scales the app to the currently needed number of instances */
   note(appId: string, scaleOut: () => Promise<void>): void {
     const isHeld = (this.#heldUntilMs.get(appId) ?? 0) > performance.now()
     if (this.#isStopped || isHeld || this.#working.has(appId)) return
@@ -28,7 +31,7 @@ export class Scaler {
     this.#working.set(appId, work)
   }
 
-  /** What is under way comes to its end. */
+  /** Waits for running operations. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await Promise.all(this.#working.values())

@@ -18,7 +18,7 @@ describe('instances of an app', () => {
   let control: RunningControl
   let tenant: Tenant
   let token: string
-  /** What instances answer to `GET /`. */
+  /** The status that instances answer to `GET /`. */
   let answer: (sandboxId: string) => number
   let app: { readonly id: string; readonly sandboxId: string; readonly deploymentId: string }
   let apps = 0
@@ -71,7 +71,7 @@ describe('instances of an app', () => {
     eventually(async () => (await as('GET', `/v1/sandboxes/${id}`)).status === 404)
   const sandboxes = async () => ((await as('GET', '/v1/sandboxes')).body as unknown[]).length
 
-  /** As a deploy leaves it. */
+  /** Puts an app into the state after a deployment. */
   async function liveApp(settings: object) {
     const { id } = (await as('POST', '/v1/apps', { name: 'app', git_url: 'https://x.example/y.git', ...settings })).body
     const version = await liveVersion(id)
@@ -165,7 +165,7 @@ describe('instances of an app', () => {
     await tell(2)
     const [, second] = await untilServedBy(2)
     await query(`update app_instances set needed_at = now() - interval '50 seconds' where id = $1`, second)
-    // As an edge does for as long as it is true.
+    // An edge repeats its report for as long as the load lasts.
     await eventually(async () => {
       await tell(2)
       const noted = `select from app_instances where id = $1 and needed_at > now() - interval '9 seconds'`
@@ -180,7 +180,7 @@ describe('instances of an app', () => {
     agent.log('vm.died', second ?? '')
     await untilServedBy(2)
     answer = (id) => (id === third ? 503 : 200)
-    // It is answering somebody.
+    // The instance is busy with a request.
     const busy = { persistent: true, idle_timeout_seconds: 60, idle_seconds: 0 }
     agent.onAction = async (action, id) =>
       action === 'lifecycle' && id === third ? { status: 200, body: busy } : undefined
@@ -198,10 +198,11 @@ describe('instances of an app', () => {
     const away = randomUUID()
     await query(`insert into agents (id, url, info) values ($1, 'http://127.0.0.1:9', '{}')`, away)
     await query('update apps set max_instances = 1000 where id = $1', app.id)
-    // More than a page, all before the one that fails, on a host that is not there.
+    // More than one page of instances that come before the failing one, all on an unreachable host.
     for (let n = 0; n < 230; n++) {
       const id = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
-      // In one step: neither an instance without a sandbox nor a sandbox without an instance stays.
+      // One statement inserts both rows, because jobs remove instances without a sandbox and sandboxes without an
+      // instance.
       await query(
         `with made as (
            insert into sandboxes

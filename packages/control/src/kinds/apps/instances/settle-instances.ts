@@ -4,10 +4,10 @@ import { isQuiet } from '../deploying/is-quiet.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
 import { drainingInstances, drainSpare, forgetInstance, forgetLost } from './instance-statements.ts'
 
-/** Instances that are looked after at one look. */
+/** Instances handled in one round. */
 const AT_ONCE = 100
 
-/** Instances that are not needed any more: no visitor is led to them from here on, and once what they answer is over they go. */
+/** Drains instances that are no longer needed, and removes drained ones once their requests have finished. */
 export async function settleInstances(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
   await forgetLost(pool)

@@ -7,7 +7,7 @@ import { type PullRequestEvent, wantedOf } from '../git-provider/pull-request-ev
 import { isOfRepository } from '../git-provider/push-event.ts'
 import { markPreviewsDeleted, notePull, upsertPreview } from './preview-statements.ts'
 
-/** Of each app that wants previews of that repository: the pull request's is deployed at exactly its commit, or removed. */
+/** For each app with previews of that repository, deploys exactly the pull request's commit, or removes the preview. */
 export async function followPullRequest(client: Queryable, event: PullRequestEvent): Promise<void> {
   const wanted = wantedOf(event)
   if (wanted === 'nothing') return

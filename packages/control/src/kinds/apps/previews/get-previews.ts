@@ -6,7 +6,7 @@ import { presentAppOf } from '../present-app.ts'
 import type { AppsContext } from '../apps-context.ts'
 import { previewsOfApp } from './preview-statements.ts'
 
-/** `GET /v1/apps/{id}/previews`: of the pull requests that are open, each an app of its own. */
+/** `GET /v1/apps/{id}/previews`: the previews of open pull requests, each an app of its own. */
 export function getPreviews(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/previews', {
     config: {

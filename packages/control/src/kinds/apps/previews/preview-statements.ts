@@ -3,7 +3,7 @@ import { statement } from '../../../platform/db/statement.ts'
 
 /** Previews of one app at the same time. */
 export const MAX_PREVIEWS = 10
-/** Days for which it is known when a pull request was last told of. */
+/** Days for which the time of a pull request's latest event is stored. */
 const TOLD_DAYS = 30
 
 /** Newest pull request first. */
@@ -12,7 +12,7 @@ export const previewsOfApp = statement<AppRow, [appId: string]>(
   `select ${APP_COLUMNS} from apps where parent_id = $1 and deletion_due_at is null order by pull_number desc`,
 )
 
-/** No row: something newer was told of it before. */
+/** No row: a newer event was handled before. */
 export const notePull = statement<{ number: number }, [appId: string, number: number, toldAt: Date]>(
   'note-pull',
   `insert into app_pulls as p (app_id, number, told_at) values ($1, $2, $3)
@@ -20,8 +20,8 @@ export const notePull = statement<{ number: number }, [appId: string, number: nu
 )
 
 /**
- * The preview of a pull request, made when there is none, with all that its app has now. After `lockApp` of the app, in its
- * transaction. No row: the app has {@link MAX_PREVIEWS}, or wants none any more.
+ * Inserts or updates the preview of a pull request, with the current settings of its app. Call it after `lockApp` of
+ * the app, in the same transaction. No row: the app has {@link MAX_PREVIEWS}, or previews are disabled now.
  */
 export const upsertPreview = statement<
   Pick<AppRow, 'id' | 'port'>,
@@ -43,7 +43,7 @@ export const upsertPreview = statement<
    returning id, port`,
 )
 
-/** One, or all. From then on they are gone for everybody; what they have is removed after. */
+/** Hides one preview or all from callers. What they own is removed later. */
 export const markPreviewsDeleted = statement<{ id: string }, [appId: string, number: number | null]>(
   'mark-previews-deleted',
   `update apps set deletion_due_at = now(), active_deployment_id = null

@@ -15,13 +15,13 @@ describe('previews of pull requests', () => {
   let alice: Tenant
   let bob: Tenant
   let app: string
-  /** Milliseconds: what is told later is newer, unless a test says otherwise. */
+  /** Milliseconds. Each event is newer than the one before, unless a test says otherwise. */
   let toldAtMs = Date.now()
 
   beforeAll(async () => {
     provider = await FakeGitProvider.start()
     harness = await Harness.start()
-    // Without an agent: what is queued stays queued.
+    // Without an agent, queued deployments stay queued.
     control = await harness.control([], { github: provider.settings })
     alice = await harness.tenant(control, 'alice')
     bob = await harness.tenant(control, 'bob')

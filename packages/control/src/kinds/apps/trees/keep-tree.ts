@@ -13,17 +13,20 @@ const CLEAN_SECONDS = 60
 const IS_CHANGED = 3
 
 /**
- * Leaves what was installed and the commit, and nothing that was only said or tried on the way. What has changed files of the commit
- * itself is no tree that another commit could be put into.
+ * Removes logs and temporary files, so that only the commit and the installed dependencies stay. If installing has
+ * changed files of the commit, the tree cannot be reused for another commit.
  */
 const CLEAN = `[ -z "$(git status --porcelain --untracked-files=no)" ] || exit ${IS_CHANGED}
 find /tmp /var/tmp /root/.npm/_logs -mindepth 1 -delete 2>/dev/null
 :`
 
 /**
- * Keeps what a build has just installed for the app's next ones: the disk of its sandbox as it stands, booted anew by its agent while the
- * build goes on. The memory, in which the variables of the build are, is no part of it. The row is there before the agent is asked;
- * `settle-trees.ts` brings it to what came of it. What cannot be kept is said, and is no failure of the build.
+ * Keeps the dependencies that a build has just installed for the app's later builds. The agent captures the disk of the
+ * build's sandbox and boots it again as a template, while the build continues. The memory, which contains the build's
+ * variables, is not captured.
+ *
+ * Control inserts the row before it asks the agent; `settle-trees.ts` updates it with the result. A failure is logged
+ * in the build log and does not fail the build.
  */
 export async function keepTree(deploying: Deploying, shell: GuestShell, folder: string, key: string): Promise<void> {
   const { log, deadline } = deploying
@@ -65,13 +68,13 @@ async function claim({ control, app }: Deploying, sandboxId: string, key: string
 
 async function take({ control, app, log }: Deploying, shell: GuestShell, { id }: TreeRow): Promise<void> {
   const { client, sandboxId, workspaceId, requestId } = shell
-  // Nothing is started in it but what a build begins.
+  // No start command: only a build starts anything in it.
   const body = { id, name: APP_TEMPLATE, memory: false, start_cmd: '', ready_cmd: '' }
   try {
     await buildFromSandbox(client, { id: sandboxId, workspaceId, requestId }, body)
     log.say('what was installed is kept for the next build')
   } catch (error) {
-    // It may have begun nevertheless: then its agent says so to who settles the row.
+    // The agent may have started anyway. Then the row is settled by what the agent reports.
     if (!(error instanceof AgentUnreachable && error.mayHaveBegun)) await disownTree(control.database.pool, id)
     control.log.warn({ err: error, app: app.id }, 'installed tree not taken')
     log.say('what was installed could not be kept for the next build')

@@ -16,12 +16,12 @@ import {
   type TreeRow,
 } from './tree-statements.ts'
 
-/** Seconds after which one that its agent does not know was never begun, or is lost. */
+/** Seconds after which a tree that its agent does not know counts as lost or never started. */
 const LOST_SECONDS = 120
 
 /**
- * Brings what is being made to what agents say of it; what came to nothing is nobody's from then on. An agent that does not answer
- * holds up no other.
+ * Updates trees that are being created with what their agents report, and disowns failed ones. Agents are asked in
+ * parallel, so one that does not answer does not delay the others.
  */
 export async function settleTrees({ database: { pool }, fleet }: Remover, log: Logger): Promise<void> {
   const making = await makingTrees(pool, LOST_SECONDS)
@@ -59,7 +59,7 @@ function outcomeOf({ is_abandoned: isAbandoned }: MakingTreeRow, build: { status
   return build === undefined && isAbandoned ? 'lost' : 'making'
 }
 
-/** Those of apps that are gone or have another, and those that are too old. */
+/** Deletes trees of deleted apps, replaced trees, and old ones. */
 export function oldTrees(remover: Remover): Reaping<TreeRow> {
   const { fleet, database } = remover
   return {

@@ -3,13 +3,13 @@ import type { AppRow } from '../app-row.ts'
 import type { BuildPlan } from '../deploying/build-plan.ts'
 import type { Project } from '../deploying/read-project.ts'
 
-/** Scripts of a package that npm and its like run when they install it: what they make may follow from any file there. */
+/** Scripts that npm and similar tools run during an install. Their results may depend on any file in the folder. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare']
 
 /**
- * Names all that an installed tree follows from, so that two builds with the same key would install the same; `null` where
- * that cannot be told, or is not wanted. The image brings the versions of node, npm and Python with it.
- * @param imageDigest of the template that it was installed on
+ * The cache key of an installed tree: two builds with the same key would install the same. `null` if that cannot be
+ * determined, or if the cache is disabled. The image determines the versions of node, npm and Python.
+ * @param imageDigest of the template in which the tree was installed
  */
 export function treeKey(
   app: Pick<AppRow, 'env' | 'port'>,
@@ -20,14 +20,14 @@ export function treeKey(
   if (install === null || imageDigest === null || !settings.cache) return null
   if (!locks.some(({ name }) => LOCK_FILE.test(name))) return null
   if (packageJson !== null && (packageJson.workspaces !== undefined || runsItsOwn(packageJson.scripts))) return null
-  // Sealed, and therefore another whenever it is given: what it holds cannot be told from the key.
+  // The sealed form: it changes each time the variables are set, and the key reveals nothing about them.
   const env = app.env.toString('base64')
   const sorted = locks.map(({ name, sha256 }) => `${name} ${sha256}`).toSorted()
   const parts = [imageDigest, folder, framework, install, app.port, env, sorted]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/** Of the files that are read for it (`read-project.ts`), those that say which versions are installed. */
+/** The lock files among the files that `read-project.ts` reads. */
 const LOCK_FILE =
   /^(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|requirements[^/]*\.txt|.+\.lock)$/
 

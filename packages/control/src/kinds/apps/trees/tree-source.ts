@@ -5,7 +5,7 @@ import type { BootSource } from '../../sandboxes/boot-source.ts'
 import { isCandidate } from '../../../fleet/placement/candidates.ts'
 import type { TreeRow } from './tree-statements.ts'
 
-/** Where a sandbox with what was installed is restored: on the agent that has it. @throws ApiError 502 */
+/** A boot source with the installed tree, on the agent that has it. @throws ApiError 502 */
 export function treeSource({ fleet }: Pick<AppsContext, 'fleet'>, { id, agent_id: agentId }: TreeRow): BootSource {
   const node = fleet.byId(agentId)
   if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
@@ -21,7 +21,10 @@ export function treeSource({ fleet }: Pick<AppsContext, 'fleet'>, { id, agent_id
   }
 }
 
-/** Names the image that apps are built in on the agent of a sandbox, all versions of all programs; `null` where it is not known. */
+/**
+ * The digest of the image in which apps are built, which determines all versions of its programs; `null` if no agent
+ * reports it.
+ */
 export function appImageDigest({ fleet }: Pick<AppsContext, 'fleet'>): string | null {
   for (const { info } of fleet.agents) {
     const digest = info?.templates.find(({ name, is_global: isGlobal }) => isGlobal && name === APP_TEMPLATE)?.meta[

@@ -2,12 +2,12 @@ import { REMOVABLE } from '../../../fleet/removable.ts'
 import { isAbandoned } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
 
-/** Days after which dependencies are installed anew, whatever their lock file says. */
+/** Days after which dependencies are installed again, even if the lock file is unchanged. */
 const KEPT_DAYS = 7
 
-/** What a build had installed. */
+/** The installed dependencies of a build. */
 export interface TreeRow {
-  /** Of the template, as its agent knows it. */
+  /** The id of the template on its agent. */
   readonly id: string
   readonly workspace_id: string
   readonly agent_id: string
@@ -17,19 +17,19 @@ export interface TreeRow {
 const COLUMNS = 't.id, t.workspace_id, t.agent_id, t.key'
 const IS_YOUNG = `t.created_at > now() - interval '${KEPT_DAYS} days'`
 
-/** The one that a build of the app may start from. */
+/** The tree from which a build of the app may start. */
 export const treeOfApp = statement<TreeRow, [appId: string]>(
   'tree-of-app',
   `select ${COLUMNS} from app_trees t where t.app_id = $1 and t.status = 'ready' and ${IS_YOUNG}`,
 )
 
-/** After a lock of the app. What it had before is nobody's, unless it is the same. */
+/** Disowns the app's tree, unless it is the same. Call it while holding the app's lock. */
 export const disownOtherTree = statement<never, [appId: string, key: string]>(
   'disown-other-tree',
   `update app_trees t set app_id = null where t.app_id = $1 and not (t.key = $2 and ${IS_YOUNG})`,
 )
 
-/** After {@link disownOtherTree}. No row: the app has this one, or it is being made. */
+/** Call it after {@link disownOtherTree}. No row: the app already has this tree, or it is being created. */
 export const claimTree = statement<
   TreeRow,
   [id: string, appId: string, workspaceId: string, agentId: string, key: string, creator: number]
@@ -39,7 +39,7 @@ export const claimTree = statement<
    values ($1, $2, $3, $4, $5, 'making', $6) on conflict (app_id) where app_id is not null do nothing returning ${COLUMNS}`,
 )
 
-/** It is removed from its agent, then its row. */
+/** Marks a tree for removal, first from its agent, then its row. */
 export const disownTree = statement<never, [id: string]>(
   'disown-tree',
   'update app_trees set app_id = null where id = $1',
@@ -61,7 +61,7 @@ export const setTreeReady = statement<never, [id: string]>(
   `update app_trees set status = 'ready' where id = $1`,
 )
 
-/** Claims, for `leaseSeconds`, those that are nobody's, or too old. @param agents those that can be reached */
+/** Claims, for `leaseSeconds`, disowned and old trees. @param agents the reachable agents */
 export const claimOldTrees = statement<TreeRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
   'claim-old-trees',
   `with old as materialized (

@@ -14,7 +14,7 @@ describe('what a build has installed', () => {
   let control: RunningControl
   let alice: Tenant
   let app: string
-  /** By the sandboxes that were asked for. */
+  /** The template of each sandbox that was requested. */
   const templates = new Map<string, string>()
   let apps = 0
 
@@ -64,7 +64,7 @@ describe('what a build has installed', () => {
     })
   }
 
-  /** The id of the tree that the app has once it is made. */
+  /** The id of the app's tree, once it has been created. */
   async function madeTree(of = app): Promise<string> {
     const [tree] = await trees(of)
     agent.state.builds.finish(tree.id)
@@ -108,7 +108,7 @@ describe('what a build has installed', () => {
     expect(other.id).not.toBe(tree)
     await eventually(() => !onAgent(tree))
     const next = await madeTree()
-    // The sandbox that was of no use is not left behind.
+    // The unusable sandbox was removed.
     const { body: sandboxes } = await as('GET', '/v1/sandboxes')
     const own = sandboxes.filter(({ metadata }: { metadata: { app_id: string } }) => metadata.app_id === app)
     expect(own).toHaveLength(2)

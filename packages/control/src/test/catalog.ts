@@ -1,6 +1,6 @@
 import type pg from 'pg'
 
-/** The schema as PostgreSQL's catalogs have it, in a stable order: reviewed as a diff, and never run. */
+/** The schema according to PostgreSQL's catalogs, in a stable order. It is reviewed as a diff and never executed. */
 export async function catalogOf(pool: pg.Pool): Promise<string> {
   const { rows: tables } = await pool.query<{ oid: number; name: string }>(
     `select c.oid, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

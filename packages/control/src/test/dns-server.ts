@@ -5,7 +5,7 @@ const HEAD_BYTES = 12
 /** Type and class of a question. */
 const QUESTION_TAIL_BYTES = 4
 
-/** A name server that knows TXT records and nothing else (RFC 1035, 4). */
+/** A DNS server with TXT records only (RFC 1035, 4). */
 export class DnsServer {
   /** By name, in lower case. */
   readonly texts = new Map<string, readonly string[]>()
@@ -38,7 +38,7 @@ export class DnsServer {
     }
     const found = this.texts.get(labels.join('.').toLowerCase()) ?? []
     const head = Buffer.from(question.subarray(0, HEAD_BYTES))
-    // An answer, to a question for recursion: found, or no such name.
+    // A response with recursion: no error, or name error.
     head.writeUInt16BE(found.length > 0 ? 0x81_80 : 0x81_83, 2)
     head.writeUInt16BE(found.length, 6)
     head.fill(0, 8, HEAD_BYTES)
@@ -47,7 +47,10 @@ export class DnsServer {
   }
 }
 
-/** Of the name that was asked for, for a minute, in pieces as long texts come. */
+/**
+ * A TXT record for the name in the question, with a TTL of one minute. The text is split, because long texts arrive in
+ * several pieces.
+ */
 function record(text: string): Buffer {
   const middle = Math.ceil(text.length / 2)
   const pieces = [text.slice(0, middle), text.slice(middle)].map((piece) => Buffer.from(piece, 'latin1'))

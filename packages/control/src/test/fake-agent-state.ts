@@ -11,10 +11,10 @@ import type { AgentDisk, DiskState } from '@offshoot/contract/agent-disk'
 import { FakeBuilds } from './fake-builds.ts'
 import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volume'
 
-/** Of every sandbox. */
+/** The size of every sandbox. */
 export const FAKE_SIZE = { cpu: 1, memory_mb: 512 } as const
 
-/** Of every agent. */
+/** The disk of every agent. */
 export const FAKE_DISK: Omit<AgentDisk, 'free_bytes'> = {
   total_bytes: 8 * 1024 ** 4,
   bakes_bytes: 1,
@@ -30,24 +30,26 @@ export const FAKE_DISK: Omit<AgentDisk, 'free_bytes'> = {
 export class FakeAgentState {
   readonly builds = new FakeBuilds()
   readonly agentId = randomUUID()
-  /** Whose control it obeys. */
+  /** The cluster that the agent obeys. */
   clusterId: string | null = null
   readonly sandboxes = new Map<string, AgentSandbox>()
   readonly snapshots = new Map<string, AgentSnapshot>()
   readonly volumes = new Map<string, AgentVolume>()
-  /** Ids of sandboxes, snapshots and volumes whose records it cannot read: all its lists name all of them. */
+  /**
+   * Ids of sandboxes, snapshots and volumes whose records the agent cannot read. All of its lists contain all of them.
+   */
   readonly unreadable = new Set<string>()
   readonly quarantine = new Map<string, QuarantineEntry>()
-  /** By sandbox, which may be gone. */
+  /** By sandbox, also after the sandbox is gone. */
   readonly attached = new Map<string, readonly AgentAttachment[]>()
-  /** What it was last told, by sandbox. */
+  /** The latest settings received, by sandbox. */
   readonly lifecycles = new Map<string, AgentLifecyclePatch>()
   readonly records: AgentRecord[] = []
-  /** Of its disk. */
+  /** Free bytes of its disk. */
   freeBytes = 1024 ** 4
   diskState: DiskState = 'ok'
   /** Answer of `GET /v1/agent/usage`. */
   usage: unknown = { sandboxes: [], omitted: 0 }
-  /** What it was last told. */
+  /** The latest list received. */
   spentCredit: SpentCreditBody = { workspaces: [] }
 }

@@ -21,7 +21,7 @@ import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
 
 export interface FakeAgentOptions {
   readonly templates?: readonly string[]
-  /** Keeps its sandboxes and its log over a restart, as a real one's disk does. */
+  /** Keeps the sandboxes and the log over a restart, as a real agent's disk does. */
   readonly state?: FakeAgentState
   readonly port?: number
 }
@@ -36,26 +36,27 @@ const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
 }
 
 /**
- * An agent without VMs: the true protocol over a real socket (credential, log as server-sent events, list, create,
- * delete, exec), for tests of control in which a VM is not the point. `on…` replaces what one route does.
+ * An agent without VMs, which speaks the true protocol over a real socket (credential, log as server-sent events, list,
+ * create, delete, exec). It is for tests of control that do not depend on VMs. Each `on…` replaces the behaviour of one
+ * route.
  */
 export class FakeAgent {
   readonly state: FakeAgentState
   readonly secret: string
-  /** Called before a create is answered; what it returns is answered instead. */
+  /** Called before a create is answered. A returned value replaces the answer. */
   onCreate: (id: string, body: CreateOnAgentBody) => Promise<Handled | undefined> = async () => undefined
   onDelete: (id: string) => Promise<Handled | undefined> = async () => undefined
-  /** Called before what fake-checkpoints.ts answers: the last word of the path, the id before it, the body. */
+  /** Called before the routes of fake-checkpoints.ts, with the last path segment, the id before it, and the body. */
   onAction: (action: string, id: string, body: unknown) => Promise<Handled | undefined> = async () => undefined
   onExec: (body: { cmd: string }, request: IncomingMessage) => Promise<Handled> = async () => ({
     status: 200,
     body: { stdout: '', stderr: '', exit_code: 0, duration_ms: 1 },
   })
-  /** Takes over the operations on a sandbox; gives `false` for those it leaves to the rest. */
+  /** Handles operations on a sandbox; returns `false` for those that it does not handle. */
   onOperation: (request: IncomingMessage, response: ServerResponse) => boolean = () => false
-  /** Takes over every upgrade; the socket is whoever's takes it. */
+  /** Handles every upgrade, and owns the socket from then on. */
   onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void = (_request, socket) => socket.destroy()
-  /** Every request that came in, in order. */
+  /** Every request received, in order. */
   readonly requests: {
     method: string
     path: string
@@ -96,7 +97,7 @@ export class FakeAgent {
     return `http://127.0.0.1:${this.port}`
   }
 
-  /** Ends at once, its connections with it, as `kill -9` would. */
+  /** Ends at once, with all connections, as with `kill -9`. */
   async kill(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve))
     this.#server.closeAllConnections()
@@ -104,12 +105,12 @@ export class FakeAgent {
     await closed
   }
 
-  /** Breaks the log's streams; the rest goes on. */
+  /** Breaks the log's streams. Everything else continues. */
   cutStreams(): void {
     for (const stream of this.#streams) stream.destroy()
   }
 
-  /** Appends to the log, and tells those who follow it. */
+  /** Appends a record to the log and sends it to the followers. */
   log(type: EventType, sandboxId: string, metadata: Record<string, unknown> = {}): AgentRecord {
     const sandbox = this.state.sandboxes.get(sandboxId)
     const seq = this.state.records.length + 1
@@ -134,7 +135,7 @@ export class FakeAgent {
     return record
   }
 
-  /** A VM appears, as after a create. */
+  /** Adds a VM, as a create would. */
   addSandbox(
     id: string,
     workspaceId: string,

@@ -4,16 +4,19 @@ import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import type { FakeAgent } from './fake-agent.ts'
 import { readAll } from './fake-answer.ts'
 
-/** What the guests of a fake agent say while apps are built in them: enough of a shell for one project that is healthy at once. */
+/**
+ * Answers for the guests of a fake agent while apps are built in them: enough of a shell for one project, which is
+ * healthy at once.
+ */
 export class FakeAppGuest {
-  /** What is run in them but for our own scripts, each with its sandbox. */
+  /** The commands that were run, without control's own scripts, each with its sandbox. */
   readonly ran: { readonly sandbox: string; readonly cmd: string }[] = []
-  /** Of the lock file. */
+  /** The content of the lock file. */
   lock = 'a'
   commit = 'c'.repeat(40)
-  /** Codes that commands end with, instead of 0. */
+  /** Exit codes of commands that do not end with 0. */
   readonly codes = new Map<string, number>()
-  /** Variables of every clone. */
+  /** The variables of every clone. */
   readonly clones: Readonly<Record<string, string>>[] = []
 
   constructor(agent: FakeAgent) {
@@ -21,7 +24,7 @@ export class FakeAppGuest {
     agent.onUpgrade = (_request, socket) => beHealthy(socket)
   }
 
-  /** What was run in a sandbox. */
+  /** The commands that were run in a sandbox. */
   ranIn(sandbox: string): string[] {
     return this.ran.filter((each) => each.sandbox === sandbox).map(({ cmd }) => cmd)
   }

@@ -6,16 +6,16 @@ import type { Handled } from './handled.ts'
 const DONE = { status: 'done', stage: 'done', percent: 100, error: null } as const
 const notFound: Handled = { status: 404, body: { error: 'not found' } }
 
-/** What was uploaded to a fake agent, and what became of it: builds stay where they are until a test moves them on. */
+/** The uploads and builds of a fake agent. A build keeps its state until the test changes it. */
 export class FakeBuilds {
   readonly uploads = new Map<string, { readonly bytes: number; readonly sha256: string }>()
   readonly builds = new Map<string, AgentBuild>()
-  /** Workspaces by the templates that are there. */
+  /** The existing templates, each with its workspace. */
   readonly templates = new Map<string, string>()
   readonly bodies = new Map<string, BuildOnAgentBody>()
-  /** What was asked of sandboxes. */
+  /** The requests to make templates from sandboxes. */
   readonly ofSandboxes = new Map<string, TemplateOfSandboxBody>()
-  /** What a sandbox that is to become a template answers instead. */
+  /** If set, the answer to every request to make a template from a sandbox. */
   refusal: Handled | undefined
 
   finish(id: string, failed?: string): void {
@@ -50,7 +50,7 @@ interface Asked {
   readonly body: unknown
 }
 
-/** An upload; `undefined` for what is none. */
+/** Handles an upload; `undefined` for other requests. */
 export async function takeFakeUpload(
   builds: FakeBuilds,
   method: string,
@@ -69,7 +69,7 @@ export async function takeFakeUpload(
   return { status: 201, body: { bytes } }
 }
 
-/** Builds and built templates as a real agent answers about them; `undefined` for what is none of that. */
+/** Answers requests about builds and built templates as a real agent does; `undefined` for other requests. */
 export function answerBuilds(state: FakeBuilds, { method, path, workspaceId, body }: Asked) {
   const [, , kind, id = '', logs] = path.split('/')
   if (kind === 'templates' && method === 'GET') {

@@ -11,7 +11,7 @@ import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/cont
 import { type FakeAgentState, FAKE_SIZE } from './fake-agent-state.ts'
 import type { Handled } from './handled.ts'
 
-/** From which status to which, and the event that says so. */
+/** The statuses before and after each transition, and its event. */
 const MOVES: Record<string, readonly [from: SandboxStatus, to: SandboxStatus, type: EventType]> = {
   pause: ['running', 'paused', 'sandbox.paused'],
   resume: ['paused', 'running', 'sandbox.resumed'],
@@ -19,7 +19,7 @@ const MOVES: Record<string, readonly [from: SandboxStatus, to: SandboxStatus, ty
   wake: ['hibernated', 'running', 'sandbox.woken'],
 }
 
-/** What is needed of a fake agent. */
+/** The parts of a fake agent that are used here. */
 interface Checkpointing {
   readonly state: FakeAgentState
   readonly onAction: (action: string, id: string, body: unknown) => Promise<Handled | undefined>
@@ -34,7 +34,7 @@ interface Asked {
   readonly body: unknown
 }
 
-/** Pause, hibernation, snapshots and forks as a real agent answers them; `undefined` for what is none of these. */
+/** Answers pause, hibernate, snapshot and fork requests as a real agent does; `undefined` for other requests. */
 export async function answerCheckpoints(agent: Checkpointing, asked: Asked): Promise<Handled | undefined> {
   const { method, path, workspaceId, body } = asked
   const [, , kind, id = '', action = ''] = path.split('/')
@@ -116,7 +116,7 @@ function fork(agent: Checkpointing, parent: AgentSandbox, body: ForkOnAgentBody)
     fork_tree_id: treeId ?? null,
   } as const
   const made = children.map(({ id }) => agent.addSandbox(id, parent.workspace_id, parent.template, origin))
-  // As they come to run, not in the order they were asked for.
+  // In the order in which they started, which is not the order of the request.
   return { snapshot, children: made.toReversed(), errors: [] }
 }
 

@@ -6,7 +6,7 @@ import type { Handled } from './handled.ts'
 
 const OTHER_CLUSTER: Handled = { status: 409, body: { error: 'host belongs to another cluster' } }
 
-/** What control's credential says. @throws when it is not one */
+/** The claims of control's credential. @throws if the credential is invalid */
 export async function claimsOf({ headers }: IncomingMessage, secret: string) {
   const token = (headers.authorization ?? '').replace(/^Bearer /, '')
   const { payload } = await jwtVerify(token, Buffer.from(secret, 'base64'), { requiredClaims: ['exp'] })
@@ -20,7 +20,10 @@ interface Asked {
   readonly body: unknown
 }
 
-/** The cluster that an agent obeys, as a real agent keeps it: another one's control deletes nothing. */
+/**
+ * Answers requests about the agent's cluster as a real agent does: the control of another cluster may not delete
+ * anything.
+ */
 export function answerCluster(state: FakeAgentState, { method, path, clusterId, body }: Asked): Handled | undefined {
   const isOther = (id: string | undefined) => state.clusterId !== null && id !== undefined && id !== state.clusterId
   if (method === 'DELETE') return isOther(clusterId) ? OTHER_CLUSTER : undefined

@@ -1,7 +1,7 @@
 import { closeSecrets, makeSecrets, sha256 } from '../kinds/databases/secrets.ts'
 import { call, type Harness, type RunningControl, type Tenant } from './harness.ts'
 
-/** A database that is ready, in a sandbox of a fake agent: its rows, and no server. */
+/** A ready database in a sandbox of a fake agent: only its rows, without a server. */
 export async function fakeDatabase(
   harness: Harness,
   { url, control }: RunningControl,

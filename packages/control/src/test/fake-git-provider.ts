@@ -14,14 +14,14 @@ interface TokenScope {
   readonly permissions?: Readonly<Record<string, string>>
 }
 
-/** A git provider's API for apps, with what ours asks of it: tokens are checked as the true one does. */
+/** The git provider's API for apps, as far as control uses it. It checks tokens as the real one does. */
 export class FakeGitProvider {
   readonly #keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
   readonly #tokens = new Map<string, { installation: number; scope: TokenScope }>()
-  /** Names of repositories that installations do not have. */
+  /** Names of repositories that the installations do not have. */
   readonly hidden = new Set<string>()
   readonly #server: Server
-  /** By number: whose it is, and when it came to be. */
+  /** By number: the account and the time of creation. */
   readonly installations = new Map<number, { login: string; createdAt: Date | null }>()
 
   private constructor() {
@@ -38,7 +38,7 @@ export class FakeGitProvider {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** As an operator would set it up. */
+  /** The settings with which an operator would configure it. */
   get settings() {
     const privateKey = this.#keys.privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
     return {
@@ -51,17 +51,17 @@ export class FakeGitProvider {
     }
   }
 
-  /** Whether a token opens that installation. */
+  /** Whether a token grants access to that installation. */
   opens(token: string, installationId: number): boolean {
     return this.#tokens.get(token)?.installation === installationId
   }
 
-  /** What a token is narrowed to. */
+  /** The scope of a token. */
   scopeOf(token: string): TokenScope | undefined {
     return this.#tokens.get(token)?.scope
   }
 
-  /** Tells control of something, as often as it is asked to with one id. */
+  /** Delivers an event to control. Calls with the same id are redeliveries. */
   deliver(controlUrl: string, event: string, body: unknown, id: string = randomUUID()): Promise<Answer> {
     const raw = JSON.stringify(body)
     const hmac = createHmac('sha256', this.settings.webhook_secret).update(raw).digest('hex')
@@ -118,7 +118,7 @@ export class FakeGitProvider {
     return { total_count: REPOSITORIES, repositories }
   }
 
-  /** Signed with the app's key, by its id, and not for longer than ten minutes. */
+  /** Whether the token is signed with the app's key, names the app, and is valid for at most ten minutes. */
   async #isApp(token: string): Promise<boolean> {
     const options = { algorithms: ['RS256'], issuer: APP_ID, requiredClaims: ['exp', 'iat'] }
     const verified = await jwtVerify(token, this.#keys.publicKey, options).catch(() => null)

@@ -3,7 +3,7 @@ import type { QuarantineEntry } from '@offshoot/contract/agent-quarantine'
 import type { FakeAgentState } from './fake-agent-state.ts'
 import type { Handled } from './handled.ts'
 
-/** Quarantine as a real agent answers about it. An entry whose reason is `stuck` cannot be restored. */
+/** Answers requests about the quarantine as a real agent does. An entry with the reason `stuck` cannot be restored. */
 export function answerQuarantine({ quarantine }: FakeAgentState, method: string, path: string): Handled {
   if (method === 'GET') return { status: 200, body: { entries: [...quarantine.values()] } }
   const [, , , name = ''] = path.split('/')

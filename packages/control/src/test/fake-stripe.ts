@@ -15,7 +15,10 @@ interface Handled {
   readonly body: unknown
 }
 
-/** Stripe's HTTP API as far as we ask it, over a real socket: form-encoded bodies, its errors, its idempotency keys. */
+/**
+ * Stripe's HTTP API as far as control uses it, over a real socket: form-encoded bodies, its errors, its idempotency
+ * keys.
+ */
 export class FakeStripe {
   static readonly SECRET_KEY = 'sk_test_1'
   static readonly WEBHOOK_SECRET = 'whsec_1'
@@ -24,7 +27,7 @@ export class FakeStripe {
   readonly meterEvents: Record<string, string>[] = []
   /** Called before a list of subscriptions is answered. */
   onList: () => Promise<void> = async () => undefined
-  /** What every request is answered with instead. */
+  /** If set, the answer to every request. */
   failure: Handled | null = null
   readonly #answered = new Map<string, Handled>()
   readonly #server: Server
@@ -51,7 +54,7 @@ export class FakeStripe {
     await closed
   }
 
-  /** An event's body and the header that signs it. */
+  /** An event's body, and the header with its signature. */
   static event(customer: string | null, type: string, { secret = FakeStripe.WEBHOOK_SECRET, ageSeconds = 0 } = {}) {
     const object = customer === null ? { object: 'balance' } : { object: 'subscription', customer }
     const body = JSON.stringify({ id: 'evt_1', object: 'event', type, data: { object } })

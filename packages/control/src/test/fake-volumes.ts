@@ -9,7 +9,7 @@ interface Asked {
   readonly body: unknown
 }
 
-/** What is needed of a fake agent. */
+/** The parts of a fake agent that are used here. */
 interface WithVolumes {
   readonly state: FakeAgentState
   readonly onAction: (action: string, id: string, body: unknown) => Promise<Handled | undefined>
@@ -17,7 +17,7 @@ interface WithVolumes {
 
 const notFound: Handled = { status: 404, body: { error: 'not found' } }
 
-/** Volumes as a real agent answers about them; `undefined` for what is none of that. */
+/** Answers requests about volumes as a real agent does; `undefined` for other requests. */
 export async function answerVolumes(agent: WithVolumes, { method, path, workspaceId, body }: Asked) {
   const [, , kind, id = ''] = path.split('/')
   if (kind !== 'volumes') return undefined
@@ -62,7 +62,7 @@ export function addVolume(
   return volume
 }
 
-/** The refusal of a create whose volumes somebody else has. */
+/** The refusal of a create because another sandbox has one of the volumes attached. */
 export function refuseAttachments(state: FakeAgentState, wanted: readonly AgentAttachment[]): Handled | undefined {
   for (const { id, read_only: isReadOnly } of wanted) {
     const volume = state.volumes.get(id)

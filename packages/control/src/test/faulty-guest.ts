@@ -4,18 +4,18 @@ import { json } from 'node:stream/consumers'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import type { FakeAgent } from './fake-agent.ts'
 
-/** What is done in the sandbox of a deploy, and asked of it. */
+/** The steps of a deployment in its sandbox. */
 export type GuestStep = 'clone' | 'read' | 'install' | 'build' | 'start' | 'look' | 'health' | 'mark'
 
-/** How a step goes that does not go well. */
+/** How a step fails. */
 export type GuestFault =
   | { readonly exit: number; readonly stderr?: string }
-  /** Told by the agent in the stream of the command. */
+  /** An error that the agent sends in the command's stream. */
   | { readonly told: string }
   | { readonly refused: number; readonly error: string }
-  /** Of the page that is asked for. */
+  /** The status of the app's page. */
   | { readonly page: number }
-  /** The connection breaks in the middle of it. */
+  /** The connection breaks during the step. */
   | 'cut'
   | 'hang'
 
@@ -28,14 +28,14 @@ const COMMIT = 'c'.repeat(40)
 const LISTING = 'folder /srv/app\nentry index.html\n'
 
 /**
- * The inside of the sandboxes of apps, on a fake agent: every command is answered as git, a package manager and an app would, unless
- * a fault is set for the app and the step. Apps are told apart by the last part of their `git_url`; they install with `install-it`
- * and build with `build-it`.
+ * Answers for the guests of apps on a fake agent. It answers every command as git, a package manager and an app would,
+ * unless the test has set a fault for the app and step. Apps are identified by the last part of their `git_url`; they
+ * install with `install-it` and build with `build-it`.
  */
 export class FaultyGuest {
   /** By app. */
   readonly #faults = new Map<string, Map<GuestStep, GuestFault>>()
-  /** By app: settles once it is at that step. */
+  /** By app: resolves once the app has reached the step with the fault. */
   readonly #reached = new Map<string, () => void>()
   readonly #apps = new Map<string, string>()
   readonly #held = new Set<ServerResponse>()
@@ -45,7 +45,7 @@ export class FaultyGuest {
     agent.onUpgrade = (request, socket) => this.#connect(request, socket)
   }
 
-  /** The app's steps of that name have the fault from now on; settles when one has come. */
+  /** Makes every such step of the app fail from now on. Resolves when the first one has failed. */
   fail(app: string, step: GuestStep, fault: GuestFault): Promise<void> {
     this.#faults.set(app, (this.#faults.get(app) ?? new Map<GuestStep, GuestFault>()).set(step, fault))
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -53,12 +53,12 @@ export class FaultyGuest {
     return promise
   }
 
-  /** All goes well with it again. */
+  /** Removes the app's faults. */
   heal(app: string): void {
     this.#faults.delete(app)
   }
 
-  /** What hangs is given up. */
+  /** Closes the requests that hang. */
   stop(): void {
     for (const response of this.#held) response.destroy()
   }
@@ -87,7 +87,7 @@ export class FaultyGuest {
     const url = command.env?.['SOURCE_URL']
     if (url !== undefined) this.#apps.set(id, url.split('/').at(-1) ?? '')
     const own = step === null ? undefined : this.#faultOf(id, step)
-    // What is there is read by the same script.
+    // The clone command also runs the script that reads the project.
     const fault = own ?? (step === 'clone' ? this.#faultOf(id, 'read') : undefined)
     if (fault === 'hang') this.#held.add(response)
     else if (fault === 'cut') {

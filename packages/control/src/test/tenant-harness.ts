@@ -5,7 +5,7 @@ import { FakeAgent } from './fake-agent.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from './harness.ts'
 
 const LIMITS = { default_plan: 'free', rate_burst: 1_000_000, rate_per_second: 1_000_000 } as const
-/** Of every request. */
+/** The id of every request. */
 export const REQUEST_ID = 'asked-with-this'
 
 interface Asking {
@@ -14,7 +14,7 @@ interface Asking {
   readonly url?: string
 }
 
-/** A control process with an agent, and one workspace after the other on the plan Free. */
+/** A control process with an agent, and workspaces on the plan Free, one after the other. */
 export class TenantHarness {
   readonly harness: Harness
   readonly agent: FakeAgent
@@ -39,7 +39,7 @@ export class TenantHarness {
     await this.agent.kill()
   }
 
-  /** A new workspace, which has nothing and has used nothing; the agent does as it usually does. */
+  /** Creates a new workspace without objects or usage, and resets the agent's behaviour. */
   async renew(): Promise<void> {
     this.#tenants += 1
     this.#tenant = await this.harness.tenant(this.control, `tenant-${this.#tenants}`)
@@ -57,7 +57,10 @@ export class TenantHarness {
     return this.harness.control(agents, { limits: { ...LIMITS, ...rate } })
   }
 
-  /** Asks a control process one of whose agents has just been killed, of a sandbox made before; `left` are the others. */
+  /**
+   * Sends a request about an existing sandbox to a control process after one of its agents was killed; `left` are the
+   * other agents.
+   */
   async afterLosing(
     left: readonly FakeAgent[],
     ask: (url: string, sandboxId: string) => Promise<Answer>,
@@ -85,7 +88,7 @@ export class TenantHarness {
     return this.ask('POST', '/v1/sandboxes', { template: 'base', ...body }, asking)
   }
 
-  /** The id of a new sandbox. @throws when there is none */
+  /** The id of a new sandbox. @throws if it was not created */
   async created(body: Record<string, unknown> = {}, asking: Asking = {}): Promise<string> {
     const answer = await this.create(body, asking)
     if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`)
@@ -96,12 +99,12 @@ export class TenantHarness {
     return this.ask('POST', `/v1/sandboxes/${id}/exec`, body, asking)
   }
 
-  /** A statement whose `$1` is the workspace. */
+  /** Runs a statement whose `$1` is the workspace. */
   query(statement: string, ...values: readonly unknown[]) {
     return this.harness.pool.query(statement, [this.tenant.workspaceId, ...values])
   }
 
-  /** As if the workspace had used so much since the first of the month. */
+  /** Pretends that the workspace has used this much since the start of the month. */
   used(microUsd: number, cpuSeconds: number) {
     return this.query(
       `insert into usage_months (workspace_id, month, micro_usd, cpu_seconds)

@@ -1,7 +1,7 @@
 import { statement } from '../platform/db/statement.ts'
 import { sandboxColumns, type SandboxRow, SEEN } from './sandbox-row.ts'
 
-/** Finds a sandbox by id and workspace, never by id alone: this is the tenant check for callers without an API key. */
+/** Finds a sandbox by id and workspace, never by id alone: this is the tenant check. */
 export const sandboxOfWorkspace = statement<SandboxRow, [id: string, workspaceId: string]>(
   'sandbox-of-workspace',
   `select ${sandboxColumns()} from sandboxes where id = $1 and workspace_id = $2 and ${SEEN}`,

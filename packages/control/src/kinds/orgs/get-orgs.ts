@@ -18,7 +18,6 @@ export function getOrgs(app: FastifyInstance): void {
   })
 }
 
-/** `GET /v1/orgs/{id}` */
 export function getOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.get('/v1/orgs/:id', {
     config: {

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { sandboxOf } from '../../fleet/admitted-sandbox.ts'
 import { presentSandbox } from '../../fleet/sandbox-row.ts'
 
-/** `GET /v1/sandboxes/{id}`. */
 export function getSandbox(app: FastifyInstance): void {
   app.get('/v1/sandboxes/:id', {
     config: {

@@ -3,8 +3,8 @@
  * again.
  *
  * If PostgreSQL crashes within the next tenths of a second, the row has its old state and its old sequence number. The
- * log's record, which is durable before the agent answers, then brings the row up to date. Do not use the prefix if the
- * statement writes anything else, or if it inserts the row.
+ * agent's record was durable before the agent answered, so it then brings the row up to date. Do not use the prefix if
+ * the statement writes anything else, or if it inserts the row.
  *
  * It relies on two facts: a transaction-local `set_config` lasts until after the commit, and a single statement is a
  * transaction.

@@ -9,8 +9,8 @@ export const BODY_LIMIT_BYTES = 1024 * 1024
 const MEDIA_TYPE = /^[^\s/;]+\/[^\s/;]+/
 
 /**
- * Passes bodies to handlers as bytes, whatever their type: many clients send JSON as `text/plain` or without a type. No
- * route accepts multipart or form bodies.
+ * Passes bodies to handlers as bytes, whatever their type: many clients send JSON as `text/plain` or without a type.
+ * Multipart forms are refused here; a route that accepts them has a scope of its own.
  */
 export function registerBodyParser(app: FastifyInstance): void {
   // Fastify would answer 415 to a malformed media type such as `json`. Treat it like a missing one.

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { Platform } from '../platform.ts'
 
-/** `GET /version`. */
 export function getVersion(app: FastifyInstance, { config }: Platform): void {
   const answer = { service: 'offshoot', version: packageJson.version, commit: config.commit, api: 'v1' }
   const docs = {

@@ -52,8 +52,8 @@ export function registerOpenApi(
 }
 
 /**
- * Paths that are not documented as routes: the accounts library's, operations described apart, and requests that
- * control answers before routing.
+ * Routes without docs: the accounts library's, which are described separately, the wildcard, and the internal routes of
+ * edges.
  */
 const UNDESCRIBED: ReadonlySet<string> = new Set([
   '/api/auth/*',

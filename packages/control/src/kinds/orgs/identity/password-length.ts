@@ -1,3 +1,2 @@
-/** Length of a password in characters. */
 export const MIN_PASSWORD_CHARS = 8
 export const MAX_PASSWORD_CHARS = 128

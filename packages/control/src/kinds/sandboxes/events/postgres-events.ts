@@ -10,7 +10,7 @@ import { appendEvents } from './event-statements.ts'
 import { EVENT_DAYS, type EventFilter, type EventStore } from './event-store.ts'
 
 const DAY_MS = 24 * 3600 * 1000
-/** Days for which partitions are created in advance. The sweep need not run again before then. */
+/** Days for which partitions are created in advance. */
 const DAYS_AHEAD = 2
 
 type Row = Omit<Event, 'ts'> & { readonly ts: Date }

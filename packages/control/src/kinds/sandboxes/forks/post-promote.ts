@@ -5,7 +5,6 @@ import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { promoteSandbox } from './promote-sandbox.ts'
 
-/** `POST /v1/sandboxes/{id}/promote`. */
 export function postPromote(app: FastifyInstance, control: SandboxesContext): void {
   app.post('/v1/sandboxes/:id/promote', {
     config: {

@@ -6,7 +6,6 @@ import { callerOf } from '../../../platform/http/caller.ts'
 import { findSnapshot } from './find-snapshot.ts'
 import { presentSnapshot } from './snapshot-row.ts'
 
-/** `GET /v1/snapshots/{id}`. */
 export function getSnapshot(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/snapshots/:id', {
     config: {

@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // token: the value that the DNS record must have. Several apps may claim a domain; it serves the app that was
-  // verified last.
+  // token: the part of the DNS record's value that identifies this app and domain. Several apps may claim a domain; it
+  // serves the app that was verified last.
   `create table app_domains (
     app_id uuid not null references apps (id) on delete cascade,
     domain text not null,

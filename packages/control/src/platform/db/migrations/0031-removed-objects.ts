@@ -17,7 +17,7 @@ const STATEMENTS = [
     insert into removed_objects (id, agent_id) values (old.id, old.agent_id) on conflict do nothing;
     return null;
   end $$`,
-  // Only rows that never ran: the rows of other sandboxes are removed after the agent has reported the deletion.
+  // Only for these statuses: rows of other sandboxes are removed after their agent has reported the deletion.
   `create trigger sandboxes_removed after delete on sandboxes for each row
      when (old.status in ('creating', 'failed')) execute function record_removal()`,
   `create trigger sandboxes_moved after update of agent_id on sandboxes for each row

@@ -169,7 +169,7 @@ describe('the control process', () => {
   it('answers 503 at /healthz without its database', async () => {
     const { ended, child } = await startMain()
     await postgres.stop('SIGINT')
-    // The last answer of the database serves for a moment.
+    // Control caches the database's last answer for a moment.
     const health = () => call(url, 'GET', '/healthz')
     await eventually(async () => (await health()).status === 503)
     expect((await health()).body).toMatchObject({ status: 'unavailable', checks: { database: 'unreachable' } })

@@ -148,8 +148,7 @@ export class Payments {
 }
 
 /**
- * Whether the provider refused the report because it already has it. Some versions say so only in the message, without
- * a code.
+ * Whether the provider refused the report because it already has it. Its answer has an error code, or only a message.
  */
 function isReported(error: unknown): boolean {
   if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) return false

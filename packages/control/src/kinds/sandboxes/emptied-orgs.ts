@@ -65,7 +65,9 @@ async function empty(remover: OrgRemover, { id, name }: DeletedOrgRow, requestId
   })
 }
 
-/** @throws ApiError 502: the workspace stays until its subscriptions are cancelled */
+/**
+ * Cancels the workspace's subscriptions. @throws ApiError 502; then the workspace is kept, and the reaper tries again
+ */
 async function endPayments({ database, payments, log }: OrgRemover, workspaceId: WorkspaceId): Promise<void> {
   const [account] = await accountOf(database.pool, workspaceId)
   const customer = account?.customer_id

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 
 const STATEMENTS = [
-  // What volumes had beyond a workspace's plan, a row for each day that has ended: reported to the payment provider once.
+  // How much a workspace's volumes exceeded its plan, one row per ended day. Each row is reported to the payment
+  // provider once.
   `create table overage_days (
     workspace_id uuid not null references organization (id) on delete cascade,
     day date not null,

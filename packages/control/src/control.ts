@@ -134,7 +134,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     for (const job of jobs) job.stop()
     await brokerConnections.close()
     await fleet.stop()
-    // `fleet.stop()` has already aborted the jobs' calls to agents, so this wait is short.
+    // `fleet.stop()` has already ended the jobs' calls to agents, so this wait is short.
     await Promise.all(jobs.map((job) => job.finished()))
     await sweeps.stop()
     await keyUsage.stop()

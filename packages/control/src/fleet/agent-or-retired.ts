@@ -11,8 +11,8 @@ export interface Remover {
 }
 
 /**
- * The agent that must remove the object. `null` if the agent is retired: nothing is left of its objects. @throws
- * ApiError 502
+ * The agent that must remove the object. `null` if the agent is retired: nothing is left of its objects.
+ * @throws ApiError 502
  */
 export async function agentOrRetired({ fleet, database }: Remover, agentId: string): Promise<AgentClient | null> {
   const agent = fleet.byId(agentId)

@@ -81,8 +81,8 @@ export async function orNothing<T>(
 }
 
 /**
- * The remaining steps after the sandbox was created, until the database is ready. @throws ApiError 409 if the row was
- * removed as abandoned meanwhile
+ * The remaining steps after the sandbox was created, until the database is ready.
+ * @throws ApiError 409 if the row was removed as abandoned meanwhile
  */
 export async function finish(
   { database: { pool } }: DatabasesContext,

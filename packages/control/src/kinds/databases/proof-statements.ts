@@ -18,8 +18,8 @@ export const lockProofs = statement<never, []>(
 )
 
 /**
- * Claims, for `leaseSeconds`, the backup that has waited longest; none while another one is being verified. @param
- * agents the reachable agents
+ * Claims, for `leaseSeconds`, the backup that has waited longest; none while another one is being verified.
+ * @param agents the reachable agents
  */
 export const claimProof = statement<ProofRow, [agents: readonly string[], leaseSeconds: number]>(
   'claim-backup-proof',

@@ -18,7 +18,7 @@ import { openSecrets } from './secrets.ts'
 const RECOVER_MS = 900_000
 /** Seconds after which an unfinished database is removed. Longer than all steps together. */
 const LEASE_SECONDS = 1_300
-/** Path in templates/postgres-16. */
+/** Installed by templates/postgres-16. */
 const RECOVER = '/usr/local/lib/offshoot-postgres/recover'
 
 /**

@@ -66,7 +66,8 @@ async function empty(remover: OrgRemover, { id, name }: DeletedOrgRow, requestId
 }
 
 /**
- * Cancels the workspace's subscriptions. @throws ApiError 502; then the workspace is kept, and the reaper tries again
+ * Cancels the workspace's subscriptions.
+ * @throws ApiError 502; then the workspace is kept, and the reaper tries again
  */
 async function endPayments({ database, payments, log }: OrgRemover, workspaceId: WorkspaceId): Promise<void> {
   const [account] = await accountOf(database.pool, workspaceId)

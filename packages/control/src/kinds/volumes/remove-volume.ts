@@ -5,8 +5,8 @@ import type { VolumeRow } from './volume-row.ts'
 import { removeVolumeRow } from './volume-statements.ts'
 
 /**
- * Removes the data first, then the row, as for sandboxes. Idempotent. @throws ApiError 409 naming the sandbox that has
- * it attached, 502
+ * Removes the data first, then the row, as for sandboxes. Idempotent.
+ * @throws ApiError 409 naming the sandbox that has it attached, 502
  */
 export async function removeVolume(remover: Remover, row: VolumeRow, requestId: string): Promise<void> {
   const agent = await agentOrRetired(remover, row.agent_id)

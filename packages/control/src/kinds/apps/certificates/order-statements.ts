@@ -90,8 +90,8 @@ export const setCertificate = statement<
 )
 
 /**
- * Stores a failure. The served certificate does not change. @param keepsOrder the order may still succeed, so the next
- * attempt continues it
+ * Stores a failure. The served certificate does not change.
+ * @param keepsOrder the order may still succeed, so the next attempt continues it
  */
 export const failOrder = statement<never, [id: string, creator: number, error: string, keepsOrder: boolean]>(
   'fail-certificate-order',

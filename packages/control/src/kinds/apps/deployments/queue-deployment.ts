@@ -18,8 +18,8 @@ export interface NewDeployment {
 }
 
 /**
- * Queues a deployment, which replaces one that is still waiting; the deployer takes it from there. @throws ApiError 404
- * if the app was deleted
+ * Queues a deployment, which replaces one that is still waiting; the deployer takes it from there.
+ * @throws ApiError 404 if the app was deleted
  */
 export async function queueDeployment(
   pool: pg.Pool,

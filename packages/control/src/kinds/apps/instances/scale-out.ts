@@ -16,8 +16,8 @@ const HEALTHY_MS = 5_000
 const PASSES = 1
 
 /**
- * Creates instances one after the other until the app has as many as are needed, or its maximum. @throws if an instance
- * could not be created
+ * Creates instances one after the other until the app has as many as are needed, or its maximum.
+ * @throws if an instance could not be created
  */
 export async function scaleOut(control: AppsContext, appId: string, needed: number): Promise<void> {
   const { pool } = control.database

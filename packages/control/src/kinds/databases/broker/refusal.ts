@@ -18,8 +18,8 @@ export class Refusal extends Error {
 export const QUERY_CANCELED = '57014'
 
 /**
- * Maps a server's error to HTTP: 408 if a statement took too long, else 400. @throws ApiError of the sandbox or of a
- * broken connection
+ * Maps a server's error to HTTP: 408 if a statement took too long, else 400.
+ * @throws ApiError of the sandbox or of a broken connection
  */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error

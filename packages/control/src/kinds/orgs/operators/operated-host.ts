@@ -9,8 +9,8 @@ export interface OperatedHost extends Pick<KnownAgent, 'client'> {
 }
 
 /**
- * The agent of the host that the operator names in the path. `self` names the host if there is only one. @throws
- * ApiError 404, or 502 if the agent has never answered
+ * The agent of the host that the operator names in the path. `self` names the host if there is only one.
+ * @throws ApiError 404, or 502 if the agent has never answered
  */
 export function operatedHost(fleet: OrgsContext['fleet'], { params }: FastifyRequest): OperatedHost {
   const { id } = params as { id: string }

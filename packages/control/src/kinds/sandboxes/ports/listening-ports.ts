@@ -5,8 +5,8 @@ import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 /**
- * The ports that accept connections in a sandbox, as reported by its agent; none if the sandbox does not run. @throws
- * ApiError 502
+ * The ports that accept connections in a sandbox, as reported by its agent; none if the sandbox does not run.
+ * @throws ApiError 502
  */
 export async function listeningPorts(
   control: SandboxesContext,

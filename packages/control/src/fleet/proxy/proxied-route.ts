@@ -1,7 +1,7 @@
 import type { SandboxPlace } from '../sandbox-places.ts'
 import type { RouteDocs } from '../../platform/http/route-docs.ts'
 
-/** One operation that control forwards to a sandbox's agent; an entry of `sandboxes/proxied-routes.ts`. */
+/** One operation that control forwards to a sandbox's agent; an entry of `kinds/sandboxes/proxied-routes.ts`. */
 export interface ProxiedRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The same in the public API and in the agent's. `:id` is the sandbox. */

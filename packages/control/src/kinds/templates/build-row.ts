@@ -18,7 +18,7 @@ export interface BuildRow {
   readonly ended_at: Date | null
 }
 
-/** The select list of a {@link BuildRow}. Never use `*` (`sandbox-row.ts` explains why). */
+/** The select list of a {@link BuildRow}. Never use `*` (`fleet/sandbox-row.ts` explains why). */
 export const BUILD_COLUMNS =
   'id, workspace_id, agent_id, name, status, stage, percent, error, size_mb, bytes, created_at, started_at, ended_at'
 

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { pageConditions } from '../../../platform/http/page-of.ts'
 import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
 
-/** One page, in the same way as {@link file://../sandboxes/list-sandboxes-query.ts}. */
+/** One page, in the same way as {@link file://../list-sandboxes-query.ts}. */
 export async function listSnapshots(
   db: Kysely<never>,
   workspaceId: string,

@@ -8,8 +8,8 @@ import { orgOf } from '../../platform/http/caller.ts'
 import { closeOrg, markOrgDeleted } from './org-statements.ts'
 
 /**
- * `DELETE /v1/orgs/{id}`: hides the workspace from all members at once and revokes its keys. The job in {@link
- * file://../sandboxes/emptied-orgs.ts} ends its sandboxes, and removes the workspace once it is empty.
+ * `DELETE /v1/orgs/{id}`: hides the workspace from all members at once and revokes its keys. The job in
+ * {@link file://../sandboxes/emptied-orgs.ts} ends its sandboxes, and removes the workspace once it is empty.
  */
 export function deleteOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id', {

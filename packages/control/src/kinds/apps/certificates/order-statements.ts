@@ -49,8 +49,8 @@ export const claimOrders = statement<OrderRow, [limit: number, creator: number]>
 const MINE = `id = $1 and creator = $2 and source = 'acme'`
 
 /**
- * Call it after {@link lockAccount}, in the same transaction. No row: the workspace has reached {@link
- * MAX_ORDERS_PER_HOUR}.
+ * Call it after {@link lockAccount}, in the same transaction. No row: the workspace has reached
+ * {@link MAX_ORDERS_PER_HOUR}.
  */
 export const countOrder = statement<{ workspace_id: string }, [workspaceId: string]>(
   'count-certificate-order',

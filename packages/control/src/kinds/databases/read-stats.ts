@@ -1,7 +1,10 @@
 import type { AgentArchive } from '@offshoot/contract/agent-archive'
 import type pg from 'pg'
 
-/** Segments of 4 MiB. Fewer than fit on the disk together with the segments on the server's own disk. */
+/**
+ * WAL segments of 4 MiB. With more than this number waiting, the archive counts as behind. It equals the room in the
+ * VM's spool, so nothing is lost yet.
+ */
 const MANY_WAITING = 16
 
 const STATS = `

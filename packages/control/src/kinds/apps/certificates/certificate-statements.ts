@@ -34,7 +34,7 @@ export const takeGivenCertificate = statement<{ domain: string }, [appId: string
   `delete from app_certificates where app_id = $1 and domain = $2 and source = 'given' returning domain`,
 )
 
-/** The owner asks for a new attempt: earlier than the next automatic one, also after the last one has failed. */
+/** The owner asks for a new attempt: earlier than the next automatic one, also after control has stopped trying. */
 export const orderSooner = statement<never, [appId: string, domain: string]>(
   'order-certificate-sooner',
   `update app_certificates set failures = least(failures, 3),

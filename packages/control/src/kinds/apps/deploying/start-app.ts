@@ -22,8 +22,8 @@ done`
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /**
- * Variables of every command of a build. `PATH` and `PORT` come after the app's variables, which therefore cannot
- * override them.
+ * Variables of every command of a build. The app's own override the defaults, except `PORT`. `PATH` is the app's with
+ * the folders of installed programs in front.
  */
 export function buildEnvironment(env: Readonly<Record<string, string>>, port: number, project: Project) {
   return {

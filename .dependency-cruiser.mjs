@@ -1,5 +1,5 @@
 /**
- * The import direction of ARCHITECTURE.md, held by `npm run imports`:
+ * Enforces the import direction of ARCHITECTURE.md (`npm run imports`):
  * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent;
  * inside the agent: store ← machine ← sandbox ← http; inside control: platform ← fleet ← the kinds, in their order.
  */
@@ -19,9 +19,9 @@ const AGENT = '^packages/agent/src/'
 const AGENT_TESTS = '(\\.test\\.ts$|^packages/agent/src/test/)'
 
 /**
- * The four layers of the agent, the lowest first, each with its folders, the lowest first. A layer imports only itself and the
- * layers below; a folder imports only itself and the folders of its layer below. Files that lie in a layer beside its folders
- * may use all of them. What wires a process together (`agent.ts`, `main.ts`) lies above all layers.
+ * The four layers of the agent with their folders, both from the lowest to the highest. A layer imports only itself and
+ * lower layers. A folder imports only itself and lower folders of its layer. Files directly in a layer may import all
+ * its folders. The wiring (`agent.ts`, `main.ts`) is above all layers.
  */
 const agentLayers = {
   store: inOrder(
@@ -36,7 +36,7 @@ const agentLayers = {
   http: inOrder('request streams metrics files'),
 }
 
-/** The machine does not know whose a VM is. */
+/** The machine layer does not know which sandbox a VM belongs to. */
 const OWNERS = ['archives', 'builds', 'credit', 'events', 'sandboxes', 'snapshots', 'templates']
 
 const agentRules = Object.entries(agentLayers).flatMap(([layer, folders], index, layers) => {
@@ -67,7 +67,7 @@ const agentRules = Object.entries(agentLayers).flatMap(([layer, folders], index,
 const CONTROL = '^packages/control/src/'
 const CONTROL_TESTS = '(\\.test\\.ts$|^packages/control/src/test/)'
 
-/** The layers of control, the lowest first: a kind may import the platform, the fleet and the kinds before it. */
+/** The layers of control, lowest first. A kind may import the platform, the fleet and the kinds before it. */
 const controlLayers = [
   'platform',
   'fleet',

@@ -1,14 +1,22 @@
 import { defineConfig } from 'vitest/config'
 import LongestFirst from './tests/setup/longest-first.ts'
 
-/** Of tests with VMs. With two workers a fifth of two processors was idle: they wait for what they kill to come back. */
+/**
+ * Workers for tests with VMs. Two left a fifth of the two CPUs idle, because tests wait for killed processes to come
+ * back.
+ */
 const SHARED_WORKERS = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 3)
 
 /**
- * Three layers, cheapest first. `unit` needs no VM; `vm` restores real ones through the agent's own modules;
- * `system` runs everything as `bin/up` starts it, each file alone on a server: its own, or one that files use one after the other.
- * The two upper layers find their images in OFFSHOOT_IMAGES_DIR, which bin/test builds and names. All share two cores with
- * every VM that is started: what fails is tried once more, and named if it passes then. Tests that look for a loss are never tried again.
+ * Three layers, cheapest first:
+ * - `unit` needs no VM.
+ * - `vm` restores real VMs through the agent's own modules.
+ * - `system` runs everything as `bin/up` starts it. Each file has a server to itself: its own, or one that files use in
+ *   turn.
+ *
+ * The upper two take their images from OFFSHOOT_IMAGES_DIR, which bin/test builds and sets. All tests share two cores
+ * with their VMs. A failed test is therefore retried once, and reported if it passes then. Tests that look for data
+ * loss are never retried.
  */
 export default defineConfig({
   test: {
@@ -17,15 +25,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           retry: 1,
-          // Those of tests/ need no VM: control and edge together, in this process.
+          // The tests in tests/joint need no VM: they run control and edge together in this process.
           include: ['packages/*/src/**/*.test.ts', 'tests/joint/**/*.test.ts'],
           exclude: ['**/*.vm.test.ts'],
           globalSetup: ['packages/control/src/test/postgres-folder.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // Loading control takes a second of a core. No file changes what another one loads.
+          // Loading control takes one second of CPU. No file changes modules that another file loads.
           isolate: false,
-          // They wait for each other's clocks more than they compute: with two of them a third of the processors was idle.
+          // These tests mostly wait for timers. Two workers left a third of the CPUs idle.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
@@ -37,7 +45,7 @@ export default defineConfig({
           include: ['packages/*/src/**/*.vm.test.ts'],
           globalSetup: ['packages/agent/src/test/bakes-folder.ts'],
           pool: 'forks',
-          // Longer than whatever is waited for inside: that failure says more.
+          // Longer than every wait inside a test, whose own failure message says more.
           testTimeout: 180_000,
           hookTimeout: 240_000,
           maxWorkers: SHARED_WORKERS,

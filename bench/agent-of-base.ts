@@ -7,16 +7,19 @@ const IMAGES = resolve(import.meta.dirname, '../.offshoot/images')
 
 export interface HeldAgent {
   readonly agent: AgentProcess
-  /** Ends it and everything it has started. */
+  /** Ends the agent and everything that it has started. */
   readonly release: () => Promise<void>
 }
 
-/** An agent alone, without control, that has baked `base`: for what would take too long, or cannot be had, by the public API. */
+/**
+ * An agent without control that has baked `base`, for measurements that are too slow or impossible through the public
+ * API.
+ */
 export async function agentOfBase(): Promise<HeldAgent> {
   return ready(await AgentProcess.create(undefined, { images_dir: IMAGES, templates: ['base'] }))
 }
 
-/** The same with `large` beside it, which is `base` with more memory. */
+/** The same with a second template `large`, which is `base` with more memory. */
 export async function agentOfLarge(memoryMib: number, folder: string): Promise<HeldAgent> {
   const images = join(folder, 'images')
   const [base, large] = [join(images, 'templates/base'), join(images, 'templates/large')]

@@ -9,15 +9,15 @@ import { visit } from '../tests/setup/preview.ts'
 import { until } from '../tests/setup/until.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 
-/** Where the repositories of benches are served; of no use to anybody else. */
+/** Port of the benches' git server; fixed, because the network exception names it. */
 const GIT_PORT = 18_418
 const DEPLOY_MS = 60_000
-/** Milliseconds to install the packages of a small app under emulation, twice at the same time. */
+/** Milliseconds to install the packages of a small app under emulation, twice in parallel. */
 const INSTALL_MS = 180_000
-/** Each look takes time from what is looked at. */
+/** Polling interval; polling takes CPU time from the measured work. */
 const LOOK_MS = 25
 
-/** What a service must allow its guests. */
+/** The network exception that lets guests reach the git server. */
 export const gitHostException = (): string => `${ownAddress()}/32:${GIT_PORT}`
 
 interface Bed {
@@ -29,7 +29,7 @@ interface Bed {
 
 const PAGE = { 'index.html': '<h1>hello</h1>' }
 
-/** An app, deployed twice, so that there is a version to go back to. */
+/** An app with two deployments, so that a rollback is possible. */
 async function withApp(
   offshoot: Offshoot,
   work: (bed: Bed) => Promise<void>,
@@ -52,7 +52,7 @@ async function withApp(
   }
 }
 
-/** From the request to `live`; gives the sandbox. */
+/** Waits from the request to `live`; returns the sandbox's id. */
 async function begin({ offshoot, id }: Bed, action: 'deploys' | 'rollback', withinMs = DEPLOY_MS): Promise<string> {
   const { status, body: row } = await offshoot.request('POST', `/v1/apps/${id}/${action}`)
   if (status !== 202) throw new Error(`${action} answered ${status}`)
@@ -75,7 +75,7 @@ async function get({ offshoot, host }: Bed): Promise<void> {
   if (status !== 200) throw new Error(`the app answered ${status}`)
 }
 
-/** The same steps by the API of sandboxes: create, clone, a server, its first answer. */
+/** The floor: the same steps through the sandbox API. Create, clone, start a server, wait for its first answer. */
 async function byHand({ offshoot, git }: Bed): Promise<void> {
   const { id } = await offshoot.create({ template: 'app' })
   const cloned = await offshoot.exec(id, `git clone -q --depth 1 ${git.urlOf('page')} /srv/page`)
@@ -100,7 +100,10 @@ export async function deployStatic(offshoot: Offshoot): Promise<Record<string, F
   return { deploy_static: deploy.figure('ms', floor.p50), rollback: rollback.figure('ms') }
 }
 
-/** Another commit of an Express app with the same lock file, beside the same steps by hand in a guest that has its packages. */
+/**
+ * Deploys another commit of an Express app with an unchanged lock file. Floor: the same steps by hand in a guest that
+ * has the packages.
+ */
 export async function deployNodeCached(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const [deploy, floor] = [new Samples(), new Samples()]
   const { npm } = await findRegistries()
@@ -131,10 +134,10 @@ async function keepsTree({ offshoot }: Bed): Promise<boolean> {
   return (await offshoot.request('GET', '/metrics')).text.includes('offshoot_app_trees{status="ready"} 1')
 }
 
-/** A snapshot of a sandbox with the packages of the app. */
+/** Takes a snapshot of a sandbox with the app's packages. */
 async function installByHand({ offshoot, git }: Bed, env: Readonly<Record<string, string>>): Promise<string> {
   const { id } = await offshoot.create({ template: 'app', env })
-  // In the background: an answer that takes minutes to begin is given up.
+  // In the background, because a request that takes minutes to answer would time out.
   const path = `/v1/sandboxes/${id}/exec`
   const cmd = `git clone -q --depth 1 ${git.urlOf('express')} /srv/own && cd /srv/own && npm ci`
   const { body: begun } = await offshoot.request('POST', path, { body: { cmd, background: true } })
@@ -159,7 +162,9 @@ async function againByHand({ offshoot }: Bed, snapshot: string): Promise<void> {
   await offshoot.delete(id)
 }
 
-/** A page through the app's address, beside the same through its sandbox's; and the first one of an app that sleeps. */
+/**
+ * A page at the app's address; floor: the same page at its sandbox's address. Also the first page of a hibernated app.
+ */
 export async function appRequests(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const [request, preview, first, wake] = [new Samples(), new Samples(), new Samples(), new Samples()]
   await withApp(offshoot, async (bed) => {
@@ -179,10 +184,13 @@ export async function appRequests(offshoot: Offshoot): Promise<Record<string, Fi
   return { app_request: request.figure('ms', preview.p50), app_wake: first.figure('ms', wake.p50) }
 }
 
-/** Requests at the same time of the step: more than one instance is to answer, and each long enough to be seen. */
+/** Concurrent requests of the load step: enough to need a second instance. */
 const STEP = 2 * REQUESTS_PER_INSTANCE
 
-/** From the first request of a step of load to the first answer of a second instance; beside a fork of the first one by the API. */
+/**
+ * Time from the first request of a load step to the first answer of a second instance. Floor: a fork of the first one
+ * through the API.
+ */
 export async function appScaleOut(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const [scaleOut, fork] = [new Samples(), new Samples()]
   const work = async (bed: Bed) => {
@@ -211,7 +219,7 @@ async function instancesOf({ offshoot }: Bed): Promise<number> {
   return body.filter(({ managed_by: by }: { managed_by: string | null }) => by === 'app').length
 }
 
-/** Asks as many at once, for as long as it takes, and then ends. */
+/** Sends that many concurrent requests until a second instance answers. */
 async function secondAnswer(bed: Bed): Promise<void> {
   const seen = new Set<string>()
   const { promise: second, resolve, reject } = Promise.withResolvers<void>()
@@ -225,7 +233,7 @@ async function secondAnswer(bed: Bed): Promise<void> {
   await all
 }
 
-/** The name of the instance that answers a request which takes a moment. */
+/** Host name of the instance that answers a request of 50 ms. */
 async function hostOf({ offshoot, host }: Bed): Promise<string> {
   const { status, text } = await call('GET', `${offshoot.credentials.edge_url}/slow/50`, { headers: { host } })
   if (status !== 200) throw new Error(`the app answered ${status}`)

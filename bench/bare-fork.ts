@@ -9,9 +9,9 @@ const FORK_MS = 60_000
 let lastNumber = 0
 
 /**
- * The floor of a fork: the recipe for a running VM, one step after the other and by nobody in particular. A copy of the memory that
- * it was restored from; then, while it stands still, its own pages, its devices and its disk of one instant; then a QEMU over
- * them. No hold, no record, no identity for the child.
+ * The floor of a fork: the minimal steps for a running VM, in sequence, without the service. It copies the memory that
+ * the VM was restored from. Then it stops the VM, saves its own pages, its devices and its disk, and starts a QEMU over
+ * them. It leaves out the hold, the records and the child's identity.
  */
 export class BareFork {
   readonly #recipe: Recipe
@@ -31,7 +31,7 @@ export class BareFork {
     return new BareFork(recipe, parent, await QmpClient.connect(join(parent.folder, 'qmp.sock'), deadline))
   }
 
-  /** One fork; only the first of a parent, so that the child's chain is as the recipe has it. */
+  /** One fork. Only the first of a parent is valid, because the recipe's disk chain has a fixed length. */
   async fork(): Promise<{ readonly child: BareVm; readonly pausedMs: number }> {
     const { folder, pid } = this.#parent
     const { bake, memoryBytes } = this.#recipe

@@ -6,17 +6,19 @@ import { findGuestMemory, parseMaps } from '@offshoot/agent/machine/capture/memo
 const run = promisify(execFile)
 
 const PAGE_BYTES = 4096
-/** Of an entry of /proc/PID/pagemap, and in its upper half: the page is there, and is of a file. */
+/**
+ * Bytes of an entry of /proc/PID/pagemap; and bits of its upper half: the page is present; the page belongs to a file.
+ */
 const ENTRY_BYTES = 8
 const PRESENT = 0x8000_0000
 const OF_FILE = 0x2000_0000
 
-/** Where a fork by hand begins: the whole memory that its parent was restored from, for the child to be given; holes stay holes. */
+/** First step of a fork by hand: copies the memory that the parent was restored from. Keeps holes. */
 export async function copyMemory(from: string, to: string): Promise<void> {
   await run('cp', ['--sparse=auto', '--reflink=auto', from, to])
 }
 
-/** Brings that copy up to date: the pages that a QEMU whose CPUs stand still has of its own, each at its place. */
+/** Writes the pages that a stopped QEMU has modified into that copy. */
 export function layOwnPages(pid: number, bakeMemory: string, memoryBytes: number, copy: string): void {
   const maps = parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1'))
   const { start } = findGuestMemory(maps, statSync(bakeMemory).ino, memoryBytes)
@@ -37,7 +39,7 @@ export function layOwnPages(pid: number, bakeMemory: string, memoryBytes: number
   }
 }
 
-/** One byte a page: 1 where it is the guest's own. */
+/** One byte per page: 1 if the guest has modified it. */
 function ownPages(pid: number, start: number, pages: number): Uint8Array {
   const entries = new Uint32Array((pages * ENTRY_BYTES) / 4)
   const pagemap = openSync(`/proc/${pid}/pagemap`, 'r')

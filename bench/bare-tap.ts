@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 
-/** The descriptor that the service's QEMUs have their TAP as. */
+/** The descriptor number of the TAP in the service's QEMU processes. */
 export const TAP_FD = '99'
 
 const free: string[] = []
 const all: string[] = []
 
-/** A TAP that leads nowhere, for a QEMU started by hand: made once, used again, removed when the bench ends. */
+/** A TAP without a route, for a QEMU started by hand. Reused, and removed at the end of the bench. */
 export function takeBareTap(): string {
   const waiting = free.pop()
   if (waiting !== undefined) return waiting

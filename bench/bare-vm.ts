@@ -9,19 +9,19 @@ import { imagesDir } from '../tests/setup/offshoot.ts'
 import { hold } from './held.ts'
 import { releaseBareTap, takeBareTap, TAP_FD } from './bare-tap.ts'
 
-/** What is needed to start the QEMU of a template by hand: read off one that the service runs. */
+/** Everything needed to start a template's QEMU by hand, read from one that the service runs. */
 export interface Recipe {
   readonly args: readonly string[]
   /** Folder of the template's snapshot. */
   readonly bake: string
-  /** The program that lets QEMU inherit a TAP; `null` where the service's guests have none. */
+  /** The program through which QEMU inherits a TAP; `null` if guests have no network. */
   readonly withTap: string | null
   readonly memoryBytes: number
-  /** Outside of the agent's folder: it ends a QEMU below it that it did not start. */
+  /** Outside of the agent's folder, because the agent kills every QEMU in it that it did not start. */
   readonly folder: string
 }
 
-/** What a fork by hand has instead of the template's snapshot. */
+/** The files that a fork by hand uses instead of the template's snapshot. */
 export interface Overlay {
   readonly state: string
   readonly memory: string
@@ -29,15 +29,15 @@ export interface Overlay {
   readonly layer: string
 }
 
-/** The name of the disk's active layer in a command line, which is also its file's. */
+/** Name of the disk's active layer on the command line, which is also its file name. */
 const ACTIVE = /node-name=(layer-[0-9a-f]+),file\.driver=file,file\.filename=([0-9a-f]+\.qcow2)/
 const MEMORY = /size=(\d+)M,mem-path=([^,]+)/
 const RESTORE_MS = 60_000
-/** From a VM's working directory to the agent's folder. */
+/** Relative path from a VM's working directory to the agent's folder. */
 const TO_AGENT = '../../../'
 let lastNumber = 0
 
-/** Takes the command line of a running VM of `template` and finds the snapshot that it came from. */
+/** Reads the command line of a running VM of `template`, and finds the snapshot that it was restored from. */
 export async function readRecipe(dataDir: string, template: string, pid: number): Promise<Recipe> {
   const agent = join(dataDir, 'agent')
   const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1)
@@ -56,7 +56,7 @@ export async function readRecipe(dataDir: string, template: string, pid: number)
   }
 }
 
-/** The same machine with paths of the host, and sockets that QEMU makes itself. */
+/** The same VM with host paths, and sockets that QEMU creates itself. */
 function withoutJail(arg: string, bake: string): string {
   return arg
     .replace(/id=monitor,fd=\d+/, 'id=monitor,path=qmp.sock')
@@ -64,7 +64,7 @@ function withoutJail(arg: string, bake: string): string {
     .replace('filename=/bake/', `filename=${bake}/`)
 }
 
-/** Images are the server's own or those of all. */
+/** Images are in the server's data directory or shared. */
 async function findWithTap(dataDir: string): Promise<string> {
   const own = join(dataDir, 'images/with-tap')
   return access(own).then(
@@ -74,8 +74,8 @@ async function findWithTap(dataDir: string): Promise<string> {
 }
 
 /**
- * The floor of a create: the same QEMU with the same snapshot, started with nothing around it. No isolation, no
- * record, no HTTP; from the copied disk layer to the first answer of the guest.
+ * The floor of a create: the same QEMU with the same snapshot, without isolation, records or HTTP. The time runs from
+ * the copy of the disk layer to the guest's first answer.
  */
 export class BareVm {
   readonly link: GuestLink
@@ -83,7 +83,7 @@ export class BareVm {
   /** The disk's active layer. */
   readonly node: string
   readonly #qemu: ChildProcess
-  /** SIGKILL and the wait for the end of it. */
+  /** Sends SIGKILL and waits for the end. */
   readonly kill: () => Promise<void>
   readonly #tap: string | null
 
@@ -117,7 +117,7 @@ export class BareVm {
     return new BareVm(own, node, qemu, link, tap)
   }
 
-  /** One whose processes run: a restored guest is held until it is told that it may go on. */
+  /** A VM whose processes run. A restored guest holds them until a release. */
   static async running(recipe: Recipe): Promise<BareVm> {
     const vm = await BareVm.restore(recipe)
     const present = { time: new Date(), entropy: randomBytes(64) }
@@ -143,7 +143,7 @@ function withMemory(arg: string, memory: string): string {
   return arg.replace(MEMORY, (_all, size: string) => `size=${size}M,mem-path=${memory}`)
 }
 
-/** One more layer below the active one, and another name for that: the frozen one has it. */
+/** Inserts one more layer below the active one, and renames the active one, because the frozen layer has its name. */
 function overlaid(args: readonly string[], { layer }: Overlay): string[] {
   const at = args.findIndex((arg) => ACTIVE.test(arg))
   const frozen = `driver=qcow2,node-name=frozen,read-only=on,file.driver=file,file.filename=${layer},backing=bake`

@@ -22,18 +22,18 @@ import { diskOf, templateBuild } from './template-benches.ts'
 import { createWithVolume, volumeWrites } from './volume-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
 
-/** Milliseconds after which a bench counts as hung, unless it names its own limit. */
+/** Default milliseconds after which a bench counts as hung. */
 export const BENCH_MS = 150_000
 
 export interface Bench {
-  /** The figures that it gives; the first one is its name. */
+  /** The figures that it measures. The first is also the name of the bench. */
   readonly names: readonly [string, ...string[]]
   readonly run: (offshoot: Offshoot) => Promise<Record<string, Figure>>
-  /** Milliseconds after which it counts as hung, where {@link BENCH_MS} is too few. */
+  /** Milliseconds after which it counts as hung, if {@link BENCH_MS} is too short. */
   readonly withinMs?: number
 }
 
-/** In the order in which a full run does them. */
+/** In the order of a full run. */
 export const benches: readonly Bench[] = [
   { names: ['create', 'delete'], run: createAndDelete },
   { names: ['create_pool'], run: createFromPool },

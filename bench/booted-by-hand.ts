@@ -13,7 +13,7 @@ const MIB = 1024 * 1024
 const BOOT_MS = 60_000
 
 export interface ByHand {
-  /** Is made for it, and goes. */
+  /** A temporary folder. */
   readonly folder: string
   readonly rootfs: string
   readonly diskMib: number
@@ -21,7 +21,7 @@ export interface ByHand {
   readonly volumes?: readonly VolumeDevice[]
 }
 
-/** Boots a machine of the service's own kind with nothing around it, and ends it when `use` is done with its guest. */
+/** Boots a VM of the service's kind without the service, and ends it after `use`. */
 export async function bootedByHand<T>(
   { dataDir }: Offshoot,
   { folder, rootfs, diskMib, memoryMib, volumes = [] }: ByHand,

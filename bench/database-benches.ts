@@ -11,7 +11,7 @@ import { type Figure, rounds, Samples } from './measure.ts'
 type Figures = Record<string, Figure>
 
 const run = promisify(execFile)
-/** Debian's; any version speaks with ours. */
+/** Debian's pgbench. Any version works with the server. */
 const PGBENCH = process.env['PGBENCH'] ?? '/usr/lib/postgresql/15/bin/pgbench'
 const CLIENTS = 4
 const RATE_SECONDS = 8
@@ -42,7 +42,10 @@ async function selectOne({ connection_url: url }: Database): Promise<void> {
   if ((await value(url, 'select 1')) !== 1) throw new Error('select 1 gave something else')
 }
 
-/** POST to the first row, beside the create of a sandbox; and the first row of one that sleeps, beside the wake of its machine. */
+/**
+ * From the POST to the first row; floor: the create of a sandbox. Then the first row of a hibernated database; floor:
+ * the wake of a VM.
+ */
 export async function databaseLife(offshoot: Offshoot): Promise<Figures> {
   const [made, floor, wake, machine] = [new Samples(), new Samples(), new Samples(), new Samples()]
   for (const _ of rounds(10, 30_000)) {
@@ -67,7 +70,7 @@ export async function databaseLife(offshoot: Offshoot): Promise<Figures> {
   return { db_create: made.figure('ms', floor.p50), db_wake: wake.figure('ms', machine.p50) }
 }
 
-/** What a branch's parent says of how long it stood still, in its log. */
+/** How long a branch's parent was paused, from its event log. */
 async function lastPauseMs(offshoot: Offshoot, id: string): Promise<number> {
   const { body } = await offshoot.request('GET', `/v1/sandboxes/${id}/events?tail=50`)
   const staged = (body as { type: string; metadata: { pause_ms: number } }[]).findLast(
@@ -77,7 +80,10 @@ async function lastPauseMs(offshoot: Offshoot, id: string): Promise<number> {
   return staged.metadata.pause_ms
 }
 
-/** Of a gigabyte: POST to the first row of the branch, and how long the parent stood still; then once more of a parent that was booted. */
+/**
+ * A branch of a database of 1 GB: the time from the POST to its first row, and the pause of its parent. Then the same
+ * with a parent that was booted.
+ */
 export async function databaseBranch(offshoot: Offshoot): Promise<Figures> {
   const [branch, pause] = [new Samples(), new Samples()]
   const branchOnce = async (parent: Database) => {
@@ -93,7 +99,7 @@ export async function databaseBranch(offshoot: Offshoot): Promise<Figures> {
   await withDatabase(offshoot, async (parent) => {
     await fill(parent, BRANCH_MIB)
     for (const _ of rounds(3, 15_000)) await branchOnce(parent)
-    // Its memory has nothing in common with the template's then.
+    // A booted VM shares no memory pages with the template.
     for (const { pid, sandboxId } of await offshoot.virtualMachines())
       if (sandboxId === parent.id) process.kill(pid, 'SIGKILL')
     await until(
@@ -112,7 +118,7 @@ export async function databaseBranch(offshoot: Offshoot): Promise<Figures> {
 
 async function fill({ connection_url: url }: Database, mebibytes: number): Promise<void> {
   await connected(url, async (client) => {
-    // One row a page, as it is: what compresses would be less. In the log, too, it would take a minute and a half.
+    // One row per page, uncompressed, so that the size is exact. Unlogged, because with WAL it would take 90 seconds.
     await client.query('create unlogged table filling (n int, filler text)')
     await client.query('alter table filling alter filler set storage plain')
     const piece = 'insert into filling select n, repeat(md5(n::text), 240) from generate_series(1, $1::int) n'
@@ -121,7 +127,7 @@ async function fill({ connection_url: url }: Database, mebibytes: number): Promi
   })
 }
 
-/** A connection and its end, beside the same to a server of the guest's that speaks TLS itself. */
+/** Connect and disconnect; floor: the same to a TLS server directly in the guest. */
 export async function databaseConnections(offshoot: Offshoot): Promise<Figures> {
   const [through, direct] = [new Samples(), new Samples()]
   await withDatabase(offshoot, async (database) => {
@@ -150,7 +156,7 @@ async function open(config: pg.ClientConfig): Promise<void> {
   await client.end()
 }
 
-/** Makes the server listen on the guest's own address, with a certificate that nobody knows. */
+/** Makes the server listen on the guest's own address, with a self-signed certificate. */
 async function serveDirectly(offshoot: Offshoot, database: Database): Promise<Database> {
   const { stdout } = await offshoot.exec(database.id, `ip -4 -o address show scope global | awk '{ print $4 }'`)
   const host = stdout.trim().split('/')[0] ?? ''
@@ -176,7 +182,7 @@ async function serveDirectly(offshoot: Offshoot, database: Database): Promise<Da
   }
 }
 
-/** pgbench's own transactions, through the edge, beside the same program in the guest. */
+/** pgbench's standard transactions through the edge; floor: the same program in the guest. */
 export async function databaseRate(offshoot: Offshoot): Promise<Figures> {
   const [through, inside] = [new Samples(), new Samples()]
   await withDatabase(offshoot, async (database) => {
@@ -205,7 +211,7 @@ function rateOf(report: string): number {
   return Number(tps)
 }
 
-/** `select 1` over HTTP, as a client does who asks now and then again; beside the same on a connection that stays open. */
+/** `select 1` over HTTP, with pauses in between; floor: the same on an open connection. */
 export async function brokerQuery(offshoot: Offshoot): Promise<Figures> {
   const [query, floor] = [new Samples(), new Samples()]
   await withDatabase(offshoot, async (database) => {

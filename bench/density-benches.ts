@@ -4,24 +4,24 @@ import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { type Figure, Samples } from './measure.ts'
 import { privateMib } from './sandbox-benches.ts'
 
-/** OFFSHOOT_BENCH_DENSITY: how many idle sandboxes at most. */
+/** OFFSHOOT_BENCH_DENSITY: maximum number of idle sandboxes. */
 const WANTED = Number(process.env['OFFSHOOT_BENCH_DENSITY'] ?? 200)
 const AT_ONCE = 3
 const CREATE_WITHIN_MS = 40_000
-/** Milliseconds after the last create, for what each does once: its SSH server is looked for. */
+/** Milliseconds after the last create, for the work that each new sandbox causes once, such as the SSH probe. */
 const SETTLE_MS = 5000
 const IDLE_MS = 10_000
-/** Of `/proc/PID/stat`, a second (`getconf CLK_TCK`, the same on every Linux for users). */
+/** Ticks per second in `/proc/PID/stat` (`getconf CLK_TCK`, the same on every Linux). */
 const TICKS = 100
 
-/** Milliseconds of CPU that a process has used. */
+/** CPU time of a process in milliseconds. */
 async function cpuMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS
 }
 
-/** What the host could still give, MiB. */
+/** Available memory of the host, MiB. */
 async function availableMib(): Promise<number> {
   const text = await readFile('/proc/meminfo', 'utf8')
   return Number(/^MemAvailable:\s+(\d+)/m.exec(text)?.[1]) / 1024
@@ -41,7 +41,7 @@ async function fill(offshoot: Offshoot): Promise<string[]> {
   return created
 }
 
-/** Sandboxes in which nothing happens: what each has for itself, takes from the host, and uses of a CPU. */
+/** Idle sandboxes: the private memory, host memory and CPU time of each. */
 export async function idleDensity(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const [own, taken, cpu] = [new Samples(), new Samples(), new Samples()]
   const beforeMib = await availableMib()

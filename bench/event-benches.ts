@@ -8,11 +8,14 @@ type Figures = Record<string, Figure>
 
 const FAN_OUT_FOLLOWERS = 1000
 const IDLE_FOLLOWERS = 2000
-/** Connections opened at a time. */
+/** Connections opened in parallel. */
 const LOT = 100
 const READ_MS = 20_000
 
-/** Every follower of one sandbox hears of every change: events delivered in a second, all followers together. */
+/**
+ * All followers of one sandbox receive every change. The figure is the number of delivered events per second, over all
+ * followers.
+ */
 export async function eventsFanout(offshoot: Offshoot, changes = 60): Promise<Figures> {
   const { id } = await offshoot.create({ template: 'minimal' })
   const streams = await followers(offshoot, id, FAN_OUT_FOLLOWERS)
@@ -38,7 +41,7 @@ export async function eventsFanout(offshoot: Offshoot, changes = 60): Promise<Fi
   return { events_fanout: single('1/s', delivered() / seconds, wanted, delivered() / wanted) }
 }
 
-/** What followers cost who wait for something to happen; served is who hears of the end of the sandbox. */
+/** The cost of idle followers. A follower counts as served if it receives the deletion of the sandbox. */
 export async function idleFollowers(offshoot: Offshoot): Promise<Figures> {
   const { id } = await offshoot.create({ template: 'minimal' })
   const before = await memory(offshoot)
@@ -66,7 +69,7 @@ async function followers(offshoot: Offshoot, id: string, count: number): Promise
 
 const typeOf = ({ data }: ServerEvent): string => data.type
 
-/** MiB that each service has in memory. */
+/** Resident MiB of each service. */
 export async function memory(offshoot: Offshoot): Promise<{ control: number; agent: number }> {
   const of = async (name: 'control' | 'agent') => residentMib((await until(name, () => offshoot.service(name))).pid)
   return { control: await of('control'), agent: await of('agent') }
@@ -77,7 +80,7 @@ export async function residentMib(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
 }
 
-/** A figure of which there is one: `n` of something took part, and `success` is the share of them that was served. */
+/** A figure with one value. `n`: number of participants. `success`: the share that was served. */
 export function single(unit: Figure['unit'], value: number, n: number, success: number): Figure {
   const sample = new Samples()
   sample.add(value)

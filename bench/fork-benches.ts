@@ -8,8 +8,8 @@ import { inSandbox, privateMib, recipeOf } from './sandbox-benches.ts'
 type Figures = Record<string, Figure>
 
 /**
- * A process in the guest that sleeps a millisecond and looks at the clock, over and over. When it is asked, by a file, it
- * says in another what its longest gap was since the last time. The wall clock: any other stands still with the guest.
+ * A guest process that repeatedly sleeps a millisecond and reads the wall clock, because other clocks stop with the
+ * guest. A file asks it for its longest gap since the last query; it answers in another file.
  */
 const TICKER = `
 import os, time
@@ -22,7 +22,7 @@ while True:
         open('/tmp/gap.new', 'w').write(str(worst)); os.rename('/tmp/gap.new', '/tmp/gap'); worst = 0
 `
 
-/** Milliseconds of the longest gap since the last question. */
+/** Longest gap in milliseconds since the last query. */
 async function worstGap(offshoot: Offshoot, id: string): Promise<number> {
   const wait = 'rm -f /tmp/gap; touch /tmp/ask; while ! test -e /tmp/gap; do sleep 0.01; done; cat /tmp/gap'
   return Number((await offshoot.exec(id, wait)).stdout) / 1e6
@@ -34,7 +34,9 @@ async function post<Body>(offshoot: Offshoot, path: string, status: number, body
   return answer.body as Body
 }
 
-/** POST to 201 with a child that has answered, beside the same by hand, each of a guest that has just been restored. */
+/**
+ * From the POST to the 201 with a child that responds. Floor: a fork by hand. Each of a guest that was just restored.
+ */
 export async function fork(offshoot: Offshoot, n = 20): Promise<Figures> {
   const recipe = await recipeOf(offshoot)
   const [forked, pause, bare, barePause] = [new Samples(), new Samples(), new Samples(), new Samples()]
@@ -56,7 +58,7 @@ export async function fork(offshoot: Offshoot, n = 20): Promise<Figures> {
   return { fork: forked.figure('ms', bare.p50), fork_parent_pause_ms: pause.figure('ms', barePause.p50) }
 }
 
-/** Each of the changes that a sandbox's owner asks for, from POST to its answer. */
+/** Each lifecycle operation, from its POST to the answer. */
 export async function lifecycle(offshoot: Offshoot, n = 20): Promise<Figures> {
   const samples = new Map<string, Samples>()
   await inSandbox(offshoot, async (id) => {
@@ -83,7 +85,7 @@ export async function snapshot(offshoot: Offshoot, n = 20): Promise<Figures> {
   return { snapshot: taken.figure('ms') }
 }
 
-/** Sixteen children of one parent: POST to the answer that has them all, and what each has of its own. */
+/** Sixteen children of one parent: the time from the POST to the answer, and the private memory of each child. */
 export async function forkTree(offshoot: Offshoot, n = 5): Promise<Figures> {
   const [wall, memory] = [new Samples(), new Samples()]
   await inSandbox(offshoot, async (id) => {

@@ -1,10 +1,10 @@
 /**
- * What a bench has started and must not outlive it: VMs, agents, servers. A bench releases its own; those of one that fails or
- * is stopped half-way are released here.
+ * Registry of everything that a bench must not leave behind: VMs, agents, servers. A bench releases its own. If it
+ * fails or is stopped, the rest is released here.
  */
 const held = new Set<() => Promise<unknown>>()
 
-/** @returns a function that releases it, once however often it is called */
+/** @returns a function that releases it; further calls have no effect */
 export function hold(release: () => Promise<unknown>): () => Promise<void> {
   let released: Promise<unknown> | undefined
   const once = async () => {
@@ -15,7 +15,7 @@ export function hold(release: () => Promise<unknown>): () => Promise<void> {
   return once
 }
 
-/** The newest first: it may need those before it. */
+/** In reverse order, because later objects may depend on earlier ones. */
 export async function releaseAll(): Promise<void> {
   for (const release of [...held].toReversed()) {
     await release().catch((error: unknown) => console.error('not released:', error))

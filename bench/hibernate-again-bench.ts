@@ -10,10 +10,10 @@ import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
 const MIB = 1024 * 1024
 const BARE_MS = 60_000
-/** Memory of a sandbox's own, of which nothing changes any more. */
+/** Creates private memory that never changes again. */
 const WORK = 'head -c 67108864 /dev/urandom > /dev/shm/memory'
 
-/** Bytes that a process has had the kernel write to disks so far. */
+/** Bytes that the process has written to disks so far. */
 async function writtenBy(pid: number): Promise<number> {
   return Number(/^write_bytes: (\d+)$/m.exec(await readFile(`/proc/${pid}/io`, 'utf8'))?.[1])
 }
@@ -26,7 +26,7 @@ async function frozenLayer(agentDir: string, id: string): Promise<number> {
   return (await stat(join(agentDir, 'layers', `${manifest.layers.at(-1)}.qcow2`))).blocks * 512
 }
 
-/** The same by hand: the guest stands still, its devices and the pages that it has of its own are on the disk, QEMU has ended. */
+/** The floor: stop the guest, write its devices and its private pages to disk, end QEMU. */
 async function hibernateByHand(recipe: Recipe, vm: BareVm): Promise<void> {
   const deadline = Deadline.after(BARE_MS, 'bare hibernation')
   const qmp = await QmpClient.connect(join(vm.folder, 'qmp.sock'), deadline)
@@ -44,9 +44,9 @@ async function hibernateByHand(recipe: Recipe, vm: BareVm): Promise<void> {
 }
 
 /**
- * Wakes a sandbox and hibernates it again, without any activity in between. Measures the time of the POST, and the bytes that the
- * agent writes for the hibernation.
- * Compares the bytes with those of a capture by hand, of a guest that was just restored from its template.
+ * Wakes a sandbox and hibernates it again, without any activity in between. Measures the time of the POST, and the
+ * bytes that the agent writes for the hibernation. The floor for the bytes is a capture by hand, of a guest that was
+ * just restored from its template.
  */
 export async function hibernateAgain(offshoot: Offshoot, n = 20): Promise<Record<string, Figure>> {
   const recipe = await recipeOf(offshoot)

@@ -5,14 +5,14 @@ import type { AgentProcess } from '@offshoot/agent/test/agent-process'
 import { agentOfBase } from './agent-of-base.ts'
 import { type Figure, Samples } from './measure.ts'
 
-/** OFFSHOOT_BENCH_HIBERNATED: how many hibernated sandboxes an agent starts with. */
+/** OFFSHOOT_BENCH_HIBERNATED: number of hibernated sandboxes at the agent's start. */
 const MANY = Number(process.env['OFFSHOOT_BENCH_HIBERNATED'] ?? 10_000)
 const REAL = 5
 const PAGE_BYTES = 4096
 const RUNS_HEAD_BYTES = 16
 const MIB = 1024 * 1024
 
-/** Something that a user would do: pages that are dirty, and a file. */
+/** A user's typical work: dirty pages and a file. */
 const WORK = 'head -c 8388608 /dev/urandom > /dev/shm/memory; head -c 1048576 /dev/urandom > /root/file; sync'
 
 async function occupied(path: string): Promise<number> {
@@ -33,7 +33,7 @@ async function page(file: FileHandle, at: number, into: Buffer): Promise<Buffer>
   return into
 }
 
-/** Bytes of the pages of a hibernation that are not as in its bake. */
+/** Bytes of hibernated pages that differ from the bake. */
 async function differingBytes(hibernation: string, bakeMemory: string): Promise<number> {
   const runs = (await readFile(join(hibernation, 'runs'))).subarray(RUNS_HEAD_BYTES)
   const [own, bake] = [await open(join(hibernation, 'pages')), await open(bakeMemory)]
@@ -52,7 +52,7 @@ async function differingBytes(hibernation: string, bakeMemory: string): Promise<
   return bytes
 }
 
-/** What a hibernated sandbox has on disk, beside what of its memory and disk is not its template's. */
+/** A hibernated sandbox's bytes on disk, and those bytes of its memory and disk that differ from its template. */
 async function diskOf(agent: AgentProcess, id: string): Promise<{ bytes: number; needed: number }> {
   const folder = join(agent.dataDir, 'sandboxes', id)
   const { bake, layers } = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as {
@@ -70,7 +70,7 @@ async function residentMib(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }
 
-/** Copies of a hibernated sandbox under ids of their own: what an agent looks through at its start, without the memory. */
+/** Copies a hibernated sandbox under new ids, without its memory: the part that an agent reads at its start. */
 async function multiply(agent: AgentProcess, id: string, count: number): Promise<void> {
   const sandboxes = join(agent.dataDir, 'sandboxes')
   const read = async (name: string) => readFile(join(sandboxes, id, name), 'utf8')
@@ -90,7 +90,7 @@ async function multiply(agent: AgentProcess, id: string, count: number): Promise
   }
 }
 
-/** The agent's start, and what it has in memory then. */
+/** Restarts the agent. @returns its resident MiB */
 async function restart(agent: AgentProcess, start: Samples): Promise<number> {
   await agent.stop()
   await start.time(async () => agent.start())

@@ -5,10 +5,10 @@ import { agentOfLarge } from './agent-of-base.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 
 const LARGE_MIB = 4096
-/** Beside the images, so that their large files need not be copied. */
+/** On the file system of the images, so that their large files can be shared. */
 const PLACE = resolve(import.meta.dirname, '../.offshoot')
 
-/** One fork of a sandbox that has just been made, by the agent's own route. */
+/** Forks a new sandbox once, through the agent's own route. */
 async function forkOf(agent: AgentProcess, template: string, samples: Samples): Promise<void> {
   const { id } = await agent.created({}, template)
   await agent.sh(id, 'true')
@@ -17,7 +17,7 @@ async function forkOf(agent: AgentProcess, template: string, samples: Samples): 
   if (made) await agent.call('DELETE', `/v1/snapshots/${made.snapshot.id}`)
 }
 
-/** What a guest of 4 GiB costs to fork, beside one of 512 MiB, in turn. */
+/** Forks of a guest of 4 GiB and of one of 512 MiB, alternately. */
 export async function forkLarge(n = 15): Promise<Record<string, Figure>> {
   await mkdir(PLACE, { recursive: true })
   const { agent, release } = await agentOfLarge(LARGE_MIB, await mkdtemp(join(PLACE, 'bench-large-')))
@@ -33,10 +33,12 @@ export async function forkLarge(n = 15): Promise<Record<string, Figure>> {
   return { fork_4gib: large.figure('ms', base.p50) }
 }
 
-/** Nearly all of a large guest's memory, as its own. */
+/** Makes nearly all of a large guest's memory private. */
 const FILL = 'mount -t tmpfs -o size=90% none /mnt && dd if=/dev/zero of=/mnt/memory bs=1M count=3400 2>/dev/null'
 
-/** Milliseconds for which a small guest stands still for a fork, while one of 4 GiB is hibernated on the same host. */
+/**
+ * Pause of a small guest during a fork, while a guest of 4 GiB is being hibernated on the same host, in milliseconds.
+ */
 export async function forkBesideHibernation(n = 4): Promise<Record<string, Figure>> {
   await mkdir(PLACE, { recursive: true })
   const { agent, release } = await agentOfLarge(LARGE_MIB, await mkdtemp(join(PLACE, 'bench-beside-')))
@@ -50,7 +52,7 @@ export async function forkBesideHibernation(n = 4): Promise<Record<string, Figur
       const hibernation = agent.act(large.id, 'hibernate').finally(() => (hibernating.isOver = true))
       while (!hibernating.isOver) {
         const { snapshot, children } = await agent.forked(small.id)
-        // One that began beside the hibernation and ended after it counts, too: it may have waited for its end.
+        // A fork that ended after the hibernation also counts, because it may have waited for its end.
         const staged = (await agent.records()).findLast(({ event }) => event.type === 'fork.staged')
         pause.add(Number(staged?.event.metadata['pause_ms']))
         for (const child of children) await agent.delete(child.id)

@@ -27,11 +27,11 @@ const READ_MS = 8_000
 const HALF_LOAD_PER_S = 2_000
 const RACE = 1_000
 const LEDGER_SANDBOXES = 400
-/** As an agent sends them at most. */
+/** The maximum batch that an agent sends. */
 const LEDGER_BATCH = 256
 const OVERHEAD_ROUNDS = 2_000
 
-/** One sandbox read again and again with a key: how many a second, and how long at half the goal's load. */
+/** Reads one sandbox repeatedly with a key: the rate, and the latency at half of the target load. */
 export async function apiRead(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const { id } = await offshoot.create()
   const { base_url: url, api_key: key } = offshoot.credentials
@@ -64,7 +64,7 @@ export async function apiRead(offshoot: Offshoot): Promise<Record<string, Figure
   }
 }
 
-/** What a key costs a request: one that needs it beside one that does not, both answered out of memory. */
+/** The cost of authentication: a route with a key, and one without; both answered from memory. */
 export async function authOverhead(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const { base_url: url, api_key: key } = offshoot.credentials
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -82,7 +82,7 @@ export async function authOverhead(offshoot: Offshoot): Promise<Record<string, F
   return { auth_overhead: { ...figure, p50: figure.p50 - free, p95: figure.p95 - free, p99: figure.p99 - free } }
 }
 
-/** Events that are projected in a second: rows, meters, ledger and analytical store, in batches as an agent sends them. */
+/** Events applied per second, in batches as agents send them: rows, meters, ledger and analytical store. */
 export async function ledgerEvents(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const database = await openDatabaseOf(offshoot)
   try {
@@ -110,7 +110,10 @@ export async function ledgerEvents(offshoot: Offshoot): Promise<Record<string, F
   }
 }
 
-/** A thousand creates at once on the free plan, with a cap of ten: as many as pass. The agents are pretended. */
+/**
+ * A thousand concurrent creates on the free plan with a limit of ten. The figure is how many succeed. The agents are
+ * fakes.
+ */
 export async function quotaRace(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const fake = await FakeAgent.start()
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-race-'))
@@ -163,7 +166,7 @@ async function freeWorkspace({ pool }: Database): Promise<string> {
   return key
 }
 
-/** Sandboxes that come up, are paused, go on, are paused again and deleted, all mixed as on a busy agent. */
+/** Sandboxes that are created, paused, resumed, paused again and deleted, interleaved as on a busy agent. */
 function history(agentId: string): AgentRecord[] {
   const types = ['sandbox.running', 'sandbox.paused', 'sandbox.resumed', 'sandbox.paused', 'sandbox.deleted'] as const
   const workspaces = Array.from({ length: 20 }, () => randomUUID())

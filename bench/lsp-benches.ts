@@ -17,7 +17,7 @@ class Measured {
   readonly initialize = new Samples()
   readonly diagnostics = new Samples()
 
-  /** One session as an editor has it, with a file that holds one mistake. */
+  /** One editor session with a file that contains one mistake. */
   async session(folder: string, open: () => Promise<LanguageClient>): Promise<void> {
     const client = await this.initialize.time(async () => {
       const opened = await open()
@@ -35,8 +35,8 @@ class Measured {
 }
 
 /**
- * Python's server: from the connection to the answer of `initialize`, and from the opened file to its diagnostics. The
- * floor is the same server out of the same image, run by the same Node.js on the host.
+ * Python's server: from the connection to the answer of `initialize`, and from opening a file to its diagnostics.
+ * Floor: the same server from the same image, run by the same Node.js on the host.
  */
 export async function languageServers(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
   const [guest, native] = [new Measured(), new Measured()]
@@ -60,7 +60,7 @@ export async function languageServers(offshoot: Offshoot, n = 3): Promise<Record
   }
 }
 
-/** Copies the servers out of the image that the template was baked from. @returns the path of Python's */
+/** Extracts the servers from the template's image. @returns the path of Python's server */
 async function extractServer({ dataDir }: Offshoot, folder: string): Promise<string> {
   const bakes = join(dataDir, 'agent/bakes/base')
   const [bake = ''] = await readdir(bakes)

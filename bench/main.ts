@@ -1,8 +1,8 @@
 /**
- * `bin/bench [NAME…]`: starts a server of its own in an empty data directory, runs the benches named (all by default),
- * prints their figures and writes bench/results/latest.json.
+ * `bin/bench [NAME…]`: starts a server in an empty data directory, runs the named benches (default: all), prints their
+ * figures, and writes bench/results/latest.json.
  *
- * Each bench runs in a child process: one that fails or hangs does not end the others. Exits with 1 when any of them failed.
+ * Each bench runs in a child process, so one that fails or hangs does not end the others. Exits with 1 if any failed.
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { findRegistries } from '../tests/setup/registries.ts'
@@ -17,9 +17,11 @@ import { TEST_HOST_EXCEPTION } from './test-host.ts'
 const SETUP = ['fresh_setup_s', 'restart_s'] as const
 const known = [...SETUP, ...benches.flatMap(({ names }) => names)]
 
-/** Milliseconds of a full run, with its set-up; a bench that would begin later is reported as failed. */
+/** Maximum milliseconds of a full run, including its setup. A bench that would start later is reported as failed. */
 const RUN_MS = 23 * 60_000
-/** Milliseconds of each series of rounds in a full run. A bench that is asked for by name takes its own, longer time. */
+/**
+ * Milliseconds of each series of rounds in a full run. A bench named on the command line takes its own, longer time.
+ */
 const FULL_RUN_ROUNDS_MS = 8_000
 
 const stop = new AbortController()
@@ -31,7 +33,7 @@ async function seconds(operation: () => Promise<unknown>): Promise<Figure> {
   return { ...samples.figure('s'), p50: samples.p50 / 1000, p95: samples.p50 / 1000, p99: samples.p50 / 1000 }
 }
 
-/** Collects figures, and the reasons of the benches that gave none; writes both down as they come. */
+/** Collects figures, and the reasons of benches without figures. Writes both after each bench. */
 class Results {
   readonly figures = new Map<string, Figure>()
   readonly failures = new Map<string, string>()
@@ -75,7 +77,7 @@ async function main(wanted: ReadonlySet<string>): Promise<void> {
   const results = new Results()
   const isWanted = (name: string) => wanted.size === 0 || wanted.has(name)
   const isFresh = isWanted('fresh_setup_s')
-  // A fresh set-up builds its images too; without it those of earlier runs serve.
+  // With a fresh setup it builds its own images; otherwise it uses the existing ones.
   const registries = await findRegistries().catch(() => ({ exceptions: [] }))
   const offshoot = Offshoot.prepare('bench', {
     templates: null,

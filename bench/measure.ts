@@ -1,42 +1,44 @@
-/** One figure as it is printed and written to bench/results/latest.json. */
+/** One figure as printed and as stored in bench/results/latest.json. */
 export interface Figure {
   readonly unit: 'ms' | 'us' | 's' | 'MiB' | 'MiB/s' | '1/s' | 'of 10' | '% of a CPU'
   readonly n: number
   readonly p50: number
   readonly p95: number
   readonly p99: number
-  /** Share of the attempts that succeeded, 0 to 1. */
+  /** Share of successful attempts, 0 to 1. */
   readonly success: number
-  /** The p50 of the same steps done by hand in this run; `null` where there is no such thing. */
+  /** The p50 of the same steps by hand, in this run; `null` if there is no such floor. */
   readonly floor: number | null
   /** p50 / floor. */
   readonly ratio: number | null
 }
 
-/** Whether more is better: of what is done in a second, that is. */
+/** Whether a larger value is better, which is true for rates. */
 export const isMoreBetter = ({ unit }: Figure): boolean => unit.endsWith('/s')
 
-/** Milliseconds of a series of rounds at most, in a full run. */
+/** Maximum milliseconds of a series of rounds in a full run. */
 const MAX_ROUNDS_MS = Number(process.env['OFFSHOOT_BENCH_ROUNDS_MS'] ?? Number.POSITIVE_INFINITY)
 
-/** The rounds of a bench: as many as wanted, but none begins once this time has passed; always one. A busy machine gives fewer samples. */
+/**
+ * Yields up to `most` rounds, but at least one, until the time has passed. On a busy machine there are fewer samples.
+ */
 export function* rounds(most: number, withinMs = 40_000): Generator<number> {
   const endsAt = performance.now() + Math.min(withinMs, MAX_ROUNDS_MS)
   for (let i = 0; i < most && (i === 0 || performance.now() < endsAt); i++) yield i
 }
 
-/** Nearest-rank percentile; NaN for no samples. */
+/** Nearest-rank percentile; NaN without samples. */
 export function percentile(samples: readonly number[], percent: number): number {
   const sorted = samples.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN
 }
 
-/** Times of what succeeded, and how many attempts there were. */
+/** Durations of successful attempts, and the number of all attempts. */
 export class Samples {
   readonly values: number[] = []
   #attempts = 0
 
-  /** Times `operation` in milliseconds; an attempt that throws counts against `success`, with its reason printed. */
+  /** Measures `operation` in milliseconds. An attempt that throws lowers `success`, and its error is printed. */
   async time<T>(operation: () => Promise<T>): Promise<T | null> {
     this.#attempts++
     const startedAt = performance.now()
@@ -73,7 +75,7 @@ export class Samples {
   }
 }
 
-/** Times of moving `mib` as rates: higher is better, and p95 is what 95 % of the attempts reach. */
+/** Converts durations of moving `mib` to rates: larger is better, and 95 % of the attempts reach the p95. */
 export function inMibPerSecond(times: Samples, mib: number, floor: Samples): Figure {
   const figure = times.figure('MiB/s')
   const rate = (ms: number) => (mib * 1000) / ms

@@ -14,8 +14,9 @@ const run = promisify(execFile)
 const REFRESH_MS = 30_000
 
 /**
- * What a network costs a create, in its two parts: QEMU is started through the program that opens its TAP, and the guest
- * takes an address. Each is timed with and without, in turn; the figure is the sum of what they add.
+ * The network's share of a create has two parts: QEMU starts through the program that opens its TAP, and the guest
+ * configures its address. Both are measured with and without the network, alternately. The figure is the sum of the
+ * differences.
  */
 export async function networkSetup(offshoot: Offshoot, n = 40): Promise<Record<string, Figure>> {
   const recipe = await recipeOf(offshoot)
@@ -42,7 +43,7 @@ export async function networkSetup(offshoot: Offshoot, n = 40): Promise<Record<s
   return { net_setup_ms: added.figure('ms') }
 }
 
-/** @param number of the network that the guest is in from then on; `null`: it stays where it is */
+/** @param number of the network that the guest joins; `null`: no change */
 async function refresh(vm: BareVm, number: number | null): Promise<void> {
   const identity = {
     time: new Date(),
@@ -64,7 +65,7 @@ function millisecondsIn(text: string): number {
   return Number(text.trim()) * 1000
 }
 
-/** A small GET from a guest through its TAP and NAT to a server on a test host, beside the same from the host. */
+/** A small GET from a guest through its TAP and NAT to a server on a test host. Floor: the same from the host. */
 export async function guestHttpGet(offshoot: Offshoot, n = 40): Promise<Record<string, Figure>> {
   const server = await TestHost.start()
   const release = hold(async () => server.stop())

@@ -12,7 +12,7 @@ import { recipeOf } from './sandbox-benches.ts'
 const TEMPLATE = 'base'
 const WITHIN_MS = 60_000
 
-/** Whether a guest waits for its sandbox. */
+/** Whether the warm pool has a VM. */
 async function isReady(offshoot: Offshoot): Promise<boolean> {
   const config = await readFile(join(offshoot.dataDir, 'config/agent.json'), 'utf8')
   const { listen } = JSON.parse(config) as { listen: { port: number } }
@@ -20,7 +20,7 @@ async function isReady(offshoot: Offshoot): Promise<boolean> {
   return text.includes(`offshoot_agent_spares{template="${TEMPLATE}"}`)
 }
 
-/** A stopped guest that continues and answers. */
+/** Resumes a stopped guest and waits for its answer. */
 async function continueByHand(vm: BareVm, qmp: QmpClient, samples: Samples): Promise<void> {
   const deadline = Deadline.after(WITHIN_MS, 'floor of create_pool')
   await qmp.execute('stop', {}, deadline)
@@ -28,8 +28,8 @@ async function continueByHand(vm: BareVm, qmp: QmpClient, samples: Samples): Pro
 }
 
 /**
- * POST to 201 where a restored guest waits, on a server that has such: the others have none, so that nothing is made beside
- * what they measure. Beside a stopped guest that continues and answers.
+ * From the POST to the 201 with a VM in the warm pool. It uses its own server, because the other benches run without a
+ * pool, whose refills would disturb them. Floor: resuming a stopped guest.
  */
 export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<string, Figure>> {
   const offshoot = Offshoot.prepare('bench-pool', { templates: [TEMPLATE], env: { OFFSHOOT_POOL_MIB: '512' } })

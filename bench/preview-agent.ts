@@ -1,4 +1,7 @@
-/** A process that pretends to be an agent with one sandbox whose ports are this host's; says on its first line how it is reached. */
+/**
+ * A fake agent in its own process, with one sandbox whose ports are those of this host. Its first line of output gives
+ * its address.
+ */
 import { randomUUID } from 'node:crypto'
 import { PretendedAgent } from '@offshoot/edge/test/pretended-agent'
 

@@ -17,12 +17,12 @@ import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
 const run = promisify(execFile)
 const PORT = 3000
-/** As `small-server.c` has it. */
+/** The port of `small-server.c`. */
 const SMALL_PORT = 3001
 const MIB = 32
 const ANSWER_MS = 40_000
 const START_MS = 60_000
-/** Answers `/` with two bytes and all else with {@link MIB} MiB. */
+/** Answers `/` with two bytes, and other paths with {@link MIB} MiB. */
 const SERVER = `
 const body = Buffer.alloc(${MIB} * 1024 * 1024)
 require('http').createServer((request, response) => response.end(request.url === '/' ? 'ok' : body)).listen(${PORT}, '127.0.0.1')
@@ -30,7 +30,7 @@ require('http').createServer((request, response) => response.end(request.url ===
 
 const keepAlive = new Agent({ keepAlive: true })
 
-/** The bytes of one answer, through the edge on a kept connection. */
+/** Number of bytes of one answer, through the edge on a keep-alive connection. */
 async function get(offshoot: Offshoot, id: string, path: string, port = PORT): Promise<number> {
   const { url, host } = previewOf(offshoot, id, port)
   const signal = AbortSignal.timeout(ANSWER_MS)
@@ -43,14 +43,14 @@ async function get(offshoot: Offshoot, id: string, path: string, port = PORT): P
   return bytes
 }
 
-/** A kept connection, and whom it asks for. */
+/** A keep-alive connection, and the host that it requests. */
 interface Asked {
   readonly input: Writable
   readonly output: Readable
   readonly host: string
 }
 
-/** By the same program through the edge and over the bare channel: bytes of the head, then of the body, until both are whole. */
+/** The same client for the edge and for the bare channel. Reads the head and the body to their end. */
 async function ask({ input, output, host }: Asked, path: string): Promise<void> {
   input.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
   let head = ''
@@ -93,7 +93,7 @@ async function serveBare(bare: BareVm): Promise<Asked> {
   return { input, output, host: 'localhost' }
 }
 
-/** A small GET and a large download through the edge, each beside the same over the bare guest channel, in turn. */
+/** A small GET and a large download through the edge; floor: the same over the bare guest channel. Alternately. */
 export async function preview(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const bare = await BareVm.running(await recipeOf(offshoot))
   const [rtt, bareRtt, download, bareDownload] = [new Samples(), new Samples(), new Samples(), new Samples()]
@@ -137,8 +137,8 @@ async function serveSmallIn(offshoot: Offshoot, id: string): Promise<void> {
 }
 
 /**
- * The first answer of a hibernated sandbox to a visitor, beside its wake by the API alone: of the smallest server there can be, and of Node,
- * whose own code a woken guest without hardware virtualization translates anew.
+ * First answer of a hibernated sandbox to a visitor; floor: its wake through the API. With the smallest possible
+ * server, and with Node, whose code a woken guest must translate again under emulation.
  */
 export async function previewWake(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const [visit, visitNode, wake] = [new Samples(), new Samples(), new Samples()]

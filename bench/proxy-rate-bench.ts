@@ -14,14 +14,14 @@ const NGINX = '/usr/sbin/nginx'
 const ROUNDS = 5
 const ROUND_MS = 2_000
 const CONNECTIONS = 32
-/** What is measured runs here, and nothing else does as far as that is ours to say. */
+/** The measured processes run on this core, and as far as possible nothing else does. */
 const CORE = '0'
 const edgeMain = join(import.meta.dirname, '../packages/edge/src/main.ts')
 
 /**
- * Requests a second through the edge on one core, beside nginx as a plain reverse proxy on that core, to the same server, in turn. Between
- * the edge and the server stands one process more, which plays the agent and the guest, and takes of the other cores what nginx is left:
- * so the CPU time that each takes for a request is told too.
+ * Requests per second through the edge on one core; floor: nginx as a plain reverse proxy on that core. Both use the
+ * same server, alternately. Behind the edge there is one more process, which plays agent and guest and takes CPU time
+ * of the other cores. So the report also gives the CPU time per request of each.
  */
 export async function proxyRate(): Promise<Record<string, Figure>> {
   if (!existsSync(NGINX)) {
@@ -68,7 +68,7 @@ export async function proxyRate(): Promise<Record<string, Figure>> {
   }
 }
 
-/** Milliseconds that a process has had of a CPU (proc_pid_stat(5), fields 14 and 15, in hundredths of a second). */
+/** CPU time of a process in milliseconds (proc_pid_stat(5), fields 14 and 15, in hundredths of a second). */
 function cpuMs({ pid }: ChildProcess): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
   const [user, system] = fields.split(' ').slice(11, 13)
@@ -128,14 +128,14 @@ async function startEdge(start: Start, folder: string, port: number, { url, secr
   return start('taskset', '-c', CORE, process.execPath, edgeMain, path)
 }
 
-/** Whole answers a second, each connection asking again as soon as it was answered. */
+/** Complete answers per second; each connection sends its next request after each answer. */
 async function rate(port: number, host: string, forMs: number): Promise<number> {
   const request = `GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`
   let answers = 0
   const sockets = Array.from({ length: CONNECTIONS }, () => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true }).on('error', () => undefined)
     socket.on('data', (chunk) => {
-      // An answer of a few hundred bytes comes in one piece or ends in one: its body is `ok`.
+      // An answer of a few hundred bytes arrives in one piece, or its last piece ends it: the body is `ok`.
       if (chunk[chunk.length - 1] !== 0x6b || !chunk.includes('200 OK')) return
       answers += 1
       socket.write(request)

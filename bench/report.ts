@@ -8,7 +8,7 @@ const columns = ['unit', 'n', 'p50', 'p95', 'p99', 'success', 'floor', 'ratio'] 
 const cell = (value: string | number | null) =>
   value === null ? '-' : typeof value === 'string' || Number.isInteger(value) ? String(value) : value.toPrecision(4)
 
-/** The figures as a table of aligned columns; the last one says which way is better. */
+/** Formats the figures as a table. The last column says which direction is better. */
 export function table(figures: ReadonlyMap<string, Figure>): string {
   const rows = [
     ['name', ...columns, 'better'],
@@ -26,7 +26,7 @@ export function table(figures: ReadonlyMap<string, Figure>): string {
     .join('\n')
 }
 
-/** Writes bench/results/latest.json, beside and renamed. */
+/** Writes bench/results/latest.json atomically. */
 export async function save(figures: ReadonlyMap<string, Figure>): Promise<void> {
   await mkdir(results, { recursive: true })
   const path = join(results, 'latest.json')

@@ -1,4 +1,7 @@
-/** `run-bench.ts MODULE NAME DATA_DIR`: runs one bench of a module against the server in that data directory and sends its figures to its parent. */
+/**
+ * `run-bench.ts MODULE NAME DATA_DIR`: runs one bench against the server in that data directory, and sends the figures
+ * to its parent.
+ */
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import type { Bench } from './benches.ts'
 import { releaseAll } from './held.ts'
@@ -22,7 +25,7 @@ async function end(): Promise<void> {
   process.exit()
 }
 
-// A bench that hangs is told to stop by its parent; without a parent nobody wants its figures.
+// The parent stops a bench that hangs. Without a parent, the figures have no receiver.
 process.once('SIGTERM', () => void end())
 process.once('disconnect', () => void end())
 const answer = await answerOf()

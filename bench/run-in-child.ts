@@ -9,29 +9,29 @@ const RUN_BENCH = join(import.meta.dirname, 'run-bench.ts')
 const BENCHES = join(import.meta.dirname, 'benches.ts')
 const RELEASE_MS = 60_000
 
-/** What `run-bench.ts` sends before it ends. Figures travel as JSON, in which `NaN` is `null`. */
+/** The message of `run-bench.ts` before it exits. JSON turns `NaN` into `null`. */
 export type BenchAnswer = { readonly figures: Record<string, Figure> } | { readonly reason: string }
 
 export interface RunOptions {
   readonly withinMs: number
-  /** Milliseconds of each series of rounds; `null`: the bench's own. */
+  /** Milliseconds of each series of rounds; `null`: the bench's default. */
   readonly roundsMs: number | null
   readonly stop: AbortSignal
-  /** Milliseconds for a bench that was told to stop to end the VMs, agents and servers that it has started. */
+  /** Milliseconds for a stopped bench to end its VMs, agents and servers. */
   readonly releaseMs?: number
-  /** Exports the benches, the one to run among them. */
+  /** The module that exports the bench. */
   readonly module?: string
 }
 
 /**
- * Runs a bench against the server in a process group of its own, with a folder for its temporary files. Once this returns or
- * throws, the processes of the group are gone.
+ * Runs a bench in its own process group, with a folder for temporary files. When this returns or throws, all processes
+ * of the group have ended.
  * @throws Error that says why there are no figures
  */
 export async function runInChild(bench: Bench, dataDir: string, options: RunOptions): Promise<Record<string, Figure>> {
   const [name] = bench.names
   const folder = await mkdtemp(join(dataDir, 'tmp-'))
-  // A bench's own agent keeps its VMs' folders here, which their users pass through.
+  // The VMs of a bench's own agent run as other users, who must traverse this folder.
   await chmod(folder, 0o711)
   const child = spawn(process.execPath, [RUN_BENCH, options.module ?? BENCHES, name, dataDir], {
     detached: true,
@@ -71,7 +71,7 @@ async function answerOf(
   return answer ?? { reason: `its process ended with ${child.exitCode ?? child.signalCode} and no figures` }
 }
 
-/** What the bench has started itself and left: QEMUs and programs that share its process group. */
+/** Kills processes that the bench has started and left: QEMU and programs in its process group. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return
   try {
@@ -84,7 +84,7 @@ function killGroup({ pid }: ChildProcess): void {
 function checked({ names }: Bench, answer: BenchAnswer): Record<string, Figure> {
   if ('reason' in answer) throw new Error(answer.reason)
   const { figures } = answer
-  // It was left out, and has said why.
+  // The bench was skipped, and printed the reason.
   if (Object.keys(figures).length === 0) return {}
   const missing = names.filter((name) => typeof figures[name]?.p50 !== 'number')
   if (missing.length > 0) throw new Error(`no attempt succeeded: ${missing.join(', ')}`)

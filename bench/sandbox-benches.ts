@@ -8,7 +8,7 @@ import { type Figure, rounds, Samples } from './measure.ts'
 
 const TEMPLATE = 'base'
 const BURST = 50
-/** Several benches give several figures at once: a create is followed by its delete. */
+/** Some benches measure several figures at once: each create is followed by its delete. */
 type Figures = Record<string, Figure>
 
 export async function inSandbox<T>(offshoot: Offshoot, use: (id: string, pid: number) => Promise<T>): Promise<T> {
@@ -25,7 +25,7 @@ export async function inSandbox<T>(offshoot: Offshoot, use: (id: string, pid: nu
 export const recipeOf = async (offshoot: Offshoot): Promise<Recipe> =>
   inSandbox(offshoot, async (_, pid) => readRecipe(offshoot.dataDir, TEMPLATE, pid))
 
-/** POST to 201 and DELETE to 204, each beside the same done by hand, in turn. */
+/** From POST to 201, and from DELETE to 204; floor: the same by hand. Alternately. */
 export async function createAndDelete(offshoot: Offshoot, n = 60): Promise<Figures> {
   const recipe = await recipeOf(offshoot)
   const [create, del, restore, kill] = [new Samples(), new Samples(), new Samples(), new Samples()]
@@ -39,8 +39,8 @@ export async function createAndDelete(offshoot: Offshoot, n = 60): Promise<Figur
 }
 
 /**
- * A process inside the guest that, asked by a line, starts one small shell, waits for its end and answers how many
- * nanoseconds that took. One at a time and with pauses, as commands come.
+ * A guest process that starts a small shell for each input line, waits for its end, and prints the duration in
+ * nanoseconds.
  */
 const SPAWNER = `
 import os, sys, time
@@ -50,7 +50,7 @@ for _ in sys.stdin:
     print(time.perf_counter_ns() - start, flush=True)
 `
 
-/** `cmd: "true"` over one kept connection, beside fork+exec inside a guest plus one message there and back. */
+/** `cmd: "true"` over a keep-alive connection. Floor: fork and exec inside a guest, plus one message each way. */
 export async function execTrue(offshoot: Offshoot, n = 300): Promise<Figures> {
   const bare = await BareVm.running(await recipeOf(offshoot))
   const deadline = Deadline.after(120_000, 'floor of exec')
@@ -72,13 +72,13 @@ export async function execTrue(offshoot: Offshoot, n = 300): Promise<Figures> {
   return { exec_true: exec.figure('ms', roundTrip.p50 + spawn.p50) }
 }
 
-/** Once its SSH server has been seen, nobody does anything in a new sandbox any more. */
+/** A new sandbox is idle once the SSH probe has succeeded. */
 async function isIdle(offshoot: Offshoot, id: string): Promise<boolean> {
   const { body } = await offshoot.request('GET', `/v1/sandboxes/${id}/events?tail=10`)
   return body.some(({ type }: { type: string }) => type === 'sandbox.ssh_ready')
 }
 
-/** What a process has for itself, in MiB: pages no other process maps (the rest is the snapshot's page cache). */
+/** Private MiB of a process: pages that no other process maps. The rest is the snapshot's page cache. */
 export async function privateMib(pid: number): Promise<number> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')
   const kib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1])
@@ -100,7 +100,7 @@ async function restoreInTurn(recipe: Recipe, count: number): Promise<BareVm[]> {
   return vms
 }
 
-/** Fifty creates at once: the wall time of them all, beside fifty restores by hand, two at a time. */
+/** Total time of fifty concurrent creates. Floor: fifty restores by hand, two at a time. */
 export async function burst(offshoot: Offshoot, n = 3): Promise<Figures> {
   const recipe = await recipeOf(offshoot)
   const [wall, byHand] = [new Samples(), new Samples()]

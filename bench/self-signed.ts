@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** A certificate that nobody vouches for. */
+/** Makes a self-signed certificate. */
 export async function selfSigned(name: string): Promise<{ cert: string; key: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-bench-'))
   const [cert, key] = [join(folder, 'cert'), join(folder, 'key')]

@@ -9,7 +9,10 @@ import { inSandbox } from './sandbox-benches.ts'
 const STREAMS = 200
 const TERMINALS = 50
 
-/** What 200 streamed commands and 50 terminals of one sandbox cost at once; served is who hears its own output and end. */
+/**
+ * The cost of 200 streamed commands and 50 terminals in one sandbox. One is served if it gets its own output and its
+ * end.
+ */
 export async function sessions(offshoot: Offshoot): Promise<Record<string, Figure>> {
   return inSandbox(offshoot, async (id, pid) => {
     const read = async () => ({ ...(await memory(offshoot)), qemu: await residentMib(pid) })

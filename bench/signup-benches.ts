@@ -4,7 +4,7 @@ import { type Figure, Samples } from './measure.ts'
 
 const ROUNDS = 5
 
-/** From an account that nobody has to the output of its first command, by the public API alone: a key included. */
+/** From sign-up to the output of the first command, through the public API only, including an API key. */
 export async function signUpToFirstExec(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const samples = new Samples()
   for (let round = 0; round < ROUNDS; round++) {

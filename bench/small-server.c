@@ -1,4 +1,5 @@
-/* Answers every request on port 3001 with two bytes: the least that a server can be, so that what is timed is the way to it. */
+/* Answers every request on port 3001 with two bytes. This is the smallest possible server, so the time is that of the
+ * path to it. */
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@ const FILE_MIB = 100
 const FILE = '/root/bench'
 const LINE = `${'a line of output that a program might write '.repeat(2).slice(0, 79)}\n`
 const ANSWER_MS = 40_000
-/** More than the last event. */
+/** More bytes than the last event has. */
 const TAIL_BYTES = 256
 
 const keepAlive = new Agent({ keepAlive: true })
@@ -26,7 +26,7 @@ interface Body {
   readonly type: 'application/json' | 'application/octet-stream'
 }
 
-/** A request whose answer is read by the caller; fails unless it is 200. */
+/** A request whose answer the caller reads; throws unless the status is 200. */
 async function open(offshoot: Offshoot, method: string, path: string, body?: Body): Promise<IncomingMessage> {
   const { base_url, api_key } = offshoot.credentials
   const headers = {
@@ -51,7 +51,7 @@ async function stream(offshoot: Offshoot, id: string, cmd: string): Promise<Inco
   })
 }
 
-/** `echo x` to its first event, on a kept connection, beside `exec` of `true` in the same sandbox. */
+/** `echo x` to its first event on a keep-alive connection. Floor: `exec` of `true` in the same sandbox. */
 export async function streamFirstByte(offshoot: Offshoot, n = 200): Promise<Record<string, Figure>> {
   const [firstByte, exec] = [new Samples(), new Samples()]
   await inSandbox(offshoot, async (id) => {
@@ -59,7 +59,7 @@ export async function streamFirstByte(offshoot: Offshoot, n = 200): Promise<Reco
       await exec.time(async () => offshoot.exec(id, 'true'))
       const rest = await firstByte.time(async () => {
         const response = await stream(offshoot, id, 'echo x')
-        // Before the first byte is heard of: the last may come with it.
+        // Before the first byte, because the last byte may arrive with it.
         const ended = finished(response, { signal: AbortSignal.timeout(ANSWER_MS) })
         ended.catch(() => undefined)
         const [first] = (await once(response, 'data', { signal: AbortSignal.timeout(ANSWER_MS) })) as [Buffer]
@@ -82,7 +82,7 @@ function expectBytes(bytes: number, mib: number): void {
   if (bytes !== mib * MIB) throw new Error(`${bytes} bytes came instead of ${mib} MiB`)
 }
 
-/** Text of exactly so many MiB, in the guest's memory as far as it fits. */
+/** Makes a text of exactly so many MiB, in the guest's page cache as far as it fits. */
 const makeFile = (mib: number) => `yes '${LINE.trimEnd()}' | head -c ${mib * MIB} > ${FILE}; cat ${FILE} > /dev/null`
 
 async function bareRun(link: GuestLink, cmd: string): Promise<number> {
@@ -94,7 +94,10 @@ async function bareRun(link: GuestLink, cmd: string): Promise<number> {
   return bytes
 }
 
-/** That a stream ended with exit code 0 and carried the output, escapes and the frames around it: 1.5 % at {@link LINE}. */
+/**
+ * Checks that the stream ended with exit code 0 and contained the output, escaped and framed: 1.5 % more at {@link
+ * LINE}.
+ */
 async function expectEvents(response: IncomingMessage, mib: number): Promise<void> {
   let bytes = 0
   let end: Buffer = Buffer.alloc(0)
@@ -107,7 +110,7 @@ async function expectEvents(response: IncomingMessage, mib: number): Promise<voi
   if (bytes < mib * MIB * 1.01 || bytes > mib * MIB * 1.02) throw new Error(`${bytes} bytes of events for ${mib} MiB`)
 }
 
-/** A guest's `cat` of a large file to the client, beside the same over the channel alone. */
+/** A guest's `cat` of a large file to the client. Floor: the same over the bare channel. */
 export async function execThroughput(offshoot: Offshoot, n = 2): Promise<Record<string, Figure>> {
   const bare = await BareVm.running(await recipeOf(offshoot))
   const [streamed, floor] = [new Samples(), new Samples()]
@@ -132,7 +135,7 @@ const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() 
 const block = Buffer.alloc(64 * 1024, LINE)
 const content = () => Readable.from(Array.from({ length: (FILE_MIB * MIB) / block.length }, () => block))
 
-/** A file to the guest and back, beside the same over the channel alone. */
+/** A file to the guest and back. Floor: the same over the bare channel. */
 export async function fileThroughput(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
   const bare = await BareVm.running(await recipeOf(offshoot))
   const { files } = bare.link

@@ -12,7 +12,7 @@ import { type Figure, rounds, Samples } from './measure.ts'
 
 const run = promisify(execFile)
 const MIB = 1024 * 1024
-/** An image of 500 MiB: as many files as a language's runtime with its packages has. */
+/** An image of 500 MiB, with as many files as a language runtime and its packages. */
 const FOLDERS = 50
 const FILES_IN_FOLDER = 100
 const FILE_BYTES = (500 * MIB) / (FOLDERS * FILES_IN_FOLDER)
@@ -20,7 +20,7 @@ const SIZE_MIB = 1024
 const MEMORY_MIB = 512
 const BUILD_WITHIN_MS = 120_000
 
-/** From the first byte of a tar to a template that is done, beside `tar x`, `mke2fs -d` and one boot by hand. */
+/** From the first byte of a tar to the finished template. Floor: `tar x`, `mke2fs -d` and one boot by hand. */
 export async function templateBuild(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-bench-template-'))
   const [build, floor] = [new Samples(), new Samples()]
@@ -86,7 +86,7 @@ async function buildByHand(offshoot: Offshoot, folder: string, tar: string): Pro
   }
 }
 
-/** MiB on disk that an idle sandbox has for itself, and those that a fork of it adds. */
+/** MiB on disk that an idle sandbox has to itself, and those that a fork adds. */
 export async function diskOf(offshoot: Offshoot, n = 5): Promise<Record<string, Figure>> {
   const [sandbox, fork] = [new Samples(), new Samples()]
   for (const _round of rounds(n)) {

@@ -7,11 +7,11 @@ import { BareVm } from './bare-vm.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
-/** Milliseconds between two keys: nobody types into a guest that is still awake from the last one. */
+/** Milliseconds between two keys, long enough for the guest to become idle. */
 const BETWEEN_KEYS_MS = 20
 const ECHO_MS = 5000
 
-/** A key typed into a terminal to its echo, by the guest's kernel, beside a message to a bare guest and back. */
+/** From a key in a terminal to its echo by the guest's kernel. Floor: a message to a bare guest and back. */
 export async function terminalEcho(offshoot: Offshoot, n = 300): Promise<Record<string, Figure>> {
   const bare = await BareVm.running(await recipeOf(offshoot))
   const [echo, ping] = [new Samples(), new Samples()]

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-/** Of the range that is kept for measurements (RFC 2544): it leads nowhere else. */
+/** From the range reserved for benchmarks (RFC 2544), which has no other route. */
 const NEAR = '198.18.77.1'
 const FAR = '198.18.77.2'
 const SERVER = `require('http').createServer((_, response) => response.end('hello')).listen(80, () => console.log('ready'))`
@@ -12,10 +12,10 @@ const SERVER = `require('http').createServer((_, response) => response.end('hell
 const ip = (line: string) => run('ip', line.split(' '))
 
 export const TEST_HOST_URL = `http://${FAR}/`
-/** What a service must allow its guests. */
+/** The network exception that lets guests reach the test host. */
 export const TEST_HOST_EXCEPTION = `${FAR}/32:80`
 
-/** A machine that answers by HTTP: a network namespace of its own, one hop away. */
+/** An HTTP server in its own network namespace, one hop away. */
 export class TestHost {
   readonly #namespace: string
   readonly #server: ChildProcess
@@ -34,7 +34,7 @@ export class TestHost {
     await ip(`link set ${device} up`)
     await ip(`-n ${namespace} address add ${FAR}/30 dev far`)
     await ip(`-n ${namespace} link set far up`)
-    // As the service does for the uplinks that there are when it starts.
+    // The service does this for the uplinks that exist at its start.
     await writeFile(`/proc/sys/net/ipv4/conf/${device}/forwarding`, '1')
     const command = ['netns', 'exec', namespace, process.execPath, '-e', SERVER]
     const server = spawn('ip', command, { stdio: ['ignore', 'pipe', 'inherit'] })

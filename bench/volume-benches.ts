@@ -12,14 +12,17 @@ const run = promisify(execFile)
 const TEMPLATE = 'base'
 const VOLUME = 'bench'
 const SIZE_MIB = 1024
-/** Of `base`. */
+/** Sizes of `base`. */
 const DISK_MIB = 4096
 const MEMORY_MIB = 512
 const SEQUENTIAL_MIB = 128
 const SYNCS = 100
 const COMMAND_MS = 60_000
 
-/** Writes to the volume, one file at once and many small pieces with an fsync each; prints how many nanoseconds each took. */
+/**
+ * Writes to the volume: one file at once, and many small pieces with an fsync each. Prints the durations in
+ * nanoseconds.
+ */
 const WRITER = `
 import glob, os, subprocess, time
 [serial] = [each for each in glob.glob('/sys/block/vd*/serial') if open(each).read().startswith('vol0')]
@@ -50,7 +53,7 @@ async function withVolume<T>(offshoot: Offshoot, use: (body: object) => Promise<
   }
 }
 
-/** POST with a volume to 201, beside the same without one. */
+/** A POST with a volume to its 201. Floor: the same without one. */
 export async function createWithVolume(offshoot: Offshoot, n = 40): Promise<Record<string, Figure>> {
   const [attached, plain] = [new Samples(), new Samples()]
   await withVolume(offshoot, async (body) => {
@@ -64,7 +67,7 @@ export async function createWithVolume(offshoot: Offshoot, n = 40): Promise<Reco
   return { create_with_volume: attached.figure('ms', plain.p50) }
 }
 
-/** In a sandbox with a volume, beside a machine with the same kind of disk that was booted by hand, in turn. */
+/** Writes in a sandbox with a volume. Floor: a VM with the same kind of disk, booted by hand. Alternately. */
 export async function volumeWrites(offshoot: Offshoot, n = 5): Promise<Record<string, Figure>> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-bench-volume-'))
   const path = join(folder, 'disk')

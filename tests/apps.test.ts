@@ -1,4 +1,4 @@
-/** Apps out of git repositories: cloned, built, served and replaced in real guests, behind the edge. */
+/** Apps from git repositories: cloned, built, served and replaced in real guests behind the edge. */
 import { FakeGitProvider } from '@offshoot/control/test/fake-git-provider'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { appDependencyCases } from './setup/app-dependency-cases.ts'
@@ -12,11 +12,11 @@ import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { Visitors } from './setup/visitors.ts'
 
-/** Milliseconds for a deploy on an emulated processor of a busy machine. */
+/** Milliseconds for a deploy on an emulated CPU of a busy machine. */
 const DEPLOY_MS = 120_000
-/** Milliseconds for an answer that may never come. */
+/** Milliseconds to wait for an answer that may never arrive. */
 const PAUSED_MS = 5_000
-/** Requests of visitors in a second, which leave the build something of the processors. */
+/** Visitor requests per second, few enough to leave CPU time for the build. */
 const PER_SECOND = 40
 
 describe('apps', () => {
@@ -45,7 +45,7 @@ describe('apps', () => {
     await git?.stop()
   })
 
-  /** Its page as visitors see it, by either address. */
+  /** The app's page as a visitor gets it, at either of its addresses. */
   async function visit(path = '/', url = app.url, headers = {}, signal?: AbortSignal): Promise<Answer> {
     const { host } = new URL(url)
     return call('GET', offshoot.credentials.edge_url + path, {
@@ -142,7 +142,7 @@ describe('apps', () => {
     expect(served).toEqual(new Set(body.map(({ id }: { id: string }) => `sbx-${id.slice(0, 8)}`)))
     const said = await offshoot.request('GET', `/v1/apps/${app.id}/runtime-logs`)
     expect(said.text.match(/asked for \/slow\/2000/g)?.length).toBeGreaterThan(12)
-    // From here on it is not about them: on a busy machine every slow answer would make another.
+    // Scaling would disturb the following tests: on a busy machine every slow answer would start an instance.
     await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { max_instances: 1 } })
   })
 
@@ -151,7 +151,7 @@ describe('apps', () => {
     const visitors = new Visitors({ url: offshoot.credentials.edge_url, host, perSecond: PER_SECOND, webSockets: 1 })
     await until('an open WebSocket', () => visitors.opens === 1)
     await git.commit('app', nodeApp('two'))
-    // From here on without npm, which takes seconds of an emulated processor each time.
+    // The following deploys avoid npm, which takes seconds of an emulated CPU each time.
     const commands = { build_command: 'echo {} > built.json', start_command: 'node server.js' }
     await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: commands })
     const second = await deploy()
@@ -160,7 +160,7 @@ describe('apps', () => {
     const sleeps = async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated'
     await until('the old version to sleep', sleeps, DEPLOY_MS)
     await visitors.stop()
-    // Perhaps more than one: the second instance ends meanwhile.
+    // There may be several closes, because the second instance ends meanwhile.
     expect(new Set(visitors.closes)).toEqual(new Set([1012]))
     const seen = [...visitors.seen.keys()].map((what) => /^{"version":"(\w+)"/.exec(what)?.[1] ?? what)
     expect(seen.toSorted((a, b) => a.localeCompare(b))).toEqual(['one', 'two'])
@@ -194,7 +194,7 @@ describe('apps', () => {
   it('of a workspace that is paused say so with a page', async () => {
     await offshoot.request('POST', `/v1/sandboxes/${first.sandbox_id}/pause`)
     const page = await until('the pause to be known', async () => {
-      // One that came before the edge had heard of the pause stands still with its server.
+      // A request that arrives before the edge knows of the pause hangs with the paused server.
       const signal = AbortSignal.timeout(PAUSED_MS)
       const answer = await visit('/', app.url, { accept: 'application/json' }, signal).catch(() => null)
       return answer?.status === 503 ? answer : null

@@ -20,9 +20,11 @@ import { Peak } from './setup/peak.ts'
 import { until } from './setup/until.ts'
 
 const run = promisify(execFile)
-/** MiB that are copied in and out; 1024 was tried by hand. */
+/** MiB to copy in and out; 1024 was tried manually. */
 const COPY_MIB = Number(process.env['OFFSHOOT_COPY_MIB'] ?? 16)
-/** What a service may come to have beside what it had before, however much it passes on: a fraction of the least that is passed on here. */
+/**
+ * Maximum growth of a service's memory, however much data passes through: a fraction of the smallest amount sent here.
+ */
 const MAX_GROWTH_BYTES = 48 * 1024 * 1024
 const COPY_MS = 60_000 + COPY_MIB * 1_000
 
@@ -43,13 +45,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** As anybody calls it: with the address that the API gave, and nothing else. */
+/** As any client calls it: with the address from the API and nothing else. */
 const psql = async (commands: readonly string[], url = database.connection_url) =>
   (
     await run('psql', [url, '-XAtq', '-v', 'ON_ERROR_STOP=1', ...commands.flatMap((each) => ['-c', each])])
   ).stdout.trim()
 
-/** Only to who has a certificate that some authority of the file vouches for. */
+/** Connects only if an authority in the file has signed the server's certificate. */
 const strict = (file: string) =>
   `${database.connection_url.replace('require', 'verify-full')}&sslrootcert=${encodeURIComponent(file)}`
 
@@ -115,7 +117,7 @@ describe('psql', () => {
   )
 })
 
-/** Debian's, which is of version 15 here; a release with another has one that fits, or fits better. */
+/** Debian's pg_dump, of version 15 on Debian 12. Later releases have one of a matching or newer version. */
 describe('pg_dump and pg_restore', () => {
   const dump = join(import.meta.dirname, 'setup/shop-of-15.dump')
 

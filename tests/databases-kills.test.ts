@@ -8,7 +8,7 @@ import { until } from './setup/until.ts'
 const ROUNDS = Number(process.env['OFFSHOOT_DATABASE_KILLS'] ?? 2)
 const WRITERS = 4
 const ROUND_MS = 90_000
-/** What is killed, one after the other; QEMU's turn comes first, and in all of them. */
+/** The processes to kill in each round. Most rounds include QEMU. */
 const VICTIMS = [
   ['machine'],
   ['machine', 'agent', 'edge', 'control'],
@@ -43,7 +43,7 @@ async function kill(victim: 'machine' | 'agent' | 'edge' | 'control'): Promise<v
   for (const { pid } of await offshoot.virtualMachines()) process.kill(pid, 'SIGKILL')
 }
 
-/** Whoever asks is let in, by and by. */
+/** Retries until a client can connect. */
 async function reached(of = database): Promise<pg.Client> {
   return until(
     'the database to be reached',
@@ -63,7 +63,7 @@ async function reached(of = database): Promise<pg.Client> {
   )
 }
 
-/** Entries without a gap, a balance that agrees with them, and every page and index in order. */
+/** Checks that no entry is missing, that balances match the entries, and that every page and index is intact. */
 async function expectWhole(client: pg.Client): Promise<void> {
   const torn = `select b.writer from balances b left join ledger l using (writer) group by b.writer, entries
     having count(entry) <> entries or coalesce(max(entry), 0) <> entries`
@@ -92,7 +92,7 @@ it(
     }
     if (ROUNDS > VICTIMS.length)
       console.log(`${ledger.acknowledged} commits; seconds until reached: ${seconds.join(', ')}`)
-    // Both change what the disk consists of.
+    // Both replace the layers of the disk.
     const { status, body } = await offshoot.request('POST', `/v1/databases/${database.id}/branch`, { body: {} })
     expect(status).toBe(201)
     const branch = body as Database

@@ -4,7 +4,7 @@ import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 const MINUTE_MS = 60_000
-/** Restores, each of what the one before made. */
+/** Number of chained restores; each restores the database that the one before made. */
 const GENERATIONS = Number(process.env['OFFSHOOT_DATABASE_RESTORES'] ?? 1)
 
 let offshoot: Offshoot
@@ -36,7 +36,7 @@ async function backUp(of: Database): Promise<Backup> {
   return body as Backup
 }
 
-/** Writes one entry after the other, and tells the server's time after the last was acknowledged. */
+/** Writes entries one by one, and returns the server's time after the last commit. */
 async function write(to: Database, from: number, count: number): Promise<string> {
   return connected(to.connection_url, async (client) => {
     for (let n = from; n < from + count; n++) await client.query('insert into entries values ($1)', [n])
@@ -70,7 +70,7 @@ describe('a database', () => {
       await write(database, 1, 5)
       const { created_at: since } = await backUp(database)
       await write(database, 6, 5)
-      // What is finished is taken by whoever comes next, and once.
+      // A finished WAL segment must be archived exactly once, by the restarted processes.
       await value(database.connection_url, 'select pg_switch_wal()::text')
       for (const service of ['agent', 'control'] as const) {
         const running = await offshoot.service(service)
@@ -119,7 +119,7 @@ describe('a database', () => {
   })
 
   it('verifies its backups in sandboxes that nobody sees', { timeout: 8 * MINUTE_MS, retry: 0 }, async () => {
-    // The index is sound in itself but does not match its table.
+    // The index is intact, but does not match its table.
     await connected(database.connection_url, async (client) => {
       await client.query(`create function twisted(int) returns int immutable language sql as 'select $1'`)
       await client.query('create index twisted_idx on entries (twisted(n))')
@@ -153,7 +153,7 @@ describe('a database', () => {
     ] as const)
       expect(await offshoot.request(method, path, body === undefined ? {} : { body })).toMatchObject({ status: 404 })
     const events = (await offshoot.request('GET', '/v1/events?limit=500')).body as { sandbox_id: string }[]
-    // Of this database, and of those that were restored.
+    // Events of this database and of the restored ones.
     expect(new Set(events.map(({ sandbox_id: id }) => id)).size).toBe(1 + GENERATIONS)
   })
 
@@ -165,10 +165,10 @@ describe('a database', () => {
         () => null,
         (error: { code?: string }) => error.code ?? '',
       )
-    // No space left; what could not even be written to the log ends the server, which comes back for readers alone.
+    // 53100: disk full. If PostgreSQL cannot even write WAL, it crashes and restarts as read-only (25006).
     const isRefused = async () => {
       const code = await codeOf(large)
-      // A server that archives gives room back.
+      // Archiving frees disk space, so fill it again.
       if (code === null) await offshoot.exec(database.id, fill)
       return code === '53100' || code === '25006'
     }

@@ -98,7 +98,7 @@ describe('a database', () => {
     expect(await refusal(url.replace('/app?', '/other?'))).toMatchObject({ code: '3D000' })
     expect(await refusal(url.replace(username, `db_${'0'.repeat(32)}`))).toMatchObject({ code: '3D000' })
     expect(await refusal(url.replace(username, 'postgres'))).toMatchObject({ code: '28000' })
-    // The template's own words open nothing.
+    // The initial password of the template must not work.
     expect(await refusal(url.replace(`${username}:${password}`, `postgres.${username}:unclaimed`))).toMatchObject({
       code: '28P01',
     })
@@ -112,7 +112,7 @@ describe('a database', () => {
       const running = `select count(*)::int from pg_stat_activity where query = 'select pg_sleep(60)' and state = 'active'`
       return (await value(database.connection_url, running)) === 1
     })
-    // The driver's own way to cancel knows no encryption, as that of libpq up to version 16.
+    // The driver cancels without encryption, as libpq does up to version 16.
     const { processID, secretKey } = client as unknown as { processID: number; secretKey: number }
     await cancel(database, processID, secretKey)
     expect(await cancelled).toBe('57014')

@@ -10,12 +10,12 @@ beforeAll(async () => {
 })
 afterAll(giveBack)
 
-/** Events read on one connection, at most, before the reader hangs up and comes back. */
+/** Maximum events per connection before the reader disconnects and reconnects. */
 const MOST_AT_ONCE = 9
-/** Events read before each kill, and after the last. */
+/** Events to read before each kill, and after the last one. */
 const BETWEEN_KILLS = 60
 
-/** A reader that comes back for what follows the last event it saw, by turns with the header and with `since`. */
+/** A reader that reconnects after its last event, alternately with `Last-Event-ID` and with `since`. */
 class ComingBack {
   readonly seen: ServerEvent[] = []
   readonly #path: string
@@ -27,7 +27,7 @@ class ComingBack {
     this.#path = `/v1/sandboxes/${id}/events?follow=1`
   }
 
-  /** Reads until {@link stop}; a connection that is refused or breaks is followed by another. */
+  /** Reads until {@link stop}; reconnects after a refused or broken connection. */
   async read(): Promise<void> {
     while (!this.#isStopped) await this.#connect().catch(() => undefined)
   }
@@ -46,7 +46,7 @@ class ComingBack {
     let left = this.#isStopped ? 0 : most
     while (left-- > 0) {
       const { value, done } = await this.#stream.next()
-      // The last word of a stream that lost its agent.
+      // The stream's last event after it has lost its agent.
       if (done || value.event === 'error') break
       this.seen.push(value)
     }
@@ -54,7 +54,7 @@ class ComingBack {
   }
 }
 
-/** Pauses and resumes until told to stop, whatever the answers: a service may be away. */
+/** Pauses and resumes until the signal, and ignores failures while a service is away. */
 async function keepChanging(id: string, { signal }: AbortController): Promise<void> {
   for (let i = 0; !signal.aborted; i++) {
     const change = i % 2 === 0 ? 'pause' : 'resume'

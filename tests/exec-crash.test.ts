@@ -5,7 +5,7 @@ import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
-/** What everybody who is connected sees of an agent that is killed, and what they find when they come back. */
+/** The agent is killed: how open connections end, and which commands survive. */
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(giveBack)
 
-/** Much longer than it takes, much shorter than any deadline of ours. */
+/** Much longer than it should take, and much shorter than any timeout of the service. */
 const SOON_MS = 15_000
 const RESTARTING = { code: 1012, reason: 'agent unreachable' }
 const LOST = [{ event: 'error', id: undefined, data: { error: 'agent unreachable' } }]
@@ -33,7 +33,7 @@ async function first(events: EventStream): Promise<ServerEvent> {
   return value
 }
 
-/** Waits for the agent that comes after the killed one. */
+/** Waits for the agent that replaces the killed one. */
 async function succeeded(pid: number): Promise<void> {
   await until('another agent', async () => {
     const now = await offshoot.service('agent')
@@ -42,7 +42,7 @@ async function succeeded(pid: number): Promise<void> {
   await offshoot.healthy()
 }
 
-/** Reads to the end, which must come soon after `begin`, and without a connection that breaks. */
+/** Reads to the end of the stream. It must end soon after `begin`, and not by a broken connection. */
 async function endOf(events: EventStream, begin: Promise<unknown>): Promise<ServerEvent[]> {
   const rest = events.rest()
   await begin
@@ -79,7 +79,7 @@ it('ends every stream cleanly and soon; commands are gone, and what was to stay 
   const agent = await until('the agent', async () => offshoot.service('agent'))
   const killed = Promise.withResolvers<void>()
   const reading = Promise.all([command, background, events, logs].map(async (each) => endOf(each, killed.promise)))
-  // What is wrong with it is told where it is waited for.
+  // A failure is reported where the promise is awaited.
   reading.catch(() => null)
   process.kill(agent.pid, 'SIGKILL')
   killed.resolve()
@@ -129,7 +129,7 @@ it('ends what flows at full speed too, wherever its last frame was cut', async (
   expect(flood.response.complete).toBe(true)
   for (const socket of [commands, own]) {
     const { code } = await until('the socket to be closed', () => socket.closed, SOON_MS)
-    // Where the last frame is not whole, there is no place for a close frame.
+    // 1006: a frame was incomplete, so a close frame could not follow.
     expect([1006, 1012]).toContain(code)
   }
   await succeeded(agent.pid)

@@ -6,7 +6,7 @@ import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
-/** More shows less than more time does: 1024 is what the service promises. */
+/** MiB, because volume reveals more faults than time. The service promises 1024. */
 const STREAM_MIB = Number(process.env['OFFSHOOT_STREAM_MIB'] ?? 24)
 
 let offshoot: Offshoot
@@ -28,7 +28,7 @@ const textOf = (events: readonly ServerEvent[], stream = 'stdout') =>
 const running = async (word: string) =>
   Number((await offshoot.exec(id, `ps | grep -v grep | grep -c '${word}' || true`)).stdout) > 0
 const written = async () => Number((await offshoot.exec(id, 'cat /tmp/written')).stdout)
-/** One process, which stands still until it is told to go on. */
+/** A process that stops until it gets SIGCONT. */
 const standing = (i: number) => `echo ${i}; kill -STOP $$; exit ${i % 100}`
 
 describe('exec/stream', () => {
@@ -208,7 +208,7 @@ describe('exec/stream', () => {
   })
 })
 
-/** MiB that each part has in memory: the services' processes, and the agent inside the guest. */
+/** Resident MiB of the services, and of the agent inside the guest. */
 async function memory(): Promise<Record<'control' | 'agent' | 'guest', number>> {
   const of = async (name: 'control' | 'agent') => residentMib((await until(name, () => offshoot.service(name))).pid)
   const { stdout } = await offshoot.exec(id, 'cat /proc/1/status')

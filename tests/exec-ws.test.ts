@@ -7,7 +7,7 @@ import { TestSocket } from './setup/web-socket.ts'
 
 let offshoot: Offshoot
 let id: string
-/** Sends nothing from the first test on. */
+/** Stays silent from the first test on, to show that idle sockets survive. */
 let quiet: TestSocket
 beforeAll(async () => {
   offshoot = await borrow()
@@ -30,7 +30,7 @@ describe('exec/ws', () => {
       expect(await socket.end(`c${i}`)).toEqual({ id: `c${i}`, exit: i, duration_ms: expect.any(Number) })
       expect([socket.output(`c${i}`), socket.output(`c${i}`, 'stderr')]).toEqual([`${i}\n`, `${i}\n`])
     }
-    // An id is free again after its command.
+    // A client may reuse an id after its command has ended.
     socket.frames.length = 0
     socket.send({ id: 'c1', cmd: 'pwd; echo $A; id -un', cwd: '/tmp', env: { A: 'x' }, user: 'user' })
     expect((await socket.end('c1')).exit).toBe(0)

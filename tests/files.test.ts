@@ -9,9 +9,9 @@ import { SandboxFiles } from './setup/sandbox-files.ts'
 import { until } from './setup/until.ts'
 
 const MIB = 1024 ** 2
-/** The disk of this template holds 64 MiB, and a file that is replaced is there twice. */
+/** The template's disk has 64 MiB, and a file exists twice while it is replaced. */
 const LIMIT_MIB = 16
-/** What is sent, and then fetched: more than a service may come to have by it. */
+/** MiB to upload and download: more than a service's memory may grow. */
 const LARGE_MIB = 128
 
 let offshoot: Offshoot
@@ -27,7 +27,7 @@ afterAll(async () => {
 const escaped = (path: Uint8Array | string) =>
   [...Buffer.from(path)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
-/** MiB of the service that holds more. */
+/** Resident MiB of the larger of the two services. */
 async function residentMib(): Promise<number> {
   const services = await Promise.all([offshoot.service('control'), offshoot.service('agent')])
   const sizes = services.map(async (service) => {
@@ -240,7 +240,7 @@ describe('folders', () => {
     expect([unpacked.status, unpacked.body]).toMatchObject([200, { path: '/tmp/new/copy', entries: 4 }])
     const compare = 'cd /tmp/new && diff -r /tmp/tree copy && readlink copy/link && stat -c %a copy/1'
     expect(await files.sh(compare)).toBe('1\n600\n')
-    // Into what is there, through a link too.
+    // Unpack into an existing folder, also through a link.
     await files.sh('rm /tmp/new/copy/1 && ln -s new/copy /tmp/to-copy')
     expect((await files.ask('PUT', 'fs/archive?path=/tmp/to-copy', { body: bytes })).status).toBe(200)
     expect(await files.sh(compare)).toBe('1\n600\n')

@@ -31,7 +31,7 @@ async function made(id: string, action: string, body?: object) {
   return answer.body
 }
 
-/** What must differ between any two. */
+/** Values that must differ between any two sandboxes. */
 const IDENTITY = 'hostname; cat /etc/machine-id; head -c 16 /dev/urandom | od -An -tx1'
 
 describe('a fork', () => {
@@ -63,7 +63,7 @@ describe('a fork', () => {
     )
     expect(await eventTypes(child.id)).toContain('sandbox.running')
 
-    // A child of the child, when the first parent is gone.
+    // Forks the child after its own parent was deleted.
     await offshoot.delete(parent.id)
     const grandchild = await made(child.id, 'fork', { metadata: { other: 'tags' } })
     expect(grandchild).toMatchObject({ parent_id: child.id, metadata: { other: 'tags' } })

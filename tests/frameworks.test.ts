@@ -1,7 +1,7 @@
 /**
- * Repositories of real frameworks, built and served for real, opened in a browser. Their packages come from this machine's registries,
- * through the guest's own npm and apt. OFFSHOOT_FRAMEWORKS=static,vite,next,express,flask says which: some take minutes under emulation.
- * OFFSHOOT_SCREENSHOTS: a folder for what was to be seen.
+ * Repositories of real frameworks, built, served, and opened in a browser. Their packages come from this machine's
+ * registries through the guest's own npm and apt. OFFSHOOT_FRAMEWORKS=static,vite,next,express,flask selects some,
+ * because they take minutes under emulation. OFFSHOOT_SCREENSHOTS names a folder for screenshots.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ describe.skipIf(WANTED.length === 0 || !hasBrowser)('apps of real frameworks', (
   let offshoot: Offshoot
   let browser: Browser
   let registries: Registries | null = null
-  /** `null`: packages can be had. */
+  /** Why packages cannot be installed here; `null` if they can. */
   let obstacle: string | null = null
 
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe.skipIf(WANTED.length === 0 || !hasBrowser)('apps of real frameworks', (
 
   it.each(WANTED)(
     '%s',
-    // Once: what has failed is still there, under its name.
+    // No retry: the failed app still exists under its name.
     { timeout: 2 * DEPLOY_MS, retry: 0 },
     async (name) => {
       const found = frameworkApps[name]
@@ -93,7 +93,7 @@ describe.skipIf(WANTED.length === 0 || !hasBrowser)('apps of real frameworks', (
     },
   )
 
-  /** Another commit with the same lock file. */
+  /** Deploys another commit with the same lock file. */
   async function again(
     name: string,
     app: string,

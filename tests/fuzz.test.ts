@@ -9,7 +9,7 @@ import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
 const MIB = 1024 ** 2
-/** What a server may say when it ends a socket: protocol errors, and frames it will not read. */
+/** Close codes that the server may send: protocol errors, and refused frames. */
 const CLOSE_CODES = [1000, 1002, 1003, 1007, 1008, 1009]
 
 let offshoot: Offshoot
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await files.sh('mkdir -p /tmp/fuzz/folder && printf 0123456789 > /tmp/fuzz/file')
 })
 afterAll(giveBack)
-// Whatever came in: the sandbox goes on.
+// The sandbox must work after any input.
 afterEach(async () => {
   expect(await files.sh('echo works')).toBe('works\n')
   expect((await files.ask('PUT', 'fs?path=/tmp/after', { body: 'round trip' })).status).toBe(200)
@@ -34,7 +34,7 @@ interface Probe {
   isAnswered(socket: TestSocket, name: string): boolean
 }
 
-/** Sends all of it on one socket, or on the next one where the server has ended the last; `probe` is then answered. */
+/** Sends all inputs on one socket, and opens another when the server has closed it. Then `probe` must be answered. */
 async function answersTo(
   route: string,
   frames: fc.Arbitrary<string | Buffer>,
@@ -64,7 +64,7 @@ async function answersTo(
 describe('file routes', () => {
   const visible = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) })
   const escapes = fc.uint8Array({ maxLength: 40 }).map((bytes) => [...bytes].map((byte) => `%${byte.toString(16)}`))
-  // Never the way out of the folder, because some of it deletes.
+  // No path leaves the folder, because some requests delete.
   const inFolder = escapes.map((parts) => `/tmp/fuzz/${parts.join('').replaceAll(/%2[ef]/g, '_')}`)
   const path = fc.oneof(fc.constantFrom('/tmp/fuzz/file', '/tmp/fuzz/folder', '/tmp/fuzz/file/x'), inFolder)
   const option = fc.tuple(fc.constantFrom('to', 'mode', 'recursive', 'parents', 'overwrite', 'zzz'), visible)
@@ -106,7 +106,7 @@ describe('file routes', () => {
             const answer = JSON.parse((await response.toArray()).join('')) as { error: unknown }
             expect(answer.error).toEqual(expect.any(String))
           } finally {
-            // Watches do not end by themselves.
+            // Watches never end by themselves.
             response.destroy()
           }
         })
@@ -120,7 +120,7 @@ describe('sockets', () => {
   const wrong = fc.oneof(fc.jsonValue(), fc.constantFrom(-1, 0, 1.5, 2 ** 53, '', 'SIGNOT', [], {}, null))
   const names = ['id', 'stdin', 'stdin_eof', 'signal', 'cancel', 'timeout_seconds', 'cwd', 'env', 'user', 'resize']
   const fields = fc.dictionary(fc.constantFrom(...names), wrong)
-  /** Frames as they go out. No `cmd` is a text: it would be run. */
+  /** Frames as sent. No `cmd` is a string, because it would be executed. */
   const frame = fc.oneof(
     fields.map((value) => JSON.stringify(value)),
     fc.tuple(fields, wrong).map(([value, cmd]) => JSON.stringify({ ...value, id: 'x', cmd: [cmd] })),
@@ -144,7 +144,7 @@ describe('sockets', () => {
   })
 
   it('of terminals answer what is no frame with an error, and go on', async () => {
-    // Raw, so that no byte is a signal, and without an echo of what is no probe.
+    // Raw mode, so that no byte becomes a signal; no echo, so that only probes are answered.
     const cmd = encodeURIComponent('stty raw -echo; exec cat')
     const answers = await answersTo(
       `exec/pty?cmd=${cmd}`,

@@ -29,7 +29,7 @@ async function moved(id: string, transition: string, status: string): Promise<vo
   expect((await get(id)).body).toEqual(answer.body)
 }
 
-/** A process that counts in its own memory, and says how far it is when asked. */
+/** A process that counts in its own memory, and reports the count on SIGUSR1. */
 const COUNTER = `n=0; trap 'echo $n > /tmp/told' USR1; while :; do n=$((n+1)); sleep 0.02 & wait $!; done`
 
 async function startCounter(id: string): Promise<string> {
@@ -145,7 +145,7 @@ describe('everything at once', () => {
     await offshoot.exec(id, 'echo here > /tmp/memory')
     const answering = storm(id)
     await Promise.all(answering.filter((_answer, n) => STORM[n] !== 'exec'))
-    // A command that had begun stands still in a paused sandbox, and whoever ran it waits.
+    // Commands that had begun are stopped in a paused sandbox, and their callers wait.
     if ((await get(id)).body.status === 'paused') await moved(id, 'resume', 'running')
     const answers = await Promise.all(answering)
     expect(answers.filter(({ status }) => ![200, 201, 409].includes(status))).toEqual([])
@@ -176,7 +176,7 @@ describe('its time to live', () => {
     await until('its end', async () => (await get(id)).status === 404)
     expect(Date.now()).toBeGreaterThanOrEqual(endsAtMs)
     expect(await hasVm(id)).toBe(false)
-    // Its end is in the log, and so in the rows, before the folder goes.
+    // The deletion is in the log and in the rows before the agent removes the folder.
     await until('its folder gone', async () => !(await offshoot.folders()).includes(id))
   })
 

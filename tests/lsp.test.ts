@@ -6,7 +6,7 @@ import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
-/** Milliseconds; on an emulated and busy processor a server starts slowly. */
+/** Milliseconds for one answer. Servers start slowly on an emulated, busy CPU. */
 const ANSWER_MS = 240_000
 const TEST_MS = 2 * ANSWER_MS
 const LANGUAGES = ['python', 'typescript', 'javascript', 'json', 'html', 'css', 'bash']
@@ -34,7 +34,7 @@ const initialize = (language: string) => ({
   params: { processId: null, rootUri: `file://${WORKSPACE}`, capabilities: {}, language },
 })
 
-/** OFFSHOOT_LANGUAGES=all: every server. TypeScript's alone takes a minute of an emulated processor. */
+/** OFFSHOOT_LANGUAGES=all tests every server. TypeScript's alone takes a minute of an emulated CPU. */
 const isAll = process.env['OFFSHOOT_LANGUAGES'] === 'all'
 
 describe('a language server', { timeout: TEST_MS }, () => {
@@ -74,12 +74,12 @@ describe('a language server', { timeout: TEST_MS }, () => {
     expect(definition).toMatchObject([{ uri: `file://${other}`, range: { start: { line: 1 } } }])
     const completion = await client.connection.sendRequest(CompletionRequest.type, at)
     expect(JSON.stringify(completion)).toContain('"area"')
-    // The client is gone without a word: the server and what it has started go with it.
+    // After an abrupt disconnect, the server and its child processes must end.
     await socket.close()
     await noneRuns()
   })
 
-  // Python and TypeScript are above, JSON below too.
+  // Other tests cover Python, TypeScript and JSON.
   it.each(isAll ? LANGUAGES.slice(2) : ['bash'])('for %s answers one JSON message a frame', async (language) => {
     const socket = await TestSocket.open(offshoot, `${lsp(language)}?cwd=/tmp&user=user`)
     socket.send(initialize(language))
@@ -108,7 +108,7 @@ describe('a session', { timeout: TEST_MS }, () => {
     const [header, body = ''] = answer.split('\r\n\r\n')
     expect(header).toBe(`Content-Length: ${Buffer.byteLength(body)}`)
     expect(JSON.parse(body)).toMatchObject({ jsonrpc: '2.0', id: 1, result: { capabilities: {} } })
-    // A server that dies says why.
+    // When a server dies, the client gets its exit code.
     await offshoot.exec(id, 'pkill -TERM -f vscode-json')
     expect(await socket.hungUp()).toEqual({ code: 1000, reason: '' })
     expect(text.at(-1)).toBe('{"exit":143}')
@@ -116,7 +116,7 @@ describe('a session', { timeout: TEST_MS }, () => {
 
   describe('with a server of a template of its own', () => {
     let other: string
-    /** What `GET lsp/bash` starts in it. */
+    /** Installs a script as the server of `GET lsp/bash`. */
     const install = async (script: string) => {
       const folder = '/usr/local/lib/language-servers'
       await offshoot.exec(other, `mkdir -p ${folder} && cat >${folder}/bash && chmod +x ${folder}/bash`, {
@@ -174,7 +174,7 @@ describe('a session', { timeout: TEST_MS }, () => {
       const messages = Array.from({ length: 60 }, (_, i) => ({ i, text: 'x'.repeat(500_000) }))
       socket.socket.pause()
       for (const message of messages) socket.send(message)
-      // The agent takes no more than its share; the rest waits here until somebody reads.
+      // The agent's window is limited, so the rest stays in this socket's buffer until the client reads.
       await until('the first of it sent', () => socket.socket.bufferedAmount < 29_000_000)
       socket.socket.resume()
       await until('all of it back', () => socket.frames.length === messages.length, ANSWER_MS)

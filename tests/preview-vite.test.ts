@@ -1,4 +1,4 @@
-/** A real dev server with hot reload, in a sandbox, as its user sees it in a browser. */
+/** A real dev server with hot reload in a sandbox, used from a browser. */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -22,12 +22,12 @@ const FILES = {
     "import { words } from './words.js'\nconst show = (text) => (document.querySelector('#shown').textContent = text)\n" +
     "show(words)\nimport.meta.hot?.accept('./words.js', (now) => show(now.words))\n",
   'words.js': "export const words = 'first'\n",
-  // What a user would write: nothing of it is for the preview.
+  // A user's ordinary configuration, with nothing specific to previews.
   'vite.config.js': `export default { server: { port: ${PORT}, strictPort: true } }\n`,
   'package.json': '{"type":"module"}',
 }
 
-/** A package and all that it needs, as far as it is here. */
+/** A package and those of its dependencies that are installed here. */
 async function closureOf(name: string, found = new Set<string>()): Promise<Set<string>> {
   if (found.has(name) || !existsSync(join(modules, name))) return found
   found.add(name)
@@ -68,7 +68,7 @@ describe('Vite in a sandbox', () => {
   it('tells a page of an edit over its WebSocket', async () => {
     const client = (await visit(offshoot, id, PORT, '/@vite/client')).text
     const token = /const wsToken = "([^"]+)"/.exec(client)?.[1] ?? ''
-    // Only what a page has loaded is worth telling of.
+    // Vite only reports changes of files that a page has loaded.
     for (const path of ['/main.js', '/words.js']) expect((await visit(offshoot, id, PORT, path)).status).toBe(200)
     const { url, host } = previewOf(offshoot, id, PORT)
     const socket = new WebSocket(`${url.replace('http', 'ws')}/?token=${token}`, 'vite-hmr', { headers: { host } })

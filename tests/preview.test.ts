@@ -1,4 +1,4 @@
-/** What listens in a sandbox, as a visitor sees it: through edge, agent and a real guest. */
+/** Servers in a sandbox as visitors see them: through edge, agent and a real guest. */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -8,7 +8,7 @@ import type { Offshoot } from './setup/offshoot.ts'
 import { previewOf, visit } from './setup/preview.ts'
 import { until } from './setup/until.ts'
 
-/** Answers with what it was asked, counts, echoes uploads, and says to whom it listens. */
+/** Answers with its request, counts requests, echoes uploads, and reports the visitor's address. */
 const SERVER = `
 const http = require('http')
 let count = 0
@@ -34,7 +34,7 @@ describe('previews', () => {
 
   afterAll(giveBack)
 
-  /** A sandbox in which the server above answers. */
+  /** Creates a sandbox in which the server above runs. */
   async function serving(body: Record<string, unknown> = {}): Promise<string> {
     const { id: made } = await offshoot.create({ template: 'base', ...body })
     await offshoot.request('PUT', `/v1/sandboxes/${made}/fs?path=/srv/server.js`, { body: SERVER })
@@ -97,7 +97,7 @@ describe('previews', () => {
     expect([page.status, page.text.includes('python3 -m http.server 5999')]).toEqual([502, true])
     const json = await visit(offshoot, id, 5999, '/', { headers: { accept: 'application/json' } })
     expect(json.body.error).toBe('nothing is listening on port 5999')
-    // Something listens, and speaks no HTTP.
+    // This server does not speak HTTP.
     expect((await visit(offshoot, id, 3003)).status).toBe(502)
     expect(
       (
@@ -144,7 +144,7 @@ describe('previews', () => {
 
     const { pid } = await until('the agent', () => offshoot.service('agent'))
     process.kill(pid, 'SIGKILL')
-    // It waits for the agent, on a connection that is made anew.
+    // The request waits for the agent, and then uses a new connection.
     expect((await visit(offshoot, id, 3000)).status).toBe(200)
     await offshoot.healthy()
 

@@ -76,7 +76,7 @@ describe('a sandbox', () => {
     expect(first.random).not.toBe(second.random)
     expect(first.files).toContain('mine')
     expect(second.files).toBe('')
-    // The snapshot is minutes to weeks older than this moment; a clock that was not set would show it.
+    // The snapshot is minutes to weeks old, so a guest whose clock was not set would differ by that much.
     expect(Math.abs(first.clockSeconds - Date.now() / 1000)).toBeLessThan(5)
     await Promise.all([offshoot.delete(one.id), offshoot.delete(two.id)])
   })

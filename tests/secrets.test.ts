@@ -12,7 +12,7 @@ const NEW_PASSWORD = 'another horse nobody guesses'
 const APP_ENV_VALUE = 'env-value-that-stays-in-its-app'
 const ENV_VALUE = 'env-value-that-stays-in-its-sandbox'
 
-/** Every secret there is, used in every way there is; then all that is kept and shown is searched for them. */
+/** Uses every secret in every way, then searches all stored and shown data for them. */
 describe('secrets', () => {
   let offshoot: Offshoot
   const secrets = new Map<string, string>()
@@ -52,7 +52,7 @@ describe('secrets', () => {
     return JSON.parse(await readFile(join(offshoot.dataDir, 'config/control.json'), 'utf8'))
   }
 
-  /** Keeps what a refusal says. */
+  /** Sends a request, and keeps the text of a refusal. */
   async function ask(method: string, path: string, options: Call & { readonly token?: string } = {}): Promise<Answer> {
     const { token, headers = {}, ...rest } = options
     const answer = await call(method, offshoot.credentials.base_url + path, {
@@ -71,7 +71,7 @@ describe('secrets', () => {
     const folder = join(offshoot.dataDir, 'control/mail')
     return until(`a mail with ${pattern}`, async () => {
       const names = await readdir(folder).catch(() => [])
-      // What is being written has another name.
+      // Files that are still being written have another extension.
       for (const name of names.filter((each) => each.endsWith('.eml'))) {
         const text = (await readFile(join(folder, name), 'utf8')).replaceAll('=\n', '').replaceAll('=3D', '=')
         const found = pattern.exec(text)?.[1]
@@ -160,7 +160,7 @@ describe('secrets', () => {
     expect(found(made.text)).toEqual([])
   }
 
-  /** As it is, and as PostgreSQL shows bytes, and as an address has it. */
+  /** Finds secrets in plain form, in PostgreSQL's hex form for bytes, and URL-encoded. */
   function found(text: string): string[] {
     return [...secrets].flatMap(([name, secret]) => {
       const bytes = Buffer.from(secret)

@@ -11,7 +11,7 @@ let offshoot: Offshoot
 beforeAll(async () => {
   offshoot = await borrow()
 })
-// Also before a second try.
+// Also cleans up before a retry.
 beforeEach(() => emptyWorkspace(offshoot))
 afterAll(giveBack)
 
@@ -62,7 +62,8 @@ describe('a snapshot', () => {
     const events = await offshoot.request('GET', `/v1/sandboxes/${again.id}/events?since=0`)
     expect(events.body[0]).toMatchObject({ type: 'sandbox.running', metadata: { from_snapshot: snapshot.id } })
 
-    // Deleted while something runs from it: that goes on, and another one of it has its own name.
+    // The snapshot is deleted while a sandbox made from it runs, which must continue. A second one has its own host
+    // name.
     const other = await offshoot.create({ template: 'minimal', from_snapshot: snapshot.id })
     expect((await offshoot.exec(other.id, 'hostname')).stdout.trim()).not.toBe(hostname)
     expect((await offshoot.request('DELETE', `/v1/snapshots/${snapshot.id}`)).status).toBe(204)

@@ -13,7 +13,7 @@ let offshoot: Offshoot
 beforeAll(async () => {
   offshoot = await borrow()
 })
-// Also before a second try.
+// Also cleans up before a retry.
 beforeEach(() => emptyWorkspace(offshoot))
 afterAll(giveBack)
 
@@ -44,7 +44,7 @@ it('a template is built from an archive, followed, made sandboxes from, replaced
   })
   const sandbox = await offshoot.create({ template: 'web' })
   expect(sandbox).toMatchObject({ template: 'web', memory_mb: 128, boot_mode: 'snapshot' })
-  // Its server was started once, at the bake.
+  // Its server was started once, during the bake.
   await until('its server', async () =>
     (await offshoot.request('GET', `/v1/sandboxes/${sandbox.id}/ports`)).body.some(
       ({ port, listening }: { port: number; listening: boolean }) => port === 80 && listening,
@@ -87,7 +87,7 @@ it('a template of a sandbox has its disk, or its disk and its processes', async 
     return (await offshoot.create({ template: name })).id
   }
   const count = async (of: string) => Number((await offshoot.exec(of, 'cat /tmp/count || echo 0')).stdout)
-  // The file is empty for a moment before each number.
+  // The program truncates the file before it writes each number.
   const number = (of: string) => until('a number', () => count(of))
   const isCounting = async (of: string) => {
     const before = await number(of)

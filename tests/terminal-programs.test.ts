@@ -4,7 +4,7 @@ import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'
 
-/** What people live in: real programs on a real terminal, in one sandbox of the `base` template. */
+/** Interactive programs on a real terminal, in one sandbox of the `base` template. */
 let offshoot: Offshoot
 let id: string
 beforeAll(async () => {
@@ -22,11 +22,11 @@ const CTRL_B = '\u0002'
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'
 const CTRL_Z = '\u001a'
-/** The cursor is shown again behind the lines that are not there: Vim reads what is typed. */
+/** Vim shows the cursor after the `~` rows, and then reads input. */
 const VIM_DRAWN = /~[^]*\[\?25h/
-/** Unlike Escape never the beginning of something longer, however fast one types. */
+/** Ctrl-\ Ctrl-N. Unlike Escape, it cannot be the beginning of a longer sequence. */
 const VIM_NORMAL_MODE = '\u001c\u000e'
-/** Something is drawn in this row. */
+/** Text was drawn in this row. */
 const inRow = (row: number) => new RegExp(String.raw`\[${row};`)
 
 describe('a terminal', () => {

@@ -74,7 +74,7 @@ describe('exec/pty', () => {
     type(socket, '\u0003')
     await until('sleep to end', async () => (await offshoot.exec(baseId, 'pgrep -x sleep || true')).stdout === '')
     type(socket, 'echo "last $?"\n')
-    // At its prompt again: before that, Ctrl-D would be the terminal's.
+    // Wait for the prompt: before it, the terminal itself would interpret Ctrl-D.
     await socket.shows(/last 130\r\n[^]*[#$] $/)
     type(socket, '\u0004')
     await socket.hungUp()
@@ -97,7 +97,7 @@ describe('exec/pty', () => {
     const python = await open(command('python3 -q'), baseId)
     await python.shows('>>> ')
     type(python, '6 * 7\n')
-    // At its prompt again: before that, Ctrl-D would be the terminal's.
+    // Wait for the prompt: before it, the terminal itself would interpret Ctrl-D.
     await python.shows(/\n42\r\n>>> /)
     type(python, '\u0004')
     await python.hungUp()

@@ -23,7 +23,7 @@ async function run(...args: string[]): Promise<{ code: number | null; output: st
   return { code: child.exitCode, output, errors }
 }
 
-/** One sentence to a person: a line, ending in a full stop, with no stack. */
+/** A single line that ends in a full stop, without a stack. */
 const oneSentence = /^[^\n]+\.\n$/
 
 let offshoot: Offshoot
@@ -99,7 +99,7 @@ describe('bin/up', () => {
 })
 
 describe('bin/up --prepare', () => {
-  // That it leaves the start nothing to make, every test shows that starts from a copy of what it has made.
+  // Every test that starts from a seed shows that `--prepare` leaves nothing for the start to build.
   it('makes what a first start would make as often as it is asked to, without KVM where that is said, and refuses a directory in use', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
     const prepare = () => run('--prepare', '--data-dir', folder, '--images-dir', imagesDir, '--accelerator', 'tcg')
@@ -138,7 +138,7 @@ describe('bin/up --accelerator', () => {
   })
 })
 
-// Needs a device to put another over, which only root can.
+// Needs root, and an existing device as mount point.
 const canReplaceKvm = process.getuid?.() === 0 && (await stat('/dev/kvm').catch(() => null)) !== null
 
 describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () => {
@@ -149,24 +149,24 @@ describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () =>
     await chmod(folder, 0o755)
     dataDir = join(folder, 'data')
     await makeDevice(join(folder, 'kvm'), { driver: 'null', gid: 0, mode: 0o666 })
-    // In QEMU's place: it answers nothing, and so it is waited for.
+    // A fake QEMU that never answers, so that `bin/up` waits for it.
     const qemu = `#!/bin/sh\ncase "$1" in --version) echo 'QEMU emulator version 7.2.22' ;; *) exec sleep 600 ;; esac\n`
     await writeFile(join(folder, 'qemu-system-x86_64'), qemu, { mode: 0o755 })
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  /** Pids of what a probe runs. */
+  /** Pids of the processes of a KVM trial. */
   async function probing(): Promise<number[]> {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
     const folders = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
     const place = join(dataDir, 'agent/probe/')
     const found = pids.filter((_pid, at) => folders[at]?.startsWith(place))
-    // Before it is QEMU's double, it is the program that confines it.
+    // Before it executes the fake QEMU, the process is the jail launcher.
     const names = await Promise.all(found.map((pid) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')))
     return found.filter((_pid, at) => names[at] === 'sleep\n')
   }
 
-  /** What has started the QEMU. */
+  /** The process that started the fake QEMU. */
   async function prepareProcess(): Promise<number> {
     const status = await readFile(`/proc/${(await probing())[0]}/status`, 'utf8')
     return Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1])

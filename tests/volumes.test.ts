@@ -7,7 +7,7 @@ let offshoot: Offshoot
 beforeAll(async () => {
   offshoot = await borrow()
 })
-// Also before a second try.
+// Also cleans up before a retry.
 beforeEach(() => emptyWorkspace(offshoot))
 afterAll(giveBack)
 

@@ -1,4 +1,5 @@
-# What bin/test checks beside the tests. Needs no image, so that it runs while they are built; run in the repository, with its programs in PATH.
+# The checks of bin/test beside its tests. They need no images, so they run while the images are built. Run this in the
+# repository, with node_modules/.bin in PATH.
 set -eu
 
 step() {
@@ -7,7 +8,7 @@ step() {
   "$@"
 }
 
-# A cruise that followed no import would find nothing to forbid.
+# A run of depcruise that resolved no imports would report no violations.
 imports() {
   depcruise --config .dependency-cruiser.mjs packages tests bench >.offshoot/imports.log || {
     cat .offshoot/imports.log

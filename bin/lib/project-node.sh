@@ -1,5 +1,5 @@
-# Sourced by the commands in bin/: makes sure that the project's packages are installed, its own Node.js among them.
-# Sets $root, $modules and $node. POSIX sh; here is only what must be there before our own Node.js can run.
+# Sourced by the commands in bin/. Ensures that the project's packages are installed, including its own Node.js. Sets
+# $root, $modules and $node. POSIX sh. Only code that must run before Node.js exists belongs here.
 
 root=$(dirname "$(dirname "$(readlink -f "$0")")")
 modules=$root/node_modules
@@ -10,7 +10,8 @@ fail() {
   exit 1
 }
 
-# Installed from this very package-lock.json: by us (the stamp says of which), or by hand since it last changed (npm's own record is newer).
+# Whether node_modules matches package-lock.json: installed by us (per the stamp), or by hand since the last change of
+# the lock file (npm's own record is newer).
 is_installed() {
   [ -x "$node" ] || return 1
   [ "$modules/.package-lock.json" -nt "$root/package-lock.json" ] && return 0
@@ -28,5 +29,5 @@ if ! is_installed "$lock_hash"; then
   echo "$lock_hash" >"$modules/.offshoot-lock"
 fi
 
-# Node.js keeps what it has compiled: a third of what our processes need to start. Where it cannot write it goes on without.
+# Caches compiled code, which saves a third of our processes' start time. Node.js ignores a cache that it cannot write.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE-$root/.offshoot/compile-cache}"

@@ -1,4 +1,5 @@
-// Fails on lines of prose over 100 characters in Markdown files. Tables, code and lines that hold little more than a link may be longer.
+// Fails on lines of prose over 100 characters in Markdown files. Exempt are tables, code, and lines that consist mostly
+// of a link.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

@@ -1,4 +1,5 @@
-// The account a command runs as. Read from /etc/passwd and /etc/group, because a static program must not load NSS modules.
+// The account a command runs as. Read from /etc/passwd and /etc/group, because a static program must not load NSS
+// modules.
 #ifndef OFFSHOOT_ACCOUNT_H
 #define OFFSHOOT_ACCOUNT_H
 

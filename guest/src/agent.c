@@ -40,7 +40,8 @@ static bool handle_frames(struct agent *agent)
 	return progress;
 }
 
-// As QEMU does on a virtio port: drops what the dead host has not read, and still serves what it has written.
+// Like QEMU on a virtio port: drops bytes that the dead host has not read, and still serves the requests that it has
+// sent.
 static bool release_dead_host(struct channel *channel)
 {
 	bool made_room = channel->out_start < channel->out_end;
@@ -146,7 +147,7 @@ static bool step(struct agent *agent)
 	if (channel_delay_ms(&agent->session.channel) <= 0)
 		channel_flush(&agent->session.channel);
 	progress |= was_full && channel_has_room_for_output(&agent->session.channel);
-	// Drains come last, because nobody waits for them.
+	// Drains come last, because no host waits for them.
 	return (!hold_is_taken() && drains_pump(&agent->session.drains)) || progress;
 }
 

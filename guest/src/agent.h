@@ -13,8 +13,8 @@ struct agent_setup {
 // Blocks the signals that the agent reads by signalfd. Call it before any process or thread starts.
 void agent_block_signals(void);
 
-// Serves the host until a signal asks the agent to end, then kills all commands. The agent treats every such signal as a
-// power-off (busybox sends SIGTERM to reboot, SIGUSR2 to power off): QEMU runs with -no-reboot.
+// Serves the host until a signal asks the agent to end, then kills all commands. The agent treats every such signal as
+// a power-off (busybox sends SIGTERM to reboot, SIGUSR2 to power off): QEMU runs with -no-reboot.
 void agent_serve(const struct agent_setup *setup);
 
 #endif

@@ -1,6 +1,6 @@
 // Attachments: streams of the host's connection that follow kept commands. Each has a cursor into the log and a credit
-// window. A slow reader never slows the command: the log drops bytes that it has not read, and the offset of its next LOG
-// frame jumps over them.
+// window. A slow reader never slows the command: the log drops bytes that it has not read, and the offset of its next
+// LOG frame jumps over them.
 #ifndef OFFSHOOT_ATTACHMENTS_H
 #define OFFSHOOT_ATTACHMENTS_H
 
@@ -38,7 +38,7 @@ void attachments_detach(struct attachments *attachments, struct attachment *atta
 void attachments_lose(struct attachments *attachments, const struct kept_command *command);
 // Sends at most one LOG frame for each attachment. True when any byte moved.
 bool attachments_pump(struct attachments *attachments);
-// Ends all attachments, because the host is gone. The commands go on.
+// Ends all attachments, because the host is gone. The commands continue.
 void attachments_end(struct attachments *attachments);
 
 #endif

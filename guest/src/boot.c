@@ -1,6 +1,6 @@
-// The order matters. The console comes first, so that failures are seen. Modules come before the disk that they drive. The
-// initramfs is emptied before the disk is mounted over it. The program never execs: it stays in memory, so nothing on the
-// disk can replace or break it.
+// The order matters. The console comes first, so that failures are seen. Modules come before the disk that they drive.
+// The initramfs is emptied before the disk is mounted over it. The program never execs: it stays in memory, so nothing
+// on the disk can replace or break it.
 #include "boot.h"
 
 #include <dirent.h>
@@ -195,8 +195,8 @@ static void bring_loopback_up(void)
 		say("loopback", error);
 }
 
-// REFRESH sets the address. IPv6 is off: nothing routes it, and neighbour discovery that a snapshot interrupted would go on
-// in every restored sandbox. The write fails where the kernel has no IPv6, which is no error.
+// REFRESH sets the address. IPv6 is off: nothing routes it, and neighbour discovery that a snapshot interrupted would
+// go on in every restored sandbox. The write fails where the kernel has no IPv6, which is no error.
 static void bring_network_up(void)
 {
 	file_write("/proc/sys/net/ipv6/conf/eth0/disable_ipv6", "1");

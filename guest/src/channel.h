@@ -32,7 +32,7 @@ struct channel {
 
 // Reads once, if the buffer has room and the channel is readable. True when bytes came.
 bool channel_fill(struct channel *channel);
-// Decodes the next frame of what has been read.
+// Decodes the next frame of the bytes read so far.
 enum decoded channel_next(struct channel *channel, struct frame *frame);
 // Writes as much as the channel takes.
 void channel_flush(struct channel *channel);

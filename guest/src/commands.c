@@ -32,7 +32,8 @@ static void close_input(struct command *command)
 	input_close(&command->in);
 }
 
-// Children may still hold a pipe, so it goes to the drains. A terminal ends with its command: the kernel hangs up on them.
+// Children may still hold a pipe, so it goes to the drains. A terminal ends with its command: the kernel hangs up on
+// them.
 static void close_output(struct commands *commands, struct command *command, struct command_output *out)
 {
 	if (out->fd >= 0 && command->is_terminal)

@@ -1,7 +1,7 @@
 // Live commands. Each has one stream, with a credit window for each of stdin, stdout and stderr.
 //
-// A command is live from RUN until its EXIT is sent. A slot is free when its id is 0. The agent signals the process group
-// only until the main process has exited: after that the kernel may give its pid to another process.
+// A command is live from RUN until its EXIT is sent. A slot is free when its id is 0. The agent signals the process
+// group only until the main process has exited: after that the kernel may give its pid to another process.
 #ifndef OFFSHOOT_COMMANDS_H
 #define OFFSHOOT_COMMANDS_H
 
@@ -19,7 +19,7 @@ struct command_output {
 	int fd; // -1: ended and closed
 	bool ready;
 	uint32_t credit_bytes;
-	size_t left_bytes; // were in the pipe when the command exited; the agent still sends them
+	size_t left_bytes; // bytes in the pipe when the command exited; the agent still sends them
 };
 
 struct command {
@@ -46,7 +46,8 @@ struct commands {
 bool commands_have(const struct commands *commands, uint32_t id);
 // Starts the requested command and answers STARTED or FAILED.
 void commands_run(struct commands *commands, uint32_t id, bool has_stdin, const struct run_request *request);
-// These four ignore a stream that is not live: it may just have ended. They return false when the frame breaks the protocol.
+// These four ignore a stream that is not live: it may just have ended. They return false when the frame breaks the
+// protocol.
 bool commands_stdin(struct commands *commands, const struct frame *frame);
 bool commands_credit(struct commands *commands, const struct frame *frame);
 bool commands_kill(struct commands *commands, const struct frame *frame);

@@ -1,5 +1,6 @@
-// Pipes of ended commands that children still hold. A server that `cmd &` left behind must not die of SIGPIPE, so the agent
-// reads these pipes until their end and discards the bytes. With DRAINS_MAX in use, the oldest is closed for a new one.
+// Pipes of ended commands that children still hold. A server that `cmd &` left behind must not die of SIGPIPE, so the
+// agent reads these pipes until their end and discards the bytes. With DRAINS_MAX in use, the oldest is closed for a
+// new one.
 #ifndef OFFSHOOT_DRAINS_H
 #define OFFSHOOT_DRAINS_H
 

@@ -8,8 +8,8 @@
 #include "account.h"
 #include "protocol.h"
 
-// Replaces the sandbox's variables by `count` consecutive strings "KEY=value", each ended by NUL. Returns false and keeps
-// the old ones when memory is short or there are more than ENVIRONMENT_MAX_ENTRIES.
+// Replaces the sandbox's variables by `count` consecutive strings "KEY=value", each ended by NUL. Returns false and
+// keeps the old ones when memory is short or there are more than ENVIRONMENT_MAX_ENTRIES.
 bool environment_set(const char *strings, size_t strings_bytes, size_t count);
 
 // Builds the environment of one command. `own` has at most ENVIRONMENT_MAX_ENTRIES. Valid until the next call.

@@ -1,5 +1,5 @@
-// Event sources of the epoll loop. All are edge-triggered: an edge sets a flag, and EAGAIN clears it. With level-triggered
-// events the loop would spin, because a virtio port without a host reports POLLHUP all the time.
+// Event sources of the epoll loop. All are edge-triggered: an edge sets a flag, and EAGAIN clears it. With
+// level-triggered events the loop would spin, because a virtio port without a host reports POLLHUP all the time.
 #ifndef OFFSHOOT_EVENT_SOURCES_H
 #define OFFSHOOT_EVENT_SOURCES_H
 

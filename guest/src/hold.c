@@ -70,7 +70,7 @@ static void *spinner(void *cpu)
 	cpu_set_t mine;
 	CPU_ZERO(&mine);
 	CPU_SET((size_t)(uintptr_t)cpu, &mine);
-	// Calls that change this thread only; those for a process would change all threads.
+	// These calls change this thread only; their process-wide variants would change all threads.
 	sched_setaffinity(0, sizeof mine, &mine);
 	set_real_time_priority(SPINNER_PRIORITY);
 	prctl(PR_SET_NAME, "hold");

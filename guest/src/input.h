@@ -10,11 +10,11 @@
 struct input {
 	bool end_wanted;       // the host sent END
 	bool must_report_close;    // the command closed its stdin and STDIN_CLOSED is not sent yet
-	uint32_t window_bytes; // the host may still send so many
-	uint32_t ungranted_bytes;  // written to the command, not yet granted again
-	uint32_t written_bytes;  // written to the command in all; counted up to WIDEN_AFTER_BYTES only
+	uint32_t window_bytes; // bytes that the host may still send
+	uint32_t ungranted_bytes;  // bytes written to the command and not yet granted again
+	uint32_t written_bytes;  // bytes written to the command so far; counted up to WIDEN_AFTER_BYTES only
 	bool is_wide;	       // the window is WINDOW_MAX_BYTES; the number of such inputs is limited
-	size_t size_bytes;     // of the whole window
+	size_t size_bytes;     // size of the whole window
 	uint8_t *waiting;      // a buffer of that size, allocated with the first bytes
 	size_t waiting_start, waiting_end;
 };

@@ -1,6 +1,6 @@
-// Kept commands outlive the host's connection. Their output goes into a log that drops its oldest bytes, so a kept command
-// never waits for a reader. The host chooses an id for each, attaches by it, several times at once, and again after a
-// lost connection.
+// Kept commands outlive the host's connection. Their output goes into a log that drops its oldest bytes, so a kept
+// command never waits for a reader. The host chooses an id for each. It can attach by that id several times at once,
+// and again after a lost connection.
 //
 //     running ──exit, outputs read to their end──► ended ──FORGET──► free        (FORGET kills a running one first)
 //
@@ -21,7 +21,7 @@
 struct kept_output {
 	int fd; // -1: ended and closed
 	bool ready;
-	size_t left_bytes; // were in the pipe when the command exited; the agent still reads them
+	size_t left_bytes; // bytes in the pipe when the command exited; the agent still reads them
 };
 
 struct kept_command {
@@ -31,7 +31,7 @@ struct kept_command {
 	bool is_terminal;
 	bool exited;
 	int status;
-	uint64_t started_ms, ended_ms; // since 1970; 0: not ended
+	uint64_t started_ms, ended_ms; // milliseconds since 1970; 0: not ended
 	int in_fd;		       // -1: closed
 	bool in_ready;
 	struct kept_output out[2];
@@ -41,7 +41,7 @@ struct kept_command {
 struct kept {
 	int poll_fd;
 	struct drains *drains;
-	size_t logs_bytes; // of all logs
+	size_t logs_bytes; // bytes of all logs
 	struct kept_command slots[KEPT_MAX];
 };
 

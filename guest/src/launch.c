@@ -1,7 +1,7 @@
-// vfork makes the child, which shares the agent's memory until exec. So a start copies no page tables, the agent sees the
-// errno of a failed exec, and STARTED means that the program runs. The child may therefore only make system calls between
-// vfork and exec: it must not change library state or block for long. When it changes its user, the kernel makes the
-// shared memory undumpable, so that user cannot read it through the child.
+// vfork makes the child, which shares the agent's memory until exec. So a start copies no page tables, the agent sees
+// the errno of a failed exec, and STARTED means that the program runs. The child may therefore only make system calls
+// between vfork and exec: it must not change library state or block for long. When it changes its user, the kernel
+// makes the shared memory undumpable, so that user cannot read it through the child.
 #include "launch.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static void set_up_process(const struct launch *launch)
 			_exit(127);
 	if (launch->is_terminal && ioctl(0, TIOCSCTTY, 0) != 0)
 		_exit(127);
-	// The agent's own descriptors are close-on-exec. This closes what its parent left open.
+	// The agent's own descriptors are close-on-exec. This closes descriptors that the agent inherited.
 	syscall(SYS_close_range, 3, ~0U, 0);
 }
 
@@ -134,8 +134,8 @@ struct launched launch_builtin(const struct launch *launch)
 		int error = switch_user(launch->account);
 		_exit(error != 0 ? builtin_fail("user", error) : builtin_run(launch->program, launch->argv));
 	}
-	// Waits until the child has its own process group, which closes this pipe: a KILL before that would miss the child, and
-	// watch would take the end of its stdin as END.
+	// Waits until the child has its own process group, which closes this pipe: a KILL before that would miss the child,
+	// and watch would take the end of its stdin as END.
 	char nothing;
 	close(group_pipe[1]);
 	while (pid > 0 && read(group_pipe[0], &nothing, 1) < 0 && errno == EINTR) {

@@ -58,7 +58,7 @@ void machine_refresh(struct machine *machine, struct channel *channel, uint32_t 
 	}
 	struct refreshed done = refresh_begin(target, &request);
 	if (done.error == 0) {
-		// Sent early, so that the host can go on while the agent finishes. The agent reads its next frame after that.
+		// Sent early, so that the host can continue while the agent finishes. The agent reads its next frame after that.
 		channel_send(channel, FRAME_REFRESHED, 0, stream, NULL, 0);
 		channel_flush(channel);
 		done = refresh_finish(target, &request);
@@ -68,7 +68,8 @@ void machine_refresh(struct machine *machine, struct channel *channel, uint32_t 
 		 request.has_volumes && target->is_system ? request.volumes : VOLUMES_AS_THEY_ARE);
 }
 
-// Before a snapshot: writes everything to disk, drops the page cache, then reads again what a refresh needs at once.
+// Before a snapshot: writes everything to disk, drops the page cache, then reads again the files that a refresh needs
+// at once.
 void machine_quiesce(struct machine *machine, struct channel *channel, uint32_t stream)
 {
 	// sync() waits for kernel threads, which do not run in a held machine.

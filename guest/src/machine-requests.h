@@ -1,4 +1,5 @@
-// Requests for the machine as a whole: prepare for a snapshot, hold, release, refresh. Each sends its answer on its stream.
+// Requests for the machine as a whole: prepare for a snapshot, hold, release, refresh. Each sends its answer on its
+// stream.
 #ifndef OFFSHOOT_MACHINE_REQUESTS_H
 #define OFFSHOOT_MACHINE_REQUESTS_H
 

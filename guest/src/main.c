@@ -1,4 +1,5 @@
-// offshoot-guest: the init process of a microVM when it is PID 1. Otherwise only the agent, on a Unix socket, for tests.
+// offshoot-guest: the init process of a microVM when it is PID 1. Otherwise only the agent, on a Unix socket, for
+// tests.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// The memory of this machine, and how much of it programs can still get.
+// The memory of this machine, and how much of it is available to programs.
 #ifndef OFFSHOOT_MEMORY_H
 #define OFFSHOOT_MEMORY_H
 

@@ -1,4 +1,5 @@
-// Constants of the channel. guest/PROTOCOL.md specifies them; packages/contract/src/guest-frame.ts has those of the host.
+// Constants of the channel. guest/PROTOCOL.md specifies them; packages/contract/src/guest-frame.ts has those of the
+// host.
 #ifndef OFFSHOOT_PROTOCOL_H
 #define OFFSHOOT_PROTOCOL_H
 

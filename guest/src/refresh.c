@@ -36,8 +36,8 @@ static int add_entropy(const uint8_t *bytes, size_t count)
 	if (fd < 0)
 		return errno;
 	int error = 0;
-	// RNDADDENTROPY alone does not reseed. Until the kernel's next reseed two VMs from one snapshot would then draw the same
-	// numbers.
+	// RNDADDENTROPY alone does not reseed. Until the kernel's next reseed two VMs from one snapshot would then draw the
+	// same numbers.
 	if (ioctl(fd, RNDADDENTROPY, &pool) != 0 || ioctl(fd, RNDRESEEDCRNG) != 0)
 		error = errno;
 	close(fd);
@@ -134,7 +134,7 @@ static int remove_host_keys(const char *root)
 	return 0;
 }
 
-// Connections are reset when the old address is gone and the new route is not there yet, so that no packet of theirs leaves
+// Resets connections after the old address is gone and before the new route exists, so that no packet of theirs leaves
 // the machine.
 static struct refreshed refresh_interface(const struct refresh_request *request)
 {
@@ -160,8 +160,8 @@ static struct refreshed refresh_system(const struct refresh_request *request)
 	return (struct refreshed){add_entropy(request->entropy, request->entropy_bytes), "entropy"};
 }
 
-// The /etc of an image may be read-only even for root, or may be a file or a dangling link. Not an error: the sandboxes of
-// such an image share what is there.
+// The /etc of an image may be read-only even for root, or may be a file or a dangling link. Not an error: the sandboxes
+// of such an image share its files.
 static int ignore_read_only(int error)
 {
 	return error == EROFS || error == EPERM || is_path_missing(error) ? 0 : error;

@@ -1,5 +1,5 @@
-// Gives a restored guest its own identity before any process runs: clock, names, random state, MAC address, TCP connections,
-// variables.
+// Gives a restored guest its own identity before any process runs: clock, names, random state, MAC address, TCP
+// connections, variables.
 #ifndef OFFSHOOT_REFRESH_H
 #define OFFSHOOT_REFRESH_H
 
@@ -19,7 +19,7 @@ struct refreshed {
 	const char *step; // the failed one; the steps before it are done
 };
 
-// Reads what a refresh will touch into the page cache, so that a snapshot contains it. That saves 25 ms in each restore.
+// Reads the files of a refresh into the page cache, so that a snapshot contains them. That saves 25 ms in each restore.
 void refresh_prepare(const struct refresh_target *target);
 
 // Sets only the clock and the random pool, for a machine that was held and keeps its identity.

@@ -193,8 +193,8 @@ static bool on_kept_order(struct session *session, const struct frame *frame)
 	return true;
 }
 
-// A frame of a command, an attachment or a TCP connection. A stream that is not live may just have ended: its frames are
-// ignored. Returns false when the frame breaks the protocol.
+// A frame of a command, an attachment or a TCP connection. A stream that is not live may just have ended: its frames
+// are ignored. Returns false when the frame breaks the protocol.
 static bool on_stream_frame(struct session *session, const struct frame *frame)
 {
 	struct attachment *attachment = frame->stream == 0 ? NULL : attachments_find(&session->attachments, frame->stream);

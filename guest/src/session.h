@@ -1,4 +1,5 @@
-// The protocol with one host, from its HELLO on: joins the frames of a message, and dispatches each frame to its handler.
+// The protocol with one host, from its HELLO on: joins the frames of a message, and dispatches each frame to its
+// handler.
 #ifndef OFFSHOOT_SESSION_H
 #define OFFSHOOT_SESSION_H
 
@@ -16,7 +17,7 @@
 
 struct session {
 	bool has_host;	      // the host sent a HELLO of a version that we speak, and has kept to the protocol since
-	uint8_t message_type; // of the message whose frames are still arriving; 0: none
+	uint8_t message_type; // type of the message whose frames are still arriving; 0: none
 	uint32_t message_stream;
 	size_t message_bytes;
 	bool message_too_long;
@@ -32,9 +33,11 @@ struct session {
 
 // Handles one frame of the host and writes its answer to the channel.
 void session_take_frame(struct session *session, const struct frame *frame);
-// Answers RESET and ends the session, because the host broke the protocol. The agent skips everything up to its next HELLO.
+// Answers RESET and ends the session, because the host broke the protocol. The agent skips everything up to its next
+// HELLO.
 void session_reset(struct session *session, int error, const char *why);
-// Ends what belongs to the host's connection: running commands, attachments, TCP connections. Kept commands go on.
+// Ends everything that belongs to the host's connection: running commands, attachments, TCP connections. Kept commands
+// continue.
 void session_end(struct session *session);
 
 #endif

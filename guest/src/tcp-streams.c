@@ -189,7 +189,7 @@ static bool pump_input(struct tcp_streams *streams, struct tcp_stream *stream)
 		enum input_written written = input_write(&stream->in, stream->fd);
 		progress = written == INPUT_MOVED;
 		stream->in_ready = written != INPUT_BLOCKED;
-		// A server that reads no more may still write.
+		// A server that has stopped reading may still write.
 		stream->in.must_report_close = written == INPUT_BROKEN;
 	}
 	if (!stream->in_ended && (stream->in.must_report_close || input_is_done(&stream->in))) {

@@ -1,8 +1,9 @@
 // TCP connections to servers in this machine. Each has one stream, with a credit window in each direction.
 //
-// A connection is live from DIAL until its FAILED or CLOSED is sent. A slot is free when its id is 0. The two directions end
-// independently: on END of STDIN the agent shuts down its half, and END on STDOUT says that the server closed the other.
-// CLOSED follows when both have ended, or at once when the connection breaks. No call on a socket blocks.
+// A connection is live from DIAL until its FAILED or CLOSED is sent. A slot is free when its id is 0. The two
+// directions end independently: on END of STDIN the agent shuts down its half, and END on STDOUT says that the server
+// closed the other. CLOSED follows when both have ended, or at once when the connection breaks. No call on a socket
+// blocks.
 #ifndef OFFSHOOT_TCP_STREAMS_H
 #define OFFSHOOT_TCP_STREAMS_H
 

@@ -7,7 +7,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-// More than the buffers of a terminal hold. FIONREAD cannot tell: some bytes may not have reached the line discipline yet.
+// More than the buffers of a terminal hold. FIONREAD cannot tell: some bytes may not have reached the line discipline
+// yet.
 enum { TERMINAL_LEFT_BYTES = 256 * 1024 };
 
 static int open_slave(int master, uint16_t rows, uint16_t columns, uid_t owner)

@@ -16,8 +16,8 @@ struct terminal {
 int terminal_open(struct terminal *terminal, uint16_t rows, uint16_t columns, uid_t owner);
 // The kernel then sends SIGWINCH to the foreground process group.
 void terminal_resize(int master, uint16_t rows, uint16_t columns);
-// Signals the process group of `pid`, and the terminal's foreground group, because a shell gives each job its own group.
-// `master` is -1 without a terminal.
+// Signals the process group of `pid`, and the terminal's foreground group, because a shell gives each job its own
+// group. `master` is -1 without a terminal.
 void terminal_kill(int master, pid_t pid, int signal);
 // How many bytes an ended command may have left in `fd`. 0 for -1.
 size_t output_left_bytes(int fd, bool is_terminal);

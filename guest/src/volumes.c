@@ -74,7 +74,7 @@ static bool is_bound(const char *device)
 	return access(path, F_OK) == 0;
 }
 
-// mountinfo escapes blanks and the like in octal, as \040.
+// mountinfo escapes blanks and similar characters in octal, as \040.
 static void unescape(char *text)
 {
 	char *to = text;

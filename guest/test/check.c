@@ -195,7 +195,7 @@ static void check_output_log(void)
 			assert(late.offset == (wanted < log.oldest_offset ? log.oldest_offset : wanted));
 			follow(&log, &late, outputs, 70000);
 		}
-		// The log keeps what fits. Headers take little room when an output is written in large pieces.
+		// The log keeps as much as fits. Headers take little room when an output is written in large pieces.
 		assert(log.next_offset - log.oldest_offset >= rings[r] / 8);
 		output_log_close(&log);
 	}

@@ -1,6 +1,6 @@
-// fuzz SECONDS SEED: mutates correct frames, cuts them at random, and feeds them to the decoder and to the parsers of RUN,
-// REFRESH and tar, with sanitizers. After each round a run of zeros must bring the decoder back to a frame boundary. The
-// same seed gives the same rounds.
+// fuzz SECONDS SEED: mutates correct frames, cuts them at random, and feeds them to the decoder and to the parsers of
+// RUN, REFRESH and tar, with sanitizers. After each round a run of zeros must bring the decoder back to a frame
+// boundary. The same seed gives the same rounds.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/** Certificates of apps' domains: control orders them, the edge proves and serves them; the authority speaks RFC 8555. */
+/**
+ * Certificates of app domains: control orders them, the edge answers the challenges and presents them. The authority
+ * speaks RFC 8555.
+ */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -95,7 +98,7 @@ describe('certificates of domains', () => {
     await world.parts.harness.pool.query('update app_certificates set due_at = now() where domain = $1', [domain])
     await eventually(async () => (await world.shownTo(domain)).fingerprint !== before.fingerprint)
     expect(await world.isTrusted(domain)).toBe(true)
-    // One that is not renewed stays in use, and says so.
+    // If the renewal fails, the old certificate stays in use, and the API shows the error.
     world.parts.sights.shown = ''
     await world.parts.harness.pool.query('update app_certificates set due_at = now() where domain = $1', [domain])
     await eventually(async () => (await world.certificateOf(domain)).error !== null)
@@ -144,7 +147,7 @@ describe('certificates of domains', () => {
     expect((await world.shownTo(domain, cert)).isTrusted).toBe(false)
     await world.prove(domain)
     await eventually(async () => (await world.shownTo(domain, cert)).isTrusted)
-    // By what stands behind it, the authority's own.
+    // Trusted through its chain, which ends at the authority's own certificate.
     const issued = await world.parts.authority.issue([domain])
     await world.add(domain, { certificate: issued.cert, private_key: issued.key })
     await eventually(() => world.isTrusted(domain))
@@ -207,7 +210,7 @@ describe('certificates of domains', () => {
       const domain = `${step}.example.com`
       await world.until('ready', domain, other)
       await eventually(() => world.isTrusted(domain))
-      // An order whose address was lost is made anew; any other is gone on with.
+      // If control lost the order's address, it makes a new order. Otherwise it resumes the order.
       expect(world.parts.acme.ordered.filter(([name]) => name === domain)).toHaveLength(step === 'orders' ? 2 : 1)
     }
   })

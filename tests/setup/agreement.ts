@@ -9,7 +9,7 @@ export interface Row {
   readonly from_snapshot: string | null
 }
 
-/** The state that an event brings a sandbox to; the others bring it to none. */
+/** The state after an event; other events change no state. */
 const STATE_AFTER: Record<string, string> = {
   'sandbox.running': 'running',
   'sandbox.resumed': 'running',
@@ -20,7 +20,7 @@ const STATE_AFTER: Record<string, string> = {
   'recover.orphaned': 'failed',
 }
 
-/** Milliseconds between looks, each of a dozen requests: what is looked at needs the CPU to come to agree. */
+/** Milliseconds between checks. Each sends a dozen requests, and the services need the CPU to settle. */
 const LOOK_MS = 100
 
 export async function rowsOf(offshoot: Offshoot): Promise<Row[]> {
@@ -29,7 +29,10 @@ export async function rowsOf(offshoot: Offshoot): Promise<Row[]> {
   return answer.body
 }
 
-/** Waits until rows, folders, manifests, QEMUs (those that wait for a sandbox too), snapshots, layers and events tell the same story, and nothing is under way. */
+/**
+ * Waits until rows, folders, manifests, QEMU processes (also of the warm pool), snapshots, layers and events agree, and
+ * no operation is in progress.
+ */
 export async function everythingAgrees(offshoot: Offshoot, withinMs = 90_000): Promise<void> {
   await offshoot.healthy()
   let found: string[] = []
@@ -39,7 +42,7 @@ export async function everythingAgrees(offshoot: Offshoot, withinMs = 90_000): P
   })
 }
 
-/** What disagrees at this moment, which may still be under way. */
+/** Current differences, which may only be temporary. */
 async function disagreements(offshoot: Offshoot): Promise<string[]> {
   const agent = join(offshoot.dataDir, 'agent')
   const rows = await rowsOf(offshoot)
@@ -86,7 +89,7 @@ async function stateByEvents(offshoot: Offshoot, id: string): Promise<string> {
   return `${id} ${STATE_AFTER[types.findLast((type) => type in STATE_AFTER) ?? '']}`
 }
 
-/** Those of users have rows that can be read; those of forks are there as long as what was made from them. */
+/** Snapshots of users have rows. Snapshots of forks exist as long as a sandbox was made from them. */
 async function snapshotDifferences(offshoot: Offshoot, rows: readonly Row[]): Promise<string[]> {
   const listed = ids((await offshoot.request('GET', '/v1/snapshots?limit=1000')).body)
   const folders = await readdir(join(offshoot.dataDir, 'agent/snapshots'))
@@ -97,7 +100,7 @@ async function snapshotDifferences(offshoot: Offshoot, rows: readonly Row[]): Pr
   ]
 }
 
-/** File names of the layers that a checkpoint or a QEMU has. */
+/** File names of the layers that a checkpoint or a QEMU process refers to. */
 async function namedLayers(
   agent: string,
   machines: Awaited<ReturnType<Offshoot['virtualMachines']>>,
@@ -121,7 +124,7 @@ async function layersOfCheckpoint(folder: string): Promise<string[]> {
   return checkpoint.layers.map(({ id }) => `${id}.qcow2`)
 }
 
-/** Those that a jailed QEMU has made itself have another path there. */
+/** Layers that a jailed QEMU has created itself, which /proc shows under another path. */
 async function layersOfDisk(folder: string): Promise<string[]> {
   const text = await readFile(join(folder, 'chain.json'), 'utf8').catch(() => '{"layers":[]}')
   return (JSON.parse(text) as { layers: string[] }).layers.map((id) => `${id}.qcow2`)

@@ -7,12 +7,12 @@ import type { ServedApp } from './app-fault-cases.ts'
 import { until } from './until.ts'
 
 const run = promisify(execFile)
-/** Milliseconds for what is made of a deploy on an emulated processor of a busy machine. */
+/** Milliseconds for work after a deploy, on an emulated CPU of a busy machine. */
 const KEEP_MS = 120_000
 const SECRET = 'a-secret-that-installing-needs-4711'
 const MARK = 'installed-once-and-found-again-4711'
 
-/** Says what it found: written by its install command, which nothing has to be fetched for. */
+/** The app reports which dependencies it found. Its install command writes them, so nothing is downloaded. */
 const files = (version: string, lock = '1') => ({
   'package.json': JSON.stringify({ dependencies: { own: '1' }, scripts: { start: 'node server.js' } }),
   'package-lock.json': lock,
@@ -22,7 +22,7 @@ const files = (version: string, lock = '1') => ({
 })
 const INSTALL = `test -n "$SECRET" && mkdir -p node_modules/own && echo "module.exports = '${MARK} '+'$(cat /proc/sys/kernel/random/uuid)'" > node_modules/own/index.js`
 
-/** What one build of an app has installed, from which the next one starts: in real guests. */
+/** Dependencies that one build installed and the next build reuses, in real guests. */
 export function appDependencyCases(served: () => Omit<ServedApp, 'app'>): void {
   let app: { id: string; url: string }
 
@@ -43,7 +43,7 @@ export function appDependencyCases(served: () => Omit<ServedApp, 'app'>): void {
   const page = async (version: string) =>
     until('the version', async () => {
       const { status, text } = await served().visit('/', app.url)
-      // The edge is told a moment later than the row says so.
+      // The edge learns of the switch a moment after the row changes.
       if (status !== 200) return null
       const said = JSON.parse(text) as { version: string; own: string; secret: string }
       return said.version === version ? said : null
@@ -78,7 +78,7 @@ export function appDependencyCases(served: () => Omit<ServedApp, 'app'>): void {
   })
 }
 
-/** Whether any file of a template has it; the image that it was made over is everybody's. */
+/** Whether any file of a template contains the text. The base image is excluded, because all workspaces share it. */
 async function has(text: string, folders: readonly string[]): Promise<boolean> {
   const grep = run('grep', ['-rlF', '--exclude=rootfs.ext4', text, ...folders])
   return grep.then(

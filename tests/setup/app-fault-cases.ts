@@ -6,15 +6,15 @@ import type { Answer } from './http.ts'
 import type { Offshoot } from './offshoot.ts'
 import { until } from './until.ts'
 
-/** Milliseconds for a step of a deploy on an emulated processor of a busy machine. */
+/** Milliseconds for a step of a deploy on an emulated CPU of a busy machine. */
 const STEP_MS = 120_000
 const LFS_POINTER = 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n'
-/** Processes that make two of themselves each, for ever. */
+/** A fork bomb. */
 const FORKS_FOR_EVER = 'b() { b | b & }; b; sleep 3600'
-/** Takes all blocks without writing them, so that nothing else can be written. */
+/** Allocates all blocks without writing them, so that no other file can grow. */
 const FILLS_THE_DISK = 'fallocate -l "$(stat -f -c "%f * %S" / | xargs expr)" /fill && head -c 64M /dev/zero > /more'
 
-/** A repository whose site is in a folder of it. */
+/** A repository with its site in a subfolder. */
 const siteIn = (folder: string) => ({
   'offshoot.json': JSON.stringify({ framework: 'static', output_directory: folder }),
 })
@@ -29,7 +29,7 @@ export interface Deployed {
   readonly build_logs: string
 }
 
-/** An app whose version `one` serves. */
+/** An app that serves version `one`. */
 export interface ServedApp {
   readonly git: GitHost
   readonly offshoot: Offshoot
@@ -40,13 +40,16 @@ export interface ServedApp {
   readonly version: () => Promise<string>
 }
 
-/** What only real guests can show of deploys that go wrong; the table of all steps is `control/deploying/deploy-faults.test.ts`. */
+/**
+ * Failed deploys that need real guests. `packages/control/src/kinds/apps/deploying/deploy-faults.test.ts` covers all
+ * steps without them.
+ */
 export function appFaultCases(served: () => ServedApp): void {
   const sandboxes = async () => (await served().offshoot.request('GET', '/v1/sandboxes')).body
   const change = (body: Record<string, unknown>) =>
     served().offshoot.request('PATCH', `/v1/apps/${served().app.id}`, { body })
 
-  /** A deploy that stands at a step of its build, in its sandbox. */
+  /** Starts a deploy whose build hangs at a step, in its sandbox. */
   async function standing(step: string): Promise<Deployed> {
     const { offshoot, app } = served()
     const path = `/v1/apps/${app.id}/deploys`

@@ -18,7 +18,7 @@ export interface ProviderWorld {
   readonly visit: (path: string, url: string) => Promise<Answer>
 }
 
-/** What an operator sets: the provider's API is one server, its repositories are another. */
+/** The operator's settings. The provider's API is one server, and its repositories are on another. */
 export const providerSettings = (provider: FakeGitProvider, git: GitHost) => ({
   github: { ...provider.settings, web_url: git.url },
 })
@@ -31,7 +31,7 @@ async function connect({ provider, offshoot }: ProviderWorld): Promise<void> {
   expect((await offshoot.request('GET', path)).status).toBe(302)
 }
 
-/** Signed, as the provider does it. */
+/** Delivers a webhook, signed as the provider does. */
 async function tell({ git, provider, offshoot }: ProviderWorld, action: string, sha: string): Promise<void> {
   const { status } = await provider.deliver(offshoot.credentials.base_url, 'pull_request', {
     action,
@@ -47,7 +47,9 @@ async function tell({ git, provider, offshoot }: ProviderWorld, action: string, 
   expect(status).toBe(200)
 }
 
-/** From what the provider tells to what a visitor sees, with a repository that only the installation's own tokens open. */
+/**
+ * Preview apps from the webhook to the visitor, with a private repository that only the installation's tokens can read.
+ */
 export function appPreviewCases(worldOf: () => ProviderWorld): void {
   it('are served for a pull request of a private repository, at exactly its commit, until it is closed', async () => {
     const world = worldOf()

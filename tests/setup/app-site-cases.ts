@@ -35,7 +35,7 @@ async function links(folder: string): Promise<void> {
   await symlink('nowhere', join(folder, 'dangling'))
 }
 
-/** Sites without a server of their own, as they are served in real guests. */
+/** Static sites, served by real guests. */
 export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
   let site: Site
   let page: Site

@@ -6,7 +6,7 @@ import type { Offshoot } from './offshoot.ts'
 
 const insert = (id: number) => ({ sql: 'insert into kept (id) values ($1)', params: [id] })
 
-/** What the broker of a database does, with its table `kept` of 1,000 rows. */
+/** The broker of a database, with a table `kept` of 1,000 rows. */
 export function brokerCases(of: () => Database, server: () => Offshoot): void {
   it('answers as wire.md says', async () => {
     expect(await broker(of(), 'v1/health')).toMatchObject({ status: 200, body: { status: 'ok' } })

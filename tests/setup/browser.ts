@@ -1,4 +1,4 @@
-/** Debian's Chromium without a window, told what to do over its own protocol (DevTools). */
+/** Debian's Chromium in headless mode, controlled by the DevTools protocol. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -61,7 +61,7 @@ export class Browser {
     return new Browser(process, folder, socket)
   }
 
-  /** A new tab at an address. */
+  /** Opens a new tab at an address. */
   async open(url: string): Promise<Tab> {
     const { result: made } = await this.#ask('Target.createTarget', { url })
     const { result: attached } = await this.#ask('Target.attachToTarget', { targetId: made?.targetId, flatten: true })
@@ -102,8 +102,8 @@ export class Browser {
 }
 
 export interface Tab {
-  /** The value of an expression in the page, of a promise what it comes to. */
+  /** Evaluates an expression in the page; waits for a promise. */
   evaluate(expression: string): Promise<unknown>
-  /** What is to be seen of it, as PNG. */
+  /** A screenshot of the page, as PNG. */
   screenshot(): Promise<Buffer>
 }

@@ -25,22 +25,22 @@ interface Parts {
   readonly acme: AcmeServer
   readonly dns: DnsServer
   readonly harness: Harness
-  /** Answers callers and the edge; another one orders. */
+  /** Serves the API and the edge. Another process orders the certificates. */
   readonly api: RunningControl
   readonly edge: EdgeUnderTest
   readonly alice: Tenant
   readonly sights: Sights
 }
 
-/** What the authority comes to see. */
+/** The authority's view of the network. */
 class Sights {
   edge: EdgeUnderTest | undefined
-  /** Instead of what the edge answers. */
+  /** Replaces the edge's answer, if set. */
   shown: string | undefined
-  /** Without the scheme. */
+  /** Fetched addresses, without the scheme. */
   readonly fetched: string[] = []
 
-  /** By HTTP; the domain and nothing else says where. */
+  /** Fetches by HTTP. Only the domain decides which server answers. */
   async fetch(domain: string, token: string): Promise<string> {
     if (this.shown !== undefined) return this.shown
     const path = `/.well-known/acme-challenge/${token}`
@@ -50,10 +50,10 @@ class Sights {
   }
 }
 
-/** An authority, a name server, control and an edge: all that certificates of domains take, and no machine. */
+/** An authority, a name server, control and an edge: everything that certificates of domains need, without a VM. */
 export class CertificateWorld {
   readonly parts: Parts
-  /** An app of alice's. */
+  /** Id of an app of the user alice. */
   app = ''
   #orderer: RunningControl | undefined
   #child: ChildProcess | undefined
@@ -97,7 +97,7 @@ export class CertificateWorld {
     await this.#orderer?.stop()
   }
 
-  /** In a process that can be killed. */
+  /** Orders in a separate process, which a test can kill. */
   async orderInProcess(): Promise<ChildProcess> {
     const path = join(this.parts.folder, 'control.json')
     const listen = { host: '127.0.0.1', port: await findFreePort() }
@@ -136,7 +136,7 @@ export class CertificateWorld {
     return body.find((each: { domain: string }) => each.domain === domain).certificate
   }
 
-  /** Its certificate, once that has come to this. */
+  /** Waits until the domain's certificate has this status. */
   until(status: 'ready' | 'failed', domain: string, app = this.app) {
     return eventually(async () => {
       const certificate = await this.certificateOf(domain, app)
@@ -144,7 +144,7 @@ export class CertificateWorld {
     })
   }
 
-  /** What a visitor who trusts `ca`, by default the authority, is shown. */
+  /** The certificate that a visitor sees who trusts `ca`, by default the authority. */
   async shownTo(domain: string, ca?: string) {
     const trusted = ca ?? (await readFile(join(this.parts.folder, 'ca/authority.pem'), 'utf8'))
     const { port } = this.parts.edge

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import pg from 'pg'
 import { call } from './http.ts'
 
-/** As the API shows it; what tests need of it. */
+/** The fields of the API's answer that tests use. */
 export interface Database {
   readonly id: string
   readonly connection_url: string
@@ -14,7 +14,7 @@ export interface Database {
   readonly port: number
 }
 
-/** As `sslmode=require` of libpq: encrypted, whoever the certificate is of. */
+/** As libpq with `sslmode=require`: encrypted, without verification of the certificate. */
 export const options = (url: string): pg.ClientConfig => ({
   connectionString: url.replace('sslmode=require', 'sslmode=no-verify'),
   connectionTimeoutMillis: 60_000,
@@ -36,7 +36,7 @@ export const value = async (url: string, sql: string): Promise<unknown> =>
 
 export const refusal = (url: string) => connected(url, async () => null).catch((error: pg.DatabaseError) => error)
 
-/** A cancel request, in the clear. */
+/** Sends a cancel request without encryption. */
 export async function cancel(of: Database, processId: number, secretKey: number): Promise<void> {
   const packet = Buffer.alloc(16)
   ;[16, 80_877_102, processId, secretKey].forEach((each, index) => packet.writeInt32BE(each, index * 4))
@@ -46,7 +46,7 @@ export async function cancel(of: Database, processId: number, secretKey: number)
   })
 }
 
-/** A request to the broker: GET without a body. */
+/** Sends a request to the broker; without a body, a GET. */
 export const broker = (of: Database, path: string, body?: unknown, token = of.broker_token) =>
   call(body === undefined ? 'GET' : 'POST', `${of.broker_url}/${path}`, {
     headers: { authorization: `Bearer ${token}` },

@@ -1,18 +1,18 @@
 import type { Offshoot } from './offshoot.ts'
 import { until } from './until.ts'
 
-/** Children before parents: an app and a database have sandboxes, and a sandbox uses volumes and a template. */
+/** Owners first: apps and databases have sandboxes, and sandboxes use volumes and templates. */
 const KINDS = ['apps', 'databases', 'sandboxes', 'snapshots', 'volumes', 'templates'] as const
 const GONE_MS = 60_000
 
 interface Listed {
   readonly id?: string
   readonly name: string
-  /** Of templates: shipped with the service. */
+  /** Set on templates that are shipped with the service. */
   readonly is_global?: boolean
 }
 
-/** Deletes what is left on the server, so that whoever uses it next finds an idle host. */
+/** Deletes everything on the server, so that its next user finds an idle host. */
 export async function emptyWorkspace(offshoot: Offshoot): Promise<void> {
   for (const kind of KINDS) {
     await until(

@@ -1,6 +1,6 @@
 /**
- * Ends the servers of a run that were lent (`lent-servers.ts`), and removes the folder of the run, when whoever started this program
- * closes its input: at the end of the run, and also when that process is interrupted or killed.
+ * Ends the lent servers of a run (`lent-servers.ts`) and removes the run's folder when its parent closes standard
+ * input: at the end of the run, or when the parent is interrupted or killed.
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

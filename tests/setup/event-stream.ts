@@ -5,20 +5,20 @@ import type { Offshoot } from './offshoot.ts'
 export interface ServerEvent {
   readonly event: string
   readonly id: string | undefined
-  // Each test knows what shape it asked for.
+  // Each test knows the shape that it requested.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly data: any
 }
 
-/** A response whose events are read one by one; `close` hangs up. */
+/** A response whose events are read one by one; `close` disconnects. */
 export interface EventStream extends AsyncIterableIterator<ServerEvent> {
   readonly response: IncomingMessage
-  /** Everything up to the end. */
+  /** Reads all events up to the end. */
   rest(): Promise<ServerEvent[]>
   close(): void
 }
 
-/** Opens a stream of events with the API key; fails unless it is one. */
+/** Opens a stream of events with the API key; throws if the answer is no event stream. */
 export async function openEvents(
   offshoot: Offshoot,
   method: string,

@@ -1,20 +1,20 @@
-/** Small repositories of the frameworks that apps are built of, as people write them. Each page says when it is alive: its title. */
+/** Small, typical repositories of the supported frameworks. Each page sets its title when its script runs. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 export interface FrameworkApp {
   readonly files: Readonly<Record<string, string>>
-  /** Fields of the app that the repository does not say by itself. */
+  /** Fields of the app that the repository cannot provide. */
   readonly fields?: Readonly<Record<string, unknown>>
-  /** What the deploy finds it to be. */
+  /** The framework that the deploy must detect. */
   readonly framework: string
-  /** Whether npm is to write its lock file. */
+  /** Whether to write npm's lock file. */
   readonly hasLock?: boolean
-  /** An expression that is true in the page once it works. */
+  /** An expression that is true in the page once the page works. */
   readonly works: string
 }
 
-/** npm's own, of the package in a folder, by this machine's registry. */
+/** Runs npm to write the lock file of the package in a folder, from this machine's registry. */
 export async function writeLock(folder: string): Promise<void> {
   await promisify(execFile)('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund'], { cwd: folder })
 }
@@ -100,7 +100,7 @@ export default function Counter() {
   })()`,
 }
 
-/** Its page shows what came by a WebSocket. */
+/** Its page shows text received over a WebSocket. */
 export const express: FrameworkApp = {
   framework: 'node',
   hasLock: true,

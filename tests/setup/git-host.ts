@@ -1,4 +1,4 @@
-/** A git hosting provider, as far as a clone knows it: repositories by smart HTTP, answered by git's own http-backend. */
+/** A git hosting provider as seen by `git clone`: repositories over smart HTTP, served by git's own http-backend. */
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -17,7 +17,7 @@ const AUTHOR = {
   GIT_CONFIG_GLOBAL: '/dev/null',
 }
 
-/** An address of this machine that guests can be let through to. */
+/** An address of this machine that the network rules can open to guests. */
 export function ownAddress(): string {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
   const found = all.find(({ family, internal }) => family === 'IPv4' && !internal)
@@ -29,11 +29,11 @@ export class GitHost {
   readonly address = ownAddress()
   readonly #server: Server
   readonly #folder: string
-  /** Whether a password opens a repository; none: anybody may read it. */
+  /** Checks the password of a repository. A repository without an entry is public. */
   readonly #doors = new Map<string, (password: string) => boolean>()
-  /** Every request's path, in order. */
+  /** Paths of all requests, in order. */
   readonly requests: string[] = []
-  /** Called first; says whether it has answered. */
+  /** Called first for each request; returns whether it has answered. */
   onRequest: (request: IncomingMessage, response: ServerResponse) => boolean = () => false
 
   private constructor(folder: string) {
@@ -52,7 +52,7 @@ export class GitHost {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** As an operator lets guests through to it. */
+  /** The operator's setting that lets guests reach this server. */
   get exception(): string {
     return `${this.address}/32:${this.port}`
   }
@@ -61,12 +61,12 @@ export class GitHost {
     return `http://${this.address}:${this.port}`
   }
 
-  /** @param name also with the account that it is of, as in `people/site` */
+  /** @param name may contain the account, as in `people/site` */
   urlOf(name: string): string {
     return `${this.url}/${name}.git`
   }
 
-  /** Commits these files, in place of all that was there, and gives the commit. */
+  /** Commits exactly these files, and returns the commit. */
   async commit(
     name: string,
     files: Record<string, string>,
@@ -94,7 +94,7 @@ export class GitHost {
     return git('rev-parse', 'HEAD')
   }
 
-  /** From now on it takes a password, of any user. */
+  /** Makes the repository private: it requires a password, with any user name. */
   protect(name: string, opens: (password: string) => boolean): void {
     this.#doors.set(name, opens)
   }
@@ -136,14 +136,14 @@ export class GitHost {
   }
 }
 
-/** Of its `Authorization: Basic`; empty without one. */
+/** The password in `Authorization: Basic`; empty without one. */
 function passwordOf({ headers }: IncomingMessage): string {
   const [, encoded = ''] = /^Basic (.+)$/.exec(headers.authorization ?? '') ?? []
   const text = Buffer.from(encoded, 'base64').toString()
   return text.slice(text.indexOf(':') + 1)
 }
 
-/** What a CGI program says, as an answer (RFC 3875, 6). */
+/** Turns the output of a CGI program into an answer (RFC 3875, 6). */
 async function answer(output: NodeJS.ReadableStream, response: ServerResponse): Promise<void> {
   let head = Buffer.alloc(0)
   let hasHead = false

@@ -1,31 +1,31 @@
 import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 
-/** An answer whole: JSON parsed when it says it is JSON, text otherwise. */
+/** A complete answer. `body` is parsed if it is JSON, else the text. */
 export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** Every header line as it came, for counting repeated ones. */
+  /** Header lines as received, to count repeated ones. */
   readonly rawHeaders: readonly string[]
   readonly text: string
-  // The tests look into bodies of every shape; typing each would test the types, not the server.
+  // Tests read bodies of every shape; types would test the types, not the server.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any
 }
 
 export interface Call {
   readonly headers?: Record<string, string>
-  /** A string or bytes go out as they are, anything else as JSON. */
+  /** Strings and bytes are sent unchanged; other values as JSON. */
   readonly body?: unknown
   readonly signal?: AbortSignal
 }
 
-/** Milliseconds without a byte of an answer; longer than whatever a test asks for takes on a busy machine. */
+/** Milliseconds without a byte of an answer, longer than any answer takes on a busy machine. */
 const SILENCE_MS = 120_000
 
 const keepAlive = new Agent({ keepAlive: true, maxSockets: 64 })
 
-/** One HTTP/1.1 request, on a kept connection, with nothing added that the caller did not ask for but a JSON content type. */
+/** Sends one HTTP/1.1 request on a keep-alive connection. Adds no headers except for a JSON content type. */
 export async function call(method: string, url: string, { headers = {}, body, signal }: Call = {}): Promise<Answer> {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array
   const payload = body === undefined || isRaw ? body : JSON.stringify(body)

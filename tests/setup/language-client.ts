@@ -17,10 +17,10 @@ import {
 } from 'vscode-languageserver-protocol'
 import { until } from './until.ts'
 
-/** Milliseconds that a server on an emulated processor may take for one answer. */
+/** Milliseconds for one answer of a server on an emulated CPU. */
 const ANSWER_MS = 240_000
 
-/** An editor's half of the language server protocol, over any pair of streams that carries it. */
+/** The editor's side of the language server protocol, over any pair of streams. */
 export class LanguageClient {
   readonly connection: ProtocolConnection
   readonly #diagnostics = new Map<string, readonly Diagnostic[]>()
@@ -30,21 +30,21 @@ export class LanguageClient {
     this.connection.onNotification(PublishDiagnosticsNotification.type, ({ uri, diagnostics }) => {
       this.#diagnostics.set(uri, diagnostics)
     })
-    // What servers ask of an editor; without an answer some of them wait.
+    // Requests from servers to the editor; some servers wait for the answers.
     this.connection.onRequest(ConfigurationRequest.type, ({ items }) => items.map(() => null))
     this.connection.onRequest(RegistrationRequest.type, () => undefined)
     this.connection.onRequest(WorkDoneProgressCreateRequest.type, () => undefined)
     this.connection.listen()
   }
 
-  /** @param folder absolute path of the workspace, where the server runs */
+  /** @param folder absolute path of the workspace, and the server's working directory */
   async initialize(folder: string): Promise<InitializeResult> {
     const rootUri = `file://${folder}`
     const result = await this.connection.sendRequest(InitializeRequest.type, {
       processId: null,
       rootUri,
       workspaceFolders: [{ uri: rootUri, name: 'workspace' }],
-      // TypeScript's: one program instead of three. Others ignore it.
+      // For TypeScript: one process instead of three. Other servers ignore it.
       initializationOptions: { disableAutomaticTypingAcquisition: true, tsserver: { useSyntaxServer: 'never' } },
       capabilities: {
         textDocument: { publishDiagnostics: {}, completion: {}, definition: {} },
@@ -60,7 +60,7 @@ export class LanguageClient {
     await this.connection.sendNotification(DidOpenTextDocumentNotification.type, { textDocument })
   }
 
-  /** The first list of this file that is not empty. */
+  /** The first non-empty list of diagnostics of this file. */
   async diagnostics(path: string): Promise<readonly Diagnostic[]> {
     return until(
       `diagnostics of ${path}`,
@@ -72,7 +72,7 @@ export class LanguageClient {
     )
   }
 
-  /** As an editor closes: the server ends by itself. */
+  /** Ends the session as an editor does; the server then exits by itself. */
   async shutDown(): Promise<void> {
     await this.connection.sendRequest(ShutdownRequest.type)
     await this.connection.sendNotification(ExitNotification.type)

@@ -3,7 +3,7 @@ import type { Offshoot } from './offshoot.ts'
 import { LanguageClient } from './language-client.ts'
 import { TestSocket } from './web-socket.ts'
 
-/** The bytes of a language server on a WebSocket, as a program's standard streams have them. */
+/** A language server's standard streams over a WebSocket. */
 class SocketStream extends Duplex {
   readonly #socket: TestSocket
 
@@ -17,7 +17,7 @@ class SocketStream extends Duplex {
   }
 
   override _read(): void {
-    // Everything is pushed as it comes: tests are never behind for long.
+    // Nothing to do: data is pushed as it arrives, because tests read fast enough.
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -30,7 +30,7 @@ export interface OpenServer {
   readonly client: LanguageClient
 }
 
-/** Opens a session in the base protocol, in binary frames. */
+/** Opens a session with base-protocol framing, in binary frames. */
 export async function openLanguageServer(offshoot: Offshoot, id: string, language: string): Promise<OpenServer> {
   const socket = await TestSocket.open(offshoot, `/v1/sandboxes/${id}/lsp/${language}`)
   const stream: Duplex & Readable = new SocketStream(socket)

@@ -4,10 +4,7 @@ import { options } from './database.ts'
 
 const RETRY_MS = 50
 
-/**
- * Writers who commit one entry after the other, and remember of which they were told that it is committed. Whoever loses its
- * connection makes another one.
- */
+/** Writers that commit entries one by one, and count the acknowledged ones. They reconnect after a lost connection. */
 export class Ledger {
   readonly #url: string
   readonly #stop = new AbortController()
@@ -34,7 +31,7 @@ export class Ledger {
     return this.#acknowledged.reduce((sum, each) => sum + each, 0)
   }
 
-  /** Every entry that was acknowledged by now and is not there; no entry may be missing before one that is there. */
+  /** Writers that lost an acknowledged entry, or that have a gap before their last entry. */
   async missing(client: pg.Client): Promise<string[]> {
     const acknowledged = [...this.#acknowledged]
     const { rows } = await client.query<{ writer: number; count: number; last: number; entries: number }>(
@@ -63,7 +60,7 @@ export class Ledger {
           'select coalesce(max(entry), 0)::int as last from ledger where writer = $1',
           [writer],
         )
-        // What was committed without a word of it is there, and is gone on from.
+        // Continue after entries that were committed without an acknowledgement.
         let entry = rows[0]?.last ?? 0
         while (!this.#stop.signal.aborted) {
           entry += 1

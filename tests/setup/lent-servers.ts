@@ -7,9 +7,9 @@ import { LONG, Offshoot } from './offshoot.ts'
 import { until } from './until.ts'
 
 /*
- * Servers that are started once in a run and lent to one test file after the other. A file has its server for itself: it may kill
- * services and count what is there. It leaves the server as empty as it was. A file that needs settings of its own, or starts
- * and stops the whole service, starts one (`Offshoot.start`).
+ * Servers that are started once per run and lent to one test file after another. A file has its server to itself: it
+ * may kill services and count objects. It returns the server empty. A file that needs its own settings, or that starts
+ * and stops the whole service, starts its own server (`Offshoot.start`).
  */
 
 /** More than there are workers. */
@@ -19,7 +19,7 @@ const TEMPLATES = ['minimal', 'base'] as const
 interface Loan {
   readonly offshoot: Offshoot
   readonly lock: ExclusiveLock
-  /** Stands for a server that nobody uses and that is empty. */
+  /** A file that exists while the server is idle and empty. */
   readonly idle: string
 }
 
@@ -52,13 +52,13 @@ async function takeOrStart(dataDir: string, idle: string): Promise<Offshoot> {
     await rm(idle)
     return offshoot
   }
-  // Whoever had it left something behind, or died.
+  // Its last user left objects behind, or died.
   await offshoot?.destroy()
   await rm(dataDir, { recursive: true, force: true })
   return Offshoot.startAt(dataDir, { templates: TEMPLATES })
 }
 
-/** Empties what this test file has borrowed, and fails when a VM or a folder of one is left. */
+/** Empties the borrowed server. Fails if a VM or a sandbox folder remains. */
 export async function giveBack(): Promise<void> {
   if (loan === null) return
   const { offshoot, lock, idle } = loan

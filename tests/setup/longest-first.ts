@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Seconds of the test files that take longest. Where nothing is known of earlier runs Vitest goes by the size of files, and the last
- * one may be long: one core then waits for it.
+ * Seconds of the slowest test files. Without data of earlier runs, Vitest sorts by file size. A slow file may then run
+ * last, while one core is idle.
  */
 const SECONDS: Readonly<Record<string, number>> = {
   'tests/apps.test.ts': 190,
@@ -42,7 +42,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   'packages/agent/src/http/get-events.test.ts': 14,
 }
 
-/** Begins with what takes longest, within what may run at the same time. */
+/** Starts with the slowest files of each group. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)

@@ -12,11 +12,11 @@ const COUNTERS = ['cpu_seconds', 'network_in_bytes', 'network_out_bytes'] as con
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-/
 type Now = SandboxMetrics['now']
 
-/** Commands of a guest, and what each must make rise by how much. */
+/** Guest commands that raise one metric each. */
 const BURN = 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
 const FILL_MEMORY = 'mkdir /m && mount -t tmpfs none /m && dd if=/dev/urandom of=/m/x bs=1M count=32 2>/dev/null'
 const WRITE = 'dd if=/dev/urandom of=/root/x bs=1M count=8 2>/dev/null; sync'
-/** Refused by the host, which says so: packets both ways, on a machine without any other network too. */
+/** Pings the gateway; the host refuses with an answer. So packets go both ways, even on a machine without a network. */
 const TALK = `ping -c 3 -i 0.1 -s 1000 -W 1 $(ip route | sed -n 's/default via \\([^ ]*\\).*/\\1/p') >/dev/null 2>&1; true`
 
 function expectGrown(before: Now, after: Now): void {
@@ -26,7 +26,7 @@ function expectGrown(before: Now, after: Now): void {
 
 const known = (value: number | null) => value ?? 0
 
-/** What sandboxes use, on a server that has other tests too. */
+/** Usage metrics of sandboxes, on a server that other tests use too. */
 export function metricsCases(offshoot: () => Offshoot): void {
   const ask = (id: string, query = '') => offshoot().request('GET', `/v1/sandboxes/${id}/metrics${query}`)
   const sh = (id: string, cmd: string) => offshoot().exec(id, cmd)
@@ -94,7 +94,7 @@ export function metricsCases(offshoot: () => Offshoot): void {
       const later = await now(id)
       return Date.parse(later.ts) > Date.parse(stopped.ts) + 3000 && later
     })
-    // What burned before would have had more by now.
+    // At the earlier rate, the CPU time would have grown more by now.
     expect(paused.cpu_seconds - stopped.cpu_seconds).toBeLessThan(0.3)
     expect(paused.memory_guest_used_ts).toBe(stopped.memory_guest_used_ts)
     await move(id, 'resume')
@@ -195,7 +195,7 @@ export function metricsCases(offshoot: () => Offshoot): void {
   })
 }
 
-/** Signs somebody up. @returns a token that speaks for a workspace of their own */
+/** Signs up a user. @returns a token for the user's own workspace */
 async function secondTenant(url: string): Promise<string> {
   const account = { name: 'Bob', email: `bob-${randomUUID()}@example.com`, password: randomUUID() }
   expect((await call('POST', `${url}/api/auth/sign-up/email`, { body: account })).status).toBe(200)

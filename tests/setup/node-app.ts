@@ -1,4 +1,7 @@
-/** Says its version, or after `/slow/MS` its host's name; greets on a WebSocket by hand, so that nothing has to be installed. */
+/**
+ * Answers with its version; `/slow/MS` answers later with the host name. Implements the WebSocket greeting itself, so
+ * that the app has no dependencies.
+ */
 const server = (version: string) => `
 const { createHash } = require('node:crypto')
 const server = require('node:http').createServer((request, response) => {
@@ -16,7 +19,7 @@ server.on('upgrade', (request, socket) => {
 })
 server.listen(process.env.PORT)
 `
-/** Files of an app that is built and started by its scripts. */
+/** Files of an app with build and start scripts. */
 export const nodeApp = (version: string) => ({
   'package.json': JSON.stringify({
     scripts: {

@@ -13,10 +13,10 @@ import { until } from './until.ts'
 const repository = resolve(import.meta.dirname, '../..')
 export const imagesDir = resolve(process.env['OFFSHOOT_IMAGES_DIR'] ?? join(repository, '.offshoot/images'))
 
-/** A Unix socket's path holds 107 bytes, and a user's data directory may lie deeper than that. */
+/** A Unix socket's path holds 107 bytes. Users may have deeper data directories, so tests use one. */
 export const LONG = 'in-a-folder-whose-path-is-longer-than-that-of-a-unix-socket-can-be'.repeat(2)
 
-/** Tests and benches ask for more at once than people do. */
+/** Tests and benchmarks send more requests than the default limit allows. */
 const NO_RATE_LIMIT = '1000000/1000000'
 
 export interface Credentials {
@@ -35,26 +35,26 @@ interface RunningServices {
 }
 
 export interface StartOptions {
-  /** Images to offer; the others are not baked, which saves seconds. `null`: all there are. */
+  /** Templates to bake and offer; `null`: all. Fewer templates save seconds. */
   readonly templates?: readonly ('minimal' | 'base' | 'app' | 'postgres-16' | 'postgres-16-16g')[] | null
-  /** Build images in the data directory instead of using the shared ones. */
+  /** Builds images in the data directory instead of using the shared ones. */
   readonly ownImages?: boolean
   readonly port?: number
-  /** Without spare guests unless it says otherwise: making them would take time from what is tested. */
+  /** By default there is no warm pool, which would take CPU time from the test. */
   readonly env?: Record<string, string>
-  /** More of the command line of `bin/up`. */
+  /** Additional arguments of `bin/up`. */
   readonly args?: readonly string[]
-  /** What `bin/up` is started by: a program and its arguments, which end where the command line of `bin/up` begins. */
+  /** A program and its arguments that start `bin/up`; its command line is appended. */
   readonly under?: readonly string[]
-  /** Other images than all tests share. */
+  /** Images other than those that tests share. */
   readonly imagesDir?: string
   /** Milliseconds until `bin/up` is ready. */
   readonly readyMs?: number
-  /** What the operator has chosen: `settings.json`. */
+  /** The operator's `settings.json`. */
   readonly settings?: Readonly<Record<string, unknown>>
 }
 
-/** The whole service in a data directory of its own, started by `bin/up` as a user would. */
+/** The whole service in its own data directory, started by `bin/up`. */
 export class Offshoot {
   readonly dataDir: string
   readonly #options: StartOptions
@@ -66,17 +66,17 @@ export class Offshoot {
     this.#options = options
   }
 
-  /** A new data directory, which nothing has made yet; `name` tells whose it is. */
+  /** A new, empty data directory; `name` appears in its path. */
   static prepare(name: string, options: StartOptions = {}): Offshoot {
     return new Offshoot(join(repository, '.offshoot/tests', `${name}-${process.pid}`), options)
   }
 
-  /** Started; most of what a first start makes is a copy (`seed.ts`). */
+  /** Starts a server in a copy of a prepared data directory (`seed.ts`). */
   static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {
     return Offshoot.#startFromSeed(Offshoot.prepare(`${LONG}-${name}`, options))
   }
 
-  /** The same in a data directory of this path. */
+  /** The same in a given data directory. */
   static async startAt(dataDir: string, options: StartOptions = {}): Promise<Offshoot> {
     return Offshoot.#startFromSeed(new Offshoot(dataDir, options))
   }
@@ -90,14 +90,14 @@ export class Offshoot {
     return offshoot
   }
 
-  /** Started in a new data directory, as at a user's first time. */
+  /** Starts a server in an empty data directory, as at a user's first start. */
   static async startFirst(name: string, options: StartOptions = {}): Promise<Offshoot> {
     const offshoot = Offshoot.prepare(`${LONG}-${name}`, options)
     await offshoot.up()
     return offshoot
   }
 
-  /** One that another process has started, and ends. */
+  /** Uses a server that another process starts and ends. */
   static async attach(dataDir: string): Promise<Offshoot> {
     const offshoot = new Offshoot(dataDir, {})
     await offshoot.#readCredentials()
@@ -110,7 +110,7 @@ export class Offshoot {
     const line = ['--data-dir', this.dataDir, ...this.#imagesArguments, '--port', String(port), '--yes', ...args]
     const [program = '', ...rest] = [...under, join(repository, 'bin/up'), ...line]
     await mkdir(dirname(this.dataDir), { recursive: true, mode: 0o711 })
-    // A file, not a pipe: what is started may outlive this process.
+    // A file instead of a pipe, because the services may outlive this process.
     const output = openSync(this.#outputPath, 'w', 0o600)
     const child = spawn(program, rest, {
       env: {
@@ -144,7 +144,7 @@ export class Offshoot {
     return this.#options.ownImages ? [] : ['--images-dir', this.#options.imagesDir ?? imagesDir]
   }
 
-  /** What `bin/up` has printed since its last start. */
+  /** Output of `bin/up` since its last start. */
   get output(): string {
     return readFileSync(this.#outputPath, 'utf8')
   }
@@ -158,13 +158,13 @@ export class Offshoot {
     return this.#credentials
   }
 
-  /** A request with the API key, unless `headers.authorization` says otherwise. */
+  /** Sends a request with the API key, unless `headers.authorization` is set. */
   async request(method: string, path: string, { headers = {}, ...rest }: Call = {}): Promise<Answer> {
     const authorization = `Bearer ${this.credentials.api_key}`
     return call(method, this.credentials.base_url + path, { headers: { authorization, ...headers }, ...rest })
   }
 
-  /** Creates a sandbox and expects it to be there. */
+  /** Creates a sandbox; throws if that fails. */
   async create(
     body: Record<string, unknown> = { template: 'minimal' },
   ): Promise<{ id: string; [field: string]: unknown }> {
@@ -173,7 +173,7 @@ export class Offshoot {
     return answer.body
   }
 
-  /** Runs a command and expects an answer of 200. */
+  /** Runs a command; throws unless the answer is 200. */
   async exec(
     id: string,
     cmd: string,
@@ -189,30 +189,30 @@ export class Offshoot {
     if (answer.status !== 204) throw new Error(`delete answered ${answer.status}: ${answer.text}`)
   }
 
-  /** The live process of a service, as the supervisor recorded it. */
+  /** The live process of a service, from the supervisor's record. */
   async service(name: 'control' | 'agent' | 'postgres' | 'edge'): Promise<ProcessIdentity | null> {
     const recorded = (await this.#running()).services[name]
     return recorded ? identifyProcess(recorded.pid) : null
   }
 
-  /** What the supervisor has recorded of its services. */
+  /** The supervisor's record of its services. */
   async #running(): Promise<RunningServices> {
     return JSON.parse(await readFile(join(this.dataDir, 'up.json'), 'utf8')) as RunningServices
   }
 
-  /** What a service has written to its log. */
+  /** The log of a service. */
   async log(name: 'control' | 'agent' | 'edge'): Promise<string> {
     return readFile(join(this.dataDir, `logs/${name}.log`), 'utf8')
   }
 
-  /** kill -9 of a service; returns once the supervisor has another one running and it answers. */
+  /** Kills a service with SIGKILL. Returns when the supervisor has started another one that answers. */
   async killService(name: 'control' | 'agent' | 'postgres' | 'edge'): Promise<void> {
     const before = await until(`${name} running`, () => this.service(name))
     process.kill(before.pid, 'SIGKILL')
     await until(`${name} restarted`, async () => {
       const now = await this.service(name)
       if (now === null || now.pid === before.pid) return false
-      // Until it listens, control may still hold the dead agent for reachable.
+      // Until the new agent listens, control may still take the dead one for reachable.
       return name !== 'agent' || isListening(now.pid, (await this.#running()).agent_port)
     })
     await this.healthy()
@@ -229,12 +229,12 @@ export class Offshoot {
     )
   }
 
-  /** QEMU processes of this data directory: those whose working directory is one of its sandbox folders. */
+  /** QEMU processes whose working directory is a sandbox folder of this data directory. */
   async virtualMachines(): Promise<{ pid: number; sandboxId: string }[]> {
     return (await this.#machinesIn('agent/sandboxes')).map(({ pid, name }) => ({ pid, sandboxId: name }))
   }
 
-  /** QEMU processes that wait for a sandbox, with the names of their folders. */
+  /** QEMU processes of the warm pool, with the names of their folders. */
   async spareMachines(): Promise<{ pid: number; name: string }[]> {
     return this.#machinesIn('agent/spares')
   }
@@ -249,12 +249,12 @@ export class Offshoot {
     return found
   }
 
-  /** Sandbox folders on disk. */
+  /** Names of the sandbox folders. */
   async folders(): Promise<string[]> {
     return readdir(join(this.dataDir, 'agent/sandboxes')).catch(() => [])
   }
 
-  /** Ctrl-C, and the wait for the end of it. */
+  /** Sends SIGINT to `bin/up` and waits for its end. */
   async stop(): Promise<number | null> {
     const child = this.#up
     if (child === null || child.exitCode !== null) return child?.exitCode ?? null
@@ -263,7 +263,7 @@ export class Offshoot {
     return child.exitCode
   }
 
-  /** Ends the services and every VM. */
+  /** Runs `bin/up --down`, which ends the services and every VM. */
   async down(): Promise<void> {
     const child = spawn(join(repository, 'bin/up'), ['--data-dir', this.dataDir, ...this.#imagesArguments, '--down'], {
       stdio: 'ignore',
@@ -272,7 +272,7 @@ export class Offshoot {
     if (child.exitCode !== 0) throw new Error(`bin/up --down exited with ${child.exitCode}`)
   }
 
-  /** Everything ended and removed; fails when a VM is left. */
+  /** Ends everything and removes the data directory; fails if a VM is left. */
   async destroy(): Promise<void> {
     await this.down()
     const left = [...(await this.virtualMachines()), ...(await this.spareMachines())]

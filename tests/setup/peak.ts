@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Offshoot } from './offshoot.ts'
 
-/** The most memory that a service has had since this was made, beside what it had then. */
+/** Peak memory of a service since this object was made, relative to its memory then. */
 export class Peak {
   readonly name: string
   readonly #pid: number
@@ -16,7 +16,7 @@ export class Peak {
   static async of(offshoot: Offshoot, name: 'agent' | 'edge'): Promise<Peak> {
     const service = await offshoot.service(name)
     if (service === null) throw new Error(`no ${name} runs`)
-    // Sets the kernel's mark of the most back to what is now (proc_pid_clear_refs(5)).
+    // Resets the kernel's peak value (proc_pid_clear_refs(5)).
     await writeFile(`/proc/${service.pid}/clear_refs`, '5')
     return new Peak(name, service.pid, await mostBytes(service.pid))
   }

@@ -1,4 +1,4 @@
-/** Benches that end in each of the ways in which one can, for the test of what runs them. */
+/** Benchmarks that end in each possible way, for the test of the benchmark runner. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { rounds, Samples } from '../../bench/measure.ts'
 
 const forever = async () => new Promise<never>(() => setInterval(() => undefined, 1000))
 
-/** A child process whose pid a test finds in the data directory. */
+/** Starts a child process, and writes its pid to the data directory. */
 async function startChild(dataDir: string): Promise<void> {
   const child = spawn('sleep', ['1000'], { stdio: 'ignore' })
   await once(child, 'spawn')

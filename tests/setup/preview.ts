@@ -1,13 +1,16 @@
 import { call, type Answer, type Call } from './http.ts'
 import type { Offshoot } from './offshoot.ts'
 
-/** The preview address of a port, for programs that resolve no `localhost` names: where to connect, and which host to ask for. */
+/**
+ * The preview address of a port, for programs that do not resolve `localhost` names: the address to connect to, and the
+ * host to request.
+ */
 export function previewOf({ credentials }: Offshoot, id: string, port: number): { url: string; host: string } {
   const { port: edgePort } = new URL(credentials.edge_url)
   return { url: credentials.edge_url, host: `${port}-${id}.${credentials.preview_suffix}:${edgePort}` }
 }
 
-/** One request to a port of a sandbox, through the edge. */
+/** Sends one request to a port of a sandbox through the edge. */
 export function visit(
   offshoot: Offshoot,
   id: string,

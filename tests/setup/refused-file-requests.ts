@@ -1,6 +1,6 @@
 /**
- * Method, route, status, error. A PUT sends 600 bytes that are no archive; /tmp has `file`, `d` with content, `fifo`, and
- * `loop1` and `loop2`, links to one another.
+ * Method, route, status, error. A PUT sends 600 bytes that are no archive. /tmp contains `file`, a non-empty `d`,
+ * `fifo`, and the links `loop1` and `loop2`, which point to each other.
  */
 export const REFUSED_FILE_REQUESTS: readonly (readonly [string, string, number, string])[] = [
   ['GET', 'fs', 400, 'path required'],

@@ -1,4 +1,4 @@
-/** Where packages come from on this machine, as its own npm and the guests' apt have it, and what a guest needs to get them there too. */
+/** The package registries of this machine (npm and apt), and the settings with which guests reach them. */
 import { execFile } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
@@ -12,13 +12,13 @@ const SOURCES = join(resolve(import.meta.dirname, '../..'), 'templates/base/file
 const ANSWER_MS = 10_000
 
 export interface Registries {
-  /** What an operator allows guests for it; whether they need it depends on the machine. */
+  /** Network exceptions for guests. Whether they are needed depends on the machine. */
   readonly exceptions: readonly string[]
-  /** Variables for a guest's npm. */
+  /** Environment variables for a guest's npm. */
   readonly npm: Readonly<Record<string, string>>
 }
 
-/** @throws what keeps this machine itself from its registries */
+/** @throws why this machine cannot reach its registries */
 export async function findRegistries(): Promise<Registries> {
   const { stdout } = await run('npm', ['config', 'get', 'registry'])
   const registry = new URL(stdout.trim())
@@ -32,13 +32,13 @@ export async function findRegistries(): Promise<Registries> {
     exceptions: [...new Set(await Promise.all(allowed))],
     npm: {
       npm_config_registry: registry.href,
-      // Not every machine's registry has a certificate that everybody trusts.
+      // Some registries have a certificate of a private authority.
       ...(registry.protocol === 'https:' && { npm_config_ca: await authorityOf(registry) }),
     },
   }
 }
 
-/** The authority that this machine trusts the server for, as PEM. */
+/** The root certificate that signed the server's certificate, as PEM. */
 async function authorityOf({ hostname, port }: URL): Promise<string> {
   const { promise, resolve: found, reject } = Promise.withResolvers<DetailedPeerCertificate>()
   const socket = connect({ host: hostname, port: port === '' ? 443 : Number(port), servername: hostname })
@@ -47,7 +47,7 @@ async function authorityOf({ hostname, port }: URL): Promise<string> {
   socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error(`no answer of ${hostname}`)))
   try {
     let certificate = await promise
-    // The last one has signed itself.
+    // The last certificate of a chain is signed by itself.
     while (certificate.issuerCertificate !== undefined && certificate.issuerCertificate !== certificate)
       certificate = certificate.issuerCertificate
     return new X509Certificate(certificate.raw).toString()

@@ -2,7 +2,7 @@ import { request as httpRequest, type ClientRequest } from 'node:http'
 import type { Answer, Call } from './http.ts'
 import type { Offshoot } from './offshoot.ts'
 
-/** The file routes of one sandbox. */
+/** A client of the file routes of one sandbox. */
 export class SandboxFiles {
   readonly #offshoot: Offshoot
   readonly #id: string
@@ -12,7 +12,7 @@ export class SandboxFiles {
     this.#id = id
   }
 
-  /** @param route with its query: `fs?path=/tmp` */
+  /** @param route including its query: `fs?path=/tmp` */
   at(route: string): string {
     return `/v1/sandboxes/${this.#id}/${route}`
   }
@@ -21,12 +21,12 @@ export class SandboxFiles {
     return this.#offshoot.request(method, this.at(route), options)
   }
 
-  /** What a command says. */
+  /** Runs a command and returns its output. */
   async sh(cmd: string): Promise<string> {
     return (await this.#offshoot.exec(this.#id, cmd)).stdout
   }
 
-  /** The answer before its body, which `ask` would read as text. */
+  /** Returns the answer before its body, which `ask` would read as text. */
   async open(route: string, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.#url(route), { headers: { ...this.#authorization, ...headers } })
   }
@@ -36,7 +36,7 @@ export class SandboxFiles {
     return { response, bytes: Buffer.from(await response.arrayBuffer()) }
   }
 
-  /** A request of which the test sends the body, piece by piece. */
+  /** A request whose body the test sends piece by piece. */
   begin(method: string, route: string, headers: Record<string, string> = {}): ClientRequest {
     const request = httpRequest(this.#url(route), {
       method,

@@ -1,6 +1,6 @@
 import type { Reporter, TestCase } from 'vitest/node'
 
-/** Names, at the end of a run, the tests that passed only when they were tried again: each is a fault to be found, in it or in what it tests. */
+/** Lists the tests that only passed on their retry. Each points to a fault, in the test or in the code. */
 export default class SecondTries implements Reporter {
   readonly #names: string[] = []
 

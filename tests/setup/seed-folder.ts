@@ -6,20 +6,20 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** For the data directories that the test files of a run copy theirs from (`seed.ts`), and servers that are lent (`lent-servers.ts`). */
+    /** Folder of a run, for seeds (`seed.ts`) and lent servers (`lent-servers.ts`). */
     readonly seedFolder: string
   }
 }
 
-/** Where data directories of tests are: on one file system, so that copies can share what nobody writes. */
+/** Parent of the tests' data directories. All on one file system, so that copies can share read-only files. */
 const parent = resolve(import.meta.dirname, '../../.offshoot/tests')
 
-/** Begins and ends a run of the system tests. */
+/** Global setup and teardown of a run of the system tests. */
 export default async function seedFolder(project: TestProject): Promise<() => Promise<void>> {
   await mkdir(parent, { recursive: true, mode: 0o711 })
   const folder = await mkdtemp(join(parent, 'seeds-'))
   project.provide('seedFolder', folder)
-  // Detached: a Ctrl-C in the terminal is for this process, whose end it waits for.
+  // Detached, so that a Ctrl-C in the terminal does not end it. It ends after this process.
   const ender = spawn(process.execPath, [join(import.meta.dirname, 'end-lent-servers.ts'), folder], {
     stdio: ['pipe', 'inherit', 'inherit'],
     detached: true,

@@ -8,13 +8,16 @@ const run = promisify(execFile)
 const up = resolve(import.meta.dirname, '../../bin/up')
 const MAKE_S = 300
 
-/** Of an agent's folder, what is the same in every data directory. Without its id, a copy's agent becomes one of its own. */
+/**
+ * Parts of an agent's folder that are equal in every data directory. Its id is not copied, so a copied agent gets a new
+ * one.
+ */
 const SHARED_BY_AGENTS = ['accelerator.json', 'bakes']
 const COPIED = ['postgres', 'secrets', 'control', 'credentials.json']
 
 /**
- * Makes `dataDir` what `bin/up --prepare` would: a cluster with the first user, and baked templates. All that takes seconds, so it is
- * done once in a run and copied; what nobody ever writes again is shared where both are on one disk.
+ * Prepares `dataDir` as `bin/up --prepare` does: a cluster with the first user, and baked templates. That takes
+ * seconds, so it is done once per run and copied. Files that are never modified are shared if both are on one disk.
  */
 export async function layOutFromSeed(
   dataDir: string,
@@ -39,7 +42,7 @@ async function copySeed(seed: string, dataDir: string): Promise<void> {
   )
 }
 
-/** Of each seed, the one that it is made of. */
+/** The seed that each seed extends. */
 const MADE_OF: Readonly<Record<string, string | null>> = {
   minimal: null,
   'minimal,base': 'minimal',
@@ -57,9 +60,9 @@ async function copy(paths: readonly string[], into: string, ...flags: readonly s
   await run('cp', ['--archive', '--reflink=auto', ...flags, ...paths, into])
 }
 
-/** Made by the first test file that needs it; the others wait. */
+/** The first test file that needs a seed makes it; others wait. */
 async function seedOf(imagesDir: string, templates: string): Promise<string> {
-  // Benches start servers too, and load Vitest where there is none.
+  // Benchmarks start servers too, and must not load Vitest outside of a test run.
   const { inject } = await import('vitest')
   const seed = join(inject('seedFolder'), templates)
   const isMade = `${seed}.made`

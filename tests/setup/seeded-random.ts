@@ -1,4 +1,4 @@
-/** The same draws for the same seed, so that what a run found can be run again (mulberry32, 32 bits of state). */
+/** A random generator with a seed, so that a failing run can be repeated (mulberry32, 32 bits of state). */
 export class SeededRandom {
   readonly seed: number
   #state: number
@@ -8,12 +8,12 @@ export class SeededRandom {
     this.#state = seed
   }
 
-  /** Seeded by OFFSHOOT_SEED, else by the clock. */
+  /** Seeded with OFFSHOOT_SEED, else with the clock. */
   static fromEnvironment(): SeededRandom {
     return new SeededRandom(Number(process.env['OFFSHOOT_SEED'] ?? Date.now() % 2 ** 31))
   }
 
-  /** From 0 up to, and never, 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   fraction(): number {
     this.#state = (this.#state + 0x6d_2b_79_f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pauseAfter } from '@offshoot/agent/test/pause'
 
-/** Waits for a condition to give something truthy, asking every `everyMs` at first; fails with what it waited for after `withinMs`. */
+/**
+ * Polls until `condition` returns a truthy value, at first every `everyMs`. After `withinMs` it throws an error that
+ * names `what`.
+ */
 export async function until<T>(
   what: string,
   condition: () => Promise<T> | T,

@@ -3,27 +3,27 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { call } from './http.ts'
 
-/** Requests under way at the same time, at most: a service that falls behind is asked less, not more and more at once. */
+/** Maximum concurrent requests, so that a slow service is not overloaded further. */
 const MAX_AT_ONCE = 32
 
-/** Milliseconds for a WebSocket to be opened: one that is not is closed with 1006. */
+/** Milliseconds for a WebSocket handshake, after which it closes with 1006. */
 const HANDSHAKE_MS = 30_000
 
 export interface VisitorsOptions {
   readonly url: string
   readonly host: string
-  /** Requests begun in a second, as long as no more than {@link MAX_AT_ONCE} are under way. */
+  /** Requests per second, while fewer than {@link MAX_AT_ONCE} are in flight. */
   readonly perSecond: number
   readonly webSockets: number
 }
 
-/** People at an app: requests at a steady pace, and WebSockets that are opened again when they are closed. */
+/** Simulated visitors of an app: requests at a steady rate, and WebSockets that reconnect. */
 export class Visitors {
-  /** How often each was answered: a version, or what was no answer of a version. */
+  /** Number of answers by content: a version, or any other answer. */
   readonly seen = new Map<string, number>()
-  /** Codes of the WebSockets that were closed, in order. */
+  /** Codes of closed WebSockets, in order. */
   readonly closes: number[] = []
-  /** WebSockets that were opened. */
+  /** Number of opened WebSockets. */
   opens = 0
   requests = 0
   readonly #options: VisitorsOptions
@@ -38,12 +38,12 @@ export class Visitors {
     this.#running = Promise.all([this.#keepAsking(), ...sockets])
   }
 
-  /** Requests answered in a second so far. */
+  /** Answered requests per second so far. */
   get pace(): number {
     return (this.requests * 1000) / (performance.now() - this.#begunAtMs)
   }
 
-  /** Returns when the last of them is answered. */
+  /** Resolves when all requests are answered. */
   async stop(): Promise<void> {
     this.#stopped.abort()
     await this.#running
@@ -55,7 +55,7 @@ export class Visitors {
     for (let dueAtMs = performance.now(); !this.#stopped.signal.aborted; dueAtMs += everyMs) {
       const waitMs = dueAtMs - performance.now()
       if (waitMs > 1) await delay(waitMs)
-      // What could not be asked in time is not made up for by asking all of it at once.
+      // Skip missed requests instead of sending them in a burst.
       else dueAtMs = performance.now()
       while (this.#underWay.size >= MAX_AT_ONCE) await Promise.race(this.#underWay)
       const asked = this.#ask().finally(() => this.#underWay.delete(asked))

@@ -3,12 +3,12 @@ import { WebSocket } from 'ws'
 import type { Offshoot } from './offshoot.ts'
 import { until } from './until.ts'
 
-/** A WebSocket whose frames are kept, to be waited for. */
+/** A WebSocket that records its frames, so that tests can wait for them. */
 export class TestSocket {
-  // Each test knows what shape it asked for.
+  // Each test knows the shape that it requested.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly frames: any[] = []
-  /** All binary frames together. */
+  /** All binary frames, concatenated. */
   bytes = Buffer.alloc(0)
   pings = 0
   readonly socket: WebSocket
@@ -25,7 +25,7 @@ export class TestSocket {
     socket.on('close', (code, reason) => (this.closed = { code, reason: reason.toString() }))
   }
 
-  /** By header, as programs do. */
+  /** Authenticates with a header, as programs do. */
   static async open({ credentials }: Offshoot, path: string): Promise<TestSocket> {
     const headers = { authorization: `Bearer ${credentials.api_key}` }
     const test = new TestSocket(new WebSocket(credentials.base_url.replace('http', 'ws') + path, { headers }))
@@ -37,7 +37,7 @@ export class TestSocket {
     this.socket.send(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value))
   }
 
-  /** What one command wrote, one stream after the other. */
+  /** The output of one command from one stream. */
   output(id: string, stream = 'stdout'): string {
     return this.frames
       .filter((frame) => frame.id === id && frame.stream === stream)
@@ -45,7 +45,7 @@ export class TestSocket {
       .join('')
   }
 
-  /** The frame that ends a command. */
+  /** Waits for the frame that ends a command. */
   async end(id: string): Promise<{ exit?: number; error?: string; duration_ms?: number }> {
     return until(`the end of ${id}`, () => this.frames.find((frame) => frame.id === id && frame.stream === undefined))
   }
@@ -61,7 +61,7 @@ export class TestSocket {
     return this.hungUp()
   }
 
-  /** Waits until the other end has closed. */
+  /** Waits until the server has closed the socket. */
   async hungUp(): Promise<{ code: number; reason: string }> {
     return until('the socket to be closed', () => this.closed)
   }

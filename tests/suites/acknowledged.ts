@@ -1,24 +1,24 @@
-/** The state of an object in one moment. `alive`: a sandbox with a VM, which no power cut leaves. */
+/** State of an object at one moment. `alive`: a sandbox with a VM, which does not survive a power cut. */
 export interface State {
   readonly is: 'absent' | 'alive' | 'hibernated' | 'there'
-  /** What its file holds. */
+  /** Content of its file. */
   readonly content?: string
-  /** Of a volume. */
+  /** Volumes only. */
   readonly sizeMb?: number
-  /** Of a durable sandbox: what its archive holds. */
+  /** Durable sandboxes only: the files in its archive. */
   readonly archived?: readonly string[]
 }
 
 interface Step {
   readonly state: State
-  /** Positions of the log when the operation began, and when it had been answered. */
+  /** Positions in the disk's write log at the start of the operation, and after its answer. */
   readonly beganAt: number
   endedAt: number
 }
 
 export type Kind = 'sandbox' | 'durable' | 'snapshot' | 'volume'
 
-/** What was asked of one object, and when: from it follows what a power cut may leave of the object. */
+/** The history of operations on one object, from which follow the states that a power cut may leave. */
 export class Acknowledged {
   readonly id: string
   readonly kind: Kind
@@ -33,7 +33,7 @@ export class Acknowledged {
     return this.#steps.at(-1)?.state ?? { is: 'absent' }
   }
 
-  /** Changes the object. @param position of the log, now */
+  /** Performs an operation. @param position returns the current position in the write log */
   async change(change: Partial<State>, position: () => number, act: () => Promise<unknown>): Promise<void> {
     const step: Step = {
       state: { ...this.now, ...change },
@@ -45,12 +45,12 @@ export class Acknowledged {
     step.endedAt = position()
   }
 
-  /** The moments in which its operations were answered. */
+  /** Log positions at which its operations were answered. */
   get answeredAt(): number[] {
     return this.#steps.map(({ endedAt }) => endedAt).filter((at) => at > 0 && Number.isFinite(at))
   }
 
-  /** The last state that was acknowledged by then, and those that were being made. */
+  /** The last acknowledged state at that position, and the states of operations in progress. */
   possibleAt(position: number): State[] {
     const last = this.#steps.findLastIndex(({ endedAt }) => endedAt <= position)
     return this.#steps

@@ -3,12 +3,12 @@ import { borrow, giveBack } from '../setup/lent-servers.ts'
 import type { Offshoot } from '../setup/offshoot.ts'
 import { until } from '../setup/until.ts'
 
-/** Milliseconds between a guest's clock and the host's, beyond what the question took. */
+/** Maximum difference between the clocks of guest and host in milliseconds, beyond the duration of the query. */
 const CLOCK_MS = 100
 
 /**
- * Counts in memory and on disk, one right after the other. On SIGUSR1 it says both counts, the disk's read past the page
- * cache, and random bytes that it draws as the process that was forked.
+ * Counts in memory and on disk, in this order. On SIGUSR1 it reports both counts, the disk's read past the page cache,
+ * and random bytes from its own generator.
  */
 const PROGRAM = `
 import os, signal, time
@@ -33,7 +33,7 @@ while True:
 
 const SSH_KEY = 'ssh-keyscan -t ed25519 127.0.0.1 2>/dev/null | cut -d" " -f3'
 
-/** Each line is a thing that no two machines may share. */
+/** Each line prints a value that must be unique to a sandbox. */
 const OWN = [
   'hostname',
   'cat /etc/machine-id',
@@ -68,7 +68,7 @@ afterAll(giveBack)
 const output = async (id: string, cmd: string) => (await offshoot.exec(id, cmd, { timeout_seconds: 60 })).stdout
 
 describe('two children of one fork, and their parent', { retry: 0 }, () => {
-  // First: a clock that is set late is seen only at once.
+  // This test is first, because a wrong clock is only visible right after the fork.
   it('have the host’s time', async () => {
     for (const id of [...children, parent]) {
       const askedMs = Date.now()

@@ -1,7 +1,7 @@
-"""Holds 64 MiB of random memory, an open file, a running counter and a child process, and says on SIGUSR1 how they are.
+"""Holds 64 MiB of random memory, an open file, a counter and a child process. Reports their state on SIGUSR1.
 
-The file holds every count, eight digits each, so that it shows whether one was lost, repeated or taken back.
-The child answers what it is asked with the hash of random memory of its own.
+The file contains every count in eight digits, which reveals lost, repeated and reverted counts.
+The child echoes each request, followed by the hash of its own random memory.
 """
 import hashlib, json, os, signal, time
 
@@ -26,7 +26,7 @@ def on_signal(_number, _frame):
 
 
 def counts_on_disk():
-    """Whether what the disk itself has is 1, 2, 3 … count."""
+    """Whether the disk contains 1, 2, 3 … count. Reads past the page cache."""
     os.fsync(file)
     os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     written = os.pread(file, 8 * count + 8, 0)

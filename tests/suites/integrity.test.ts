@@ -5,7 +5,7 @@ import { borrow, giveBack } from '../setup/lent-servers.ts'
 import type { Offshoot } from '../setup/offshoot.ts'
 import { SeededRandom } from '../setup/seeded-random.ts'
 
-/** OFFSHOOT_CYCLES: of each kind; OFFSHOOT_SEED: in which order. */
+/** OFFSHOOT_CYCLES: number of each kind. OFFSHOOT_SEED: their order. */
 const CYCLES = Number(process.env['OFFSHOOT_CYCLES'] ?? 1)
 
 interface Held {
@@ -45,7 +45,7 @@ async function ask(id: string): Promise<Held> {
   return JSON.parse((await offshoot.exec(id, command, { timeout_seconds: 60 })).stdout) as Held
 }
 
-/** Goes on where `before` was: nothing lost, nothing taken back. */
+/** Checks that the program continued from `before`: nothing is lost, and nothing is reverted. */
 async function expectGoesOn(id: string, before: Held): Promise<Held> {
   const now = await ask(id)
   expect(now).toEqual({ ...before, count: expect.any(Number), is_file_whole: true })
@@ -53,7 +53,7 @@ async function expectGoesOn(id: string, before: Held): Promise<Held> {
   return now
 }
 
-/** One of the two at random goes on to the next cycle, after both were looked at. */
+/** Checks both sandboxes, and deletes one of them at random. The other continues to the next cycle. */
 async function goOnWithOneOf(ids: readonly [string, string], before: Held): Promise<[string, Held]> {
   const held = [await expectGoesOn(ids[0], before), await expectGoesOn(ids[1], before)] as const
   const [kept, ended] = random.pick([

@@ -9,12 +9,12 @@ import { until } from '../setup/until.ts'
 import { OPERATIONS } from './operations.ts'
 import { Population } from './population.ts'
 
-/** OFFSHOOT_KILL_ROUNDS: how many, however long that takes, each told as it is played; OFFSHOOT_SEED: which. */
+/** OFFSHOOT_KILL_ROUNDS: number of rounds without a time limit, each logged. OFFSHOOT_SEED: their order. */
 const wanted = process.env['OFFSHOOT_KILL_ROUNDS']
 const ROUNDS = Number(wanted ?? 60)
-/** Without the option a slow machine plays as many as fit into this. */
+/** Default time limit, within which a slow machine runs fewer rounds. */
 const BUDGET_MS = wanted === undefined ? 20_000 : Number.POSITIVE_INFINITY
-/** Milliseconds after the beginning of an operation; most kills come early, where operations are short. */
+/** Latest kill in milliseconds after the start of an operation. Most kills come early, because operations are short. */
 const LATEST_KILL_MS = 300
 const VICTIMS = ['agent', 'control', 'postgres', 'qemu'] as const
 
@@ -36,17 +36,17 @@ async function kill(victim: (typeof VICTIMS)[number], afterMs: number): Promise<
   if (machines.length === 0) return
   const { pid, sandboxId } = random.pick(machines)
   population.shot.add(sandboxId)
-  // It may have ended by itself meanwhile.
+  // It may have ended by itself.
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
-  // It takes its time to end; until then all agrees that it runs.
+  // Its end takes a moment, during which rows and processes agree that it runs.
   await until('its end', async () => (await offshoot.virtualMachines()).every((machine) => machine.pid !== pid))
 }
 
-/** @returns what it was, and what was lost */
+/** @returns a description of the round, and all losses */
 async function playRound(round: number): Promise<{ what: string; losses: string[] }> {
   for (let few = population.members.size; few < 2; few++) population.add((await offshoot.create()).id, '')
   const [name, prepare] = random.pick(Object.entries(OPERATIONS))
@@ -69,7 +69,7 @@ async function playRound(round: number): Promise<{ what: string; losses: string[
   return { what, losses }
 }
 
-/** Its control groups bear its name; those of other servers are beside them. */
+/** The agent's id is part of its cgroups' names. Other servers have cgroups in the same folder. */
 async function agentId(): Promise<string> {
   const { agent_id: id } = JSON.parse(await readFile(join(offshoot.dataDir, 'agent/agent.json'), 'utf8'))
   return id
@@ -106,7 +106,7 @@ it(
       losses.push(...played.losses.map((loss) => `${played.what}: ${loss}`))
     }
     await population.clear()
-    // An agent that was just started expects nobody: it has no guests that wait.
+    // A restarted agent has no demand for its warm pool, so it keeps no spare VMs.
     await offshoot.killService('agent')
     await until('nothing left', async () => (await leftovers()).length === 0, 60_000).catch(async (error: Error) => {
       losses.push(`${error.message}: ${(await leftovers()).join()}`)

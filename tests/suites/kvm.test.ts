@@ -1,8 +1,10 @@
 /**
- * The whole service under KVM, with a kernel that boots under this host's: `OFFSHOOT_KVM_KERNEL=vmlinux[.zst] bin/test suites/kvm`.
+ * The whole service under KVM, with a kernel that boots under this host's KVM: `OFFSHOOT_KVM_KERNEL=vmlinux[.zst]
+ * bin/test suites/kvm`.
  *
- * For function, never for speed. `OFFSHOOT_KVM_CPU`, `OFFSHOOT_KVM_KERNEL_PARAMETERS`, `OFFSHOOT_KVM_PATIENCE` and
- * `OFFSHOOT_KVM_GUEST_ENV` (`KEY=value`, in every command's environment) are what such a host needs (docs/kvm.md).
+ * It tests function, not speed. Hosts with incomplete KVM may need `OFFSHOOT_KVM_CPU`,
+ * `OFFSHOOT_KVM_KERNEL_PARAMETERS`, `OFFSHOOT_KVM_PATIENCE` and `OFFSHOOT_KVM_GUEST_ENV` (`KEY=value`, in every
+ * command's environment; docs/kvm.md).
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +25,7 @@ const kernel = process.env['OFFSHOOT_KVM_KERNEL']
 const REAL_QEMU = '/usr/bin/qemu-system-x86_64'
 const GROUP = 64_042
 const CPIO_BLOCK_BYTES = 512
-/** Milliseconds: on the hosts that this is made for, a boot alone takes 35 s. */
+/** Milliseconds. On slow KVM hosts a boot alone takes 35 s. */
 const START_MS = 1_800_000
 const CASE_MS = 600_000
 const CLOCK_MS = 2000
@@ -49,7 +51,9 @@ const missing =
         ? null
         : 'there is no /dev/kvm that can be opened'
 
-/** The usual images, but for the kernel, and an initramfs that it can read: not compressed, and without modules to load. */
+/**
+ * The usual images with another kernel, and an initramfs that it can read: uncompressed, and without modules to load.
+ */
 async function makeImages(path: string): Promise<void> {
   await mkdir(labImages, { recursive: true })
   for (const name of [
@@ -68,18 +72,18 @@ async function makeImages(path: string): Promise<void> {
   await writeFile(join(labImages, 'vmlinuz'), path.endsWith('.zst') ? zstdDecompressSync(packed) : packed)
   const initramfs = gunzipSync(await readFile(join(imagesDir, 'initramfs.cpio.gz')))
   const padding = Buffer.alloc((CPIO_BLOCK_BYTES - (initramfs.length % CPIO_BLOCK_BYTES)) % CPIO_BLOCK_BYTES)
-  // The kernel unpacks one archive after the other: a later file takes the place of an earlier one.
+  // The kernel unpacks the archives in order, so a later file replaces an earlier one of the same path.
   const noModules = cpioArchive([{ kind: 'file', path: 'modules/order', mode: 0o644, content: Buffer.alloc(0) }])
   await writeFile(join(labImages, 'initramfs.cpio.gz'), Buffer.concat([initramfs, padding, noModules]))
 }
 
-/** The same images with a launcher that fails, as on a host that allows no namespaces: VMs run without a jail. */
+/** The same images with a jail launcher that fails, as on a host without namespaces: VMs then run without a jail. */
 async function makeImagesWithoutJail(): Promise<void> {
   await promisify(execFile)('cp', ['--archive', labImages, imagesWithoutJail])
   await writeFile(join(imagesWithoutJail, 'jail'), '#!/bin/sh\necho no namespaces for this test >&2\nexit 1\n')
 }
 
-/** The words that start a program with this node as its /dev/kvm. */
+/** Arguments that start a program with this node as its /dev/kvm. */
 async function device(node: Omit<DeviceNode, 'driver'>): Promise<readonly string[]> {
   const path = join(await mkdtemp(join(folder, 'device-')), 'kvm')
   await makeDevice(path, { driver: 'kvm', ...node })
@@ -87,8 +91,8 @@ async function device(node: Omit<DeviceNode, 'driver'>): Promise<readonly string
 }
 
 /**
- * Makes a data directory ready under KVM, or says why that cannot be. All cases share the directory and its bake: each repeats
- * the trial alone, which is what they test.
+ * Prepares a data directory under KVM, or returns why that fails. All cases share the directory and its bake, so each
+ * repeats only the trial.
  */
 async function prepare(images: string, under: readonly string[], path = process.env['PATH'] ?? '') {
   const dataDir = join(folder, 'prepared')
@@ -209,7 +213,8 @@ describe.skipIf(missing !== null)(
       expect(errors).toContain(`its owner is 0:0 and its mode 0${node.mode.toString(8)}`)
     })
 
-    // Without a CPU model of one's own, the first launch is the question for those that there are. A jail holds no other program.
+    // If no CPU model is configured, the first launch asks QEMU for its models. Without a jail, because the jail
+    // contains no fake QEMU.
     it.each([
       ['boot', 1, 'start', 1],
       ['bake', 1, 'xen-save-devices-state', 1],

@@ -11,12 +11,12 @@ const NO_MEMORY = { status: 507, body: { error: 'insufficient host memory for sa
 const NO_STORAGE = { status: 507, body: { error: 'insufficient host storage for sandbox' } }
 const MIB = 1024 * 1024
 
-/** Of two guests of 128 MiB, with what their QEMUs may take. */
+/** Memory of two guests of 128 MiB, including their QEMU processes. */
 const ROOM_FOR_TWO_MIB = 2 * (128 + 320)
 const DISK_BYTES = 2048 * MIB
 
 let offshoot: Offshoot
-/** Of the whole service, its database too; filled only where it is one of its own. */
+/** The disk of the whole service, including its database. Tests that fill it are skipped if it cannot be mounted. */
 let disk: SmallDisk | null = null
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await layOutFromSeed(offshoot.dataDir, imagesDir, ['minimal'])
   await offshoot.up()
 })
-// Also after a test that broke off.
+// Also after a failed test.
 afterEach(async () => {
   await disk?.empty()
   await removeAll()
@@ -43,7 +43,7 @@ const act = (id: string, action: string, body?: object) => post(`/v1/sandboxes/$
 const create = (body: object = {}) => post('/v1/sandboxes', { template: 'minimal', ...body })
 const statusOf = async (id: string) => (await get(`/v1/sandboxes/${id}`)).body.status as string
 
-/** As operators see it. Control asks its agents now and then. */
+/** Waits until operators see this state in /healthz. Control polls its agents. */
 async function diskIs(state: string): Promise<void> {
   await until(`${state} in /healthz`, async () => (await get('/healthz')).body.checks.disk === state, 20_000)
 }
@@ -54,7 +54,7 @@ async function done(answer: Promise<Answer>): Promise<Answer['body']> {
   return body
 }
 
-/** What must go on whatever is refused: memory, a file, and a process that counts. */
+/** A sandbox that must keep working during all refusals: its memory, a file, and a counting process. */
 class Bystander {
   readonly id: string
   readonly #hash: string
@@ -132,7 +132,7 @@ describe.skipIf(!canMountDisk)('a full disk', () => {
     await offshoot.exec(other, 'echo kept > /run/memory')
     const { id: snapshot } = await done(act(other, 'snapshots'))
     await done(act(other, 'hibernate'))
-    // Less than what is to be written of its memory.
+    // Less space than its memory image needs.
     await disk?.fill(4 * MIB)
     await diskIs('refusing')
     for (const [action, body] of [['hibernate'], ['snapshots'], ['fork'], ['fork-tree', { count: 2 }]] as const) {
@@ -145,7 +145,7 @@ describe.skipIf(!canMountDisk)('a full disk', () => {
       ['wake', () => act(other, 'wake')],
       ['exec', () => act(other, 'exec', { cmd: 'true' })],
     ] as const) {
-      // A database gives some back now and then.
+      // PostgreSQL frees some space at times.
       await disk?.fillWhole()
       expect({ what, ...(await ask()) }).toMatchObject({ what, ...NO_STORAGE })
       await bystander.goesOn()

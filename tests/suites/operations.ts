@@ -2,12 +2,12 @@ import type { Answer } from '../setup/http.ts'
 import type { Offshoot } from '../setup/offshoot.ts'
 import type { Member, Population, Status } from './population.ts'
 
-/** One thing a user does, prepared so that it can be begun at once. */
+/** One user operation, prepared so that it can begin at once. */
 export interface Operation {
   readonly begin: () => Promise<Answer>
-  /** It was answered with success: all of it is so. */
+  /** The answer was a success: all effects must be present. */
   readonly acknowledged: (answer: Answer) => void
-  /** It was not: all of it, or nothing of it, may be so. */
+  /** There was no success: the effects must be present in full, or not at all. */
   readonly interrupted: () => void
 }
 

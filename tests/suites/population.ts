@@ -6,13 +6,13 @@ import type { SeededRandom } from '../setup/seeded-random.ts'
 
 export type Status = 'running' | 'paused' | 'hibernated'
 
-/** What we were told about one sandbox. Where an answer was lost, several things may be true. */
+/** The possible states of one sandbox. After a lost answer, there are several. */
 export interface Member {
   readonly id: string
   statuses: readonly Status[]
-  /** What its file may hold; `''`: none was written. */
+  /** Possible contents of its file; `''`: no file. */
   contents: readonly string[]
-  /** Somebody asked for its end and got no answer. */
+  /** A delete was requested, but its answer was lost. */
   mayBeGone: boolean
 }
 
@@ -31,15 +31,15 @@ const MOVES: Record<Status, readonly [undo: string, redo: string] | null> = {
 }
 
 /**
- * Everything that was acknowledged, to be compared with what is there. Between rounds each member is in one known
- * status with one known file; a round widens what may be true, `examine` looks what is, and narrows it again.
+ * All acknowledged state, to compare with the service's. Between rounds each member has one known status and one known
+ * file. A round adds possibilities; `examine` checks the actual state and removes them again.
  */
 export class Population {
   readonly members = new Map<string, Member>()
   readonly snapshots = new Map<string, Kept>()
-  /** Contents of a sandbox, or a snapshot, that may be there though nobody was told its id. */
+  /** Contents of a sandbox or snapshot that may exist although the answer with its id was lost. */
   strayContents: string | null = null
-  /** Sandboxes whose QEMU we have killed. */
+  /** Sandboxes whose QEMU the test has killed. */
   readonly shot = new Set<string>()
   readonly #offshoot: Offshoot
   readonly #random: SeededRandom
@@ -53,7 +53,7 @@ export class Population {
     this.members.set(id, { id, statuses: ['running'], contents: [contents], mayBeGone: false })
   }
 
-  /** A member at random, brought into a state from which the operation is possible. */
+  /** A random member, brought into the status that the operation needs. */
   async chosen(status: Status): Promise<Member> {
     const member = this.#random.pick([...this.members.values()])
     const [now] = member.statuses
@@ -73,7 +73,7 @@ export class Population {
     return this.post(id, 'exec', { cmd: `echo ${contents} > ${FILE} && sync` })
   }
 
-  /** Every member and snapshot is what it was acknowledged to be, or says in words what was lost. */
+  /** Checks that every member and snapshot has an acknowledged state. @returns descriptions of all losses */
   async examine(): Promise<string[]> {
     const losses: string[] = []
     const rows = new Map((await rowsOf(this.#offshoot)).map((row) => [row.id, row]))
@@ -93,7 +93,7 @@ export class Population {
     return losses
   }
 
-  /** Not more than a few, each left in some state. */
+  /** Deletes the oldest members beyond a limit, and moves the others to random states. */
   async thin(): Promise<void> {
     const surplus = [...this.members.keys()].slice(0, -MOST_MEMBERS)
     for (const id of surplus) await this.#remove(id)

@@ -11,14 +11,14 @@ const SPOOL = '/var/spool/offshoot/ready'
 export interface Play {
   readonly agent: AgentProcess
   readonly random: SeededRandom
-  /** Of the log of the disk. */
+  /** Current position in the disk's write log. */
   readonly position: () => number
-  /** Every object that there ever was. */
+  /** All objects that ever existed. */
   readonly objects: Acknowledged[]
   readonly isOver: () => boolean
 }
 
-/** A user of ordinary sandboxes: create, pause, resume, hibernate, wake, snapshot, fork, delete. */
+/** Creates, pauses, resumes, hibernates, wakes, snapshots, forks and deletes ordinary sandboxes. */
 export async function playSandboxes(play: Play): Promise<void> {
   const { agent, random, position, objects, isOver } = play
   const live: Acknowledged[] = []
@@ -46,7 +46,7 @@ export async function playSandboxes(play: Play): Promise<void> {
   }
 }
 
-/** A user of volumes: make, write, grow, delete. */
+/** Creates, writes, grows and deletes volumes. */
 export async function playVolumes({ agent, position, objects, random, isOver, ...play }: Play): Promise<void> {
   while (!isOver()) {
     const volume = begin(objects, 'volume')
@@ -76,7 +76,7 @@ export async function playVolumes({ agent, position, objects, random, isOver, ..
   }
 }
 
-/** A guest whose disk outlives its VM, as a database's does: it syncs, and has files archived. */
+/** A durable sandbox, whose disk survives its VM as a database's does. It syncs and archives files. */
 export async function playDurable(play: Play): Promise<void> {
   const { agent, position, objects, random, isOver } = play
   const durable = begin(objects, 'durable')
@@ -99,18 +99,18 @@ export async function playDurable(play: Play): Promise<void> {
   }
 }
 
-/** What the file of a sandbox holds. */
+/** Content of a sandbox's file. */
 export async function contentOf(agent: AgentProcess, id: string): Promise<string> {
   return agent.sh(id, `[ ! -e ${FILE} ] || cat ${FILE}`)
 }
 
-/** What a volume holds, read by a sandbox of its own. */
+/** Content of a volume, read by a new sandbox. */
 export async function contentOfVolume(agent: AgentProcess, volume: string): Promise<string> {
   const id = randomUUID()
   const body = { id, template: 'minimal', env: {}, volumes: [{ id: volume, read_only: false }] }
   const create = () => agent.call<{ attached_to?: string }>('POST', '/v1/sandboxes', { body })
   const { body: answer } = await create()
-  // A hibernated sandbox keeps its volumes.
+  // A hibernated sandbox keeps its volumes attached, so it must be deleted first.
   if (answer.attached_to !== undefined) {
     await expected(agent.delete(answer.attached_to))
     await expected(create())
@@ -120,7 +120,7 @@ export async function contentOfVolume(agent: AgentProcess, volume: string): Prom
   return content
 }
 
-/** What a sandbox made from a snapshot holds. */
+/** Content of a sandbox restored from the snapshot. */
 export async function contentOfSnapshot(agent: AgentProcess, snapshot: string): Promise<string> {
   const id = randomUUID()
   const body = { id, template: '', env: {}, snapshot_id: snapshot }
@@ -149,7 +149,7 @@ async function write(
   )
 }
 
-/** Two are kept. */
+/** Takes a snapshot; keeps the last two. */
 async function snapshot({ agent, position, objects }: Play, of: Acknowledged, kept: Acknowledged[]): Promise<void> {
   const made = begin(objects, 'snapshot')
   kept.push(made)

@@ -23,17 +23,17 @@ import {
   playVolumes,
 } from './power-cut-operations.ts'
 
-/** OFFSHOOT_POWER_CUTS: how many, however long that takes, each told as it is made; OFFSHOOT_SEED: which. */
+/** OFFSHOOT_POWER_CUTS: number of cuts without a time limit, each logged. OFFSHOOT_SEED: the seed. */
 const wanted = process.env['OFFSHOOT_POWER_CUTS']
 const CUTS = Number(wanted ?? 10)
-/** Without the option a slow machine makes as many as fit into this. */
+/** Default time limit, within which a slow machine makes fewer cuts. */
 const BUDGET_MS = wanted === undefined ? 20_000 : Number.POSITIVE_INFINITY
-/** Of one row of operations. The kernel writes what is older than 30 s to the disk unasked. */
+/** Milliseconds of one series of operations. The kernel writes dirty pages back after 30 s. */
 const PLAY_MS = wanted === undefined ? 3000 : 12_000
 const CUTS_PER_PLAY = wanted === undefined ? CUTS : 25
-/** Objects whose content is read after a cut; what is said of each is compared always. */
+/** Maximum objects whose content is read after a cut. The metadata of all objects is always compared. */
 const READ_PER_CUT = wanted === undefined ? 2 : 6
-/** Sparse. Below 2 GiB of free disk the agent takes nothing into archives. */
+/** Sparse. The agent archives nothing while less than 2 GiB of the disk are free. */
 const DISK_BYTES = 8 * 1024 ** 3
 
 describe.skipIf(!canLogDisk)('a power cut', () => {
@@ -52,12 +52,15 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
     await disk.unmount()
   })
   afterAll(async () => {
-    // Where the test has failed in the middle.
+    // For a test that failed in the middle.
     await powerOff().catch(() => undefined)
     await disk.destroy()
   })
 
-  /** Nothing that wrote to the disk is left, and nothing that the host still has for the agent: its next id is another one. */
+  /**
+   * Kills everything that writes to the disk, and removes the host state of the agent, because its next run has another
+   * id.
+   */
   async function powerOff(): Promise<void> {
     await agent.stop('SIGKILL')
     for (const { process: vm } of await agent.vms()) process.kill(vm.pid, 'SIGKILL')
@@ -66,7 +69,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
     await disk.unmount()
   }
 
-  /** Three users at the same time: the sync of one brings what another has not synced closer to the disk. */
+  /** Three concurrent users: a sync by one also writes some unsynced data of the others. */
   async function play(): Promise<Acknowledged[]> {
     await disk.startLogging()
     await agent.start()
@@ -78,7 +81,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
     return objects
   }
 
-  /** Half of the moments are those of answers, the others any. */
+  /** Half of the cuts are at answers, the others at random positions. */
   function momentsOf(objects: readonly Acknowledged[], end: number): number[] {
     const answers = objects.flatMap(({ answeredAt }) => answeredAt)
     const count = Math.min(CUTS_PER_PLAY, CUTS)
@@ -87,7 +90,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
     )
   }
 
-  /** @returns what is not as it was acknowledged */
+  /** @returns all differences from the acknowledged state */
   async function lossesAfter(position: number, objects: readonly Acknowledged[]): Promise<string[]> {
     const survival = random.pick([0, 0.5, 1])
     await disk.mountCut(position, () => random.fraction() < survival)
@@ -103,7 +106,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
       }
       const readable = objects.filter(({ id }) => !['absent', 'alive'].includes(found.objects.get(id)?.is ?? 'absent'))
       const chosen = random.shuffled(readable).slice(0, READ_PER_CUT)
-      // Volumes last: they are taken away from hibernated sandboxes.
+      // Volumes last, because reading them deletes the hibernated sandboxes that have them.
       for (const object of chosen.toSorted((a, b) => Number(a.kind === 'volume') - Number(b.kind === 'volume'))) {
         const content = await contentFound(object).catch((error: Error) => error.message)
         const possible = object.possibleAt(position).map((state) => state.content ?? '')
@@ -151,7 +154,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
   )
 })
 
-/** Of `minimal`, which another test may have made. */
+/** Copies the bake of `minimal` from the seed, which the first test that needs it makes. */
 async function copyBakes(from: string, to: string): Promise<void> {
   await layOutFromSeed(from, imagesDir, ['minimal'])
   await mkdir(to, { mode: 0o711 })
@@ -159,7 +162,7 @@ async function copyBakes(from: string, to: string): Promise<void> {
     await promisify(execFile)('cp', ['--archive', '--sparse=always', join(from, 'agent', name), to])
 }
 
-/** The images, with a second `minimal` whose disk outlives its VM. */
+/** The images, with a second `minimal` that is durable. */
 async function imagesWithDurable(folder: string): Promise<string> {
   await mkdir(join(folder, 'templates/durable'), { recursive: true })
   for (const name of await readdir(imagesDir))
@@ -173,7 +176,7 @@ async function imagesWithDurable(folder: string): Promise<string> {
   return folder
 }
 
-/** What an agent that has just started says it has, and what it does not account for. */
+/** The state that a restarted agent reports, and the objects on disk that it does not account for. */
 async function lookAt(agent: AgentProcess): Promise<{ objects: Map<string, State>; unaccounted: string[] }> {
   const ask = async <Body>(path: string) => (await agent.call<Body>('GET', path, { workspace: null })).body
   const objects = new Map<string, State>()
@@ -203,7 +206,7 @@ async function archiveOf(agent: AgentProcess, id: string): Promise<string[] | nu
   return archived
 }
 
-/** Whether what was found is what a power cut leaves of a state. */
+/** Whether `found` is what a power cut leaves of `state`. */
 function isAsLeft({ kind }: Acknowledged, state: State, found: State): boolean {
   if (kind === 'durable') {
     const left = state.is === 'alive' ? 'hibernated' : state.is

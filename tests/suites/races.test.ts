@@ -8,7 +8,7 @@ import { SeededRandom } from '../setup/seeded-random.ts'
 
 const AT_ONCE = 20
 const TRANSITIONS = ['pause', 'resume', 'hibernate', 'wake'] as const
-/** What must have been done for a transition to have something to do. */
+/** The transition that must precede another one for it to have an effect. */
 const BEFORE: Partial<Record<string, string>> = { resume: 'pause', wake: 'hibernate' }
 const AFTER = { pause: 'paused', resume: 'running', hibernate: 'hibernated', wake: 'running' } as const
 
@@ -105,7 +105,7 @@ describe('different things at once', () => {
       act(id, action, action === 'exec' ? { cmd: 'cat /root/file' } : undefined),
     )
     await Promise.all(answering.filter((_answer, n) => asked[n]?.action !== 'exec'))
-    // A command that had begun stands still in a paused sandbox, and whoever ran it waits.
+    // Commands that had begun are stopped in a paused sandbox, and their callers wait.
     for (const { id, status } of await rowsOf(offshoot))
       if (status === 'paused') expect((await act(id, 'resume')).status).toBe(200)
     const answers = await Promise.all(answering)

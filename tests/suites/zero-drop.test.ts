@@ -1,6 +1,6 @@
 /**
- * Visitors of an app notice nothing of deploys, rollbacks and changes of scale. OFFSHOOT_ZERO_DROP: `deploys,rollbacks,scale changes`
- * and requests a second, as in `20,5,3,200`; without it `apps.test.ts` has the short form.
+ * No visitor of an app may notice deploys, rollbacks and scaling. OFFSHOOT_ZERO_DROP sets `deploys,rollbacks,scale
+ * changes` and requests per second, as in `20,5,3,200`. `apps.test.ts` has a short form.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GitHost } from '../setup/git-host.ts'
@@ -11,7 +11,7 @@ import { Visitors } from '../setup/visitors.ts'
 
 const wanted = process.env['OFFSHOOT_ZERO_DROP']
 const [DEPLOYS = 1, ROLLBACKS = 1, SCALES = 1, PER_SECOND = 40] = (wanted ?? '').split(',').map(Number)
-/** Milliseconds for one step on an emulated processor of a busy machine. */
+/** Milliseconds for one step on an emulated CPU of a busy machine. */
 const STEP_MS = 120_000
 const SOCKETS = 4
 
@@ -32,7 +32,7 @@ describe.skipIf(wanted === undefined)('an app that is deployed again and again',
     await git?.stop()
   })
 
-  /** Answers its version, to a WebSocket with a greeting; one that is broken answers 500. */
+  /** Commits a server that answers with its version, and greets WebSockets. A broken one answers 500. */
   async function commit(version: string, isBroken = false): Promise<void> {
     const { 'server.js': server } = nodeApp(version)
     const answer = isBroken
@@ -58,9 +58,9 @@ describe.skipIf(wanted === undefined)('an app that is deployed again and again',
 
   const sandboxes = async () => (await offshoot.request('GET', '/v1/sandboxes?status=running')).body.length as number
 
-  /** Up to two instances, by requests that take a moment, and down to one again. */
+  /** Scales up to two instances with slow requests, and down to one again. */
   async function changeScale(): Promise<void> {
-    // What served before may still be ending.
+    // The previous version's instance may still be ending.
     await until('one instance', async () => (await sandboxes()) === 1, STEP_MS)
     const limit = (max: number) => offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { max_instances: max } })
     await limit(2)

@@ -23,8 +23,8 @@ static void put_header(void)
 	answer_bytes(encoded, tar_encode(&header, encoded));
 }
 
-// Writes exactly the number of bytes in the entry's header. If the file was truncated meanwhile, writes zeros for the missing bytes;
-// if it has grown, leaves out the new bytes.
+// Writes exactly the number of bytes in the entry's header. If the file was truncated meanwhile, writes zeros for the
+// missing bytes; if it has grown, leaves out the new bytes.
 static int put_content(int fd)
 {
 	static uint8_t bytes[64 * 1024];

@@ -1,8 +1,8 @@
-// Builtins: file operations that the agent runs as commands. Each is a forked child without exec, under the requested user.
-// So they use the streams, credit and KILL of commands, and a file system that hangs cannot block the agent.
+// Builtins: file operations that the agent runs as commands. Each is a forked child without exec, under the requested
+// user. So they use the streams, credit and KILL of commands, and a file system that hangs cannot block the agent.
 //
-// A builtin writes its result to stdout. When it fails, at any time, it writes one record to stderr (`errno u32, text`) and
-// exits with 1. Records: guest/PROTOCOL.md.
+// A builtin writes its result to stdout. When it fails, at any time, it writes one record to stderr (`errno u32, text`)
+// and exits with 1. Records: guest/PROTOCOL.md.
 #ifndef OFFSHOOT_BUILTINS_H
 #define OFFSHOOT_BUILTINS_H
 

@@ -109,7 +109,7 @@ static int refuse_old_sparse_formats(const struct tar_record *record)
 	return tar_is_key(record, "GNU.sparse.map") || tar_is_key(record, "GNU.sparse.numblocks") ? EPROTONOSUPPORT : 0;
 }
 
-// Reads what pax records say about a sparse file. Returns 0 or an errno.
+// Reads the pax records about a sparse file. Returns 0 or an errno.
 static int read_sparse(struct layer_hole_map *map, bool *is_sparse)
 {
 	struct tar_record record;
@@ -267,7 +267,7 @@ static int empty_parent(void)
 	return error;
 }
 
-// Removes what lower layers have and this one does not (OCI image specification, "Whiteouts").
+// Removes entries of lower layers that this layer deletes (OCI image specification, "Whiteouts").
 static int apply_whiteout(const char *name)
 {
 	if (strcmp(name, opaque) == 0)

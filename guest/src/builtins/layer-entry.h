@@ -20,7 +20,7 @@ struct layer {
 	struct tar_header header;
 	struct tar_extra extra, global;
 	uint8_t block[TAR_BLOCK_BYTES];
-	// The pax header of the entry, for its records that tar_extra has no field for.
+	// The pax header of the entry, for records that tar_extra has no field for.
 	uint8_t pax[LAYER_PAX_MAX_BYTES];
 	size_t pax_bytes;
 	// The parent folder of the last entry, still open because the next entry is mostly in the same one. -1: none.
@@ -31,7 +31,8 @@ struct layer {
 // The layer that this process unpacks.
 extern struct layer layer;
 
-// Makes what `layer.header` and `layer.pax` describe, with its content from the source. Returns 0 or an errno.
+// Makes the entry that `layer.header` and `layer.pax` describe, with its content from the source. Returns 0 or an
+// errno.
 int layer_make_entry(void);
 // Closes `layer.parent`. Call it after anything that may have replaced a folder.
 void layer_forget_parent(void);

@@ -1,5 +1,5 @@
-// Writes the content of an archived file. Blocks of zeros become holes, as do the holes of sparse files in GNU tar ("S")
-// and pax archives (GNU.sparse 1.0).
+// Writes the content of an archived file. Blocks of zeros become holes, as do the holes of sparse files in GNU tar
+// ("S") and pax archives (GNU.sparse 1.0).
 #ifndef OFFSHOOT_LAYER_FILE_H
 #define OFFSHOOT_LAYER_FILE_H
 
@@ -13,8 +13,8 @@ struct layer_hole_map {
 	uint64_t real_bytes;
 };
 
-// Reads all `archived_bytes` from the source and writes the file. `map` is NULL for a file that is not sparse. Returns 0 or
-// an errno.
+// Reads all `archived_bytes` from the source and writes the file. `map` is NULL for a file that is not sparse. Returns
+// 0 or an errno.
 int layer_fill_file(int fd, uint64_t archived_bytes, const struct layer_hole_map *map);
 
 #endif

@@ -1,7 +1,7 @@
-// Unpacks one layer of an image, a tar archive on a block device, onto an ext4 file system on another block device. It runs
-// in a machine that was started for this build only. The archive is untrusted: names with ".." are refused, and links
-// resolve inside the image (RESOLVE_IN_ROOT), so no entry reaches a file of this machine. It keeps owners, modes, times,
-// extended attributes, holes and hard links. It leaves out device nodes, because every machine has its own /dev.
+// Unpacks one layer of an image, a tar archive on a block device, onto an ext4 file system on another block device. It
+// runs in a machine that was started for this build only. The archive is untrusted: names with ".." are refused, and
+// links resolve inside the image (RESOLVE_IN_ROOT), so no entry reaches a file of this machine. It keeps owners, modes,
+// times, extended attributes, holes and hard links. It leaves out device nodes, because every machine has its own /dev.
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

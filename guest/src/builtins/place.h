@@ -11,8 +11,8 @@ struct place {
 	char name[NAME_MAX + 1];
 };
 
-// Returns 0 or an errno. Ignores slashes at the end. The name of "/" is ".". With `makes_parents` it makes missing parent
-// folders.
+// Returns 0 or an errno. Ignores slashes at the end. The name of "/" is ".". With `makes_parents` it makes missing
+// parent folders.
 int place_open(struct place *place, const char *path, bool makes_parents);
 // Follows symbolic links until the place is something else, or does not exist. Returns 0 or an errno.
 int place_follow(struct place *place);

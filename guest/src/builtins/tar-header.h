@@ -33,7 +33,7 @@ struct tar_header {
 	char target[TAR_TEXT_MAX_BYTES];
 };
 
-// What pax and GNU headers say about the next entry.
+// Fields that pax and GNU headers set for the next entry.
 struct tar_extra {
 	bool has_name, has_target, has_size, has_mtime, has_uid, has_gid;
 	uint32_t uid, gid;

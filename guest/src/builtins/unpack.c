@@ -1,5 +1,6 @@
-// The archive is untrusted, and nothing may be made outside the folder. Names are cleaned, their parent folders are opened
-// with RESOLVE_BENEATH, and the last name is never followed. Symbolic links are made as they are, wherever they lead.
+// The archive is untrusted, and nothing may be made outside the folder. Names are cleaned, their parent folders are
+// opened with RESOLVE_BENEATH, and the last name is never followed. Symbolic links are made as they are, wherever they
+// lead.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -18,7 +19,8 @@
 
 enum { EXTRA_MAX_BYTES = 256 * 1024, FOLDERS_MAX = 1000000 };
 
-// A folder that its owner may not write. The builtin sets that mode at the end, because it must create files in the folder first.
+// A folder that its owner may not write. The builtin sets that mode at the end, because it must create files in the
+// folder first.
 struct closed_folder {
 	struct closed_folder *next;
 	mode_t mode;
@@ -127,7 +129,7 @@ static int fill_file(int fd, uint64_t count)
 	return 0;
 }
 
-// Removes what has this name first: it may be a symbolic link, which must not be written through.
+// Removes the existing entry of this name first: it may be a symbolic link, which must not be written through.
 static int make_file(struct unpacking *unpacking, int folder, const char *name)
 {
 	const struct tar_header *header = &unpacking->header;

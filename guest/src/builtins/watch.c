@@ -124,7 +124,7 @@ static int new_folder(int watch, int parent, const char *name)
 
 static int watch_folder(int parent, const char *name, bool reports);
 
-// Finds what was there before the watch was set. An event may report the same again: twice is better than never.
+// Finds entries that were made before the watch was set. An event may report one again: twice is better than never.
 static int scan_folder(int index, bool reports)
 {
 	char path[PATH_MAX], entry[PATH_MAX];

@@ -1,6 +1,6 @@
-// Writes a draft and renames it when it is complete, so readers see the old content or the new. With O_TMPFILE the draft has
-// no name, so KILL at any moment leaves nothing behind. Where the file system has no O_TMPFILE, a cleanup process removes
-// the draft; it has a session of its own, which KILL does not reach.
+// Writes a draft and renames it when it is complete, so readers see the old content or the new. With O_TMPFILE the
+// draft has no name, so KILL at any moment leaves nothing behind. Where the file system has no O_TMPFILE, a cleanup
+// process removes the draft; it has a session of its own, which KILL does not reach.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -112,7 +112,7 @@ static int copy_stdin(int fd, uint64_t *total)
 }
 
 // Keeps the owner and the mode of the replaced file, unless a mode was requested. When the user may not chown, the user
-// owns the new file, and it loses its set-id bits, which would lend that user's rights to others.
+// owns the new file. The file then loses its set-id bits, which would lend that user's rights to others.
 static int set_owner_and_mode(const struct draft *draft, const char *mode)
 {
 	mode_t wanted = mode[0] != '\0' ? (mode_t)strtoul(mode, NULL, 8) & 07777 : 0644;
@@ -141,7 +141,8 @@ static int put_in_place(const struct place *place, const struct draft *draft)
 	return error;
 }
 
-// In a session of its own, which KILL does not reach: a KILL between link and rename would leave the hidden name behind.
+// In a session of its own, which KILL does not reach: a KILL between link and rename would leave the hidden name
+// behind.
 static int put_in_place_unkillable(const struct place *place, const struct draft *draft)
 {
 	pid_t pid = fork();

@@ -7,37 +7,40 @@ import { sandboxLimits } from './sandbox-limits.ts'
 import { template } from './template.ts'
 import { MAX_SANDBOX_VOLUMES } from './volume.ts'
 
-/** What control and an agent say to one another (ARCHITECTURE.md, "Between control and agent"). */
+/** Schemas of the routes between control and an agent (docs/internal-api.md). */
 
-/** One record of an agent's log: numbered from 1 without a gap, over all its sandboxes. */
+/** One record of an agent's event log. `seq` starts at 1, has no gaps, and counts across all sandboxes of the agent. */
 export const agentRecord = z.object({
   seq: z.int(),
-  /** The sandbox's own event number, from 1. */
+  /** Number of the event within its sandbox, from 1. */
   number: z.int(),
-  /** `null` where the agent found a VM of which it has no manifest. */
+  /** `null` if the agent found a VM without a manifest. */
   workspace_id: z.string().nullable(),
   event,
 })
 export type AgentRecord = z.infer<typeof agentRecord>
 
-/** `tcg` is software emulation: everything works, at a fraction of the speed. */
+/** `tcg` is software emulation: all features work, but computation is 10 to 20 times slower than on the host. */
 export const accelerator = z.enum(['kvm', 'tcg'])
 export type Accelerator = z.infer<typeof accelerator>
 
 /**
- * What holds a guest that broke out into QEMU.
- * `user`: own uid per VM, no capabilities, seccomp, memory and process limits by cgroup.
- * `user-nolimits`: the same where the host gives no cgroup.
- * `process`: the agent is not root; seccomp alone.
+ * How the host confines a QEMU process that a guest has taken over.
+ * - `jail`: namespaces, a private root, an own uid, no capabilities, seccomp, and cgroup limits.
+ * - `user`: an own uid per VM, no capabilities, seccomp, and cgroup limits on memory and processes.
+ * - `jail-nolimits`, `user-nolimits`: the same without cgroup limits, because the host offers no cgroup.
+ * - `process`: seccomp alone, because the agent is not root.
  */
 export const isolation = z.enum(['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process'])
 export type Isolation = z.infer<typeof isolation>
 
-/** The control groups that weigh and cap the CPU time of each VM; `none`: all processes of the host share it as they come. */
+/**
+ * The cgroup version that weighs and caps each VM's CPU time. `none`: VMs compete with all other processes of the host.
+ */
 export const cpuLimits = z.enum(['cgroup-v2', 'cgroup-v1', 'none'])
 export type CpuLimits = z.infer<typeof cpuLimits>
 
-/** `tap`: guests have a way out. `none`: this host gives them none, and `reason` says why. */
+/** `tap`: guests can reach the internet. `none`: guests have no network, and `reason` says why. */
 export const guestNetwork = z.object({ kind: z.enum(['tap', 'none']), reason: z.string().nullable() })
 export type GuestNetworkInfo = z.infer<typeof guestNetwork>
 
@@ -46,62 +49,71 @@ export const agentInfo = z.object({
   agent_id: z.string(),
   version: z.string(),
   accelerator,
-  /** Why not KVM; `null` under KVM. */
+  /** Why the agent does not use KVM; `null` under KVM. */
   accelerator_reason: z.string().nullable().default(null),
   isolation,
-  /** `null`: an agent that says nothing of it. */
+  /** `null` if the agent's version does not report it. */
   cpu_limits: cpuLimits.nullable().default(null),
   network: guestNetwork,
   qemu_version: z.string(),
   cpus: z.int(),
   /**
-   * MiB. `available` is what the host could still give without swapping. `committed` is what all VMs may come to have, and
-   * `commit_limit` how much that may be.
+   * All in MiB. `available`: what the host could give without swapping. `committed`: the most that all VMs together may
+   * use. `commit_limit`: the upper limit of `committed`.
    */
   memory_mib: z.object({ total: z.int(), available: z.int(), committed: z.int(), commit_limit: z.int() }),
-  /** `null`: the agent cannot tell, or is of a version without watermarks. */
+  /** `null` if the agent cannot read the file system, or if its version has no watermarks. */
   disk: diskRoom.nullable().default(null),
-  /** Baked and ready to be restored. */
+  /** The templates that are baked and can be restored. */
   templates: z.array(template),
   sandboxes: z.int(),
-  /** Restored guests that wait for their sandbox. */
+  /** Restored VMs in the warm pool. */
   spares: z.int(),
   last_seq: z.int(),
-  /** Whose control it lets delete; `null` before the first one asked, absent of an agent that knows no clusters. */
+  /**
+   * The cluster whose control may delete objects here. `null` until a control has claimed the agent. Absent from agents
+   * of older versions.
+   */
   cluster_id: z.uuid().nullable().optional(),
 })
 export type AgentInfo = z.infer<typeof agentInfo>
 
 /**
- * Body of the agent's `PUT /v1/agent/cluster`: the database of this control, which the agent keeps. An agent that has another one
- * answers 409, unless an operator has it taken over. Credentials name the cluster too (`cluster_id`): one that names another
- * deletes nothing.
+ * Body of the agent's `PUT /v1/agent/cluster`. The agent stores the id of this control's database. It answers 409 if it
+ * already belongs to another cluster, unless an operator sets `take_over`. Each credential names the cluster too
+ * (`cluster_id`); a credential of another cluster cannot delete anything.
  */
 export const agentClusterBody = z.object({ cluster_id: z.uuid(), take_over: z.boolean().default(false) })
 
-/** Body of the agent's `POST /v1/sandboxes`; the workspace is in the credential. */
+/** Body of the agent's `POST /v1/sandboxes`. The credential names the workspace. */
 export const createOnAgentBody = z.object({
   id: z.uuid(),
-  /** With `snapshot_id`, the snapshot's. */
+  /** Ignored with `snapshot_id`: the snapshot's template applies. */
   template: z.string(),
-  /** With `snapshot_id` and empty: the guest keeps the variables it had. */
+  /** If empty and `snapshot_id` is set, the guest keeps its earlier variables. */
   env: z.record(z.string(), z.string()),
-  /** Boots from this one of the agent's snapshots; unknown or of another workspace: 404. */
+  /** Restores this snapshot of the agent. 404 if it is unknown or belongs to another workspace. */
   snapshot_id: z.uuid().optional(),
-  /** Its disk alone, booted as after a power cut. Needs `snapshot_id`, of a durable sandbox. */
+  /**
+   * Boots from the snapshot's disk and ignores its memory, as after a power cut. Needs `snapshot_id`, of a durable
+   * sandbox.
+   */
   without_memory: z.boolean().default(false),
-  /** Its block devices, in their order. Unknown or of another workspace: 404; somebody else has one: 409. */
+  /**
+   * Block devices, in this order. 404 if a volume is unknown or of another workspace; 409 if another sandbox has it
+   * attached.
+   */
   volumes: z.array(agentAttachment).max(MAX_SANDBOX_VOLUMES).default([]),
   /** Hibernates when idle. */
   persistent: z.boolean().default(false),
   idle_timeout_seconds: z.int().min(1).default(DEFAULT_IDLE_TIMEOUT_SECONDS),
   egress: egress.default('internet'),
-  /** Absent: none. */
+  /** Default: no limits. */
   limits: sandboxLimits.optional(),
 })
 export type CreateOnAgentBody = z.input<typeof createOnAgentBody>
 
-/** A sandbox as its agent knows it. */
+/** A sandbox as its agent reports it. */
 export const agentSandbox = z.object({
   id: z.string(),
   workspace_id: z.string(),
@@ -112,19 +124,21 @@ export const agentSandbox = z.object({
   guest_ip: z.string().nullable(),
   cpu: z.int(),
   memory_mb: z.int(),
-  /** The snapshot it was restored from: one that a user took, or its fork's. */
+  /** The snapshot that the sandbox was restored from: a user's, or the one that a fork made. */
   from_snapshot: z.string().nullable(),
-  /** The sandbox it was forked from; `null` once it was promoted. */
+  /** The sandbox that this one was forked from; `null` if it is no fork, and after promotion. */
   parent_id: z.string().nullable(),
   fork_tree_id: z.string().nullable(),
-  /** Number of the last record about this sandbox. */
+  /** `seq` of the last record about this sandbox. */
   last_seq: z.int(),
-  /** In the answer of a wake: it was booted from its disk, because what was in its memory could not be restored. */
+  /**
+   * Set in the answer of a wake if the agent booted the sandbox from its disk, because it could not restore the memory.
+   */
   cold: z.literal(true).optional(),
 })
 export type AgentSandbox = z.infer<typeof agentSandbox>
 
-/** Answer of the agent's `GET /v1/sandboxes`: true when the log stood at `last_seq`. */
+/** Answer of the agent's `GET /v1/sandboxes`. The list is consistent with the event log up to `last_seq`. */
 export const agentSandboxList = z.object({
   last_seq: z.int(),
   sandboxes: z.array(agentSandbox),
@@ -132,27 +146,30 @@ export const agentSandboxList = z.object({
 })
 export type AgentSandboxList = z.infer<typeof agentSandboxList>
 
-/** Answer of the agent's `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`; reading it wakes nothing and is no activity. */
+/**
+ * Answer of the agent's `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`. A read neither wakes the sandbox nor counts as
+ * activity.
+ */
 export const agentLifecycle = z.object({
   persistent: z.boolean(),
   idle_timeout_seconds: z.int(),
-  /** Whole seconds since something was last under way in the sandbox; 0 while something is. */
+  /** Whole seconds since the last activity; 0 during activity. */
   idle_seconds: z.int(),
 })
 export type AgentLifecycle = z.infer<typeof agentLifecycle>
 
-/** Body of the agent's `PATCH /v1/sandboxes/{id}/lifecycle`; what is absent stays. */
+/** Body of the agent's `PATCH /v1/sandboxes/{id}/lifecycle`. Absent fields keep their values. */
 export const agentLifecyclePatch = z.object({
   persistent: z.boolean().optional(),
   idle_timeout_seconds: z.int().min(1).optional(),
-  /** All of them: one that runs has them at once, any other when it runs again. */
+  /** Replaces all limits. A running sandbox gets them at once, any other at its next start. */
   limits: sandboxLimits.optional(),
 })
 export type AgentLifecyclePatch = z.infer<typeof agentLifecyclePatch>
 
 /** Body of the agent's `POST /v1/sandboxes/{id}/wake`. */
 export const wakeOnAgentBody = z.object({
-  /** In the place of those that it had; absent: those. */
+  /** Replaces the sandbox's limits. Absent: they stay. */
   limits: sandboxLimits.optional(),
 })
 export type WakeOnAgentBody = z.infer<typeof wakeOnAgentBody>
@@ -161,24 +178,28 @@ export type WakeOnAgentBody = z.infer<typeof wakeOnAgentBody>
 export const snapshotOnAgentBody = z.object({ id: z.uuid() })
 export type SnapshotOnAgentBody = z.infer<typeof snapshotOnAgentBody>
 
-/** Memory, devices and disk of one instant of one sandbox. */
+/** The memory, devices and disk of one sandbox at one instant. */
 export const agentSnapshot = z.object({
   id: z.string(),
   workspace_id: z.string(),
-  /** It may be gone by now. */
+  /** The sandbox may be deleted by now. */
   sandbox_id: z.string(),
   template: z.string(),
   cpu: z.int(),
   memory_mb: z.int(),
-  /** Bytes on the agent's disk that are this snapshot's own. */
+  /** Bytes on the agent's disk that only this snapshot uses. */
   size_bytes: z.int(),
   created_at: z.string(),
-  /** `fork`: made for the children of a fork, and deleted by control when none is left. `template`: a template's, gone with it. */
+  /**
+   * - `user`: a user took it.
+   * - `fork`: made for the children of a fork. Control deletes it when the last child is gone.
+   * - `template`: belongs to a template, and is deleted with it.
+   */
   origin: z.enum(['user', 'fork', 'template']),
 })
 export type AgentSnapshot = z.infer<typeof agentSnapshot>
 
-/** Answer of the agent's `GET /v1/snapshots`: every whole snapshot that is not deleted, but those of templates. */
+/** Answer of the agent's `GET /v1/snapshots`: all complete snapshots, without those of templates and deleted ones. */
 export const agentSnapshotList = z.object({
   last_seq: z.int(),
   snapshots: z.array(agentSnapshot),
@@ -186,10 +207,12 @@ export const agentSnapshotList = z.object({
 })
 export type AgentSnapshotList = z.infer<typeof agentSnapshotList>
 
-/** Children of one fork at most. */
+/** Maximum children of one fork. */
 export const MAX_FORK_CHILDREN = 16
 
-/** Body of the agent's `POST /v1/sandboxes/{id}/fork`; every id is chosen by control, whose rows are there before. */
+/**
+ * Body of the agent's `POST /v1/sandboxes/{id}/fork`. Control chooses every id, and inserts the rows before it asks.
+ */
 export const forkOnAgentBody = z.object({
   snapshot_id: z.uuid(),
   /** Absent for a single fork. */
@@ -198,19 +221,19 @@ export const forkOnAgentBody = z.object({
     .array(z.object({ id: z.uuid(), index: z.int().min(0) }))
     .min(1)
     .max(MAX_FORK_CHILDREN),
-  /** Of each child; absent: the parent's. */
+  /** Limits of each child. Default: the parent's. */
   limits: sandboxLimits.optional(),
 })
 export type ForkOnAgentBody = z.infer<typeof forkOnAgentBody>
 
 /**
- * Answer 201 of the agent's `POST /v1/sandboxes/{id}/fork`: also when children failed, even all of them. Any other
- * status: the parent could not be captured, and there is neither snapshot nor child.
+ * Answer 201 of the agent's `POST /v1/sandboxes/{id}/fork`, even if some or all children failed. Any other status means
+ * that the agent could not capture the parent; then neither the snapshot nor any child exists.
  */
 export const agentFork = z.object({
   snapshot: agentSnapshot,
   children: z.array(agentSandbox),
-  /** Nothing is left of these children. `status`: what a create would have been answered with. */
+  /** Children that failed and left nothing behind. `status` is what a create would have answered. */
   errors: z.array(z.object({ index: z.int(), id: z.string(), error: z.string(), status: z.int() })),
 })
 export type AgentFork = z.infer<typeof agentFork>
@@ -223,22 +246,26 @@ export const promoteOnAgentBody = z.object({
 })
 export type PromoteOnAgentBody = z.infer<typeof promoteOnAgentBody>
 
-/** Answer of the agent's `GET /v1/sandboxes/{id}/listeners`: ports that accept connections, ascending. Wakes nothing. */
+/**
+ * Answer of the agent's `GET /v1/sandboxes/{id}/listeners`: ports that accept connections, ascending. Does not wake the
+ * sandbox.
+ */
 export const agentListeners = z.object({ ports: z.array(z.int()) })
 export type AgentListeners = z.infer<typeof agentListeners>
 
 /**
- * Protocol of `GET /v1/sandboxes/{id}/ports/{port}/stream`: after 101 the connection is the TCP connection to that port inside the
- * sandbox, each direction ended by itself. A hibernated sandbox is woken first.
+ * Upgrade protocol of `GET /v1/sandboxes/{id}/ports/{port}/stream`. After the 101, the connection carries the bytes of
+ * a TCP connection to that port in the sandbox. Each direction can end alone. The agent wakes a hibernated sandbox
+ * first.
  */
 export const PORT_STREAM_PROTOCOL = 'offshoot-tcp'
 
-/** Workspaces on one agent's list at most. */
+/** Maximum workspaces in one list. */
 export const MAX_SPENT_WORKSPACES = 100_000
 
 /**
- * Body of the agent's `PUT /v1/agent/spent-credit` → 204: all workspaces whose free credit is spent, in place of those it was
- * told before. Until then nothing of theirs is created, resumed or woken: 402.
+ * Body of the agent's `PUT /v1/agent/spent-credit` → 204. It replaces the list of workspaces whose free credit is
+ * spent. The agent answers 402 to every create, resume and wake of such a workspace until the given time.
  */
 export const spentCreditBody = z.object({
   workspaces: z

@@ -1,30 +1,35 @@
 import { z } from 'zod'
 
-/** Answer of the agent's `GET /v1/sandboxes/{id}/archive`: what was taken from a durable sandbox to be kept. Wakes nothing, and is no activity. */
+/**
+ * Answer of the agent's `GET /v1/sandboxes/{id}/archive`: the files that the agent has archived from a durable sandbox.
+ * A read neither wakes the sandbox nor counts as activity.
+ */
 export const agentArchive = z.object({
   files: z.int(),
-  /** On the agent's disk. */
+  /** Bytes on the agent's disk. */
   bytes: z.int(),
-  /** RFC 3339: when the last file was taken; `null`: none was. */
+  /** When the agent archived the last file, RFC 3339; `null` if it has archived none. */
   last_at: z.string().nullable(),
-  /** RFC 3339: when something was last lost that should have been kept; `null`: nothing is missing. */
+  /** When the archive last lost a file, RFC 3339; `null` if the archive is complete. */
   gap_at: z.string().nullable(),
-  /** Why nothing could be taken at the last try; `null`: it could. */
+  /** Why the last attempt failed; `null` if it succeeded. */
   error: z.string().nullable(),
 })
 export type AgentArchive = z.infer<typeof agentArchive>
 
 /**
- * Body of the agent's `POST /v1/sandboxes/{id}/archive/take` → 200 {@link agentArchive}, once the file of that name has been taken;
- * 409 when that lasts too long. The sandbox is woken.
+ * Body of the agent's `POST /v1/sandboxes/{id}/archive/take` → 200 {@link agentArchive}. The agent wakes the sandbox
+ * and answers when it has archived the file `name`; 409 after too long a wait.
  */
 export const takeArchiveBody = z.object({ name: z.string().max(64) })
 
-/** Body of the agent's `POST /v1/sandboxes/{id}/archive/prune` → 204: what was taken before then goes. */
+/**
+ * Body of the agent's `POST /v1/sandboxes/{id}/archive/prune` → 204. The agent deletes files archived before that time.
+ */
 export const pruneArchiveBody = z.object({ before: z.iso.datetime() })
 
 /**
- * Body of the agent's `POST /v1/sandboxes/{id}/archive/feed`: gives a sandbox that recovers what it asks for, out of the archive of
- * another of its workspace, until the caller hangs up.
+ * Body of the agent's `POST /v1/sandboxes/{id}/archive/feed`. Until the caller hangs up, the agent serves files from
+ * the archive of sandbox `from` to this sandbox, which is in recovery. Both belong to the same workspace.
  */
 export const feedArchiveBody = z.object({ from: z.uuid() })

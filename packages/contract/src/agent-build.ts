@@ -2,27 +2,30 @@ import { z } from 'zod'
 import { template } from './template.ts'
 import { buildStatus, buildStage } from './build.ts'
 
-/** What control and an agent say to one another about builds of templates (ARCHITECTURE.md, "Between control and agent"). */
+/** Schemas of the build routes between control and an agent (docs/internal-api.md). */
 
 /**
- * Body of the agent's `POST /v1/builds` → 202 {@link agentBuild}: begins with what was uploaded before, by
- * `PUT /v1/builds/{id}/rootfs`. The id is control's; a template that comes of it is known by the same.
+ * Body of the agent's `POST /v1/builds` → 202 {@link agentBuild}. Control uploads the archive first, by `PUT
+ * /v1/builds/{id}/rootfs`. Control chooses the id; the finished template has the same one.
  */
 export const buildOnAgentBody = z.object({
   id: z.uuid(),
-  /** For what people are told; control sees to it that a workspace has it once. */
+  /** Shown in messages. Control ensures that it is unique in the workspace. */
   name: z.string().min(1).max(64),
-  /** MiB of the disk. */
+  /** Size of the disk, MiB. */
   size_mb: z.int(),
   cpu: z.int(),
   memory_mb: z.int(),
-  /** Absent: what the image names itself. Empty: nothing is started. */
+  /** Default: the command that the image itself names. Empty: no command. */
   start_cmd: z.string().optional(),
   ready_cmd: z.string().optional(),
 })
 export type BuildOnAgentBody = z.infer<typeof buildOnAgentBody>
 
-/** Body of the agent's `POST /v1/sandboxes/{id}/template` → 202 {@link agentBuild}. The id is control's, as above. */
+/**
+ * Body of the agent's `POST /v1/sandboxes/{id}/template` → 202 {@link agentBuild}. Control chooses the id; the finished
+ * template has the same one.
+ */
 export const templateOfSandboxBody = z.object({
   id: z.uuid(),
   name: z.string().min(1).max(64),
@@ -35,7 +38,7 @@ export type TemplateOfSandboxBody = z.infer<typeof templateOfSandboxBody>
 /** Answer 201 of the agent's `PUT /v1/builds/{id}/rootfs`. */
 export const uploadedRootfs = z.object({ bytes: z.int() })
 
-/** A build as its agent knows it. */
+/** A build as its agent reports it. */
 export const agentBuild = z.object({
   id: z.string(),
   workspace_id: z.string(),
@@ -44,24 +47,29 @@ export const agentBuild = z.object({
   stage: buildStage,
   /** 0 to 100. */
   percent: z.int(),
-  /** A sentence that begins with the stage; only of one that failed. */
+  /** Why the build failed: a sentence that begins with the stage. `null` unless it failed. */
   error: z.string().nullable(),
   started_at: z.string().nullable(),
   ended_at: z.string().nullable(),
-  /** MiB of the disk. */
+  /** Size of the disk, MiB. */
   size_mb: z.int(),
-  /** Bytes of the archive, or of what was taken of a sandbox. */
+  /** Bytes of the archive, or of the data captured from the sandbox. */
   bytes: z.int(),
-  /** What came of it, while it is there. */
+  /** The resulting template; `null` while there is none. */
   template: template.nullable(),
 })
 export type AgentBuild = z.infer<typeof agentBuild>
 
-/** Answer of the agent's `GET /v1/builds`: of the caller's workspace; of all for control itself. */
+/**
+ * Answer of the agent's `GET /v1/builds`: the builds of the credential's workspace, or all builds without a workspace.
+ */
 export const agentBuildList = z.object({ builds: z.array(agentBuild) })
 export type AgentBuildList = z.infer<typeof agentBuildList>
 
-/** Answer of the agent's `GET /v1/templates`: built ones that are whole, whether they can be restored at the moment or not. */
+/**
+ * Answer of the agent's `GET /v1/templates`: all complete built templates, including those that cannot be restored at
+ * present.
+ */
 export const agentTemplateList = z.object({
   templates: z.array(z.object({ id: z.string(), workspace_id: z.string() })),
 })

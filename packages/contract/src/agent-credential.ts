@@ -1,16 +1,16 @@
 /**
- * The credential control shows an agent with each request: a JWT, HS256 with that agent's own secret.
- * With a workspace it opens that workspace's sandboxes; without, it is control speaking for itself.
+ * Claims of the JWT (HS256, signed with the agent's own secret) that control sends with each request to an agent. With
+ * `workspace_id` it grants access to that workspace's sandboxes. Without, the caller is control itself.
  *
- * The edge has a secret of its own with each agent, and its credentials name it in the header's `kid`: they open the list
- * of sandboxes, the log and the ports, and nothing else.
+ * The edge shares a second secret with each agent; its tokens carry the `kid` {@link EDGE_KEY_ID}. They grant access to
+ * the list of sandboxes, the event log and the ports only.
  */
 export interface AgentCredentialClaims {
   readonly workspace_id?: string
 }
 
-/** Seconds a credential holds; long enough for clocks that differ a little, too short to be worth stealing. */
+/** Lifetime of a token in seconds: long enough to tolerate clock skew, too short for a stolen token to be useful. */
 export const AGENT_CREDENTIAL_SECONDS = 60
 
-/** `kid` of the edge's credentials. */
+/** `kid` of the edge's tokens. */
 export const EDGE_KEY_ID = 'edge'

@@ -1,22 +1,24 @@
 import { z } from 'zod'
 
 /**
- * One object on an agent's disk that the agent does not use and does not delete.
- * `quarantined`: an orphan, which no record accounts for. It was moved to quarantine, and is deleted after a week.
- * `unreadable`: it lies in its place, and its record cannot be read; it stays until an operator acts.
+ * An object on the agent's disk that the agent neither uses nor deletes.
+ * - `quarantined`: an orphan. The agent moved it to quarantine, and deletes it after a week.
+ * - `unreadable`: its record cannot be read. It stays in place until an operator acts.
  */
 export const quarantineEntry = z.object({
-  /** Names the entry in requests. */
+  /** Identifies the entry in requests. */
   entry: z.string(),
   state: z.enum(['quarantined', 'unreadable']),
   kind: z.enum(['sandbox', 'snapshot', 'volume', 'template', 'build', 'layer', 'other']),
-  /** Of the object, or the name of its file. */
+  /** Id of the object, or the name of its file. */
   id: z.string(),
-  /** Below the agent's data directory: where the object was, or where the record is that cannot be read. */
+  /** Path below the agent's data directory: the object's earlier place, or the unreadable record. */
   path: z.string(),
   /** A sentence for the operator. */
   reason: z.string(),
-  /** Frozen disk layers that the object needs, and that are kept for it; `null`: not known, so that all are kept. */
+  /**
+   * Frozen disk layers that the object needs; the agent keeps them. `null` if unknown: then the agent keeps all layers.
+   */
   layers: z.array(z.string()).nullable().default(null),
   /** When the agent noticed it. */
   since: z.iso.datetime(),

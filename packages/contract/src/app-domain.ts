@@ -1,26 +1,26 @@
 import { z } from 'zod'
 import { optional, requiredText, text } from './fields.ts'
 
-/** Most domains of one app. */
+/** Maximum domains of one app. */
 export const MAX_APP_DOMAINS = 16
 
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
-/** Two labels at least, the last with a letter first: no address of a machine is one. */
+/** At least two labels. The last one begins with a letter, which excludes IP addresses. */
 const DOMAIN = new RegExp(`^(?:${LABEL}\\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$`)
 const RECORD_LABEL = '_offshoot'
 
-/** As names are compared: lower case, without the dot of the root. `null` for what is no domain of the internet. */
+/** Normalizes a name for comparison: lower case, no final dot. `null` if it is not a valid internet domain. */
 export function parseDomain(name: string): string | null {
   const domain = name.toLowerCase().replace(/\.$/, '')
   return domain.length <= 253 && DOMAIN.test(domain) ? domain : null
 }
 
-/** Where the record stands that proves a domain. */
+/** Name of the TXT record that proves ownership of a domain. */
 export function recordNameOf(domain: string): string {
   return `${RECORD_LABEL}.${domain}`
 }
 
-/** Characters of a certificate with those behind it, and of a key. */
+/** Maximum characters of a PEM certificate chain, and of a PEM key. */
 const MAX_PEM_CHARS = 64 * 1024
 
 /** Body of `DELETE /v1/apps/{id}/domains`. */
@@ -30,9 +30,9 @@ export const appDomainBody = z.object({
     .transform((name) => parseDomain(name) ?? name),
 })
 
-/** Body of `POST /v1/apps/{id}/domains`. The last two come together or not at all. */
+/** Body of `POST /v1/apps/{id}/domains`. `certificate` and `private_key` must both be present, or both absent. */
 export const postAppDomainBody = appDomainBody.extend({
-  /** PEM: the domain's, then those that vouch for it, each for the one before. */
+  /** PEM chain: the domain's certificate first, each following one signs the one before it. */
   certificate: optional(text('certificate', MAX_PEM_CHARS)),
   /** PEM, without a passphrase. Never returned by a read. */
   private_key: optional(text('private_key', MAX_PEM_CHARS)),
@@ -40,35 +40,42 @@ export const postAppDomainBody = appDomainBody.extend({
 
 export type PostAppDomainBody = z.infer<typeof postAppDomainBody>
 
-/** What visitors by `https` are shown. */
+/** The certificate that the edge presents for the domain. */
 export const domainCertificate = z.object({
-  /** `acme`: ordered by us, and renewed. `given`: the caller's own, which nobody renews. */
+  /** `acme`: Offshoot orders and renews it. `given`: the caller uploaded it and must replace it before it expires. */
   source: z.enum(['acme', 'given']),
-  /** `pending`: the first is being ordered. `failed`: it was not given so far; `error` says why. `expired`: it was not renewed in time. */
+  /**
+   * - `pending`: the first order is in progress.
+   * - `failed`: no order has succeeded yet; `error` says why.
+   * - `expired`: it was not renewed in time.
+   */
   status: z.enum(['pending', 'ready', 'failed', 'expired']),
-  /** Why the last order failed; `null` when it did not. Beside `ready`: it is a renewal that fails. */
+  /** Why the last order failed; `null` if it succeeded. With status `ready`, it is the renewal that failed. */
   error: z.string().nullable(),
-  /** RFC 3339, UTC, milliseconds. `null` before the first. */
+  /** RFC 3339, UTC, milliseconds. `null` before the first certificate. */
   expires_at: z.string().nullable(),
-  /** When it is ordered, or renewed; `null` for one that is given, and when it is not tried any more. */
+  /** When the next order or renewal is due. `null` for an uploaded certificate, and after the retries have ended. */
   next_order_at: z.string().nullable(),
 })
 export type DomainCertificate = z.infer<typeof domainCertificate>
 
 /** A domain of an app. */
 export const appDomain = z.object({
-  /** In lower case. */
+  /** The domain in lower case. */
   domain: z.string(),
-  /** `verified`: the app is served there. `pending`: the record was not seen yet, or the domain was verified for another app since. */
+  /**
+   * `verified`: the edge serves the app there. `pending`: the record has not been seen yet, or another app has verified
+   * the domain since.
+   */
   status: z.enum(['pending', 'verified']),
-  /** What has to stand in the DNS. */
+  /** The DNS record that the caller must create. */
   record: z.object({ type: z.literal('TXT'), name: z.string(), value: z.string() }),
-  /** Where the app is served once verified. */
+  /** Address of the app once the domain is verified. */
   url: z.string(),
   created_at: z.string(),
   /** `null` while pending. */
   verified_at: z.string().nullable(),
-  /** `null` where there is none: `https` is then with one of the edge's own authority. */
+  /** `null` if there is none: `https` then uses a certificate of the edge's local authority. */
   certificate: domainCertificate.nullable(),
 })
 export type AppDomain = z.infer<typeof appDomain>

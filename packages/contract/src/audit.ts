@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { once, pageQuery } from './page.ts'
 
-/** Everything the audit log tells of. */
+/** All actions that the audit log records. */
 export const auditAction = z.enum([
   'token.created',
   'token.revoked',
@@ -19,32 +19,32 @@ export const auditAction = z.enum([
   'member.joined',
   'member.role_changed',
   'member.removed',
-  /** Of no workspace: an operator let a host's reconciliation go on. */
+  /** Belongs to no workspace: an operator confirmed a host's reconciliation. */
   'host.reconciled',
 ])
 export type AuditAction = z.infer<typeof auditAction>
 
-/** Days for which the log is kept. */
+/** Retention in days. */
 export const AUDIT_DAYS = 365
 
-/** One entry of `GET /v1/audit`: who did what, when, from where. */
+/** One entry of `GET /v1/audit`: actor, action, time and source address. */
 export const auditEntry = z.object({
   id: z.string(),
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
-  /** `service`: Offshoot itself, finishing what somebody began. */
+  /** `service`: Offshoot itself, completing an operation that a user began. */
   actor: z.object({
     type: z.enum(['user', 'key', 'operator', 'service']),
-    /** Of a user its id, of a key its prefix. */
+    /** Id of a user, or prefix of a key. */
     id: z.string().nullable(),
   }),
   action: auditAction,
-  /** What it was done to: an id, a prefix or an address, by the action. */
+  /** The object of the action: an id, a prefix or an address, depending on the action. */
   target: z.string().nullable(),
-  /** Address the request came from. */
+  /** Client address of the request. */
   ip: z.string().nullable(),
   request_id: z.string().nullable(),
-  /** By the action; keys may join. */
+  /** Keys depend on the action, and may grow. */
   details: z.record(z.string(), z.unknown()),
 })
 export type AuditEntry = z.infer<typeof auditEntry>
@@ -58,8 +58,8 @@ const time = (name: string) =>
 /** Query of `GET /v1/audit`: newest first. */
 export const auditQuery = pageQuery.extend({
   action: z.enum(auditAction.options, { error: `action must be one of ${auditAction.options.join(', ')}` }).optional(),
-  /** RFC 3339; entries from then on. */
+  /** RFC 3339. Entries at or after this time. */
   from: time('from'),
-  /** RFC 3339; entries before then. */
+  /** RFC 3339. Entries before this time. */
   to: time('to'),
 })

@@ -1,21 +1,21 @@
 import { z } from 'zod'
 import { queryFlag } from './query-fields.ts'
 
-/** `superseded`: was live and another is now; or was still queued when a newer one came. */
+/** `superseded`: it was live until another version replaced it, or a newer deployment arrived while it was queued. */
 export const deploymentStatus = z.enum(['queued', 'building', 'deploying', 'live', 'failed', 'superseded'])
 export type DeploymentStatus = z.infer<typeof deploymentStatus>
 
-/** One deploy of an app as the API shows it. */
+/** One deployment of an app. */
 export const deployment = z.object({
   /** UUID. */
   id: z.string(),
   app_id: z.string(),
   status: deploymentStatus,
-  /** What was asked for. */
+  /** The requested branch, tag or commit. */
   git_ref: z.string(),
-  /** The commit it came to, once it is fetched. */
+  /** The commit that `git_ref` resolved to; `null` until it is fetched. */
   git_commit: z.string().nullable(),
-  /** Where it was built and runs, or sleeps; `null` before and after. */
+  /** The sandbox that builds and runs the version; `null` before it is created and after it is deleted. */
   sandbox_id: z.string().nullable(),
   /** Why it failed. */
   error: z.string().nullable(),
@@ -26,7 +26,7 @@ export const deployment = z.object({
 })
 export type Deployment = z.infer<typeof deployment>
 
-/** With all that its build said. */
+/** A deployment with its full build log. */
 export const deploymentWithLogs = deployment.extend({ build_logs: z.string() })
 
 /** Query of `GET /v1/apps/{id}/deploys/{deployment_id}/logs` and of `GET /v1/apps/{id}/runtime-logs`. */

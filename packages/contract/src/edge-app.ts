@@ -1,77 +1,84 @@
 import { z } from 'zod'
 
 /**
- * What control tells an edge of apps: `GET /internal/apps`, as server-sent events, with the edge's own credential for control.
- * First `event: all` with every app, then `event: app` with one that is another now, or `event: gone` with its id.
- * `GET` with an id at the end: {@link edgeApp} of this moment; 404 for an app that is not there.
+ * The stream of apps from control to an edge: `GET /internal/apps`, server-sent events, authorized by the edge's own
+ * credential. It begins with `event: all`. Each change follows as `event: app` with the app, or `event: gone` with its
+ * id. `GET` with an id appended returns the current {@link edgeApp}; 404 if the app does not exist.
  */
 export const EDGE_APPS_PATH = '/internal/apps'
 
-/** What an edge tells control: `POST /internal/apps/load` with {@link edgeLoad}; 204. */
+/** An edge reports its load to control: `POST /internal/apps/load` with {@link edgeLoad} → 204. */
 export const EDGE_LOAD_PATH = '/internal/apps/load'
 
-/** Requests at the same time that one instance of an app is to answer: for more than that it gets another. */
+/** Concurrent requests per instance of an app. Control adds an instance above this. */
 export const REQUESTS_PER_INSTANCE = 10
 
-/**
- * What an edge asks control for, one domain and one name at a time; 404 for what is not there. `GET` with the domain at the end:
- * {@link edgeCertificate}.
- */
+/** `GET` with a domain appended returns {@link edgeCertificate}; 404 if there is none. */
 export const EDGE_CERTIFICATES_PATH = '/internal/certificates'
 
-/** `GET` with domain and token at the end: {@link edgeAcmeAnswer}, what an authority is to be answered that asks for it (RFC 8555, 8.3). */
+/**
+ * `GET` with domain and token appended returns {@link edgeAcmeAnswer}: the response to an ACME HTTP challenge (RFC
+ * 8555, 8.3).
+ */
 export const EDGE_ACME_PATH = '/internal/acme-answers'
 
+/** A certificate of an app domain, with its private key. */
 export const edgeCertificate = z.object({
-  /** As {@link edgeApp} names it. */
+  /** The fingerprint in {@link edgeApp}. */
   fingerprint: z.string(),
-  /** PEM, with those that vouch for it. */
+  /** PEM, with its chain. */
   cert: z.string(),
   /** PEM. */
   key: z.string(),
 })
 export type EdgeCertificate = z.infer<typeof edgeCertificate>
 
+/** `answer`: the key authorization of the challenge (RFC 8555, 8.1). */
 export const edgeAcmeAnswer = z.object({ answer: z.string() })
 
+/** An app as the edge needs it to route requests. */
 export const edgeApp = z.object({
-  /** The label of its address. */
+  /** Host label of the app's address. */
   id: z.string(),
-  /** The label of its address by name. */
+  /** Host label of the app's address by name. */
   host: z.string().nullable(),
-  /** Its verified domains: whole names, in lower case. */
+  /** Verified domains: full names in lower case. */
   domains: z.array(z.string()),
-  /** By domain, what its certificate is known by; none for a domain without one. */
+  /** Fingerprint of each domain's certificate. A domain without a certificate is absent. */
   certificates: z.record(z.string(), z.string()),
-  /** `none`: no version serves. `building`: nor does one, but the first is being made. */
+  /** `none`: no version serves. `building`: no version serves yet, and the first is being built. */
   state: z.enum(['none', 'building', 'live']),
-  /** Another version is being started, and takes over any moment. */
+  /** Another version is starting and may replace this one at any moment. */
   is_changing: z.boolean(),
-  /** How many transactions of the database had ended when this was read: what was read later has no less, and more once it is another. */
+  /**
+   * Version of the snapshot that this state was read in: the database's count of ended transactions. A later read never
+   * has a lower one, so that an edge can discard stale states.
+   */
   as_of: z.number(),
-  /** That the version which serves listens on. */
+  /** Port that the serving version listens on. */
   port: z.int(),
-  /** The sandboxes that serve, the one that was built first; none unless `live`. */
+  /** The serving sandboxes, the one that was built first in front. Empty unless `live`. */
   sandbox_ids: z.array(z.string()),
-  /** How many that may become. */
+  /** Maximum length of `sandbox_ids`. */
   max_instances: z.int().min(1),
-  /** Whether a visitor stays with the instance that answered first. */
+  /** Whether later requests of a visitor go to the instance that answered the first one. */
   is_sticky: z.boolean(),
 })
 export type EdgeApp = z.infer<typeof edgeApp>
 
+/** Data of `event: gone`. */
 export const edgeAppGone = z.object({ id: z.string() })
 
 /** Data of `event: all`. */
 export const edgeApps = z.array(edgeApp)
 
-/** Of apps that may have several instances and are asked for just now. */
+/** Only apps that may have several instances and that have requests now. */
 export const edgeLoad = z.object({
   apps: z
     .array(
       z.object({
         id: z.uuid(),
-        /** Instances that are needed for the requests under way. */
+        /** Instances needed for the requests in flight. */
         needed: z.int().min(1).max(1_000),
       }),
     )

@@ -6,7 +6,7 @@ it('docs/errors.md is the registry', async () => {
   await expect(errorTable()).toMatchFileSnapshot('../../../docs/errors.md')
 })
 
-/** The rows of the specification's table that name a text, but for those of features that are not there yet. */
+/** The rows of the specification's error table that quote a text, except for features that do not exist yet. */
 const SPECIFIED: readonly (readonly [status: number, error: string, fields?: readonly string[]])[] = [
   [400, 'invalid json'],
   [402, 'free quota exceeded'],

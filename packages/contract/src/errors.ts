@@ -1,46 +1,51 @@
 /**
- * Every error the API answers on purpose: its status and its text (interface.md, "Errors"; wire.md).
- * Clients branch on the status; the text can change, except where the specification quotes it.
+ * Every deliberate error of the API: its status and its text. `docs/errors.md` is generated from it. Clients branch on
+ * the status. The text may change unless the specification quotes it.
  */
 const registry = {
   invalidJson: { status: 400, error: 'invalid json' },
-  /** `error` is replaced by the sentence that names the field. */
+  /** The thrower replaces `error` with a sentence that names the field. */
   invalidField: { status: 400, error: 'invalid request' },
   missingBearerToken: { status: 401, error: 'unauthorized', detail: 'missing bearer token' },
   invalidApiToken: { status: 401, error: 'unauthorized', detail: 'invalid api token' },
-  /** Of a webhook. */
+  /** A webhook's signature does not match its body. */
   invalidSignature: { status: 401, error: 'unauthorized', detail: 'invalid signature' },
   jwtRequired: { status: 401, error: 'unauthorized', detail: 'jwt required' },
-  /** `detail` says whom to contact. */
+  /** `detail` names the support contact. */
   accountSuspended: { status: 403, error: 'account suspended' },
-  /** It is every workspace's. */
+  /** Global templates belong to all workspaces. */
   templateGlobal: { status: 403, error: 'global templates cannot be changed' },
-  /** The caller's role in the workspace does not allow it; `detail` names those that do. */
+  /** The caller's role in the workspace is not sufficient; `detail` names the roles that are. */
   roleMissing: { status: 403, error: 'forbidden' },
-  /** The key was made with scopes, and this one is not among them; `detail` names it. */
+  /** The key has scopes, but not the one that the route needs; `detail` names it. */
   scopeMissing: { status: 403, error: 'insufficient scope' },
-  /** The invitation was sent to another address than the caller's. */
+  /** The invitation was sent to another e-mail address. */
   invitationOfAnother: { status: 403, error: 'invitation is for another e-mail address' },
-  /** The workspace's free credit is spent; `detail` says what that means. */
+  /** The workspace's free credit is spent; `detail` explains the consequences. */
   freeQuotaExceeded: {
     status: 402,
     error: 'free quota exceeded',
     detail:
       'the free credit of this month is spent: running sandboxes are paused and nothing is deleted; upgrade the plan, or wait for the first of the month (UTC)',
   },
-  /** The same, from the compute node itself. */
+  /** The same condition, found by the agent. */
   creditExhausted: { status: 402, error: 'monthly free credit exhausted', fields: ['credit_usd', 'cost_usd_used'] },
   subscriptionNotActive: { status: 402, error: 'subscription not active', fields: ['subscription_status'] },
-  /** `error` is replaced by `org limit reached: your <tier> plan allows <n> org(s). Upgrade to create more.` */
+  /**
+   * The thrower replaces `error` with `org limit reached: your <tier> plan allows <n> org(s). Upgrade to create more.`
+   */
   orgLimitReached: { status: 402, error: 'org limit reached' },
-  /** `error` is replaced by `seat limit reached: your <tier> plan allows <n> member(s). Upgrade to invite more.` */
+  /**
+   * The thrower replaces `error` with `seat limit reached: your <tier> plan allows <n> member(s). Upgrade to invite
+   * more.`
+   */
   seatLimitReached: { status: 402, error: 'seat limit reached' },
   notFound: { status: 404, error: 'not found' },
-  /** Of an app without any version that serves. */
+  /** The app has no version that serves. */
   noCodeDeployed: { status: 404, error: 'no code deployed yet' },
-  /** A body was announced and stopped coming; the connection is closed. */
+  /** The client announced a body and stopped sending it. Control closes the connection. */
   requestTimeout: { status: 408, error: 'request body did not arrive in time' },
-  /** In a sandbox. */
+  /** A file in a sandbox. */
   fileNotFound: { status: 404, error: 'no such file or directory' },
   sandboxNotFound: { status: 404, error: 'sandbox not found' },
   sandboxNotRunning: { status: 404, error: 'sandbox not found or not running' },
@@ -50,29 +55,29 @@ const registry = {
     status: 409,
     error: 'managed sandbox: delete it from the feature that owns it (Databases or Apps)',
   },
-  /** Of an agent: the control that asks belongs to another database than the one the agent obeys. */
+  /** From an agent: the requesting control uses another database than the agent's cluster. */
   otherCluster: { status: 409, error: 'host belongs to another cluster' },
   notForkTreeChild: { status: 409, error: 'sandbox is not a child of a fork tree' },
   slugTaken: { status: 409, error: 'slug already taken' },
   alreadyMember: { status: 409, error: 'already a member' },
   /** A workspace always has an owner. */
   lastOwner: { status: 409, error: 'last owner: make another member an owner first, or delete the workspace' },
-  /** The header's key was used in the last 24 hours for another request. */
+  /** The key was used within the last 24 hours for another request. */
   idempotencyMismatch: { status: 409, error: 'idempotency key was used for a different request' },
-  /** `detail` says whether to wait or to look for what was made. */
+  /** `detail` says whether to wait, or to look for the result of the first request. */
   idempotencyUnfinished: { status: 409, error: 'the first request with this idempotency key has not finished' },
-  /** There is no version of the app to go back to. */
+  /** The app has no earlier version to roll back to. */
   noEarlierDeployment: { status: 409, error: 'no earlier deployment to roll back to' },
-  /** It has ended. */
+  /** The deployment has already ended. */
   deploymentOver: { status: 409, error: 'deployment is not under way' },
   appExists: { status: 409, error: 'app already exists' },
   templateExists: { status: 409, error: 'template already exists' },
   volumeExists: { status: 409, error: 'volume already exists' },
-  /** `error` names the volume and who has it. */
+  /** `error` names the volume and the sandbox that has it. */
   volumeAttached: { status: 409, error: 'volume is attached', fields: ['volume', 'attached_to'] },
-  /** It is being copied, grown or deleted; `error` says which. */
+  /** The volume is being copied, grown or deleted; `error` says which. */
   volumeBusy: { status: 409, error: 'volume is being changed', fields: ['volume'] },
-  /** There is nothing at the payment provider to be shown. */
+  /** The payment provider has no customer record of the workspace, so it has no page to show. */
   noSubscription: { status: 409, error: 'no subscription' },
   /** A second checkout would sell a second subscription. */
   alreadySubscribed: {
@@ -80,17 +85,17 @@ const registry = {
     error: 'already subscribed',
     detail: 'change the plan on the page of POST /v1/billing/portal',
   },
-  /** The same change is under way for the same resource. */
+  /** A concurrent request is making the same change to the same resource. */
   conflict: { status: 409, error: 'conflict' },
-  /** Of an app. */
+  /** Domains of one app. */
   tooManyDomains: { status: 429, error: 'max domains reached', fields: ['max', 'active'] },
-  /** Of a workspace. */
+  /** Apps of one workspace. */
   tooManyApps: { status: 429, error: 'max apps reached', fields: ['max', 'active'] },
-  /** Of a workspace. */
+  /** API keys of one workspace. */
   tooManyTokens: { status: 429, error: 'max tokens reached', fields: ['max', 'active'] },
-  /** From one address; keys in use there still pass. */
+  /** Too many failed authentications from one address. Known valid keys from that address still pass. */
   tooManyFailures: { status: 429, error: 'too many failed attempts' },
-  /** With header `Retry-After: 1`. */
+  /** Comes with the header `Retry-After: 1`. */
   rateLimited: { status: 429, error: 'rate limit: 50 req/burst, 25/sec sustained per workspace' },
   hourlyCreateLimit: { status: 429, error: 'hourly create limit exceeded', fields: ['limit_per_hr', 'used_last_hr'] },
   maxSandboxes: { status: 429, error: 'max sandboxes reached', fields: ['max', 'active'] },
@@ -101,24 +106,24 @@ const registry = {
   },
   monthlyCpuSeconds: { status: 429, error: 'monthly cpu-seconds quota exceeded' },
   monthlyBudget: { status: 429, error: 'monthly budget exceeded' },
-  /** The plan's number of volumes, or the size of one; with `max` and `active`, or `max_size_mb`. */
+  /** The plan's limit on the number of volumes (`max`, `active`), or on the size of one (`max_size_mb`). */
   volumeQuota: { status: 429, error: 'volume quota exceeded' },
-  /** Builds of the workspace that have not ended. */
+  /** Unfinished builds of one workspace. */
   tooManyBuilds: { status: 429, error: 'max builds reached', fields: ['max', 'active'] },
-  /** Named by the user in one sandbox. */
+  /** Ports that the user has named in one sandbox. */
   tooManyPorts: { status: 429, error: 'max ports reached', fields: ['max'] },
-  /** A sandbox holds 512 live commands, and 64 kept ones with 64 MiB of output. */
+  /** Limits of one sandbox: 512 live commands; 64 kept commands with together 64 MiB of output. */
   tooManyCommands: { status: 429, error: 'too many commands in this sandbox' },
-  /** A sandbox holds 512 connections to its ports. */
+  /** Limit of one sandbox: 512 connections to its ports. */
   tooManyConnections: { status: 429, error: 'too many connections to this sandbox' },
   bodyTooLarge: { status: 413, error: 'request body too large' },
-  /** The range begins behind the end of the file; `Content-Range` says where that is. */
+  /** The range begins beyond the end of the file; `Content-Range` gives the file's size. */
   rangeNotSatisfiable: { status: 416, error: 'range not satisfiable' },
   unsupportedMediaType: { status: 415, error: 'unsupported media type' },
-  /** A route that only speaks WebSocket was asked without an upgrade. */
+  /** The route only supports WebSocket, and the request has no upgrade. */
   upgradeRequired: { status: 426, error: 'upgrade required', detail: 'this route speaks WebSocket' },
   internal: { status: 500, error: 'internal error' },
-  /** The host has the data, and cannot read what describes it. Nothing of it is changed until an operator has acted. */
+  /** The host has the object, but cannot read its record. The object stays unchanged until an operator acts. */
   recordUnreadable: {
     status: 500,
     error: 'the record of this resource cannot be read',
@@ -128,58 +133,59 @@ const registry = {
   paymentProvider: { status: 502, error: 'payment provider unreachable' },
   gitProvider: { status: 502, error: 'git provider unreachable' },
   agentUnreachable: { status: 502, error: 'agent unreachable' },
-  /** Of a token of a foreign issuer: its keys cannot be had. */
+  /** Control cannot fetch the keys of a foreign token issuer. */
   issuerUnreachable: { status: 503, error: 'token issuer unreachable' },
-  /** Inside the sandbox, on the port that was asked for. */
+  /** No process in the sandbox listens on the requested port. */
   nothingListening: { status: 502, error: 'nothing is listening on this port' },
   gitProviderUnconfigured: { status: 503, error: 'no git provider is configured' },
   paymentsUnconfigured: { status: 503, error: 'payments are not configured' },
   shuttingDown: { status: 503, error: 'shutting down' },
-  /** `error` is replaced by `command timeout after <n>s`. */
+  /** The thrower replaces `error` with `command timeout after <n>s`. */
   commandTimeout: { status: 504, error: 'command timeout' },
-  /** The sandbox's own disk; what was to be replaced is as it was. */
+  /** The sandbox's own disk is full. A file that was to be replaced is unchanged. */
   diskFull: { status: 507, error: 'no space left in the sandbox' },
   insufficientStorage: { status: 507, error: 'insufficient host storage for volume' },
-  /** Of the disk that the service itself writes to. */
+  /** PostgreSQL's own disk is full. */
   databaseFull: { status: 507, error: 'insufficient host storage' },
   sandboxStorage: { status: 507, error: 'insufficient host storage for sandbox' },
   templateStorage: { status: 507, error: 'insufficient host storage for template' },
   insufficientMemory: { status: 507, error: 'insufficient host memory for sandbox' },
 } as const satisfies Record<string, RegisteredError>
 
-/** What is always so of one kind of error. */
+/** The constant part of one kind of error. */
 export interface RegisteredError {
   readonly status: number
   readonly error: string
   readonly detail?: string
-  /** Context that its body carries beside `error`, in `snake_case`. */
+  /** Names of the context fields beside `error`, in `snake_case`. */
   readonly fields?: readonly string[]
 }
 
+/** Key of an error in the registry. Routes and tests refer to errors by it. */
 export type ErrorName = keyof typeof registry
 
-/** All of them, in the order of their statuses' first mention. */
+/** All names, in registry order. */
 export const errorNames = Object.keys(registry) as readonly ErrorName[]
 
 export function registeredError(name: ErrorName): RegisteredError {
   return registry[name]
 }
 
-/** The flat error body: `error`, perhaps `detail`, and context fields beside them; never nested. */
+/** The flat error body: `error`, an optional `detail`, and context fields. Never nested. */
 export interface ErrorBody {
   error: string
   detail?: string
   [context: string]: unknown
 }
 
-/** Thrown anywhere below a route; the route's error handler answers it as it stands. */
+/** May be thrown anywhere below a route. The route's error handler sends it unchanged. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly kind: ErrorName
   readonly status: number
   readonly body: ErrorBody
 
-  /** @param fields replace or join the registry's body: `detail`, `error`, or context such as `max` and `active` */
+  /** @param fields override or extend the registry's body: `detail`, `error`, or context such as `max` and `active` */
   constructor(kind: ErrorName, fields: Partial<ErrorBody> = {}, options?: ErrorOptions) {
     const { status, error, detail } = registeredError(kind)
     const merged: ErrorBody = { error, ...(detail !== undefined && { detail }), ...fields }

@@ -10,9 +10,12 @@ const time = (name: string) =>
     .transform((text) => new Date(text).toISOString())
     .optional()
 
-/** Query of `GET /v1/events`: a workspace's events of the last 90 days, newest first, those of deleted sandboxes included. */
+/**
+ * Query of `GET /v1/events`: a workspace's events of the last 90 days, newest first, including those of deleted
+ * sandboxes.
+ */
 export const eventListQuery = pageQuery.extend({
-  /** One type, or several with commas between them. */
+  /** One type, or several separated by commas. */
   type: once('type')
     .transform((text) => text.split(','))
     .refine(
@@ -21,8 +24,8 @@ export const eventListQuery = pageQuery.extend({
     )
     .optional(),
   sandbox_id: once('sandbox_id').refine(isUuid, 'sandbox_id must be a UUID').optional(),
-  /** RFC 3339; events from then on. */
+  /** RFC 3339. Events at or after this time. */
   from: time('from'),
-  /** RFC 3339; events before then. */
+  /** RFC 3339. Events before this time. */
   to: time('to'),
 })

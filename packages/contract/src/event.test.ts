@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { event, eventCode } from './event.ts'
 
-/** The catalog of the specification; what is beyond it is named with its own code. */
+/** The catalog of the specification. Events beyond it are listed with their codes. */
 const specified = {
   ok: [
     'sandbox.running',

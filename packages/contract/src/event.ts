@@ -3,7 +3,7 @@ import { parseTimestamp, queryFlag, queryInteger } from './query-fields.ts'
 
 export type EventCode = 'ok' | 'error' | 'warn'
 
-/** Every event type with the code it carries (interface.md, "Catalog"; wire.md, "Events"). */
+/** Every event type with its code, from the specification's catalog. */
 const catalog = {
   'sandbox.running': 'ok',
   'sandbox.ssh_ready': 'ok',
@@ -23,12 +23,12 @@ const catalog = {
   'vm.died': 'error',
   'recover.orphaned': 'warn',
   'recover.unmanaged': 'warn',
-  /** Beyond the specification: something in the sandbox accepts connections on `port`, or does no more. Metadata: `port`. */
+  /** Not in the specification: a port of the sandbox began or stopped accepting connections. Metadata: `port`. */
   'sandbox.port_opened': 'ok',
   'sandbox.port_closed': 'ok',
   /**
-   * Beyond the specification: told to one consumer that fell behind, never kept, without a number of its own.
-   * Metadata: `dropped`, how many events it missed; they can be had with `since`.
+   * Not in the specification: sent only to a consumer that fell behind. It is never stored and has no number of its
+   * own. Metadata: `dropped`, the number of missed events; the consumer can fetch them with `since`.
    */
   'events.dropped': 'warn',
 } as const satisfies Record<string, EventCode>
@@ -40,7 +40,7 @@ export function eventCode(type: EventType): EventCode {
   return catalog[type]
 }
 
-/** One change of one sandbox, as clients see it. */
+/** One change of one sandbox. */
 export const event = z.object({
   /** RFC 3339, UTC, milliseconds. */
   ts: z.string(),
@@ -49,18 +49,21 @@ export const event = z.object({
   type: z.enum(eventTypes),
   code: z.enum(['ok', 'error', 'warn']),
   message: z.string(),
-  /** Keys depend on the type and may grow. */
+  /** Keys depend on the type, and may grow. */
   metadata: z.record(z.string(), z.unknown()),
 })
 export type Event = z.infer<typeof event>
 
-/** Events that one sandbox keeps in memory: the source of `tail`, and how far a consumer may fall behind. */
+/**
+ * Events that the agent keeps in memory per sandbox. `tail` reads them; a consumer that falls further behind loses
+ * events.
+ */
 export const EVENT_RING = 512
-/** Events that are answered when a request says neither `tail` nor `since`. */
+/** Events in an answer if the request has neither `tail` nor `since`. */
 export const DEFAULT_EVENT_TAIL = 100
 const MAX_EVENT_TAIL = 1_000_000
 
-/** After which event to begin: after this number, or after this moment (milliseconds of Unix time). */
+/** An exclusive start: an event number, or a moment in Unix milliseconds. */
 export type EventsSince =
   | { readonly kind: 'number'; readonly number: number }
   | { readonly kind: 'time'; readonly ms: number }
@@ -74,10 +77,10 @@ function parseSince(text: string): EventsSince | null {
 
 /** Query of `GET /v1/sandboxes/{id}/events`. */
 export const eventsQuery = z.object({
-  /** The last so many events, of those after `since` where both are given; the ring holds {@link EVENT_RING}. */
+  /** The last events, counted after `since` if both are given. The ring holds {@link EVENT_RING}. */
   tail: queryInteger('tail', 0, MAX_EVENT_TAIL),
   follow: queryFlag('follow'),
-  /** Exclusive. No two events of a sandbox share a timestamp. */
+  /** Exclusive. Timestamps are unique within a sandbox. */
   since: z
     .string({ error: SINCE_REFUSED })
     .transform((text, context) => {

@@ -3,14 +3,14 @@ import { once } from './page.ts'
 import { queryFlag } from './query-fields.ts'
 
 /**
- * Files of a sandbox. A path in a query is absolute and percent-encoded, byte for byte: any bytes but NUL. JSON holds text
- * only, so a name that is no UTF-8 is shown with U+FFFD in its place, and beside it stands the form that names the file,
- * ready to be put into a query: `path_encoded` (docs/adr/0005-names-of-files.md).
+ * Files of a sandbox. A path in a query is absolute and percent-encoded, and may hold any byte except NUL. JSON cannot
+ * hold arbitrary bytes, so a path that is not valid UTF-8 is shown with U+FFFD. `path_encoded` then holds the exact
+ * path, ready for a query (docs/adr/0005-names-of-files.md).
  */
 
-/** One file of a folder; links are not followed. */
+/** One directory entry. Symbolic links are not followed. */
 export const fileEntry = z.object({
-  /** The last part of the path; `/` for the root. */
+  /** Last segment of the path; `/` for the root. */
   name: z.string(),
   path: z.string(),
   type: z.enum(['file', 'dir', 'symlink', 'other']),
@@ -19,37 +19,37 @@ export const fileEntry = z.object({
   size: z.int(),
   /** Permission bits in octal, four digits. */
   mode: z.string(),
-  /** Seconds since 1970. */
+  /** Unix time in seconds. */
   mtime: z.int(),
-  /** Where a link leads; for links only. */
+  /** Target of a symbolic link; absent for other types. */
   target: z.string().optional(),
-  /** Percent-encoded; only where the path is no UTF-8. */
+  /** Percent-encoded path; present only if the path is not valid UTF-8. */
   path_encoded: z.string().optional(),
-  /** The same of `target`. */
+  /** Percent-encoded target; present only if the target is not valid UTF-8. */
   target_encoded: z.string().optional(),
 })
 export type FileEntry = z.infer<typeof fileEntry>
 
 const shownPath = {
   path: z.string(),
-  /** Percent-encoded; only where the path is no UTF-8. */
+  /** Percent-encoded path; present only if the path is not valid UTF-8. */
   path_encoded: z.string().optional(),
 }
 
-/** Answer of `GET fs/dir`: its entries, sorted by the bytes of their names. */
+/** Answer of `GET fs/dir`. Entries are sorted by the bytes of their names. */
 export const folderListing = z.object({ ...shownPath, entries: z.array(fileEntry) })
 
 /** Answer of `PUT fs`. */
 export const fileWritten = z.object({ ...shownPath, bytes: z.int() })
 export type FileWritten = z.infer<typeof fileWritten>
 
-/** Answer of `PUT fs/archive`: what was unpacked. */
+/** Answer of `PUT fs/archive`: the number of unpacked entries and bytes. */
 export const archiveUnpacked = z.object({ ...shownPath, entries: z.int(), bytes: z.int() })
 export type ArchiveUnpacked = z.infer<typeof archiveUnpacked>
 
 /**
- * `data` of the events `created`, `modified`, `deleted` and `moved` of `GET fs/watch`; `to` is where it was moved to.
- * `overflow` has none of it: changes were lost, look again at everything. `error` ends the stream.
+ * `data` of the events of `GET fs/watch`: `created`, `modified`, `deleted`, and `moved` with the new path in `to`.
+ * `overflow` carries none of it: changes were lost, and the client must list the folder again. `error` ends the stream.
  */
 export const fileChange = z.union([
   z.object({
@@ -70,15 +70,18 @@ const mode = z
   .transform((text) => Number.parseInt(text, 8))
   .optional()
 
-/** `path` is read from the bytes of the query, not from here: this names it, and checks the rest. */
+/**
+ * The route takes `path` from the raw query bytes, not from here. The schema documents it, and checks the other
+ * parameters.
+ */
 export const pathQuery = z.object({ path })
-/** Of `PUT fs`; the mode of a file that is replaced stays by default, a new one gets 0644. */
+/** Query of `PUT fs`. Default mode: a replaced file keeps its own; a new file gets 0644. */
 export const writeQuery = z.object({ path, mode })
-/** Of `DELETE fs` and `GET fs/watch`. */
+/** Query of `DELETE fs` and `GET fs/watch`. */
 export const recursiveQuery = z.object({ path, recursive: queryFlag('recursive') })
-/** Of `POST fs/mkdir`: with `parents`, missing folders above are made, and one that is there is no error. */
+/** Query of `POST fs/mkdir`. With `parents`, missing parents are created, and an existing folder is no error. */
 export const mkdirQuery = z.object({ path, mode, parents: queryFlag('parents') })
-/** Of `POST fs/move`: a rename; with `overwrite`, what stands at `to` is replaced. */
+/** Query of `POST fs/move`, a rename. With `overwrite`, an existing file at `to` is replaced. */
 export const moveQuery = z.object({
   path,
   to: once('to'),

@@ -11,7 +11,7 @@ export const gitInstallation = z.object({
   created_at: z.string(),
 })
 
-/** A repository that an installation opens. */
+/** A repository that the installation can read. */
 export const gitRepository = z.object({
   id: z.int(),
   name: z.string(),
@@ -24,7 +24,7 @@ export const gitRepository = z.object({
 
 const installationId = once('installation_id').regex(/^[1-9]\d{0,14}$/, 'installation_id must be an integer >= 1')
 
-/** Query of `GET /v1/gitprovider/callback`, as the provider sends whoever has installed its app. */
+/** Query of `GET /v1/gitprovider/callback`: the provider redirects the user here after the installation. */
 export const gitCallbackQuery = z.object({
   installation_id: installationId,
   setup_action: once('setup_action').optional(),

@@ -5,14 +5,14 @@
  *
  *     type u8 | flags u8 | payload bytes u16 | stream u32 | payload | trailer 0xA5        (little-endian)
  *
- * Type and trailer are never zero, so zeros between frames are padding. If a peer dies within a frame, its successor fills
- * the frame with zeros, and the reader recognises and drops it.
+ * Type and trailer are never zero, so zeros between frames are padding. If a peer dies within a frame, its successor
+ * fills the frame with zeros, and the reader recognises and drops it.
  */
 
 /**
  * The lowest and the highest version of the protocol in this build. Both ends use the highest version that both speak.
- * Guests of an earlier agent continue to run, and wake from checkpoints: {@link MIN_GUEST_PROTOCOL_VERSION} is the version
- * before this one.
+ * Guests of an earlier agent continue to run, and wake from checkpoints: {@link MIN_GUEST_PROTOCOL_VERSION} is the
+ * version before this one.
  */
 export const GUEST_PROTOCOL_VERSION = 6
 export const MIN_GUEST_PROTOCOL_VERSION = 5
@@ -42,6 +42,7 @@ export const GUEST_KEPT_LOG_MAX_BYTES = 16 * 1024 * 1024
 export const GUEST_KEPT_LOGS_MAX_BYTES = 64 * 1024 * 1024
 export const HELLO_NONCE_BYTES = 16
 
+/** `more`: the next frame continues this message. `end`: last frame in this direction of the stream. */
 export const FrameFlag = { more: 1, end: 2 } as const
 
 export const FrameType = {
@@ -101,10 +102,10 @@ export const RefreshField = { mac: 1, address: 2, volumes: 3 } as const
 export const CreditTarget = { stdin: 0, stdout: 1, stderr: 2 } as const
 
 export interface Frame {
-  /** One of {@link FrameType}, or a number that this build does not know. */
+  /** A {@link FrameType}, or a number that this build does not know. */
   readonly type: number
   readonly flags: number
-  /** 0 for frames that belong to no stream and are no answer. */
+  /** 0 for frames that belong to no stream and answer none. */
   readonly stream: number
   /** A view into the decoder's input. Copy it to keep it. */
   readonly payload: Uint8Array
@@ -117,7 +118,10 @@ export class GuestProtocolError extends Error {
 
 const empty = new Uint8Array(0)
 
-/** @throws RangeError if the payload is longer than {@link FRAME_PAYLOAD_MAX_BYTES}: split it first, see {@link encodeMessage} */
+/**
+ * @throws RangeError if the payload is longer than {@link FRAME_PAYLOAD_MAX_BYTES}: split it first, see {@link
+ *   encodeMessage}
+ */
 export function encodeFrame(type: number, stream: number, payload: Uint8Array = empty, flags = 0): Uint8Array {
   if (payload.length > FRAME_PAYLOAD_MAX_BYTES) throw new RangeError(`frame payload of ${payload.length} bytes`)
   const frame = new Uint8Array(FRAME_HEADER_BYTES + payload.length + 1)
@@ -161,8 +165,8 @@ function writeFrame(to: Uint8Array, at: number, { type, flags, stream, payload }
 }
 
 /**
- * Finds frames in bytes that may be cut anywhere. Buffers at most {@link FRAME_MAX_BYTES}. One `push` calls `onFrame` for
- * every complete frame. The payload is only valid during that call.
+ * Finds frames in bytes that may be cut anywhere. Buffers at most {@link FRAME_MAX_BYTES}. One `push` calls `onFrame`
+ * for every complete frame. The payload is only valid during that call.
  */
 export class FrameDecoder {
   readonly #partial = new Uint8Array(FRAME_MAX_BYTES)

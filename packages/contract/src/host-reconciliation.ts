@@ -1,20 +1,20 @@
 import { z } from 'zod'
 import { flag, integer, optional } from './fields.ts'
 
-/** Objects that one answer names. */
+/** Maximum objects in one answer. */
 export const MAX_WAITING_SHOWN = 1_000
 
 /**
- * Something that the reconciliation of a host would remove, although no row says that it was removed.
- * `delete`: the host has the object, and the database never knew it or has forgotten it. `forget`: the database has the row, and
- * many of the host's objects are missing at once.
+ * An object that the reconciliation would remove although no row records its deletion.
+ * - `delete`: the host has an object that the database does not know.
+ * - `forget`: the database has a row, and many of the host's objects are missing at once.
  */
 const waitingObject = z.object({
   action: z.enum(['delete', 'forget']),
   kind: z.enum(['sandbox', 'snapshot', 'volume', 'template']),
   id: z.string(),
   workspace_id: z.string(),
-  /** When it was first noticed. */
+  /** When control first noticed it. */
   since: z.iso.datetime(),
 })
 export type WaitingObject = z.infer<typeof waitingObject>
@@ -22,19 +22,19 @@ export type WaitingObject = z.infer<typeof waitingObject>
 /** Answer of `GET` and `POST /v1/admin/hosts/{id}/reconcile`. */
 export const hostReconciliation = z.object({
   agent_id: z.string(),
-  /** Whose control the host obeys: this database's, another's, or nobody's yet. */
+  /** The cluster that the host obeys: this one, another one, or none yet. */
   cluster: z.enum(['own', 'other', 'none']),
-  /** Objects that wait for a confirmation. */
+  /** Number of objects that wait for confirmation. */
   count: z.int(),
-  /** The first of them, oldest first. */
+  /** The oldest of them, oldest first, at most {@link MAX_WAITING_SHOWN}. */
   waiting: z.array(waitingObject),
 })
 export type HostReconciliation = z.infer<typeof hostReconciliation>
 
 /** Body of `POST /v1/admin/hosts/{id}/reconcile`. */
 export const confirmReconciliationBody = z.object({
-  /** As `GET` said: when it is another by now, nothing is confirmed. */
+  /** The `count` of the GET. If the number has changed since, nothing is confirmed. */
   count: integer('count', 0, 1_000_000_000),
-  /** Makes a host of another cluster obey this one. */
+  /** Moves a host of another cluster to this one. */
   take_over: optional(flag('take_over')),
 })

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { createSandboxBody } from './sandbox.ts'
 
-/** Body of `PATCH /v1/sandboxes/{id}/lifecycle`; what is absent or `null` stays. `ttl_seconds` counts from now. */
+/**
+ * Body of `PATCH /v1/sandboxes/{id}/lifecycle`. Absent and `null` fields keep their values. `ttl_seconds` counts from
+ * now.
+ */
 export const lifecyclePatch = createSandboxBody.pick({
   ttl_seconds: true,
   persistent: true,
@@ -9,14 +12,14 @@ export const lifecyclePatch = createSandboxBody.pick({
 })
 export type LifecyclePatch = z.infer<typeof lifecyclePatch>
 
-/** How long a sandbox lives, as `GET` and `PATCH /v1/sandboxes/{id}/lifecycle` answer it. */
+/** Answer of `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`: the sandbox's lifetime. */
 export const lifecycle = z.object({
-  /** Seconds as last set, ignored while persistent; what is left of them is in `expires_at`. */
+  /** Seconds as last set; ignored while persistent. `expires_at` gives the resulting time. */
   ttl_seconds: z.int(),
   persistent: z.boolean(),
-  /** Whole seconds since anything was last under way in the sandbox; 0 while something is, or nothing can be. */
+  /** Whole seconds since the last activity in the sandbox; 0 during activity, and while the sandbox cannot have any. */
   idle_seconds: z.int(),
-  /** Seconds without activity after which it hibernates, if persistent. */
+  /** Seconds without activity after which a persistent sandbox hibernates. */
   idle_timeout_seconds: z.int(),
   /** RFC 3339, UTC, milliseconds; `null` when persistent. */
   expires_at: z.string().nullable(),

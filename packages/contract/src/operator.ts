@@ -4,7 +4,7 @@ import { pageQuery } from './page.ts'
 import { planName } from './plan.ts'
 
 const MAX_REASON_CHARS = 500
-/** Dollars of one grant. */
+/** Maximum US dollars of one grant. */
 const MAX_CREDIT_USD = 1_000_000
 
 /** Body of `POST /v1/admin/orgs/{id}/plan`. */
@@ -19,14 +19,14 @@ const CREDIT_REFUSED = `credit_usd must be a number from 0.01 to ${MAX_CREDIT_US
 
 /** Body of `POST /v1/admin/orgs/{id}/credit`. */
 export const grantCreditBody = z.object({
-  /** Dollars for the current calendar month (UTC), beside what the plan has. */
+  /** US dollars for the current calendar month (UTC), in addition to the plan's credit. */
   credit_usd: z.number({ error: CREDIT_REFUSED }).min(0.01, CREDIT_REFUSED).max(MAX_CREDIT_USD, CREDIT_REFUSED),
   reason: requiredText('reason', MAX_REASON_CHARS),
 })
 
 const MAX_RATE = 1_000_000
 
-/** Body of `POST /v1/admin/orgs/{id}/rate`: both, or neither to go back to the configured rate. */
+/** Body of `POST /v1/admin/orgs/{id}/rate`: both fields, or neither to restore the configured rate. */
 export const setRateBody = z
   .object({ burst: optional(integer('burst', 1, MAX_RATE)), per_second: optional(integer('per_second', 1, MAX_RATE)) })
   .refine(
@@ -34,14 +34,14 @@ export const setRateBody = z
     'burst and per_second required together',
   )
 
-/** A workspace as those who run the service see it. */
+/** A workspace as operators see it. */
 export const operatedOrg = z.object({
   id: z.string(),
   slug: z.string(),
   name: z.string(),
   plan: planName,
   suspended: z.boolean(),
-  /** Addresses of its owners. */
+  /** E-mail addresses of its owners. */
   owners: z.array(z.string()),
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
@@ -50,6 +50,6 @@ export type OperatedOrg = z.infer<typeof operatedOrg>
 
 /** Query of `GET /v1/admin/orgs`. */
 export const operatedOrgsQuery = pageQuery.extend({
-  /** The whole slug, or the whole address of a member. */
+  /** A complete slug, or the complete e-mail address of a member. */
   q: z.string({ error: 'q must be given once' }).max(320, 'q must be at most 320 characters').optional(),
 })

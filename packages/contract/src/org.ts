@@ -4,13 +4,13 @@ import { workspaceSummary } from './identity.ts'
 import { workspaceRole } from './role.ts'
 
 const MAX_NAME_CHARS = 100
-/** Days for which an invitation is open. */
+/** Days until an invitation expires. */
 export const INVITATION_DAYS = 7
 
-/** One label of a host name, 3 to 40 characters. */
+/** A host name label of 3 to 40 characters. */
 const SLUG = /^[a-z0-9](?:[a-z0-9]|-(?!-)){1,38}[a-z0-9]$/
 
-/** Words that stand, or may come to stand, in places where a slug could. */
+/** Words that the service uses, or may use, where a slug could stand. */
 const RESERVED = new Set(
   `about account accounts admin administrator api app apps assets auth billing blog builds cdn control current
    dashboard database databases docs events github gitprovider health healthz help host internal invite invites
@@ -18,9 +18,10 @@ const RESERVED = new Set(
    personal pricing privacy root sandbox sandboxes security settings signin signup snapshots static status
    support system team templates terms tokens undefined usage user users version volumes webhooks www`.split(/\s+/),
 )
-/** Of the slugs that personal workspaces are given. */
+/** Prefix of the slugs of personal workspaces. */
 export const PERSONAL_SLUG_PREFIX = 'personal-'
 
+/** Whether a user may choose the slug. Prefixes of personal workspaces and reserved words are refused. */
 export function isSlug(slug: string): boolean {
   return SLUG.test(slug) && !RESERVED.has(slug) && !slug.startsWith(PERSONAL_SLUG_PREFIX) && !/^[0-9-]+$/.test(slug)
 }
@@ -30,7 +31,7 @@ const slug = text('slug', 64).refine(
   'slug must be 3 to 40 of a-z, 0-9 and single hyphens between them, not all digits, and no reserved word',
 )
 
-/** What mails and logs show of it stays on one line. */
+/** A name must stay on one line in mails and logs. */
 const isOneLine = (value: string) => !/\p{Cc}/u.test(value) && value.isWellFormed()
 const ONE_LINE = 'name must not contain control characters or half a surrogate pair'
 
@@ -39,7 +40,7 @@ export const createOrgBody = z.object({
   name: requiredText('name', MAX_NAME_CHARS)
     .refine((name) => name.trim() !== '', 'name is required')
     .refine(isOneLine, ONE_LINE),
-  /** Part of addresses; made from the name without. */
+  /** Part of addresses. Derived from the name if absent. */
   slug: optional(slug),
 })
 export type CreateOrgBody = z.output<typeof createOrgBody>
@@ -54,17 +55,18 @@ export const changeOrgBody = z.object({
   slug: optional(slug),
 })
 
-/** A workspace by its own route: with what a list does not tell. */
+/** A workspace read by its id, with fields that a list omits. */
 export const org = workspaceSummary.extend({
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
-  /** How many there are. */
+  /** Number of members. */
   members: z.int(),
-  /** An operator has stopped what it computes. */
+  /** An operator has suspended the workspace's compute. */
   suspended: z.boolean(),
 })
 export type Org = z.infer<typeof org>
 
+/** A member of a workspace. */
 export const member = z.object({
   user_id: z.string(),
   email: z.string(),
@@ -75,7 +77,10 @@ export const member = z.object({
 })
 export type Member = z.infer<typeof member>
 
-/** As the accounts know addresses: one `@`, no space, bracket, comma or quote, so that it is one recipient and no header. */
+/**
+ * The address format of user accounts: one `@`, and no space, bracket, comma or quote. Thus it is one recipient, and
+ * cannot inject a mail header.
+ */
 const ADDRESS =
   /^[^\s\p{Cc}<>()[\]\\,;:"@]{1,64}@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/iu
 
@@ -84,7 +89,7 @@ export const inviteBody = z.object({
   email: requiredText('email', 254)
     .refine((email) => ADDRESS.test(email), 'email must be an e-mail address')
     .transform((email) => email.toLowerCase()),
-  /** Default `member`. An owner is made of a member, not of an invitation. */
+  /** Default `member`. Only an existing member can become an owner. */
   role: optional(z.enum(['admin', 'member'], { error: 'role must be admin or member' })),
 })
 
@@ -93,7 +98,7 @@ export const changeMemberBody = z.object({
   role: z.enum(workspaceRole.options, { error: 'role must be owner, admin or member' }),
 })
 
-/** An invitation that nobody has accepted yet. What accepts it is in the mail alone. */
+/** A pending invitation. Its secret is in the mail only. */
 export const invitation = z.object({
   id: z.string(),
   email: z.string(),

@@ -1,47 +1,50 @@
 import { z } from 'zod'
 import { NO_LIMITS, type SandboxLimits } from './sandbox-limits.ts'
 
-/** Every plan a workspace can be on. `self-hosted` is the operator's own: no cap, no credit, no bill. */
+/** Every plan. `self-hosted` is the operator's own: no limits, no credit, no bill. */
 export const planName = z.enum(['free', 'pro', 'team', 'enterprise', 'self-hosted'])
 export type PlanName = z.infer<typeof planName>
 
-/** What a workspace may have. `null` is no limit. */
+/** Limits of a workspace. `null` means unlimited. */
 export interface Plan {
-  /** Workspaces that a user may own, by the best plan among them. */
+  /** Workspaces that a user may own. The best plan among the user's workspaces counts. */
   readonly orgs: number | null
-  /** Members of the workspace, its owner and open invitations included. */
+  /** Members, including the owner and pending invitations. */
   readonly seats: number | null
   /** Sandboxes that hold a slot: creating, running, paused or hibernated. */
   readonly sandboxes: number | null
-  /** Creates, forks' children included, within any 3600 s. */
+  /** Creates within any 3600 s, including children of forks. */
   readonly createsPerHour: number | null
-  /** vCPUs of those sandboxes together. */
+  /** vCPUs of all those sandboxes. */
   readonly cpu: number | null
-  /** MiB of memory of those sandboxes together. */
+  /** MiB of memory of all those sandboxes. */
   readonly memoryMib: number | null
   /** vCPU-seconds of running sandboxes in a calendar month (UTC). */
   readonly monthlyCpuSeconds: number | null
-  /** Micro-dollars of usage in a calendar month, beyond which nothing new is made; what runs goes on. */
+  /** Micro-dollars of usage per calendar month. Beyond it the service refuses creates; running sandboxes continue. */
   readonly monthlyBudgetMicroUsd: number | null
-  /** Micro-dollars of usage in a calendar month, after which compute stops; granted credit comes on top. `null`: usage is billed. */
+  /**
+   * Micro-dollars of usage per calendar month, after which compute stops. Granted credit is added. `null`: usage is
+   * billed.
+   */
   readonly monthlyCreditMicroUsd: number | null
   readonly volumes: {
     readonly count: number | null
-    /** MiB of one volume; the hard ceiling holds for every plan. */
+    /** Maximum MiB of one volume. {@link MAX_VOLUME_MIB} also applies. */
     readonly sizeMib: number
-    /** MiB of all volumes together that the plan's price includes; what is provisioned beyond is billed. */
+    /** MiB of volumes that the plan's price includes. Provisioned storage beyond it is billed. */
     readonly includedMib: number | null
   }
-  /** How fast each of its sandboxes may be. */
+  /** CPU, disk and network limits of each sandbox. */
   readonly sandboxLimits: SandboxLimits
 }
 
-/** MiB of one volume on any plan: 64 GiB. */
+/** Maximum MiB of one volume on any plan: 64 GiB. */
 export const MAX_VOLUME_MIB = 65_536
 
 /**
- * The specification gives the free credit and the volumes; the rest is our choice: wide enough that a person at work
- * never meets it, narrow enough that a stolen key or a loop that went wrong ends early.
+ * The specification sets the free credit and the volumes. The other limits are ours: a person never reaches them, but
+ * they stop a stolen key or a runaway loop early.
  */
 export const PLANS: Readonly<Record<PlanName, Plan>> = {
   free: {
@@ -132,7 +135,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
   },
 }
 
-/** Of the workspace, or of the best of a user's: plans in the order in which they allow more. */
+/** Returns the highest of several plans; `planName` lists them in ascending order. */
 export function bestPlan(names: readonly PlanName[]): PlanName {
   return planName.options.findLast((name) => names.includes(name)) ?? 'free'
 }

@@ -3,10 +3,10 @@ import { integer, optional, text } from './fields.ts'
 
 export const MIN_PORT = 1
 export const MAX_PORT = 65_535
-/** Most ports that a user may name in one sandbox. */
+/** Maximum ports that a user may name in one sandbox. */
 export const MAX_NAMED_PORTS = 128
 
-/** `null` for anything that is no decimal number of a TCP port. */
+/** Parses a decimal TCP port; `null` if invalid. */
 export function parsePort(input: unknown): number | null {
   if (typeof input !== 'string' || !/^[1-9]\d{0,4}$/.test(input)) return null
   const number = Number(input)
@@ -16,13 +16,13 @@ export function parsePort(input: unknown): number | null {
 /** A TCP port of a sandbox, as `GET /v1/sandboxes/{id}/ports` shows it. */
 export const port = z.object({
   port: z.int(),
-  /** What the user called it; `null` without. */
+  /** The user's name for it; `null` if there is none. */
   label: z.string().nullable(),
-  /** Whether something in the sandbox accepts connections on it now; `false` while the sandbox does not run. */
+  /** Whether a process in the sandbox accepts connections now; `false` unless the sandbox runs. */
   listening: z.boolean(),
-  /** `user`: named by POST. `detected`: nobody named it, and something listens. */
+  /** `user`: named by POST. `detected`: not named, but a process listens on it. */
   source: z.enum(['user', 'detected']),
-  /** Where a browser reaches it. */
+  /** Address for a browser. */
   url: z.string(),
 })
 export type Port = z.infer<typeof port>

@@ -1,17 +1,17 @@
-/** Seconds in the month that prices are given for: 30 days. */
+/** Seconds of the billing month that prices refer to: 30 days. */
 export const PRICE_MONTH_SECONDS = 30 * 24 * 3600
 
 /**
- * What usage costs, in micro-dollars (10^-6 USD) for {@link PRICE_MONTH_SECONDS}, so that every price is an integer. A
- * metered interval keeps the price it began at: a change here bills nothing anew.
+ * Prices in micro-dollars (10^-6 USD) per {@link PRICE_MONTH_SECONDS}, so that all are integers. A metered interval
+ * keeps the price at which it began; a change here does not rebill it.
  */
 export const PRICES = {
-  /** One vCPU while its sandbox runs: 0.000014 USD a second. */
+  /** One vCPU of a running sandbox: 0.000014 USD per second. */
   cpu: 36_288_000,
-  /** One GiB of memory while its sandbox runs or is paused: 0.0000045 USD a second. */
+  /** One GiB of memory of a running or paused sandbox: 0.0000045 USD per second. */
   memoryGib: 11_664_000,
-  /** One GiB of memory that lies on disk while its sandbox is hibernated. */
+  /** One GiB of memory on disk, of a hibernated sandbox. */
   hibernatedGib: 150_000,
-  /** One provisioned GiB of volumes above what the plan includes (the specification's 0.15 USD). */
+  /** One provisioned GiB of volumes beyond the plan's included storage (the specification's 0.15 USD). */
   volumeGib: 150_000,
 } as const

@@ -3,6 +3,7 @@ import { controlSettings } from './control-settings.ts'
 import { egressExceptions } from './egress-exception.ts'
 import { templateName } from './template-image.ts'
 
+/** Default network of guests. */
 export const DEFAULT_GUEST_RANGE = '10.213.0.0/16'
 
 const port = z.int().min(1).max(65_535)
@@ -12,19 +13,19 @@ const listen = z.strictObject({
   port,
 })
 const logLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')
-/** 32 random bytes in base64, shared by control and one agent: the HS256 key of the tokens between them. */
+/** 32 random bytes in base64: the HS256 key that control (or an edge) shares with one agent. */
 const agentSecret = z.base64().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
 
-/** A domain under which every name leads to the edge, in lower case, without dots at its ends. */
+/** A domain whose subdomains all resolve to the edge. Lower case, without leading or final dot. */
 const hostSuffix = z.string().regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/)
 
-/** Bytes that one upload into a sandbox may have: a file, or an archive to unpack. Default 1 GiB. */
+/** Maximum bytes of an upload into a sandbox: a file, or an archive to unpack. Default 1 GiB. */
 const maxUploadBytes = z
   .int()
   .min(1)
   .default(1024 ** 3)
 
-/** Addresses of the guests of one host. */
+/** Network of the guests of one host. */
 export const guestRange = z
   .string()
   .regex(/^(\d{1,3}\.){2}0\.0\/16$/, 'must be a range such as 10.213.0.0/16')
@@ -33,77 +34,77 @@ export const guestRange = z
 
 const agentNetwork = z
   .strictObject({
-    /** Addresses of guests, four for each: a private range that this host has no other use for. */
+    /** A private network that the host uses for nothing else. Each guest takes four addresses. */
     guest_range: guestRange,
-    /** What guests may reach although it is private or the host's own, each as `CIDR:port`. */
+    /** Private or host addresses that guests may reach, each as `CIDR:port`. */
     egress_allow: egressExceptions.default([]),
-    /** Megabits a second that a guest may send, and get. */
+    /** Bandwidth limit of each guest in Mbit/s, in each direction. */
     guest_mbit: z.int().min(1).max(100_000).default(1000),
-    /** Connections that a guest may have open to the outside. */
+    /** Maximum open connections of a guest to the outside. */
     guest_connections: z.int().min(1).max(65_535).default(1024),
   })
   .prefault({})
 
-/** `auto`: KVM where guests really run under it, else TCG. `kvm`: nothing else will do. `tcg`: KVM is not even tried. */
+/** `auto`: KVM if a trial shows that guests run under it, else TCG. `kvm`: fail without KVM. `tcg`: do not try KVM. */
 export const acceleratorChoice = z.enum(['auto', 'kvm', 'tcg'])
 export type AcceleratorChoice = z.infer<typeof acceleratorChoice>
 
-/** Of guests under KVM. */
+/** Settings of guests under KVM. */
 export const kvmSettings = z
   .strictObject({
-    /** What `-cpu` of QEMU takes; without: the newest of a list of models that this host offers. */
+    /** Value of QEMU's `-cpu`. Default: the newest model of a fixed list that the host supports. */
     cpu: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9_.,=+-]*$/, "must be a CPU model of QEMU's, with its options")
       .optional(),
     /** Added to the guest kernel's command line. */
     kernel_parameters: z.array(z.string().regex(/^[\x21-\x7e]+$/)).default([]),
-    /** Times the usual limits of probe and bakes: for hosts whose KVM is very slow. */
+    /** Factor for the time limits of the KVM trial and of bakes, for hosts with slow (nested) KVM. */
     patience: z.int().min(1).max(100).default(1),
-    /** Guests' packets pass through the host's kernel instead of QEMU, where the host has vhost-net. */
+    /** Send guest packets through the kernel's vhost-net instead of QEMU, if the host has it. */
     vhost_net: z.boolean().default(false),
   })
   .prefault({})
 
-/** How the agent uses the file system that has its data directory. */
+/** How the agent uses the file system of its data directory. */
 const agentDiskSettings = z
   .strictObject({
-    /** MiB free below which operators are warned; `null` is a tenth of the file system, at most 16 GiB. */
+    /** Warn operators below this many free MiB. `null`: a tenth of the file system, at most 16 GiB. */
     warn_below_mib: z.int().min(0).nullable().default(null),
     /**
-     * MiB free below which what takes new room is answered 507, so that the rest is left to the sandboxes that there are;
-     * `null` is a twentieth of the file system, at most 4 GiB; 0: only a full disk refuses.
+     * Answer 507 to requests that need new space below this many free MiB, which reserves the rest for existing
+     * sandboxes. `null`: a twentieth of the file system, at most 4 GiB. 0: refuse only when the disk is full.
      */
     refuse_below_mib: z.int().min(0).nullable().default(null),
-    /** Seconds for which a sandbox has to be hibernated before its memory is compressed. */
+    /** Seconds of hibernation after which the agent compresses a sandbox's memory. */
     compress_after_s: z.int().min(0).default(3600),
   })
   .prefault({})
 
-/** The configuration file of an agent, also that of its `prepare.ts` and `end-all.ts`. All paths are absolute. */
+/** Configuration file of an agent, also read by its `prepare.ts` and `end-all.ts`. All paths are absolute. */
 export const agentConfig = z.strictObject({
-  /** Chosen by the agent at its first start and kept in its data directory when absent. */
+  /** If absent, the agent chooses one at its first start and stores it in its data directory. */
   agent_id: z.uuid().optional(),
-  /** The agent's own folder (`DIR/agent`): bakes, sandboxes, events. Made when missing. */
+  /** The agent's data directory (`DIR/agent`): bakes, sandboxes, events. Created if missing. */
   data_dir: z.string().startsWith('/'),
-  /** Folder of the built images, read only to the agent. May be shared by several agents. */
+  /** Folder of the built images. The agent only reads it, so several agents may share it. */
   images_dir: z.string().startsWith('/'),
-  /** Where control reaches the agent. */
+  /** Address for control and the edge. */
   listen,
   secret: agentSecret,
-  /** Shared with the edge; without it no edge is let in. */
+  /** Shared with the edge. Without it, the agent accepts no edge. */
   edge_secret: agentSecret.optional(),
-  /** Names of the templates to bake and offer; `null` is every image there is. */
+  /** Names of the templates to bake and offer; `null`: all images. */
   templates: z.array(templateName).nullable(),
-  /** Base address under which users reach the service, when it is known. */
+  /** Base address for users, if known. */
   public_url: z.url().optional(),
-  /** Counted as they come. */
+  /** The agent counts the bytes as they arrive. */
   max_upload_bytes: maxUploadBytes,
-  /** MiB that guests may have which are restored before they are asked for; 0: every create restores its own. */
+  /** MiB of guest memory in the warm pool, whose VMs are restored in advance. 0: no pool. */
   pool_memory_mib: z.int().min(0).default(512),
   /**
-   * MiB that all VMs may have together, each counted with all that its control group allows it. Most are idle, so that this
-   * may be more than the host has: `null` is 8 times that. A create or wake beyond it is answered 507.
+   * Maximum committed MiB of all VMs; each counts with its full cgroup limit. Most VMs are idle, so overcommit is safe:
+   * `null` is 8 times the host's memory. A create or wake beyond it is answered 507.
    */
   commit_limit_mib: z.int().min(1).nullable().default(null),
   disk: agentDiskSettings,
@@ -114,17 +115,17 @@ export const agentConfig = z.strictObject({
 })
 
 export type AgentConfig = z.infer<typeof agentConfig>
-/** As it stands in the file. */
+/** The input type: defaults are not applied. */
 export type AgentConfigFile = z.input<typeof agentConfig>
 
-/** The configuration file of control, also that of its `bootstrap.ts`. All paths are absolute. */
+/** Configuration file of control, also read by its `bootstrap.ts`. All paths are absolute. */
 export const controlConfig = z.strictObject({
-  /** The public port. */
+  /** Address of the public API. */
   listen,
   ...controlSettings.shape,
-  /** Base address under which users reach the service, without a slash at the end. */
+  /** Base address for users, without a final slash. */
   public_url: z.url(),
-  /** The PostgreSQL 16 database; the user owns it and is no superuser. */
+  /** The PostgreSQL 16 database. The user owns it and is no superuser. */
   database: z.strictObject({
     host: z.string().min(1),
     port,
@@ -132,74 +133,88 @@ export const controlConfig = z.strictObject({
     password: z.string().min(1),
     database: z.string().min(1),
   }),
-  /** The agents that control places sandboxes on, each with the secret it shares with it. */
+  /** The agents of this cluster, each with the secret that it shares with control. */
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
-  /** Shared with the edge, which is told of apps; without it no edge is. */
+  /** Shared with the edge. Without it, control serves no edge. */
   edge_secret: agentSecret.optional(),
-  /** As the agents have it: what is announced to be larger is refused before any of it is sent. */
+  /** The agents' limit. Control refuses a larger announced length before it forwards anything. */
   max_upload_bytes: maxUploadBytes,
-  /** Where visitors reach the edge: what the addresses of ports are made of. */
+  /** Public address of the edge, for the URLs of ports. */
   preview: z
     .strictObject({ scheme: z.enum(['http', 'https']), port, suffix: hostSuffix })
     .default({ scheme: 'http', port: 8081, suffix: 'localhost' }),
-  /** Where clients reach databases: names `<id>.db.<suffix>` lead to it where there is a suffix, else all have this host. */
+  /**
+   * Public address of the database port. With a suffix, names `<id>.db.<suffix>` resolve to it; otherwise all databases
+   * share this host.
+   */
   databases: z
     .strictObject({ host: z.string().min(1), port, suffix: hostSuffix.nullable() })
     .default({ host: '127.0.0.1', port: 5433, suffix: null }),
-  /** Folder for control's own files (`DIR/control`); all its state is in the database. */
+  /** Control's data directory (`DIR/control`). Durable state is in PostgreSQL only. */
   data_dir: z.string().startsWith('/'),
-  /** SHA-256, in hex, of the key that opens `/v1/admin`; without one nothing does. */
+  /** SHA-256 in hex of the operator key for `/v1/admin`. Without it, `/v1/admin` is closed. */
   operator_key_sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  /** Commit of the running code as `/version` shows it; `unknown` outside a git checkout. */
+  /** Commit of the running code for `/version`; `unknown` outside a git checkout. */
   commit: z.string().min(1),
   log_level: logLevel,
 })
 
 export type ControlConfig = z.infer<typeof controlConfig>
 
-/** The configuration file of the edge. All paths are absolute. */
+/** Configuration file of the edge. All paths are absolute. */
 export const edgeConfig = z.strictObject({
   /** One port for HTTP/1.1, HTTP/2 and TLS. */
   listen,
   /** Preview hosts are `<port>-<sandbox id>.<suffix>`. */
   suffix: hostSuffix,
-  /** The port of databases, in PostgreSQL's protocol, always with TLS; without it there are none here. */
+  /** The database port: PostgreSQL's protocol, always with TLS. Without it, the edge serves no databases. */
   databases: z
     .strictObject({
       listen,
-      /** Names `<database id>.db.<suffix>` are routed by; without: only the user's name is. */
+      /**
+       * The edge routes names `<database id>.db.<suffix>` by SNI. Without a suffix, it routes by the user name only.
+       */
       suffix: hostSuffix.nullable(),
-      /** Connections to one database at the same time, and to all. */
+      /** Maximum concurrent connections to one database, and to all databases. */
       per_database: z.int().min(1).default(200),
       connections: z.int().min(1).default(5_000),
     })
     .optional(),
-  /** The agents whose sandboxes are reached, each with the secret that the edge shares with it. */
+  /** The agents whose sandboxes the edge serves, each with the secret that it shares with the edge. */
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
-  /** Where control tells of apps, with the secret that the edge shares with it; without it no app is served. */
+  /** Where the edge follows apps, with the secret that it shares with control. Without it, the edge serves no apps. */
   control: z.strictObject({ url: z.url(), secret: agentSecret }).optional(),
-  /** PEM files of one's own certificate, read again when they change. Without: an authority of the edge's own makes them. */
+  /**
+   * PEM files of the operator's certificate; the edge rereads them when they change. Default: the edge's local
+   * authority.
+   */
   certificate: z.strictObject({ cert: z.string().startsWith('/'), key: z.string().startsWith('/') }).optional(),
-  /** A certificate for the suffix and what is right below it, by ACME; `hook` changes DNS records: `HOOK add|remove NAME VALUE`. */
+  /**
+   * A certificate for the suffix and its wildcard, ordered by ACME. `hook` changes DNS records: `HOOK add|remove NAME
+   * VALUE`.
+   */
   acme: z
     .strictObject({ directory_url: z.url(), hook: z.string().startsWith('/'), email: z.email().optional() })
     .optional(),
-  /** Whether `X-Forwarded-For` and `-Proto` of whoever connects are believed: only behind a proxy of one's own. */
+  /**
+   * Whether to trust `X-Forwarded-For` and `X-Forwarded-Proto`. Set it only if every visitor comes through your own
+   * proxy.
+   */
   trusts_forwarded: z.boolean().default(false),
-  /** Folder for the edge's own files (`DIR/edge`): the local authority. Made when missing. */
+  /** The edge's data directory (`DIR/edge`), for its local authority. Created if missing. */
   data_dir: z.string().startsWith('/'),
   limits: z
     .strictObject({
-      /** Requests of one sandbox per second, sustained; twice as many at once. */
+      /** Sustained requests per second to one sandbox. A burst may be twice as large. */
       requests_per_second: z.int().min(1).default(1_000),
-      /** Requests and WebSockets of one sandbox at the same time. */
+      /** Concurrent requests and WebSockets per sandbox. */
       concurrent: z.int().min(1).max(500).default(256),
-      /** Connections of visitors to this edge at the same time. */
+      /** Concurrent visitor connections of this edge. */
       connections: z.int().min(1).default(10_000),
-      /** Seconds that a visitor waits for a sandbox to wake. */
+      /** Maximum seconds that a visitor waits for a sandbox to wake. */
       wake_seconds: z.int().min(1).default(30),
     })
     .prefault({}),

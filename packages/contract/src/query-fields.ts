@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
 /**
- * Parameters of a query, which are text. Refusals are whole sentences that name the parameter, as in {@link file://./fields.ts}.
- * One that is given twice arrives as an array and is refused like any other wrong type.
+ * Query parameters, which arrive as text. Refusals are sentences that name the parameter, as in {@link
+ * file://./fields.ts}. A repeated parameter arrives as an array, and is refused like any other wrong type.
  */
 
-/** What a parameter is to those who write a client by `/openapi.json`: the text is how it travels. */
+/** The parameter's type in `/openapi.json`, which shows the parsed value instead of the text. */
 export const shownAsInteger = (min: number, max: number) => ({
   type: 'integer' as const,
   minimum: min,
@@ -16,7 +16,7 @@ export const shownAsInteger = (min: number, max: number) => ({
 const TRUE = ['1', 'true', 'yes'] as const
 const FALSE = ['0', 'false', 'no'] as const
 
-/** `1`, `true`, `yes`; `0`, `false`, `no` and absence are false; anything else is refused. */
+/** `1`, `true`, `yes` are true; `0`, `false`, `no` and absence are false. Other values are refused. */
 export const queryFlag = (name: string) =>
   z
     .enum([...TRUE, ...FALSE], { error: `${name} must be one of ${[...TRUE, ...FALSE].join(', ')}` })
@@ -36,10 +36,10 @@ export const queryInteger = (name: string, min: number, max: number) => {
     .optional()
 }
 
-/** RFC 3339, 5.6. In a query a `+` that nobody has escaped arrives as a space. */
+/** RFC 3339, 5.6. An unescaped `+` in a query arrives as a space. */
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+ -]\d{2}:\d{2})$/i
 
-/** Milliseconds of Unix time; `null` for what is no RFC 3339 timestamp. */
+/** Unix milliseconds; `null` if the text is no RFC 3339 timestamp. */
 export function parseTimestamp(text: string): number | null {
   const ms = TIMESTAMP.test(text) ? Date.parse(text.replace(' ', '+').toUpperCase()) : Number.NaN
   return Number.isNaN(ms) ? null : ms

@@ -1,32 +1,32 @@
 import { z } from 'zod'
 
-/** Of a member in a workspace. Each workspace has at least one owner. */
+/** Role of a member in a workspace. Each workspace has at least one owner. */
 export const workspaceRole = z.enum(['owner', 'admin', 'member'])
 export type WorkspaceRole = z.infer<typeof workspaceRole>
 
-/** Role that an invitation or a change may give. */
+/** All roles. */
 export const workspaceRoles: readonly WorkspaceRole[] = workspaceRole.options
 
 /**
- * Who may do what in a workspace. What is not here (sandboxes, templates, and all else that computes) every member may do.
- * A key may do what the member who made it may.
+ * The permissions of each role. Operations that are not listed (sandboxes, templates and other compute) are open to all
+ * members. A key has the permissions of the member who created it.
  */
 const PERMITTED = {
-  /** See name, slug, plan and members. */
+  /** Read name, slug, plan and members. */
   'workspace:read': ['owner', 'admin', 'member'],
   /** Change name and slug. */
   'workspace:update': ['owner', 'admin'],
-  /** End everything inside, then the workspace. */
+  /** Delete the workspace and everything in it. */
   'workspace:delete': ['owner'],
-  /** Invite, see and take back invitations, remove members who are no owners. */
+  /** Send, list and revoke invitations; remove members who are not owners. */
   'members:manage': ['owner', 'admin'],
-  /** Make owners and admins, take it back, remove owners. */
+  /** Assign and revoke the roles owner and admin; remove owners. */
   'members:promote': ['owner'],
-  /** See and revoke the keys that others have made. */
+  /** List and revoke other members' keys. */
   'tokens:manage': ['owner', 'admin'],
-  /** Subscribe, change the plan, see what was paid. */
+  /** Subscribe, change the plan, list payments. */
   'billing:manage': ['owner', 'admin'],
-  /** Read who did what. */
+  /** Read the audit log. */
   'audit:read': ['owner', 'admin'],
 } as const satisfies Record<string, readonly WorkspaceRole[]>
 
@@ -34,6 +34,7 @@ export type Permission = keyof typeof PERMITTED
 
 export const permissions = Object.keys(PERMITTED) as readonly Permission[]
 
+/** The roles that have a permission. */
 export function rolesWith(permission: Permission): readonly WorkspaceRole[] {
   return PERMITTED[permission]
 }

@@ -17,7 +17,7 @@ it('takes a moment of the last hour in every form of RFC 3339, and clocks that d
   }
   const inBerlin = `${new Date(Date.now() + 7_200_000).toISOString().slice(0, 19)}+02:00`
   expect(metricsQuery.parse({ since: inBerlin }).since).toBe(Date.parse(inBerlin))
-  // As it comes out of a query in which nobody escaped it.
+  // A `+` that the client did not escape arrives as a space.
   expect(metricsQuery.parse({ since: inBerlin.replace('+', ' ') }).since).toBe(Date.parse(inBerlin))
 })
 

@@ -1,49 +1,55 @@
 import { z } from 'zod'
 import { parseTimestamp, queryInteger } from './query-fields.ts'
 
-/** Seconds between two samples of a sandbox that has a VM: the finest `step`. */
+/** Seconds between two samples of a sandbox that has a VM; the smallest `step`. */
 export const SAMPLE_SECONDS = 10
-/** Seconds of samples that an agent keeps of each sandbox: how far back `since` may go. */
+/** Seconds of samples that an agent keeps per sandbox; the earliest `since`. */
 export const METRICS_HISTORY_SECONDS = 3600
 const DEFAULT_STEP_SECONDS = 60
-/** Milliseconds by which the clocks of a caller and of an agent may differ. */
+/** Tolerated clock skew between caller and agent, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 60_000
 
 /**
- * One sample. Counters (`cpu_seconds`, `network_…`) only grow, over pauses, hibernations and restarts of the agent; the
- * others are levels.
+ * One sample. Counters (`cpu_seconds`, `network_…`) only grow, also across pauses, hibernations and agent restarts. The
+ * other fields are gauges.
  */
 export const metricsPoint = z.object({
-  /** When it was taken: RFC 3339, UTC, milliseconds. */
+  /** Time of the sample: RFC 3339, UTC, milliseconds. */
   ts: z.string(),
-  /** Counter: CPU time of the VM's process on the host, all vCPUs and the emulation of devices included. */
+  /** Counter: CPU time of the QEMU process on the host, including all vCPUs and device emulation. */
   cpu_seconds: z.number(),
   /**
-   * What programs and the kernel of the guest use (total less available), by the guest's own word, at most the sandbox's
-   * memory. `null`: the guest has not been asked in this interval; it is asked only when somebody reads `now`.
+   * Memory used in the guest (total less available), as the guest reports it; at most the sandbox's memory. `null`: the
+   * agent did not ask the guest in this interval. It asks only when a client reads `now`.
    */
   memory_guest_used_bytes: z.int().nullable(),
-  /** Host memory that this VM shares with no other; 0 without a VM. */
+  /** Host memory that the VM shares with no other VM; 0 without a VM. */
   memory_host_private_bytes: z.int(),
-  /** Host disk of the layers above the template's image: what the guest has written, as far as it is still kept. No volumes. */
+  /** Host disk space of the layers above the template's image: the guest's own writes, without volumes. */
   disk_bytes: z.int(),
-  /** Counter: bytes to the guest. `null`: the host counts none, because guests have no network interface of their own on it. */
+  /** Counter: bytes to the guest. `null` if the guests of the host have no network interface that it could count. */
   network_in_bytes: z.int().nullable(),
-  /** Counter: bytes from the guest, also those that the packet filter refused. */
+  /** Counter: bytes from the guest, including packets that the packet filter dropped. */
   network_out_bytes: z.int().nullable(),
 })
 export type MetricsPoint = z.infer<typeof metricsPoint>
 
 /** Answer of `GET /v1/sandboxes/{id}/metrics`. */
 export const sandboxMetrics = z.object({
-  /** Taken for this answer, at most a second ago; of a sandbox without a VM what was last known, and no host memory. */
+  /**
+   * Sampled for this answer, at most one second old. For a sandbox without a VM: the last known values, and no host
+   * memory.
+   */
   now: metricsPoint.extend({
-    /** When the guest last told its memory: RFC 3339. `null`: never. It may be long ago when the guest is paused or does not answer. */
+    /**
+     * When the guest last reported its memory: RFC 3339; `null`: never. May be old if the guest is paused or does not
+     * respond.
+     */
     memory_guest_used_ts: z.string().nullable(),
   }),
-  /** As asked for. */
+  /** The requested step. */
   step_seconds: z.int(),
-  /** The last sample of each interval of `step_seconds`, oldest first; an interval without a sample has no point. */
+  /** The last sample of each interval of `step_seconds`, oldest first. Intervals without a sample are left out. */
   points: z.array(metricsPoint),
 })
 export type SandboxMetrics = z.infer<typeof sandboxMetrics>
@@ -52,7 +58,7 @@ const SINCE_REFUSED = 'since must be an RFC 3339 timestamp within the last hour'
 
 /** Query of `GET /v1/sandboxes/{id}/metrics`. */
 export const metricsQuery = z.object({
-  /** The first moment of the answer's points, in milliseconds of Unix time; `undefined`: an hour ago. */
+  /** Start of the points, in Unix milliseconds. Default: one hour ago. */
   since: z
     .string({ error: SINCE_REFUSED })
     .transform((text, context) => {
@@ -64,28 +70,28 @@ export const metricsQuery = z.object({
       return z.NEVER
     })
     .optional(),
-  /** Seconds from one point to the next. */
+  /** Seconds between two points. */
   step: queryInteger('step', SAMPLE_SECONDS, METRICS_HISTORY_SECONDS).default(DEFAULT_STEP_SECONDS),
 })
 export type MetricsQuery = z.output<typeof metricsQuery>
 
-/** Sandboxes of one agent that are listed at most; an agent has no more VMs than this. */
+/** Maximum sandboxes in the list; an agent cannot have more VMs. */
 export const MAX_LISTED_USAGE = 4096
 
-/** One sandbox with a VM, as of its last sample. */
+/** The last sample of a sandbox that has a VM. */
 export const sandboxUsage = metricsPoint.extend({ sandbox_id: z.guid(), workspace_id: z.guid() })
 export type SandboxUsage = z.infer<typeof sandboxUsage>
 
-/** Answer of the agent's `GET /v1/agent/usage`, for control alone. */
+/** Answer of the agent's `GET /v1/agent/usage`, for control only. */
 export const agentUsage = z.object({
-  /** Those with a VM, {@link MAX_LISTED_USAGE} at most. */
+  /** Sandboxes that have a VM, at most {@link MAX_LISTED_USAGE}. */
   sandboxes: z.array(
     sandboxUsage.extend({
-      /** Counter: packets that the packet filter refused; `null` where there is none. */
+      /** Counter: packets that the packet filter dropped; `null` without a packet filter. */
       refused_packets: z.int().nullable(),
     }),
   ),
-  /** How many more have a VM. */
+  /** Number of further sandboxes with a VM. */
   omitted: z.int(),
 })
 export type AgentUsage = z.infer<typeof agentUsage>

@@ -3,19 +3,21 @@ import { env } from './env.ts'
 import { flag, integer, optional, requiredText, stringMap, text } from './fields.ts'
 import { MAX_SANDBOX_VOLUMES } from './volume.ts'
 
-/** `creating` until the guest has answered; `failed` is final but for delete. */
+/** `creating` until the guest responds. `failed` is final; the sandbox can only be deleted. */
 export const sandboxStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'failed'])
 export type SandboxStatus = z.infer<typeof sandboxStatus>
 
-/** How the VM came to run: kernel booted; restored from a snapshot; taken from the pool; forked. */
+/**
+ * How the VM started: the kernel booted, or the agent restored a snapshot, took a VM from the warm pool, or forked one.
+ */
 export const bootMode = z.enum(['cold', 'snapshot', 'pool', 'fork'])
 export type BootMode = z.infer<typeof bootMode>
 
-/** Seconds a sandbox lives when its creator names no other time. */
+/** Default lifetime of a sandbox in seconds. */
 export const DEFAULT_TTL_SECONDS = 3600
-/** What PostgreSQL's integer holds, 68 years: nothing that ends later than that is meant to end. */
+/** The maximum of PostgreSQL's integer: 68 years. */
 const MAX_TTL_SECONDS = 2_147_483_647
-/** Seconds without activity after which a persistent sandbox hibernates by default. */
+/** Default seconds without activity after which a persistent sandbox hibernates. */
 export const DEFAULT_IDLE_TIMEOUT_SECONDS = 600
 
 const volumeAttachment = z.object(
@@ -23,7 +25,7 @@ const volumeAttachment = z.object(
   { error: 'volumes must be an array of objects' },
 )
 
-/** Where a sandbox's packets may go: to every public address, or nowhere. */
+/** Outbound network: `internet` allows all public addresses, `none` blocks everything. */
 export const egress = z.enum(['internet', 'none'], { error: 'network.egress must be "internet" or "none"' })
 export type Egress = z.infer<typeof egress>
 
@@ -35,10 +37,10 @@ const isStorable = (value: string) => !value.includes('\0') && value.isWellForme
 export const createSandboxBody = z.object({
   template: requiredText('template', 64),
   ttl_seconds: optional(integer('ttl_seconds', 1, MAX_TTL_SECONDS)),
-  /** Free-form tags, at most 64 of 256/4096 characters. */
+  /** Free-form tags: at most 64, keys of 256 and values of 4096 characters. */
   metadata: optional(
     stringMap('metadata', { entries: 64, keyChars: 256, valueChars: 4096 })
-      // Neither can be kept in PostgreSQL's jsonb.
+      // PostgreSQL's jsonb can hold neither NUL nor half a surrogate pair.
       .refine(
         (map) => Object.entries(map).flat().every(isStorable),
         'metadata must not contain NUL or half a surrogate pair',
@@ -53,33 +55,33 @@ export const createSandboxBody = z.object({
       .max(MAX_SANDBOX_VOLUMES, `volumes must have at most ${MAX_SANDBOX_VOLUMES} entries`)
       .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'volumes must not name one twice'),
   ),
-  /** Present in every command's environment; never returned by a read. */
+  /** Set in every command's environment. Never returned by a read. */
   env,
-  /** `egress` is `internet` by default; from a snapshot, as it was there. */
+  /** `egress` defaults to `internet`, or to the snapshot's value. */
   network: optional(network),
-  /** Accepted from older clients and ignored: the template decides. */
+  /** Accepted from older clients and ignored; the template sets it. */
   cpu: optional(z.int({ error: 'cpu must be an integer' })),
-  /** Accepted from older clients and ignored: the template decides. */
+  /** Accepted from older clients and ignored; the template sets it. */
   memory_mb: optional(z.int({ error: 'memory_mb must be an integer' })),
 })
 export type CreateSandboxBody = z.infer<typeof createSandboxBody>
 
-/** A sandbox as the API shows it. Optional values are `null`, never missing. */
+/** A sandbox as the API shows it. Missing values are `null`. */
 export const sandbox = z.object({
   /** UUID; also the credential for preview addresses. */
   id: z.string(),
   template: z.string(),
   status: sandboxStatus,
-  /** Milliseconds from the agent accepting the request to the guest answering; `null` until then. */
+  /** Milliseconds from the agent accepting the request to the guest's first response; `null` until then. */
   boot_ms: z.int().nullable(),
   boot_mode: bootMode.nullable(),
   guest_ip: z.string().nullable(),
   metadata: z.record(z.string(), z.string()),
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
-  /** vCPUs, the template's. */
+  /** vCPUs, from the template. */
   cpu: z.int(),
-  /** MiB, the template's. */
+  /** MiB, from the template. */
   memory_mb: z.int(),
   persistent: z.boolean(),
   /** `null` when persistent. */
@@ -95,6 +97,9 @@ export type Sandbox = z.infer<typeof sandbox>
 
 /** Answer of a wake. */
 export const wokenSandbox = sandbox.extend({
-  /** There and true when the sandbox was booted from its disk: its memory could not be restored, and is lost. */
+  /**
+   * Present if the service booted the sandbox from its disk, because it could not restore the memory. The memory is
+   * lost.
+   */
   cold: z.literal(true).optional(),
 })

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-/** What a key may be limited to. `write` holds no `read`. */
+/** The resources that scopes name. `write` does not include `read`. */
 const RESOURCES = ['sandboxes', 'templates', 'volumes', 'databases', 'apps', 'billing', 'audit'] as const
 type Resource = (typeof RESOURCES)[number]
 
-/** Resource by the first word of the path after `/v1/`. */
+/** Resource by the first path segment after `/v1/`. */
 const RESOURCE_OF: Readonly<Record<string, Resource>> = {
   sandboxes: 'sandboxes',
   snapshots: 'sandboxes',
@@ -23,16 +23,17 @@ const RESOURCE_OF: Readonly<Record<string, Resource>> = {
   audit: 'audit',
 }
 
+/** `<resource>:read` or `<resource>:write`. */
 export type Scope = `${Resource}:${'read' | 'write'}`
 
 const SCOPES = RESOURCES.flatMap((resource): Scope[] => [`${resource}:read`, `${resource}:write`])
 
-/** A scope of a key, e.g. `sandboxes:read`; a key without any has all. */
+/** A scope of a key, e.g. `sandboxes:read`. A key without scopes may do everything. */
 export const scope = z.enum(SCOPES, { error: `scopes must be among ${SCOPES.join(', ')}` })
 
 /**
- * The scope that a route needs: by its path, and by its method, because what reads is a GET.
- * `null` for a path that no scope covers: a key with scopes never opens it.
+ * The scope that a route needs, from its path and method: GET needs `read`. `null` if no scope covers the path; then
+ * keys with scopes have no access.
  */
 export function scopeOf(method: string, url: string): Scope | null {
   const resource = RESOURCE_OF[/^\/v1\/([^/]+)/.exec(url)?.[1] ?? '']
@@ -40,7 +41,7 @@ export function scopeOf(method: string, url: string): Scope | null {
   return `${resource}:${method === 'GET' || method === 'HEAD' ? 'read' : 'write'}`
 }
 
-/** Scopes of operations that a suspended workspace may not start. */
+/** Scopes of operations that a suspended workspace cannot start. */
 const COMPUTE: ReadonlySet<Scope | null> = new Set([
   'sandboxes:write',
   'templates:write',
@@ -49,7 +50,7 @@ const COMPUTE: ReadonlySet<Scope | null> = new Set([
   'apps:write',
 ])
 
-/** Whether an operation starts or changes something that computes. Ending it is always allowed. */
+/** Whether an operation starts or changes compute. Deletions are always allowed. */
 export function isCompute(scope: Scope | null, method: string): boolean {
   return COMPUTE.has(scope) && method !== 'DELETE'
 }

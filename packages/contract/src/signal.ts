@@ -21,6 +21,7 @@ export const SIGNALS = [
   'SIGWINCH',
 ] as const
 
+/** One of {@link SIGNALS}; the refusal lists all of them. */
 export const signalName = z.enum(SIGNALS, {
   error: ({ input }) => (input === undefined ? 'signal required' : `signal must be one of ${SIGNALS.join(', ')}`),
 })

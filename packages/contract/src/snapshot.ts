@@ -1,35 +1,35 @@
 import { z } from 'zod'
 import { once, type Page, pageQuery } from './page.ts'
 
-/** Memory, devices and disk of one instant of one sandbox, as the API shows it. It outlives that sandbox. */
+/** The memory, devices and disk of one sandbox at one instant. It survives the sandbox. */
 export const snapshot = z.object({
   /** UUID. */
   id: z.string(),
-  /** The sandbox it was taken of, which may be gone. */
+  /** The source sandbox; it may be deleted. */
   sandbox_id: z.string(),
-  /** The template of that sandbox, and of whatever is created from this. */
+  /** The template of the source sandbox, and of every sandbox created from this snapshot. */
   template: z.string(),
   /** vCPUs. */
   cpu: z.int(),
   /** MiB. */
   memory_mb: z.int(),
-  /** Bytes on disk that are this snapshot's own. */
+  /** Bytes on disk that only this snapshot uses. */
   size_bytes: z.int(),
-  /** `fork`: made for the children of a fork; it goes by itself once none is left. */
+  /** `fork`: made for the children of a fork, and deleted with the last of them. */
   origin: z.enum(['user', 'fork']),
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
 })
 export type Snapshot = z.infer<typeof snapshot>
 
-/** Query of `GET /v1/snapshots`, which lists what users have taken. */
+/** Query of `GET /v1/snapshots`, which lists snapshots taken by users. */
 export const snapshotListQuery = z.object({
-  /** Those of one sandbox. */
+  /** Only snapshots of this sandbox. */
   sandbox_id: once('sandbox_id').optional(),
   ...pageQuery.shape,
 })
 
-/** {@link snapshotListQuery} once parsed, with its defaults. */
+/** A parsed {@link snapshotListQuery} with its defaults. */
 export interface SnapshotListQuery extends Page {
   readonly sandboxId: string | undefined
 }

@@ -1,48 +1,48 @@
 import { z } from 'zod'
 
-/** What a template may be called: also a folder name and a path segment of the API, so nothing that needs escaping. */
+/** A template name. It is also a folder name and a path segment of the API, so no character needs escaping. */
 export const templateName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
 
 /**
- * `IMAGES/templates/NAME/template.json`, beside the template's `rootfs.ext4`: what the image is and the machine it is baked for.
- * Written by the image builder, read by the agent when it bakes.
+ * `IMAGES/templates/NAME/template.json`, beside `rootfs.ext4`: describes the image and the VM that it is baked for. The
+ * image builder writes it, and the agent reads it to bake.
  */
 export const templateImage = z.strictObject({
   name: templateName,
-  /** Hash of everything the image was built from; another version means another image, so its bake is stale. */
+  /** Hash of all build inputs. A different version means that the existing bake is stale. */
   version: z.string().regex(/^[0-9a-f]{16,64}$/),
   /** vCPUs. */
   cpu: z.int().min(1).max(64),
-  /** vCPUs where the host's processor runs guests itself: what idles costs nothing there, so that there may be more. Default `cpu`. */
+  /** vCPUs under KVM. An idle vCPU costs nothing there, so it may be more than `cpu`, the default. */
   cpu_hardware: z.int().min(1).max(64).optional(),
   /** Guest memory, MiB. */
   memory_mb: z.int().min(32).max(1_048_576),
   /** Apparent size of the root disk, MiB; the file is sparse. */
   disk_mb: z.int().min(8).max(1_048_576),
-  /** Run once under `sh -c` as root at the bake, before `ready_cmd`; what it leaves running is part of every sandbox. */
+  /** Run once under `sh -c` as root during the bake, before `ready_cmd`. Its processes are part of every sandbox. */
   start_cmd: z.string().min(1).nullable(),
-  /** Run under `sh -c` as root at the bake, repeatedly until it exits 0: proves that the image works. */
+  /** Run under `sh -c` as root during the bake, repeatedly until it exits 0. It proves that the image works. */
   ready_cmd: z.string().min(1).nullable(),
   /**
-   * The disk of its sandboxes outlives their VMs: what a guest has synced is on the host's disk, and a sandbox whose VM ends
-   * is booted from its disk again.
+   * The disks of its sandboxes survive their VMs: everything that the guest synced is on the host's disk. If the VM
+   * ends, the agent boots the sandbox from that disk.
    */
   durable: z.boolean().optional(),
-  /** It is baked when somebody first wants it. */
+  /** Baked when the first user requests it. */
   on_demand: z.boolean().optional(),
-  /** What people call it, where its name is an id. */
+  /** Display name, if `name` is an id. */
   title: z.string().optional(),
-  /** Where there is no `start_cmd`: the command that the image names itself, with its arguments. It may fail. */
+  /** Used without `start_cmd`: the image's own command and its arguments. It may fail. */
   start_argv: z.array(z.string()).min(1).optional(),
-  /** In every command's environment, below what a sandbox is created with. */
+  /** Environment of all commands. The sandbox's own variables override it. */
   env: z.record(z.string(), z.string()).optional(),
-  /** Where commands run that name no folder; default the user's home. */
+  /** Default working directory of commands. If absent: the user's home. */
   cwd: z.string().startsWith('/').optional(),
-  /** Name or number of the account of commands that name none; default root. */
+  /** Default user of commands, name or number. If absent: root. */
   user: z.string().min(1).optional(),
-  /** One sentence for people. */
+  /** One sentence for users. */
   description: z.string(),
-  /** The software a user would ask for, by name, with its exact version. */
+  /** Exact version by name, of the software that users ask for. */
   packages: z.record(z.string(), z.string()),
 })
 

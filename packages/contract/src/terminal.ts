@@ -2,11 +2,11 @@ import { z } from 'zod'
 import { integer, optional, text } from './fields.ts'
 import { shownAsInteger } from './query-fields.ts'
 
-/** Rows or columns: what a program can still make sense of. */
+/** Maximum rows or columns; programs handle this size. */
 const MAX_CHARACTERS = 1000
 const DEFAULT_ROWS = 24
 const DEFAULT_COLS = 80
-/** Names become ids in the guest, with a prefix; its limit is 64 bytes. */
+/** The guest adds a prefix and limits the result to 64 bytes. */
 const SESSION = /^[A-Za-z0-9._-]{1,48}$/
 
 const sizeText = (name: string, byDefault: number) =>
@@ -23,20 +23,20 @@ const sizeText = (name: string, byDefault: number) =>
 export const terminalQuery = z.object({
   rows: sizeText('rows', DEFAULT_ROWS),
   cols: sizeText('cols', DEFAULT_COLS),
-  /** Run under `sh -c` on the terminal; a login shell when absent or empty. */
+  /** Runs under `sh -c` on the terminal. If absent or empty: a login shell. */
   cmd: optional(text('cmd', 16_384)),
-  /** Name or numeric id; `root` by default. */
+  /** User name or numeric id. Default: `root`. */
   user: optional(text('user', 64)),
-  /** Absolute path; the user's home by default. */
+  /** Absolute path. Default: the user's home. */
   cwd: optional(text('cwd', 4095)),
-  /** A terminal of this name is kept when its client leaves: the next one finds it as it was. */
+  /** Name of a kept terminal. It survives disconnects; the next client of that name attaches to it. */
   session: optional(
     z.string({ error: 'session must be given once' }).regex(SESSION, 'session must match [A-Za-z0-9._-]{1,48}'),
   ),
 })
 export type TerminalQuery = z.infer<typeof terminalQuery>
 
-/** A text frame of a caller: any of both. */
+/** A text frame from the client: one of the fields, or both. */
 export const terminalFrame = z.object({
   resize: optional(
     z.object(

@@ -4,19 +4,19 @@ import { scope } from './scope.ts'
 
 /** Ten years. */
 const MAX_EXPIRY_DAYS = 3650
-/** Live keys of a workspace. */
+/** Maximum valid keys per workspace. */
 export const MAX_TOKENS = 1000
 const MAX_NAME_CHARS = 100
 
 /** Body of `POST /v1/me/tokens`. */
 export const createTokenBody = z
   .object({
-    /** What it is for; `label` is another name of the field. */
+    /** Purpose of the key. `label` is an alias. */
     name: optional(text('name', MAX_NAME_CHARS)),
     label: optional(text('label', MAX_NAME_CHARS)),
-    /** 1 to 3650; it never expires without. */
+    /** 1 to 3650 days. Default: the key never expires. */
     expires_in_days: optional(integer('expires_in_days', 1, MAX_EXPIRY_DAYS)),
-    /** What it may be used for; everything without. */
+    /** Default: no restriction. */
     scopes: optional(
       z
         .array(scope, { error: 'scopes must be an array' })
@@ -32,26 +32,26 @@ export const createTokenBody = z
   )
 export type CreateTokenBody = z.output<typeof createTokenBody>
 
-/** An API key as a list shows it: everything but its secret. */
+/** An API key without its secret. */
 export const token = z.object({
-  /** `ofs_` and 8 characters: names the key, and revokes it. */
+  /** `ofs_` and 8 characters. Identifies the key, also to revoke it. */
   prefix: z.string(),
   name: z.string(),
-  /** The same as `name`. */
+  /** Equal to `name`. */
   label: z.string(),
-  /** `null`: all. */
+  /** `null`: no restriction. */
   scopes: z.array(scope).nullable(),
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
   /** `null`: never. */
   expires_at: z.string().nullable(),
-  /** True to the minute; `null` until the first use. */
+  /** Accurate to the minute; `null` before the first use. */
   last_used_at: z.string().nullable(),
-  /** Id of the user who made it; `null` when that account is gone. */
+  /** Id of the creating user; `null` if the account was deleted. */
   created_by: z.string().nullable(),
 })
 export type Token = z.infer<typeof token>
 
-/** Answer of `POST /v1/me/tokens`: the only one with the secret. */
+/** Answer of `POST /v1/me/tokens`, the only one that contains the secret. */
 export const createdToken = token.extend({ token: z.string() })
 export type CreatedToken = z.infer<typeof createdToken>

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { once } from './page.ts'
 
-/** What usage can be added up by. `app` and `database` have one group more, of key `null`: what belongs to none. */
+/** How usage is grouped. `app` and `database` have an additional group with the key `null`, for all other usage. */
 export const usageGrouping = z.enum(['sandbox', 'template', 'app', 'database', 'day'])
 export type UsageGrouping = z.infer<typeof usageGrouping>
 
-/** Groups of one answer; those that cost most come first, days in their order. */
+/** Maximum groups in one answer: the most expensive first, or days in order. */
 export const MAX_USAGE_GROUPS = 1_000
 
-/** The UTC day of a date or RFC 3339 timestamp, `YYYY-MM-DD`; `up`: the day after, unless it is midnight. */
+/** The UTC day (`YYYY-MM-DD`) of a date or RFC 3339 timestamp. `up` rounds to the next day, except at midnight. */
 function day(name: string, up: boolean) {
   const refusal = `${name} must be a date (YYYY-MM-DD) or a timestamp`
   return once(name)
@@ -18,11 +18,11 @@ function day(name: string, up: boolean) {
     .optional()
 }
 
-/** Query of `GET /v1/usage`. Usage is kept by days (UTC): days that are touched are counted whole. */
+/** Query of `GET /v1/usage`. Usage is stored per UTC day, so a partly covered day counts in full. */
 export const usageQuery = z.object({
-  /** Its day is the first that counts; the first of this month when absent. */
+  /** First day included. Default: the first day of this month. */
   from: day('from', false),
-  /** The first moment that counts no more; the end of today when absent. */
+  /** End, exclusive. Default: the end of today. */
   to: day('to', true),
   group_by: z
     .enum(usageGrouping.options, { error: `group_by must be one of ${usageGrouping.options.join(', ')}` })
@@ -30,24 +30,24 @@ export const usageQuery = z.object({
 })
 
 const figures = {
-  /** Seconds, to the second. */
+  /** Whole seconds. */
   running_seconds: z.int(),
   paused_seconds: z.int(),
   hibernated_seconds: z.int(),
-  /** Seconds of running times vCPUs. */
+  /** Running seconds times vCPUs. */
   cpu_seconds: z.int(),
-  /** Seconds in which volumes had more than the plan includes. */
+  /** Seconds during which volumes exceeded the plan's included storage. */
   storage_seconds: z.int(),
   cost_usd: z.number(),
-  /** The same, in millionths of a dollar. */
+  /** The same in micro-dollars. */
   cost_micro_usd: z.int(),
 }
 
-/** Answer of `GET /v1/usage`; what runs is counted up to now. */
+/** Answer of `GET /v1/usage`. Usage of running sandboxes counts up to now. */
 export const usage = z.object({
   /** First day, `YYYY-MM-DD`. */
   from: z.string(),
-  /** First day that does not count. */
+  /** First day excluded. */
   to: z.string(),
   group_by: usageGrouping,
   total: z.object(figures),
@@ -60,7 +60,7 @@ export type UsageFigures = Usage['total']
 export const statementOfMonth = z.object({
   /** `YYYY-MM` (UTC). */
   month: z.string(),
-  /** The month is over: only an agent that was away may still correct it. */
+  /** True after the month's end. Only a reconnecting agent may still correct it. */
   is_final: z.boolean(),
   plan: z.string(),
   currency: z.literal('usd'),
@@ -73,7 +73,7 @@ export const statementOfMonth = z.object({
     }),
   ),
   usage_usd: z.number(),
-  /** What the plan and grants cover of the usage. */
+  /** Part of the usage that the plan and grants pay for. */
   credit_usd: z.number(),
   total_usd: z.number(),
 })

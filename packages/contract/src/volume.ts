@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { integer, optional, text } from './fields.ts'
 import { MAX_VOLUME_MIB } from './plan.ts'
 
-/** MiB of a volume whose creator names no size. */
+/** Default MiB of a volume. */
 export const DEFAULT_VOLUME_MIB = 256
-/** Volumes of one sandbox. */
+/** Maximum volumes of one sandbox. */
 export const MAX_SANDBOX_VOLUMES = 8
 
-/** As interface.md has it. */
+/** The wording of the specification. */
 const NAME_MISSING = 'name is required'
 const NAME_REFUSED =
   'name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_" and "-", and begin with a letter or digit'
@@ -22,14 +22,14 @@ const sizeMb = integer('size_mb', 1, MAX_VOLUME_MIB)
 export const createVolumeBody = z.object({
   /** Unique in the workspace. */
   name: volumeName,
-  /** MiB, 1 to 65536; default 256, or the snapshot's. */
+  /** MiB, 1 to 65536. Default: 256, or the snapshot's size. */
   size_mb: optional(sizeMb),
-  /** Id of a snapshot of a volume, which it begins as a copy of. */
+  /** Id of a volume snapshot to copy. */
   from_snapshot: optional(text('from_snapshot', 64)),
 })
 export type CreateVolumeBody = z.infer<typeof createVolumeBody>
 
-/** Body of `PATCH /v1/volumes/{name}`: it grows, also while a sandbox has it. */
+/** Body of `PATCH /v1/volumes/{name}`: grows the volume, also while it is attached. */
 export const patchVolumeBody = z.object({ size_mb: integer('size_mb', 1, MAX_VOLUME_MIB) })
 
 /** Body of `POST /v1/volumes/{name}/clone`. */
@@ -42,24 +42,24 @@ export const volume = z.object({
   size_mb: z.int(),
   /** The same in bytes. */
   size_bytes: z.int(),
-  /** Bytes that it really takes on the agent's disk; `null` while the agent cannot be asked. */
+  /** Bytes that it occupies on the agent's disk; `null` while the agent is unreachable. */
   used_bytes: z.int().nullable(),
-  /** It stays there for its life. */
+  /** The volume's host; it never changes. */
   agent_id: z.string(),
-  /** The sandbox that has it; of several that read it the first. */
+  /** The sandbox that has it attached; with several readers, the first. */
   attached_to: z.string().nullable(),
-  /** Every sandbox that has it: one that writes, or any number that read. */
+  /** All sandboxes that have it attached: one writer, or any number of readers. */
   attachments: z.array(z.object({ sandbox_id: z.string(), read_only: z.boolean() })),
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
 })
 export type Volume = z.infer<typeof volume>
 
-/** A copy of a volume that nothing writes to, as the API shows it; it outlives the volume. */
+/** An immutable copy of a volume. It survives the volume. */
 export const volumeSnapshot = z.object({
   /** UUID. */
   id: z.string(),
-  /** Name of the volume it was taken of. */
+  /** Name of the source volume. */
   volume: z.string(),
   /** MiB. */
   size_mb: z.int(),

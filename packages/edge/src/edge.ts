@@ -22,11 +22,11 @@ import { Preview } from './preview/preview.ts'
 
 export interface Edge {
   readonly front: Front
-  /** `null` where this edge has none. */
+  /** `null` if the edge serves no databases. */
   readonly databases: DatabaseFront | null
-  /** Ends upgraded connections, which have no end of their own. */
+  /** Closes upgraded connections, which would otherwise stay open forever. */
   endUpgraded(): void
-  /** Once the front is closed. */
+  /** Call it after closing the front. */
   stop(): Promise<void>
 }
 

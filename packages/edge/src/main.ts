@@ -4,9 +4,9 @@ import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startEdge } from './edge.ts'
 
-/** Milliseconds for requests that run when the process is told to end. */
+/** Milliseconds for running requests after SIGTERM. */
 const FINISH_MS = 8_000
-/** Milliseconds between two looks for connections that have become idle. */
+/** Milliseconds between two checks for idle connections. */
 const SWEEP_MS = 50
 
 const [configPath] = process.argv.slice(2)

@@ -32,7 +32,7 @@ export class CommandInput extends Writable {
     this.on('error', () => {})
   }
 
-  /** @throws GuestProtocolError when the guest grants more than the window. */
+  /** @throws GuestProtocolError if the guest grants more than the maximum window */
   grant(bytes: number): void {
     if (bytes > GUEST_WINDOW_MAX_BYTES - this.#windowBytes) throw new GuestProtocolError('credit beyond the window')
     this.#windowBytes += bytes

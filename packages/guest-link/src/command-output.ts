@@ -2,15 +2,17 @@ import { Readable } from 'node:stream'
 import { FRAME_PAYLOAD_MAX_BYTES } from '@offshoot/contract/guest-frame'
 import { ReceiveWindow, type WideWindows } from './receive-window.ts'
 
-/** Small frames are merged into blocks of this size: a slow reader then takes memory for bytes, not for Buffer objects. */
+/**
+ * Small frames are merged into blocks of this size: a slow reader then takes memory for bytes, not for Buffer objects.
+ */
 const BLOCK_BYTES = 4096
 /** Full frames are merged too, because each chunk costs the consumer a fixed amount of time. */
 const LARGE_BLOCK_BYTES = FRAME_PAYLOAD_MAX_BYTES * 4
 
 /**
- * stdout or stderr of a command, or the bytes from a TCP server. Reading grants credit to the guest. So a reader that stops
- * blocks the writes of this command to this output, and nothing else. At most one window of bytes wait here. After
- * destroy() it drops bytes and still grants credit for them, because the command must be able to end.
+ * stdout or stderr of a command, or the bytes from a TCP server. Reading grants credit to the guest. So a reader that
+ * stops blocks the writes of this command to this output, and nothing else. At most one window of bytes wait here.
+ * After destroy() it drops bytes and still grants credit for them, because the command must be able to end.
  */
 export class CommandOutput extends Readable {
   readonly #window: ReceiveWindow
@@ -26,7 +28,7 @@ export class CommandOutput extends Readable {
     this.on('error', () => {})
   }
 
-  /** @throws GuestProtocolError when the guest sends more than it was granted. */
+  /** @throws GuestProtocolError if the guest sends more than its credit */
   receive(payload: Uint8Array): void {
     this.#window.take(payload.length, 'output')
     if (this.destroyed || this.#isComplete) {

@@ -1,6 +1,6 @@
-/** What the guest says about a file. A link is described itself. */
+/** Metadata of a file, from the guest. Describes a symbolic link itself, not its target. */
 export interface FileEntry {
-  /** The last part of its path: any bytes but NUL and `/`. Empty in the result of a read. */
+  /** Last segment of the path: any bytes but NUL and `/`. Empty in the result of a read. */
   readonly name: Buffer
   readonly type: 'file' | 'dir' | 'symlink' | 'other'
   /** Permission bits, 0 to 0o7777. */
@@ -11,7 +11,7 @@ export interface FileEntry {
   readonly size: number
   /** False when {@link size} is not the size of the content, as in /proc. */
   readonly isSizeKnown: boolean
-  /** Milliseconds since 1970, with fractions. */
+  /** Unix time in milliseconds, with fractions. */
   readonly mtimeMs: number
   /** Target of a symbolic link; `null` for other kinds. */
   readonly target: Buffer | null

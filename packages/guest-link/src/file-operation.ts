@@ -1,6 +1,6 @@
 /**
- * One file operation, which a builtin of the guest runs. Its results are on stdout. When it fails, at any time, it writes one
- * record to stderr.
+ * One file operation, which a builtin of the guest runs. Its results are on stdout. When it fails, at any time, it
+ * writes one record to stderr.
  */
 import { constants } from 'node:os'
 import { Transform, pipeline, type Readable, type TransformCallback } from 'node:stream'

@@ -13,7 +13,10 @@ export class FrameWriter implements UnsentQueue {
   #queued: Uint8Array[] | undefined
   #queuedBytes = 0
 
-  /** @param onOverflow is called when all links of this process exceed their limit and this one has the most: it must end */
+  /**
+   * @param onOverflow is called when all links of this process exceed their limit and this one has the most: it must
+   *   end
+   */
   constructor(socket: Socket, onOverflow: () => void, limit = unsentLimit) {
     this.#socket = socket
     this.#onOverflow = onOverflow
@@ -37,8 +40,8 @@ export class FrameWriter implements UnsentQueue {
   }
 
   /**
-   * Queues every frame that is not urgent. QEMU writes received bytes into the memory of its guest even while the guest is
-   * stopped. A copy of that memory would then contain a virtio queue that does not match the saved device state.
+   * Queues every frame that is not urgent. QEMU writes received bytes into the memory of its guest even while the guest
+   * is stopped. A copy of that memory would then contain a virtio queue that does not match the saved device state.
    */
   queueFrames(): void {
     this.#queued ??= []
@@ -92,8 +95,8 @@ export interface UnsentQueue {
 }
 
 /**
- * A memory limit for the unsent bytes of all links together. When a write exceeds it, the link with the most unsent bytes is
- * ended, whichever link wrote. So guests that do not read cannot end the links of guests that do.
+ * A memory limit for the unsent bytes of all links together. When a write exceeds it, the link with the most unsent
+ * bytes is ended, whichever link wrote. So guests that do not read cannot end the links of guests that do.
  */
 export class UnsentLimit {
   readonly #maxBytes: number

@@ -29,7 +29,7 @@ const at = (name: string) => join(home, name)
 const sh = (script: string) => execFileSync('bash', ['-c', script], { cwd: home, maxBuffer: 2 ** 26 })
 const soon = () => deadlineFor('archive')
 
-/** Lists kind, mode, time, link and content of everything below a folder. */
+/** Lists kind, mode, time, link target and content of everything below a folder. */
 const pictureOf = (name: string) =>
   sh(
     `cd ${name} && find . -mindepth 1 -printf '%p|%y|%m|%l|%T@\\n' | sed 's/\\.0*$//' | sort; find . -type f -print0 | sort -z | xargs -0 -r sha1sum`,

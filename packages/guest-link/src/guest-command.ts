@@ -13,8 +13,8 @@ export interface GuestCommand {
   /** The program and its arguments: at least one string. */
   readonly argv: readonly string[]
   /**
-   * The program when it is not `argv[0]`: a login shell has `argv[0]` `-bash` and program `/bin/bash`. The guest looks up a
-   * program without a slash in the PATH of the command.
+   * The program when it is not `argv[0]`: a login shell has `argv[0]` `-bash` and program `/bin/bash`. The guest looks
+   * up a program without a slash in the PATH of the command.
    */
   readonly program?: string
   /** An absolute path. Default: the user's home, or `/` where that does not exist. */

@@ -20,9 +20,9 @@ export interface FileOptions {
 }
 
 export interface ReadOptions extends FileOptions {
-  /** Of the first byte. Default: 0. Beyond the end there are no bytes. */
+  /** Offset of the first byte. Default: 0. Beyond the end there are no bytes. */
   readonly offset?: number | undefined
-  /** Maximum of bytes. Default: up to the end. */
+  /** Maximum number of bytes. Default: up to the end. */
   readonly length?: number | undefined
 }
 
@@ -43,7 +43,7 @@ export interface MoveOptions extends FileOptions {
 export interface GuestLayer {
   /** Block device with the archive. */
   readonly source: string
-  /** Where the archive begins on {@link source}; a multiple of 512. */
+  /** Offset of the archive on {@link source}; a multiple of 512. */
   readonly offset: number
   readonly bytes: number
   /** Block device with the ext4 file system to unpack onto. */
@@ -108,7 +108,8 @@ export class GuestFiles {
    * Writes a new file and renames it, so readers see the old content or the new. Follows a link at the path. Keeps the
    * owner of the replaced file. When the source fails or is destroyed, the old file stays.
    * @returns the number of bytes
-   * @throws GuestFileError ENOSPC when the disk is full, EISDIR for a folder, EINVAL for a device; the source's own error
+   * @throws GuestFileError ENOSPC when the disk is full, EISDIR for a folder, EINVAL for a device; the source's own
+   *   error
    */
   async write(path: GuestPath, source: Readable, options: WriteOptions = {}): Promise<number> {
     const operation = await this.#start('write', [path, octal(options.mode), flag(options.parents)], options)
@@ -138,8 +139,8 @@ export class GuestFiles {
   }
 
   /**
-   * Removes a file or, with `recursive`, a folder (else EISDIR). Removes links without following them. Fails with EBUSY at a
-   * mount point below, whose content stays.
+   * Removes a file or, with `recursive`, a folder (else EISDIR). Removes links without following them. Fails with EBUSY
+   * at a mount point below, whose content stays.
    */
   async remove(
     path: GuestPath,
@@ -173,7 +174,10 @@ export class GuestFiles {
     return grown === 1
   }
 
-  /** Moves with one rename. @throws GuestFileError EEXIST; EXDEV between file systems; ENOTEMPTY over a folder with content */
+  /**
+   * Moves with one rename. @throws GuestFileError EEXIST; EXDEV between file systems; ENOTEMPTY over a folder with
+   * content
+   */
   async move(from: GuestPath, to: GuestPath, options: MoveOptions = {}): Promise<void> {
     const argv = [from, to, flag(options.overwrite), flag(options.parents)]
     const operation = await this.#start('move', argv, options)
@@ -181,8 +185,8 @@ export class GuestFiles {
   }
 
   /**
-   * Archives a folder as a tar stream (pax) of files, folders and links. Leaves out other kinds, and what is mounted below.
-   * Resolves with the first bytes. A later failure fails the stream.
+   * Archives a folder as a tar stream (pax) of files, folders and links. Leaves out other kinds, and file systems
+   * mounted below. Resolves with the first bytes. A later failure fails the stream.
    */
   async archive(path: GuestPath, options: FileOptions = {}): Promise<Readable> {
     const operation = await this.#start('archive', [path], options)
@@ -190,8 +194,8 @@ export class GuestFiles {
   }
 
   /**
-   * Unpacks a tar stream (ustar, pax, GNU) into an existing folder, and never outside it: EXDEV for a name or a link that
-   * leads outside. The user owns all. After a failure the entries before it stay.
+   * Unpacks a tar stream (ustar, pax, GNU) into an existing folder, and never outside it: EXDEV for a name or a link
+   * that leads outside. The user owns all. After a failure the entries before it stay.
    */
   async unpack(
     path: GuestPath,
@@ -205,11 +209,11 @@ export class GuestFiles {
   }
 
   /**
-   * Unpacks one layer of an image, a tar archive on a block device, onto another device with an ext4 file system that is not
-   * mounted. After a failure the entries before it stay.
+   * Unpacks one layer of an image, a tar archive on a block device, onto another device with an ext4 file system that
+   * is not mounted. After a failure the entries before it stay.
    * @param onProgress is called from time to time with the number of archive bytes that the guest has read
-   * @throws GuestFileError naming the entry: EXDEV for a name that leads outside, EBADMSG for a truncated archive or none,
-   *   ENOSPC, EPROTONOSUPPORT for an unknown kind of sparse file
+   * @throws GuestFileError naming the entry: EXDEV for a name that leads outside, EBADMSG for a truncated archive or
+   *   none, ENOSPC, EPROTONOSUPPORT for an unknown kind of sparse file
    */
   async layer(layer: GuestLayer, options: FileOptions, onProgress: (bytes: number) => void): Promise<LayerUnpacked> {
     const { source, offset, bytes, disk, hasWhiteouts } = layer
@@ -223,7 +227,9 @@ export class GuestFiles {
     }
   }
 
-  /** Watches a folder. Misses no change after it has resolved. @throws GuestFileError ENOTDIR; ENOSPC over 8192 folders */
+  /**
+   * Watches a folder. Misses no change after it has resolved. @throws GuestFileError ENOTDIR; ENOSPC over 8192 folders
+   */
   async watch(
     path: GuestPath,
     options: FileOptions & { readonly recursive?: boolean | undefined } = {},

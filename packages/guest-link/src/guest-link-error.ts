@@ -1,4 +1,4 @@
-/** The link to the guest is gone; the message says why. The outcome of pending requests is unknown. */
+/** The link to the guest is lost; the message says why. The outcome of pending requests is unknown. */
 export class GuestLinkLost extends Error {
   override readonly name = 'GuestLinkLost'
 }

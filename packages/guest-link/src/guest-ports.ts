@@ -21,7 +21,8 @@ export class GuestPorts {
 
   /**
    * Connects to a server on the guest's loopback addresses, 127.0.0.1 first. Aborts the connection at the deadline.
-   * @throws GuestRequestError ECONNREFUSED when no server listens, EAGAIN over 512 connections; DeadlineExceeded; GuestLinkLost
+   * @throws GuestRequestError ECONNREFUSED when no server listens, EAGAIN over 512 connections; DeadlineExceeded;
+   *   GuestLinkLost
    */
   async dial(port: number, deadline: Deadline): Promise<GuestConnection> {
     const payload = encodePort(port)
@@ -39,7 +40,10 @@ export class GuestPorts {
     return remote
   }
 
-  /** The TCP ports that {@link dial} would reach, in ascending order; 1024 at most. @throws DeadlineExceeded, GuestLinkLost */
+  /**
+   * The TCP ports that {@link dial} would reach, in ascending order; 1024 at most. @throws DeadlineExceeded,
+   * GuestLinkLost
+   */
   async listeners(deadline: Deadline): Promise<number[]> {
     return decodePorts(await this.#link.listeners(deadline))
   }

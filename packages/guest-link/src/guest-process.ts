@@ -19,7 +19,9 @@ export interface GuestProcess {
   readonly stderr: Readable
   /** Resolves when the main process has ended and its output has arrived. Rejects with GuestLinkLost. */
   readonly exited: Promise<GuestExit>
-  /** Signals the process group, and the foreground group of its terminal. Has no effect once the main process has ended. */
+  /**
+   * Signals the process group, and the foreground group of its terminal. Has no effect once the main process has ended.
+   */
   kill(signal: number | NodeJS.Signals): void
   /** Resizes the terminal; the kernel sends SIGWINCH to its foreground. Has no effect without a terminal. */
   resize(size: TerminalSize): void

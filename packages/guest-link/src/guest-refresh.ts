@@ -11,7 +11,7 @@ import { GuestRequestError } from './guest-link-error.ts'
 
 /** The identity of a restored guest. The host sends it before any other request. */
 export interface GuestRefresh {
-  /** The present: nanoseconds since 1970, or a Date. */
+  /** The current time: nanoseconds since 1970, or a Date. */
   readonly time: bigint | Date
   /** 1 to 63 of a-z, 0-9 and `-`. */
   readonly hostname: string
@@ -19,13 +19,15 @@ export interface GuestRefresh {
   readonly machineId: string
   /** 32 to 512 bytes from the host's random source, never used twice. */
   readonly entropy: Uint8Array
-  /** The sandbox's variables, for the environment of every later command. `keep`: the guest keeps those it has. */
+  /**
+   * The sandbox's variables, for the environment of every later command. `keep`: the guest keeps its present variables.
+   */
   readonly env: Readonly<Record<string, string>> | 'keep'
-  /** Of `eth0`: six lower-case hex pairs with colons. Unchanged when absent. */
+  /** MAC address of `eth0`: six lower-case hex pairs with colons. Default: unchanged. */
   readonly mac?: string | undefined
-  /** Of `eth0`. Unchanged when absent. */
+  /** IPv4 configuration of `eth0`. Default: unchanged. */
   readonly address?: GuestAddress | undefined
-  /** A bit for each spare block device that holds a volume. Unchanged when absent. */
+  /** A bit for each spare block device that holds a volume. Default: unchanged. */
   readonly volumes?: number | undefined
 }
 
@@ -41,7 +43,10 @@ export interface GuestAddress {
 
 /** Both promises reject with a GuestRequestError that names the failed step, DeadlineExceeded or GuestLinkLost. */
 export interface RefreshProgress {
-  /** Clock, host name, random pool and variables are new. Requests may be sent; the guest serves them after the refresh. */
+  /**
+   * The guest has set clock, host name, random pool and variables. Requests may be sent; it serves them after the
+   * refresh.
+   */
   readonly begun: Promise<void>
   /** The refresh is complete, and the guest's processes run. */
   readonly settled: Promise<void>
@@ -109,11 +114,13 @@ export function guestEntropy(entropy: Uint8Array): Uint8Array {
 
 const invalid = (what: string) => new GuestRequestError(constants.errno.EINVAL, `refresh: ${what}`)
 
-/** What a held guest needs before it goes on with its identity. */
+/** What a held guest needs to continue with its own identity. */
 export interface GuestRelease {
-  /** The present: nanoseconds since 1970, or a Date. */
+  /** The current time: nanoseconds since 1970, or a Date. */
   readonly time: bigint | Date
-  /** 32 to 512 bytes from the host's random source, never used twice: two VMs from one checkpoint must draw differently. */
+  /**
+   * 32 to 512 bytes from the host's random source, never used twice: two VMs from one checkpoint must draw differently.
+   */
   readonly entropy: Uint8Array
 }
 

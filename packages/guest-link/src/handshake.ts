@@ -1,6 +1,6 @@
 /**
- * The first exchange on a new connection. The previous host may have died in the middle of a frame, which the guest still
- * expects to end. Bytes that the guest sent to that host may still arrive here.
+ * The first exchange on a new connection. The previous host may have died in the middle of a frame, which the guest
+ * still expects to end. Bytes that the guest sent to that host may still arrive here.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -18,17 +18,17 @@ import {
 export interface GuestHello {
   /** The highest version that both ends speak. */
   readonly protocolVersion: number
-  /** The kernel's boot id. A restored guest has that of the machine that was snapshotted. */
+  /** The kernel's boot id. A restored guest has the boot id of the VM in the snapshot. */
   readonly bootId: string
-  /** Maximum of live commands. */
+  /** Maximum number of live commands. */
   readonly streamsMax: number
 }
 
 const FIXED_BYTES = HELLO_NONCE_BYTES + 4
 
 /**
- * Offers the host's highest version first. A guest that does not speak it answers with its own highest version and waits for
- * a second HELLO. So both use the highest version that both speak.
+ * Offers the host's highest version first. A guest that does not speak it answers with its own highest version and
+ * waits for a second HELLO. So both use the highest version that both speak.
  */
 export class Handshake {
   #version: number
@@ -68,7 +68,7 @@ export class Handshake {
    * @throws GuestProtocolError on a version that this host does not speak
    */
   answered(payload: Uint8Array, sendAgain: (hello: Uint8Array) => void): GuestHello | undefined {
-    // A frame behind the first HELLO_ACK, while the second one is awaited.
+    // A frame after the first HELLO_ACK, before the answer to the second HELLO.
     if (!this.#isFound) return undefined
     const hello = readHelloAck(payload)
     if (hello.protocolVersion === this.#version) return hello

@@ -37,7 +37,7 @@ export class HoldGate {
     }
   }
 
-  /** Rejects waiting and new requests until the gate opens, because nobody knows when that will be. */
+  /** Rejects waiting and new requests until the gate opens, because that may take long. */
   rejectRequests(): void {
     this.#opened ??= Promise.withResolvers()
     this.#opened.promise.catch(() => undefined)

@@ -97,7 +97,7 @@ describe('a kept command', () => {
     const kept = await find('much')
     expect(kept?.nextOffset).toBe(1_988_895)
     const keptBytes = 1_988_895 - (kept?.oldestOffset ?? 0)
-    // Everything but the headers of records, which are few when output comes in large pieces.
+    // The log also holds record headers, which are few when output arrives in large pieces.
     expect(keptBytes).toBeGreaterThan(65_536 * 0.95)
     expect(keptBytes).toBeLessThanOrEqual(65_536)
     const attachment = await attach('much', 17)

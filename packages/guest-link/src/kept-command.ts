@@ -15,9 +15,9 @@ export interface KeptCommand {
   /** By the guest's clock. */
   readonly startedAt: Date
   readonly endedAt: Date | null
-  /** Of the oldest byte in the log. */
+  /** Offset of the oldest byte in the log. */
   readonly oldestOffset: number
-  /** Of the next byte: the number of bytes that it has written so far to both outputs. */
+  /** Offset of the next byte: the number of bytes that it has written so far to both outputs. */
   readonly nextOffset: number
 }
 

@@ -3,9 +3,9 @@
  *
  *     connecting ──HELLO_ACK──► open ──► closed
  *
- * Invariants: a stream id is used once in the life of a connection. Every stream receives its last frame, or `onLinkLost`.
- * Nothing is sent or delivered after `closed`. The guest is not trusted: a frame that breaks the protocol closes the
- * connection, and the windows limit every buffer, whatever the guest sends.
+ * Invariants: a stream id is used once in the life of a connection. Every stream receives its last frame, or
+ * `onLinkLost`. Nothing is sent or delivered after `closed`. The guest is not trusted: a frame that breaks the protocol
+ * closes the connection, and the windows limit every buffer.
  */
 import type { Socket } from 'node:net'
 import { FrameDecoder, FrameType, GuestProtocolError, type Frame } from '@offshoot/contract/guest-frame'

@@ -30,7 +30,10 @@ export class LinkStreams {
     this.#streams.set(id, stream)
   }
 
-  /** @throws GuestProtocolError on an unknown stream: each stream ends with a last frame, so the host never opened that one */
+  /**
+   * @throws GuestProtocolError on an unknown stream: each stream ends with a last frame, so the host never opened that
+   *   one
+   */
   deliver(frame: Frame): void {
     const stream = this.#streams.get(frame.stream)
     if (stream === undefined) throw new GuestProtocolError(`frame type ${frame.type} on unknown stream ${frame.stream}`)

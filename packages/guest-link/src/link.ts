@@ -26,7 +26,9 @@ import type { LinkStream, MakeStream, FirstFrame } from './link-streams.ts'
 import { RemoteAttachment } from './remote-attachment.ts'
 import { RemoteCommand } from './remote-command.ts'
 
-/** The link to one guest: runs commands, keeps commands, reads and writes files, connects to ports, sets the identity. */
+/**
+ * The link to one guest: runs commands, keeps commands, reads and writes files, connects to ports, sets the identity.
+ */
 export class GuestLink {
   readonly #connection = new LinkConnection(() => this.#holdGate.open())
   /** Resolves with the reason when the link has ended. Never rejects. */
@@ -69,7 +71,9 @@ export class GuestLink {
     return deadline.race(this.#connection.open(firstFrame, () => new LinkRequest(FrameType.pong)).answered)
   }
 
-  /** Gives a restored guest its own identity, before any other request. The guest serves later requests after SETTLED. */
+  /**
+   * Gives a restored guest its own identity, before any other request. The guest serves later requests after SETTLED.
+   */
   refresh(refresh: GuestRefresh, deadline: Deadline): RefreshProgress {
     const onBegun = this.#holdGate.opener()
     return LinkRefresh.ask(refresh, deadline, onBegun, (firstFrame, make) =>
@@ -78,9 +82,9 @@ export class GuestLink {
   }
 
   /**
-   * Stops all processes of the guest until {@link release} or {@link refresh}, on this link or on a later one. They are also
-   * stopped in a VM that is restored from a checkpoint taken meanwhile. Earlier requests are answered when this returns.
-   * Later requests wait for the release.
+   * Stops all processes of the guest until {@link release} or {@link refresh}, on this link or on a later one. They are
+   * also stopped in a VM that is restored from a checkpoint taken meanwhile. Earlier requests are answered when this
+   * returns. Later requests wait for the release.
    * @throws GuestRequestError ETIMEDOUT: the guest is not held; DeadlineExceeded: it may be held; GuestLinkLost
    */
   async hold(deadline: Deadline): Promise<void> {
@@ -88,14 +92,16 @@ export class GuestLink {
   }
 
   /**
-   * Queues all frames but HOLD, REFRESH and RELEASE until the guest has answered a refresh or a release. `frame-writer.ts`
-   * says why.
+   * Queues all frames but HOLD, REFRESH and RELEASE until the guest has answered a refresh or a release.
+   * `frame-writer.ts` says why.
    */
   queueRequests(): void {
     this.#connection.queueFrames()
   }
 
-  /** The guest will be paused for long: waiting and new requests fail with GuestUnavailable until a release or refresh. */
+  /**
+   * The guest will be paused for long: waiting and new requests fail with GuestUnavailable until a release or refresh.
+   */
   rejectRequests(): void {
     this.#holdGate.rejectRequests()
   }
@@ -105,7 +111,9 @@ export class GuestLink {
     await this.#holdGate.release(FrameType.release, FrameType.released, encodeRelease(release), deadline)
   }
 
-  /** Prepares a snapshot: the guest syncs its disks and drops its page cache. @throws DeadlineExceeded, GuestLinkLost */
+  /**
+   * Prepares a snapshot: the guest syncs its disks and drops its page cache. @throws DeadlineExceeded, GuestLinkLost
+   */
   async quiesce(deadline: Deadline): Promise<void> {
     await this.#ask(FrameType.quiesce, FrameType.quiesced, new Uint8Array(0), deadline)
   }
@@ -119,13 +127,14 @@ export class GuestLink {
   }
 
   /**
-   * Starts a kept command, which outlives this link, under an id that the caller chooses (1 to 64 bytes of UTF-8). It runs
-   * until it ends by itself, or by {@link signalKept} or {@link forget}. Its log has `logBytes` and drops its oldest bytes.
+   * Starts a kept command, which outlives this link, under an id that the caller chooses (1 to 64 bytes of UTF-8). It
+   * runs until it ends by itself, or by {@link signalKept} or {@link forget}. Its log has `logBytes` and drops its
+   * oldest bytes.
    *
    * @param options.logBytes 64 KiB to 16 MiB. Default: 1 MiB, 256 KiB for a terminal. All logs together: 64 MiB
    * @param options.label at most 120 bytes, which {@link kept} returns
-   * @throws GuestRunError when it cannot start: EEXIST for an id in use, EAGAIN for more than 64 commands, ENOMEM for too
-   *   many bytes of logs; DeadlineExceeded: it may have started; GuestLinkLost
+   * @throws GuestRunError when it cannot start: EEXIST for an id in use, EAGAIN for more than 64 commands, ENOMEM for
+   *   too many bytes of logs; DeadlineExceeded: it may have started; GuestLinkLost
    */
   async keep(command: GuestCommand, options: KeepOptions, deadline: Deadline): Promise<{ readonly pid: number }> {
     const message = encodeCommand(command, withKeepDefaults(command, options))
@@ -179,7 +188,7 @@ export class GuestLink {
     await this.#ask(FrameType.forget, FrameType.done, encodeKeptId(id), deadline)
   }
 
-  /** Ends the link. The guest kills running commands when the next link sends HELLO. Kept commands go on. */
+  /** Ends the link. The guest kills running commands when the next link sends HELLO. Kept commands continue. */
   close(): void {
     this.#connection.close()
   }

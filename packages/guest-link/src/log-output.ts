@@ -4,15 +4,15 @@ import { ReceiveWindow } from './receive-window.ts'
 /** Consecutive bytes of one output of a kept command. */
 export interface LogChunk {
   readonly stream: 'stdout' | 'stderr'
-  /** Of the first byte. Bytes are numbered from 0 over both outputs together. */
+  /** Offset of the first byte. Bytes are numbered from 0 over both outputs together. */
   readonly offset: number
   readonly bytes: Buffer
 }
 
 /**
- * The output of a kept command as {@link LogChunk}s, both streams in their order. A slow reader never slows the command: the
- * guest drops the oldest bytes, and the offset of the next chunk jumps over them. At most one window of bytes wait here.
- * Small consecutive pieces are merged.
+ * The output of a kept command as {@link LogChunk}s, both streams in their order. A slow reader never slows the
+ * command: the guest drops the oldest bytes, and the offset of the next chunk jumps over them. At most one window of
+ * bytes wait here. Small consecutive pieces are merged.
  */
 export class LogOutput extends Readable {
   readonly #window: ReceiveWindow
@@ -27,7 +27,7 @@ export class LogOutput extends Readable {
     this.on('error', () => {})
   }
 
-  /** @throws GuestProtocolError when the guest sends more than it was granted. */
+  /** @throws GuestProtocolError if the guest sends more than its credit */
   receive(stream: LogChunk['stream'], offset: number, payload: Uint8Array): void {
     this.#window.take(payload.length, 'log')
     if (this.destroyed || this.#isComplete) {

@@ -1,12 +1,12 @@
 import { GUEST_WINDOW_BYTES, GUEST_WINDOW_MAX_BYTES, GuestProtocolError } from '@offshoot/contract/guest-frame'
 
-/** More than stream buffers hold: when so many bytes were consumed, somebody reads the stream. */
+/** More than the stream buffers hold: after so many consumed bytes, the stream has a reader. */
 const WIDEN_AFTER_BYTES = 2 * GUEST_WINDOW_BYTES
 
 /**
- * The flow control window of one stream from the guest. It grants credit for consumed bytes, half a window at a time. When
- * somebody reads the stream, the window is widened, if the link has a wide one left. The guest can then go on writing
- * while the host is busy.
+ * The flow control window of one stream from the guest. It grants credit for consumed bytes, half a window at a time.
+ * When the stream has a reader, the window is widened, if the link has a wide one left. The guest can then continue to
+ * write while the host is busy.
  */
 export class ReceiveWindow {
   readonly #grant: (bytes: number) => void
@@ -23,7 +23,7 @@ export class ReceiveWindow {
     this.#wide = wide
   }
 
-  /** @throws GuestProtocolError when the guest sends more than it was granted; `what` names the stream */
+  /** @throws GuestProtocolError if the guest sends more than its credit; `what` names the stream */
   take(bytes: number, what: string): void {
     if (bytes > this.#leftBytes) throw new GuestProtocolError(`${what} beyond its window`)
     this.#leftBytes -= bytes
@@ -39,7 +39,10 @@ export class ReceiveWindow {
     this.#grant(granted)
   }
 
-  /** Gives a wide window back. Bytes that still arrive are granted again, so that the guest can go on sending. */
+  /**
+   * Returns a wide window to the link. Grants credit for bytes that still arrive, so that the guest can continue to
+   * send.
+   */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true

@@ -30,7 +30,10 @@ export class RemoteAttachment implements GuestAttachment, LinkStream {
   readonly stdin: CommandInput
   readonly output: LogOutput
   readonly exited: Promise<GuestExit | undefined>
-  /** Resolves when the guest has attached. Rejects with GuestRequestError ENOENT for an unknown command, or GuestLinkLost. */
+  /**
+   * Resolves when the guest has attached. Rejects with GuestRequestError ENOENT for an unknown command, or
+   * GuestLinkLost.
+   */
   readonly attached: Promise<void>
 
   readonly #id: number

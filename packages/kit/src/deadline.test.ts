@@ -15,7 +15,7 @@ describe('Deadline', () => {
     const cancelled = AbortSignal.abort(new Error('caller left'))
     await expect(Deadline.after(60_000, 'test', cancelled).race(begun.promise)).rejects.toThrow('caller left')
     begun.reject(new Error('too late'))
-    // Node tells of them after the microtasks of the turn in which they come to be.
+    // Node reports unhandled rejections after the microtasks of the turn in which they occur.
     await new Promise((resolve) => setImmediate(resolve))
     process.off('unhandledRejection', note)
     expect(unheard).toEqual([])

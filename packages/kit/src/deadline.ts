@@ -1,13 +1,13 @@
-/** Thrown by whatever waited on a {@link Deadline} that has passed. */
+/** A wait on a {@link Deadline} took too long. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded'
 }
 
 /**
- * The latest moment an operation may still be waiting, threaded through every step of it.
+ * A time limit for an operation, passed to each of its steps.
  *
- * Made once where an operation begins and passed down, so that the sum of all waits is bounded, not each alone.
- * Measured on the monotonic clock: a step of the wall clock does not move it.
+ * One deadline per operation bounds the sum of all waits, not each wait alone. It uses the monotonic clock, so a change
+ * of the wall clock does not move it.
  */
 export class Deadline {
   readonly #endsAtMs: number
@@ -23,8 +23,8 @@ export class Deadline {
 
   /**
    * @param ms milliseconds from now
-   * @param what names the operation in the error: "restore of 1a2b"
-   * @param cancelled ends every wait early, with that signal's own reason
+   * @param what the operation, for the error text: "restore of 1a2b"
+   * @param cancelled ends every wait early with the signal's own reason
    */
   static after(ms: number, what: string, cancelled?: AbortSignal): Deadline {
     return new Deadline(performance.now() + ms, what, cancelled)
@@ -35,7 +35,7 @@ export class Deadline {
     return Math.max(0, this.#endsAtMs - performance.now())
   }
 
-  /** Aborts with a {@link DeadlineExceeded} when the time is up, or with the caller's reason when it was cancelled. */
+  /** Aborts with a {@link DeadlineExceeded} at the deadline, or with the reason of `cancelled`. */
   get signal(): AbortSignal {
     this.#signal ??= this.#makeSignal()
     return this.#signal
@@ -46,14 +46,16 @@ export class Deadline {
     if (this.remainingMs === 0) throw this.#exceeded()
   }
 
-  /** A nearer deadline for one step; never later than this one. */
+  /** A deadline for one step, never later than this one. */
   within(ms: number, what: string): Deadline {
     return new Deadline(Math.min(this.#endsAtMs, performance.now() + ms), what, this.#cancelled)
   }
 
-  /** Settles as `promise` does, or rejects when the time is up. The loser is not stopped: give it {@link signal} for that. */
+  /**
+   * Settles like `promise`, or rejects at the deadline. It does not stop the losing work; pass {@link signal} for that.
+   */
   async race<T>(promise: Promise<T>): Promise<T> {
-    // It has begun, and where the time is up already nobody else hears of its failure.
+    // If the deadline has already passed, nothing else handles a rejection of this promise.
     promise.catch(() => undefined)
     this.throwIfOver()
     const { promise: over, reject } = Promise.withResolvers<never>()
@@ -68,7 +70,7 @@ export class Deadline {
     }
   }
 
-  /** A timer counts whole milliseconds of the event loop's clock and may fire one early; the deadline must be over then. */
+  /** A timer uses whole milliseconds and may fire one early; the extra one ensures that the deadline has passed. */
   get #timerMs(): number {
     return Math.ceil(this.remainingMs) + 1
   }

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Milliseconds a caller has to notice that it was answered before the end of what it sends. */
+/** Milliseconds that a client has to notice an early answer. */
 const DRAIN_MS = 30_000
 
 /**
- * Reads to nowhere what is left of a request that has been answered: many clients look for an answer only when they have
- * sent everything, and one whose connection is closed before never sees it.
+ * Discards the rest of a request that has already been answered. Many clients read the answer only after they have sent
+ * everything; closing the connection earlier would hide the answer from them.
  */
 export function drainRequest(raw: IncomingMessage): void {
   if (raw.complete) return

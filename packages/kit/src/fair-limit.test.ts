@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FairLimit } from './fair-limit.ts'
 
-/** Takes permits until there is none. @returns what gives them back */
+/** Takes permits until none is left. @returns the functions that release them */
 function exhaust(limit: FairLimit, key: string): (() => void)[] {
   const taken: (() => void)[] = []
   for (let release = limit.take(key); release !== null; release = limit.take(key)) taken.push(release)

@@ -1,8 +1,8 @@
 /**
- * Counts tasks under way by the key (a tenant) that they belong to.
+ * Limits running tasks per tenant (`key`).
  *
- * A key holds at most `perKey` permits, and never more than are free: with n greedy keys each gets total / (n + 1), and as much is
- * left. So no set of tenants takes the permits of one that comes later.
+ * A key holds at most `perKey` permits, and never more than are free. With n greedy keys, each gets total / (n + 1) and
+ * the same number stays free. So no set of tenants can starve a later one.
  */
 export class FairLimit {
   readonly #perKey: number
@@ -15,7 +15,7 @@ export class FairLimit {
     this.#total = total
   }
 
-  /** @returns what gives the permit back, once; `null` when the key may hold no more */
+  /** @returns a function that releases the permit (once); `null` if the key may not take another */
   take(key: string): (() => void) | null {
     const held = this.#held.get(key) ?? 0
     if (held >= Math.min(this.#perKey, this.#total - this.#taken)) return null

@@ -2,17 +2,17 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that Linux gives out by itself (ip_local_port_range): between our look and our listening no connection takes one. */
+/**
+ * Below the kernel's ephemeral range (ip_local_port_range), so that no outgoing connection takes the port before we
+ * listen.
+ */
 const FIRST = 10_000
 const LAST = 32_767
 const TRIES = 1_000
 
 const given = new Set<number>()
 
-/**
- * A TCP port that nobody listened on a moment ago, and another each time.
- * @throws when there is none
- */
+/** Returns a TCP port on which no process listens, a different one each time. @throws if there is none */
 export async function findFreePort(host = '127.0.0.1'): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(FIRST, LAST + 1)

@@ -3,12 +3,11 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 /**
- * Upgrades that pass through the same routing as every other request, so that they are refused by the same answers.
- * The server needs {@link isUpgradeTo} for its `shouldUpgradeCallback`, or it would take every `Upgrade` header
- * (h2c, say) for one.
+ * An upgrade that passes through the normal routing, so that refusals are normal answers. The server must set
+ * `shouldUpgradeCallback` to {@link isUpgradeTo}; otherwise every `Upgrade` header (e.g. h2c) counts as an upgrade.
  */
 export class HttpUpgrade {
-  /** What came right behind the request. */
+  /** Bytes that arrived directly after the request. */
   readonly head: Buffer
   readonly #socket: Socket
   readonly #response: ServerResponse
@@ -19,7 +18,7 @@ export class HttpUpgrade {
     this.#response = response
   }
 
-  /** The connection, for whoever has agreed to the upgrade; from here on no answer can be given. */
+  /** Hands over the connection after the upgrade is accepted. No answer can be sent afterwards. */
   take(): Socket {
     this.#response.detachSocket(this.#socket)
     return this.#socket
@@ -28,12 +27,12 @@ export class HttpUpgrade {
 
 const upgrades = new WeakMap<IncomingMessage, HttpUpgrade>()
 
-/** `undefined` for a request that asks for none. */
+/** `undefined` for a request without an upgrade. */
 export function upgradeOf(request: IncomingMessage): HttpUpgrade | undefined {
   return upgrades.get(request)
 }
 
-/** Whether a request asks for one of these protocols; as a server's `shouldUpgradeCallback`. */
+/** Makes a server's `shouldUpgradeCallback` that accepts only these protocols. */
 export function isUpgradeTo(...protocols: readonly string[]): (request: IncomingMessage) => boolean {
   const known = new Set(protocols)
   return ({ method, headers }) => method === 'GET' && known.has(headers.upgrade?.toLowerCase() ?? '')
@@ -41,10 +40,10 @@ export function isUpgradeTo(...protocols: readonly string[]): (request: Incoming
 
 export const isWebSocketUpgrade = isUpgradeTo('websocket')
 
-/** Routes the server's upgrades by `route`, which answers them as requests or takes their connection. */
+/** Passes the server's upgrades to `route`, which answers them or takes their connection. */
 export function routeUpgrades(server: Server, route: RequestListener): void {
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
-    // Always one, on a server that listens on TCP.
+    // A server that listens on TCP always passes a Socket.
     const socket = stream as Socket
     socket.on('error', () => socket.destroy())
     socket.setTimeout(0)
@@ -52,7 +51,7 @@ export function routeUpgrades(server: Server, route: RequestListener): void {
     const response = new ServerResponse(request)
     response.shouldKeepAlive = false
     response.assignSocket(socket)
-    // Nobody parses what would come next.
+    // No parser reads further requests from this connection.
     response.once('finish', () => socket.destroySoon())
     upgrades.set(request, new HttpUpgrade(socket, head, response))
     route(request, response)

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { identifyProcess, isAlive, signalProcess } from './process-identity.ts'
 
 it('knows a process by its start as well as its pid, and sees it end', async () => {
-  // A name with a space and a parenthesis stands in the field that precedes the numbers.
+  // The name field precedes the numeric fields; this one contains a space and a parenthesis.
   const child = spawn('bash', ['-c', "printf ') x (' > /proc/$$/comm; echo; read"], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -13,7 +13,7 @@ describe('Semaphore', () => {
       }),
     )
     for (const [index, gate] of gates.entries()) {
-      await new Promise((resolve) => setImmediate(resolve)) // whoever has a turn has begun by then
+      await new Promise((resolve) => setImmediate(resolve)) // by now, every task that has a permit has begun
       expect(started).toEqual([0, 1, 2, 3, 4].slice(0, Math.min(5, index + 2)))
       gate.resolve()
       await tasks[index]

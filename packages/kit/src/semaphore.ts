@@ -36,7 +36,7 @@ export class Semaphore {
     return this.#finish(task)
   }
 
-  /** Runs a task before those that wait now, whatever the length of the queue. */
+  /** Runs a task before all waiting ones. Ignores `maxWaiting`. */
   async runNext<T>(task: () => Promise<T>): Promise<T> {
     if (this.#running < this.#atOnce) this.#running++
     else await this.#wait('first')
@@ -62,7 +62,7 @@ export class Semaphore {
       return await task()
     } finally {
       const next = this.#waiting.shift()
-      // The permit goes to the next task directly: were it free in between, a newcomer could overtake.
+      // Passes the permit on directly. If it were free in between, a new task could overtake the queue.
       if (next) next()
       else this.#running--
     }

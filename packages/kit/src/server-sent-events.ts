@@ -1,23 +1,24 @@
-/** One server-sent event; only the fields we need. */
+/** One server-sent event, reduced to the fields that we use. */
 export interface ServerSentEvent {
   readonly id: string | null
   readonly event: string
   readonly data: string
 }
 
-/** Characters of one event; an agent's record has a few hundred. */
+/** Maximum characters of one event. An agent's record has a few hundred. */
 const MAX_EVENT_CHARS = 1024 * 1024
 
 /**
- * Cuts a stream into server-sent events (WHATWG HTML, 9.2), however its chunks fall: gives with each chunk the events
- * it completed, so that a reader can take a backlog in batches. Comments (heartbeats) give an empty batch.
+ * Parses a stream of server-sent events (WHATWG HTML, 9.2); chunks may end anywhere. Yields one batch per chunk: the
+ * events that the chunk completed, so that a reader can apply a backlog in batches. Comments (heartbeats) yield an
+ * empty batch.
  */
 export async function* readServerSentEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent[]> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of chunks) {
     const text = rest + decoder.decode(chunk, { stream: true })
-    // A CR at the very end may be half of a CRLF: it stays in `rest`.
+    // A final CR may be half of a CRLF; it stays in `rest`.
     const frames = text.split(/\r?\n\r?\n/)
     rest = frames.pop() ?? ''
     if (rest.length > MAX_EVENT_CHARS) throw new Error(`server-sent event over ${MAX_EVENT_CHARS} characters`)

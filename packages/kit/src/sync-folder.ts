@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** Waits until the names in a folder are on the disk: those that were made, renamed and removed. */
+/** Syncs a folder, so that created, renamed and removed names survive a power cut. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {

@@ -9,7 +9,7 @@ function frame(opcode: number, bytes: number): Buffer {
       : bytes < 65_536
         ? [126, bytes >> 8, bytes & 255]
         : [127, 0, 0, 0, 0, 0, bytes >> 16, (bytes >> 8) & 255, bytes & 255]
-  // Content that looks like headers of close frames.
+  // The content consists of bytes that look like headers of close frames.
   return Buffer.concat([Buffer.from([0x80 | opcode, ...head]), Buffer.alloc(bytes, 0x88)])
 }
 

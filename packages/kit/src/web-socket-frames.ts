@@ -3,16 +3,16 @@ const LENGTH_16 = 126
 const LENGTH_64 = 127
 
 /**
- * Follows the frames of a WebSocket server's bytes (RFC 6455, 5.2; unmasked) without touching them: where one ends, and
- * whether one was a close. What a frame holds is skipped, not read.
+ * Tracks frame boundaries in the bytes of a WebSocket server (RFC 6455, 5.2; unmasked), and whether it sent a close
+ * frame. It skips payloads and changes nothing.
  */
 export class WebSocketFrames {
-  /** A close frame has begun: nothing may be said after it. */
+  /** A close frame has begun; no frame may follow it. */
   hasClosed = false
   #header: number[] = []
   #skipBytes = 0
 
-  /** Whether all that came are whole frames. */
+  /** Whether the bytes so far end at a frame boundary. */
   get isWhole(): boolean {
     return this.#header.length === 0 && this.#skipBytes === 0
   }
@@ -43,7 +43,7 @@ export class WebSocketFrames {
   }
 }
 
-/** A server's close frame. `code` of RFC 6455, 7.4; `reason` at most 123 bytes. */
+/** Encodes a server's close frame. `code` from RFC 6455, 7.4; `reason` at most 123 bytes. */
 export function closeFrame(code: number, reason: string): Buffer {
   const text = Buffer.from(reason)
   const frame = Buffer.alloc(4 + text.length)

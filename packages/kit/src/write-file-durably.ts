@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { syncFolder } from './sync-folder.ts'
 
 /**
- * Replaces a file so that after a crash at any moment a reader finds the old content or the new, never part of one:
- * written beside, synced, renamed, the folder synced.
+ * Replaces a file atomically: after a crash, readers find the old or the new content, never a mixture. Writes a
+ * temporary file, syncs it, renames it, and syncs the folder.
  */
 export async function writeFileDurably(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const beside = `${path}.${process.pid}.new`

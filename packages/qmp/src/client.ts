@@ -6,7 +6,7 @@ import { LineTransport } from './line-transport.ts'
 import { parseMessage, type QmpEvent, type QmpMessage } from './message.ts'
 import { QmpConnectionError, QmpError } from './qmp-error.ts'
 
-/** For every answer. Long operations are jobs of QEMU, whose commands answer at once. */
+/** Limit for every answer. Long operations are QEMU jobs, whose commands answer at once. */
 const ANSWER_MS = 60_000
 
 interface PendingCommand {
@@ -17,8 +17,8 @@ interface PendingCommand {
 /**
  * One connection to the monitor of one QEMU.
  *
- * A caller may send commands before QEMU has started: they wait in the socket, and QEMU answers them in order. So a start
- * needs no round trips, and the constructor sends `qmp_capabilities` without waiting for QEMU's greeting.
+ * A caller may send commands before QEMU has started: they wait in the socket, and QEMU answers them in order. So a
+ * start needs no round trips, and the constructor sends `qmp_capabilities` without waiting for QEMU's greeting.
  */
 export class QmpClient {
   readonly #transport: LineTransport

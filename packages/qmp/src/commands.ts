@@ -19,8 +19,8 @@ export interface Commands {
   /** Limits one device, named by its path. Devices of one group share the limits. 0: no limit. */
   readonly block_set_io_throttle: { arguments: IoThrottle; return: object }
   /**
-   * Copies the data of all layers between `base-node` and `device` into `device`, in the background. `speed` is in bytes
-   * per second.
+   * Copies the data of all layers between `base-node` and `device` into `device`, in the background. `speed` is in
+   * bytes per second.
    */
   readonly 'block-stream': {
     arguments: { 'job-id': string; device: string; 'base-node': string; 'backing-file'?: string; speed: number }
@@ -44,7 +44,7 @@ interface BlockdevOptions {
   readonly 'node-name': string
   readonly file: { readonly driver: 'file'; readonly filename: string }
   readonly cache: { readonly 'no-flush': boolean }
-  /** Absent: what the guest discards is ignored. */
+  /** Default: QEMU ignores discards of the guest. */
   readonly discard?: 'unmap'
   readonly 'read-only'?: boolean
   /** Name of an existing node; `null`: no backing file. */
@@ -52,7 +52,7 @@ interface BlockdevOptions {
 }
 
 interface ReopenOptions extends Omit<BlockdevOptions, 'file'> {
-  /** Name of the node of its file. */
+  /** Node name of the underlying file. */
   readonly file: string
 }
 
@@ -70,7 +70,7 @@ interface IoThrottle {
 
 interface BlockStats {
   readonly 'node-name'?: string
-  /** Path of the device that has it. */
+  /** Path of the device that uses it. */
   readonly qdev?: string
   readonly backing?: BlockStats
 }

@@ -10,7 +10,7 @@ export class QmpError extends Error {
   }
 }
 
-/** The connection ended, or QEMU sent what is not QMP. Every pending command fails with it. */
+/** The connection ended, or QEMU sent something other than QMP. Every pending command fails with it. */
 export class QmpConnectionError extends Error {
   override readonly name = 'QmpConnectionError'
 }

@@ -50,63 +50,63 @@ OFFSHOOT_DEFAULT_PLAN=free       plan of every workspace but the first (this is 
 
 export interface UpArguments {
   readonly command: 'up' | 'prepare' | 'down' | 'help'
-  /** Absolute. */
+  /** Absolute path. */
   readonly dataDir: string
-  /** Whether `--data-dir` named it: `--prepare` then prepares that directory too. */
+  /** Whether the user passed `--data-dir`. If so, `--prepare` prepares that directory too. */
   readonly isDataDirNamed: boolean
-  /** Absolute. */
+  /** Absolute path. */
   readonly imagesDir: string
-  /** 0 for a free one. */
+  /** 0: any free port. */
   readonly port: number
-  /** 0 for a free one; `null` for the usual one where that is free. */
+  /** 0: any free port. `null`: the default port if it is free. */
   readonly edgePort: number | null
-  /** 0 for a free one; `null` for the usual one where that is free. */
+  /** 0: any free port. `null`: the default port if it is free. */
   readonly databasePort: number | null
-  /** A domain in lower case; `null` without one. */
+  /** A domain in lower case; `null` for none. */
   readonly databaseSuffix: string | null
   readonly preview: PreviewSettings
   readonly isYes: boolean
-  /** Names of the templates to offer; `null` for all. */
+  /** Names of the templates to offer; `null`: all. */
   readonly templates: readonly string[] | null
-  /** Bytes of one upload into a sandbox; `null` for the agent's default. */
+  /** Maximum bytes of an upload into a sandbox; `null`: the agent's default. */
   readonly maxUploadBytes: number | null
-  /** MiB of guests that wait for their sandbox; `null` for the agent's default. */
+  /** MiB of guest memory in the warm pool; `null`: the agent's default. */
   readonly poolMemoryMib: number | null
-  /** MiB that VMs may have together; `null` for the agent's default. */
+  /** Maximum committed MiB of all VMs; `null`: the agent's default. */
   readonly commitLimitMib: number | null
   readonly disk: DiskSettings
   readonly network: NetworkSettings
   readonly accelerator: AcceleratorChoice
   readonly kvm: KvmSettings
-  /** What workspaces may have; absent is the default. */
+  /** Limits of workspaces. Absent fields get control's defaults. */
   readonly limits: LimitSettings
 }
 
-/** What preview addresses are made of. */
+/** Settings of preview addresses. */
 export interface PreviewSettings {
   /** A domain in lower case. */
   readonly suffix: string
-  /** Absolute paths of PEM files; `null`: the edge's own authority. */
+  /** Absolute paths of PEM files; `null`: the edge's local authority. */
   readonly certificate: { readonly cert: string; readonly key: string } | null
-  /** Where to have one from instead. `hook` is an absolute path. */
+  /** Orders the certificate by ACME instead. `hook` is an absolute path. */
   readonly acme: { readonly directory_url: string; readonly hook: string; readonly email?: string } | null
 }
 
-/** Of the agent; `null` and absent are its defaults. */
+/** Passed to the agent; `null` and absent fields get its defaults. */
 export interface DiskSettings {
   readonly warn_below_mib: number | null
   readonly refuse_below_mib: number | null
   readonly compress_after_s?: number
 }
 
-/** Of the agent; absent is its default. */
+/** Passed to the agent; absent fields get its defaults. */
 export interface NetworkSettings {
-  /** Each `CIDR:port`. */
+  /** Each is a `CIDR:port`. */
   readonly egress_allow?: string[]
   readonly guest_range?: string
 }
 
-/** Of the agent, for guests under KVM; absent is its default. */
+/** Passed to the agent, for guests under KVM; absent fields get its defaults. */
 export type KvmSettings = z.input<typeof kvmSettings>
 
 export interface LimitSettings {
@@ -115,7 +115,7 @@ export interface LimitSettings {
   readonly default_plan?: PlanName
 }
 
-/** The command line cannot be understood; the message says why. */
+/** The command line is invalid; the message says why. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -210,7 +210,7 @@ function parseAccelerator(text = 'auto'): AcceleratorChoice {
   throw new UsageError(`--accelerator must be one of ${acceleratorChoice.options.join(', ')}, not "${text}"`)
 }
 
-/** The last two are for tests on hosts whose KVM is slow or incomplete (docs/kvm.md). */
+/** The last two exist for tests on hosts whose KVM is slow or incomplete (docs/kvm.md). */
 function parseKvm(env: Readonly<NodeJS.ProcessEnv>): KvmSettings {
   const { OFFSHOOT_KVM_CPU: cpu, OFFSHOOT_KVM_KERNEL_PARAMETERS: parameters, OFFSHOOT_KVM_PATIENCE: patience } = env
   const vhostNet = env['OFFSHOOT_KVM_VHOST_NET']

@@ -2,7 +2,7 @@ import { chmod, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SetupFailure } from './setup-failure.ts'
 
-/** Where things are below DIR (ARCHITECTURE.md, Files). */
+/** Paths below DIR (docs/data-directory.md). */
 export interface DataLayout {
   readonly dir: string
   readonly imagesDir: string
@@ -41,7 +41,7 @@ export function dataLayout(dir: string, imagesDir: string): DataLayout {
   }
 }
 
-/** @throws {SetupFailure} when something else than a folder stands at DIR */
+/** @throws {SetupFailure} if DIR is not a folder */
 export async function doesDataDirExist(layout: DataLayout): Promise<boolean> {
   const there = await stat(layout.dir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -51,7 +51,10 @@ export async function doesDataDirExist(layout: DataLayout): Promise<boolean> {
   return there !== null
 }
 
-/** DIR itself is 0711: QEMU's users pass through and read nothing. What holds secrets is the owner's alone. */
+/**
+ * DIR itself has mode 0711: QEMU's users can traverse it, but not list it. Files with secrets are readable by the owner
+ * only.
+ */
 export async function makeDataDir(layout: DataLayout): Promise<void> {
   try {
     await mkdir(layout.dir, { recursive: true })

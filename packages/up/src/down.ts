@@ -11,12 +11,14 @@ import { endOrphans } from './services/orphans.ts'
 import { readRunningRecord } from './services/running-record.ts'
 import { SetupFailure } from './setup-failure.ts'
 
-/** The supervisor stops its services one after the other, each with a wait of its own. */
+/** Long enough for a supervisor that stops its services one after the other, each with its own wait. */
 const SUPERVISOR_STOPS_WITHIN_MS = 60_000
 const LOCK_WAIT_S = 30
 const VMS_END_WITHIN_MS = 120_000
 
-/** `bin/up --down`: ends the supervisor, the services and every VM of the data directory. Removes nothing; safe to repeat. */
+/**
+ * `bin/up --down`: ends the supervisor, the services and every VM of the data directory. Deletes nothing. Idempotent.
+ */
 export async function down(args: UpArguments): Promise<void> {
   const layout = dataLayout(args.dataDir, args.imagesDir)
   if (!(await doesDataDirExist(layout))) return

@@ -19,17 +19,17 @@ import type { Supervisor } from './services/supervisor.ts'
 export interface FillDataDir {
   readonly args: UpArguments
   readonly layout: DataLayout
-  /** Of the images. */
+  /** Steps that build the images. */
   readonly steps: readonly Step[]
   readonly ports: Ports
-  /** Gets PostgreSQL, which stays. */
+  /** Starts PostgreSQL, which keeps running. */
   readonly supervisor: Supervisor
   readonly stop: AbortSignal
 }
 
 /**
- * Everything that the services find when they are started: images, cluster, configuration, the first user, bakes. What is there already
- * takes no time.
+ * Prepares everything that the services need: images, database cluster, configuration, the first user, bakes. Skips
+ * steps that are up to date.
  */
 export async function fillDataDir({ args, layout, steps, ports, supervisor, stop }: FillDataDir): Promise<Credentials> {
   const settings = await readSettings(layout.settings)
@@ -71,7 +71,7 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
   )
 }
 
-/** Waits for both, also when one fails: nothing of it goes on behind the back of whoever cleans up. */
+/** Waits for both promises even if one fails, so that no work continues during the caller's cleanup. */
 async function both<T>(wanted: Promise<T>, other: Promise<unknown>): Promise<T> {
   const [first, second] = await Promise.allSettled([wanted, other])
   if (first.status === 'rejected') throw first.reason

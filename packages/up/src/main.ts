@@ -4,12 +4,12 @@ import { prepare } from './prepare.ts'
 import { SetupFailure } from './setup-failure.ts'
 import { up } from './up.ts'
 
-/** The user asked us to end: no failure, nothing to say. */
+/** The user ended the program: no error message. */
 class Stopped extends Error {
   override readonly name = 'Stopped'
 }
 
-/** @returns the exit code: 0 ended as asked, 1 could not, 2 command line not understood */
+/** @returns the exit code: 0 ended on request, 1 failed, 2 invalid command line */
 async function main(): Promise<number> {
   const stop = new AbortController()
   const hurry = new AbortController()

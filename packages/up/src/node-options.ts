@@ -1,8 +1,8 @@
 /**
- * How Node runs our services. Streams pass through them in short-lived buffers, which V8 13.6 (Node 24) leaves to full collections of
- * the heap, one for every 64 MiB that pass: half of what a stream then costs (nodejs/node#61967). A smaller young generation frees them
- * with its own quick collections, one every 16 MiB, and at once: a thread that sweeps beside us falls behind on a busy machine, and the
- * full collections are back.
+ * Options for the services. Streams produce short-lived buffers, which V8 13.6 (Node 24) frees only in full
+ * collections, one per 64 MiB of throughput. Those make up half of a stream's cost (nodejs/node#61967). A smaller young
+ * generation frees the buffers in fast collections, one per 16 MiB. Sweeping must not be concurrent: on a busy machine
+ * the sweeper falls behind, and full collections return.
  */
 export const NODE_OPTIONS = [
   '--scavenger-max-new-space-capacity-mb=4',

@@ -7,8 +7,8 @@ const PREPARE_WITHIN_MS = 600_000
 const COMPLAINT_MAX_LINES = 20
 
 /**
- * The accelerator probe and the bakes, by the agent's own program; quick when nothing has changed.
- * @param patience multiplies the time limit, as the agent's own limits (OFFSHOOT_KVM_PATIENCE)
+ * Runs the agent's accelerator trial and its bakes. Fast if nothing has changed.
+ * @param patience factor for the time limit, as for the agent's own limits (OFFSHOOT_KVM_PATIENCE)
  */
 export async function prepareAgent(
   agentConfig: string,

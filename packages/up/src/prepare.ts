@@ -7,7 +7,7 @@ import { isAnyMissing } from './images/run-steps.ts'
 import { Progress } from './progress.ts'
 import { templatesFolder } from './repository.ts'
 
-/** `bin/up --prepare`: Debian packages and images, so that a later start, or several, need not make them. */
+/** `bin/up --prepare`: installs Debian packages and builds images, so that later starts need not. */
 export async function prepare(args: UpArguments, stop: AbortSignal): Promise<void> {
   const steps = await imageSteps(templatesFolder, args.templates)
   if (await isAnyMissing(steps, args.imagesDir)) await checkResources([args.imagesDir], SETUP_NEEDS)

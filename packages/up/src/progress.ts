@@ -2,14 +2,14 @@ import type { StepListener } from './images/run-steps.ts'
 import type { Step } from './images/step.ts'
 
 /**
- * Tells the user on standard output what is being done, how far along, and how long it took. A piece of work has its number from the whole
- * list, so that those which are skipped count as done and are not mentioned.
+ * Prints each piece of work to standard output, with its number and its duration. Skipped pieces are not printed, but
+ * they count, because numbers come from the complete list.
  */
 export class Progress implements StepListener {
   readonly #names: readonly string[]
   readonly #write: (line: string) => void
 
-  /** @param names of all pieces of work, in order */
+  /** @param names all pieces of work, in order */
   constructor(
     names: readonly string[],
     write: (line: string) => void = (line) => void process.stdout.write(`${line}\n`),
@@ -30,7 +30,7 @@ export class Progress implements StepListener {
     this.say(step.name, `${step.title}: done in ${seconds.toFixed(1)} s`)
   }
 
-  /** For work that is no step. */
+  /** For work that is not a step. */
   say(name: string, text: string): void {
     this.#write(`[${this.#names.indexOf(name) + 1}/${this.#names.length}] ${text}`)
   }

@@ -1,6 +1,6 @@
 import type { Credentials } from './config/credentials.ts'
 
-/** What stands below `ready`: three lines that work when pasted into a shell, in this order, and where previews are. */
+/** The text after `ready`: three shell lines that work in this order, and the preview address. */
 export function readyLines(
   { base_url, api_key, edge_url, preview_suffix }: Credentials,
   template: string,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
 
-/** The checkout that this file runs from, without a slash at the end. */
+/** Path of this checkout, without a trailing slash. */
 export const repositoryRoot = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 
 export const templatesFolder = join(repositoryRoot, 'templates')

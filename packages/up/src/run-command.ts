@@ -8,18 +8,20 @@ const TAIL_LINES = 12
 const TERM_GRACE_MS = 5000
 
 export interface CommandOptions {
-  /** Bounds the run; the command and all it started are ended when it passes or is cancelled. */
+  /** When it passes or is cancelled, the command and all its children are killed. */
   readonly deadline: Deadline
   readonly cwd?: string
-  /** Added to our own environment. */
+  /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>
-  /** Given on standard input; nothing otherwise. */
+  /** Written to standard input; empty if absent. */
   readonly input?: string
-  /** Hears every line as it comes. */
+  /** Called for each line as it arrives. */
   readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void
 }
 
-/** The command could not be started, or failed. The message contains the first line and the last lines of its output. */
+/**
+ * The command could not be started, or failed. The message contains the first line and the last lines of its output.
+ */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
@@ -44,10 +46,10 @@ class Excerpt {
 }
 
 /**
- * Runs a command to its end and returns its standard output (at most 1 MiB of it).
+ * Runs a command to its end and returns its standard output (at most 1 MiB).
  *
- * It leads its own process group, so that a Ctrl-C in the terminal reaches us alone and we end the whole group in order;
- * and it is told to end when this process dies (setpriv --pdeathsig), so that a killed run leaves nobody writing.
+ * The command leads its own process group: a Ctrl-C in the terminal reaches only us, and we end the group in order. It
+ * also gets a signal when this process dies (setpriv --pdeathsig), so that no orphan continues to write.
  */
 export async function runCommand(file: string, args: readonly string[], options: CommandOptions): Promise<string> {
   options.deadline.throwIfOver()
@@ -57,7 +59,7 @@ export async function runCommand(file: string, args: readonly string[], options:
     detached: true,
     stdio: 'pipe',
   })
-  child.stdin.on('error', () => undefined) // a command that does not read its input is no failure
+  child.stdin.on('error', () => undefined) // a command may ignore its input
   child.stdin.end(options.input ?? '')
 
   let output = ''
@@ -85,12 +87,12 @@ export async function runCommand(file: string, args: readonly string[], options:
 }
 
 async function endGroup(leader: number | undefined, closed: Promise<unknown>): Promise<void> {
-  if (leader === undefined) return // never started
+  if (leader === undefined) return // it did not start
   const signalGroup = (signal: NodeJS.Signals) => {
     try {
       process.kill(-leader, signal)
     } catch {
-      // the group is gone already
+      // the group has ended already
     }
   }
   signalGroup('SIGTERM')

@@ -1,4 +1,4 @@
-/** Something the user can act on: its message is one clear sentence, printed alone, without a stack. */
+/** An error that the user can fix. Its message is one sentence, printed without a stack. */
 export class SetupFailure extends Error {
   override readonly name = 'SetupFailure'
 }

@@ -1,6 +1,11 @@
 /**
- * One start, in this order: what could refuse is checked before anything is made; then the images, PostgreSQL beside them; then the agent's
- * preparation and the database's, beside one another; then control. Whatever fails or is cancelled on the way ends what was started.
+ * One start, in this order:
+ * 1. Check everything that could fail, before anything is created.
+ * 2. Build the images; start PostgreSQL in parallel.
+ * 3. Prepare the agent and the database, in parallel.
+ * 4. Start the services.
+ *
+ * Any failure or cancellation ends everything that was started.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
@@ -27,15 +32,15 @@ import { Supervisor, type Service } from './services/supervisor.ts'
 import { SetupFailure } from './setup-failure.ts'
 import { waitUntilHealthy, waitUntilListening } from './wait-until-healthy.ts'
 
-/** Where previews are, unless somebody else is there already. */
+/** Default port of previews, if it is free. */
 const USUAL_EDGE_PORT = 8081
-/** PostgreSQL's own is left to a PostgreSQL of the machine. */
+/** Not 5432, which a PostgreSQL of the host may use. */
 const USUAL_DATABASE_PORT = 5433
 
 /**
- * Sets up, starts, and runs until `stop` is aborted (then the services are ended in order; VMs stay) or a service is given up.
- * With the command `prepare` it ends where the services would be started: the next start has nothing left to make.
- * @param hurry aborted when the user asks a second time: what still runs is killed
+ * Sets up, starts, and runs until `stop` aborts or a service cannot be started. It then ends the services in order; VMs
+ * stay. With the command `prepare` it returns before the services start.
+ * @param hurry aborted by the user's second request: services that still run are killed
  * @throws {SetupFailure}
  */
 export async function up(args: UpArguments, stop: AbortSignal, hurry: AbortSignal): Promise<void> {
@@ -114,17 +119,20 @@ async function run(
   }
 }
 
-/** On a full disk services go on, and are started again: a supervisor after this one finds them by their command lines, too. */
+/**
+ * On a full disk the record may be outdated. Services still run, and a later supervisor also finds them by their
+ * command lines.
+ */
 function tellUnrecorded(error: Error): void {
   tell(`up.json is not up to date: ${error.message}`)
 }
 
-/** Where it goes to a file, that may be on the full disk. */
+/** Standard error may be a file on the full disk. */
 function tell(line: string): void {
   try {
     process.stderr.write(`${line}\n`)
   } catch {
-    // Nobody can be told.
+    // There is no other place to report it.
   }
 }
 
@@ -147,10 +155,10 @@ interface LastingPort {
   readonly usual: number
 }
 
-/** Addresses are passed around: as long as nobody asks for another port, it stays the same over restarts. */
+/** Users share preview addresses, so the port stays the same across restarts unless the user requests another one. */
 async function lastingPort({ command, port, wanted, earlier, usual }: LastingPort): Promise<number> {
   if (wanted !== null) return wanted === 0 ? findFreePort() : wanted
-  // Nobody listens yet, so that it may be taken for now.
+  // `prepare` starts no service, so the port need not be free now.
   if (command === 'prepare') return earlier ?? usual
   for (const candidate of [...(earlier ? [earlier] : []), ...(port === 0 ? [] : [usual])]) {
     if (candidate !== port && (await isPortFree(HOST, candidate))) return candidate

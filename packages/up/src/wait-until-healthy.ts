@@ -16,7 +16,6 @@ export async function waitUntilHealthy(baseUrl: string, cancelled: AbortSignal):
   }
 }
 
-/** Waits until the edge answers. */
 export async function waitUntilListening(edgeUrl: string, cancelled: AbortSignal): Promise<void> {
   const deadline = Deadline.after(HEALTHY_WITHIN_MS, `${edgeUrl}/healthz to be ok`, cancelled)
   const isOk = () =>
@@ -36,6 +35,6 @@ async function isHealthy(baseUrl: string, deadline: Deadline): Promise<boolean> 
     const body = health.safeParse(await answer.json())
     return answer.status === 200 && body.success && body.data.checks.agents === 'ok'
   } catch {
-    return false // not listening yet
+    return false // it does not listen yet
   }
 }

@@ -3,14 +3,14 @@ import { type AgentSandbox, agentSandbox, type AgentSandboxList, agentSandboxLis
 import { Pool } from 'undici'
 import { EdgeCredential } from './edge-credential.ts'
 
-/** Milliseconds for a question about places. */
+/** Milliseconds for a query about sandboxes. */
 const ANSWER_MS = 5_000
-/** Milliseconds without a byte of an event stream, whose heartbeat comes every 15 s. */
+/** Milliseconds without a byte on the event stream, which sends a heartbeat every 15 s. */
 const EVENTS_SILENCE_MS = 45_000
-/** Questions at the same time, beside the event stream. */
+/** Concurrent queries, beside the event stream. */
 const CONNECTIONS = 8
 
-/** What the edge asks one agent about its sandboxes. */
+/** The edge's client of one agent. */
 export class Agent {
   readonly url: string
   readonly credential: EdgeCredential
@@ -22,14 +22,14 @@ export class Agent {
     this.#pool = new Pool(url, { connections: CONNECTIONS, bodyTimeout: EVENTS_SILENCE_MS })
   }
 
-  /** Every sandbox, as of the log's record `last_seq`. */
+  /** All sandboxes of the agent, consistent with the event log up to `last_seq`. */
   async list(signal: AbortSignal): Promise<AgentSandboxList> {
     const { statusCode, body } = await this.#get('/v1/sandboxes', signal)
     if (statusCode !== 200) throw new Error(`${this.url} answered its list with ${statusCode}: ${await body.text()}`)
     return agentSandboxList.parse(await body.json())
   }
 
-  /** `null` when the agent does not know it. */
+  /** `null` if the agent has no such sandbox. */
   async find(id: string, signal: AbortSignal): Promise<AgentSandbox | null> {
     const { statusCode, body } = await this.#get(`/v1/sandboxes/${id}`, signal)
     if (statusCode === 200) return agentSandbox.parse(await body.json())
@@ -37,7 +37,7 @@ export class Agent {
     return null
   }
 
-  /** The agent's log as server-sent events, from the record after `cursor`. */
+  /** The agent's event log as server-sent events, starting after record `cursor`. */
   async events(cursor: number, signal: AbortSignal): Promise<Readable> {
     const { statusCode, body } = await this.#get(`/v1/agent/events?after=${cursor}`, signal)
     if (statusCode === 200) return body

@@ -1,10 +1,12 @@
 import { AGENT_CREDENTIAL_SECONDS, EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { SignJWT } from 'jose'
 
-/** Half of a credential's life: what is handed out always has as much left, whatever the clocks differ by. */
+/**
+ * Half of a credential's lifetime. A reused credential is thus valid for at least the other half, despite clock skew.
+ */
 const REUSE_MS = (AGENT_CREDENTIAL_SECONDS * 1000) / 2
 
-/** Signs the edge's credentials for one agent, and hands each out for half its life. */
+/** Signs the edge's credentials for one agent. Reuses each for half of its lifetime. */
 export class EdgeCredential {
   readonly #secret: Uint8Array
   #token: Promise<string> | undefined

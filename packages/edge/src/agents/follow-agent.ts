@@ -5,16 +5,16 @@ import type { Logger } from 'pino'
 import type { Agent } from './agent.ts'
 import type { Places } from './places.ts'
 
-/** Milliseconds before connecting again: short at first, because an agent that restarts is back within a moment. */
+/** Milliseconds before reconnecting. The first retry is early, because a restarted agent is back soon. */
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
 
 /**
- * Keeps the places true to one agent, until `stopped` aborts.
+ * Keeps `places` consistent with one agent, until `stopped` aborts.
  *
- *     list → its log from there, live → connection lost → back-off → list → …
+ *     list → event log from there on, live → connection lost → backoff → list → …
  *
- * While an agent is away, its sandboxes stay known: they run on, and requests to them wait for it.
+ * While an agent is away, its sandboxes stay known: they keep running, and requests to them wait for the agent.
  */
 export async function followAgent(agent: Agent, places: Places, log: Logger, stopped: AbortSignal): Promise<void> {
   let retryMs = FIRST_RETRY_MS
@@ -31,7 +31,7 @@ export async function followAgent(agent: Agent, places: Places, log: Logger, sto
         for (const { data } of batch) places.apply(agent, agentRecord.parse(JSON.parse(data)))
       }
     } catch (error) {
-      // Once, however many tries it takes.
+      // Log once per outage, not per retry.
       if (!stopped.aborted && !isAway) log.warn({ err: error, agent: agent.url }, 'agent not followed')
       isAway = true
     }

@@ -9,10 +9,10 @@ import type { Agent } from './agent.ts'
 /** Milliseconds that requests wait for an agent that restarts. */
 const AGENT_AWAY_MS = 10_000
 const RETRY_MS = 100
-/** Characters of a refusal that are read. */
+/** Maximum characters to read of a refusal. */
 const MAX_REFUSAL_CHARS = 16 * 1024
 
-/** The agent's answer instead of a connection. */
+/** The agent refused the connection. */
 export class PortRefused extends Error {
   override readonly name = 'PortRefused'
   readonly status: number
@@ -23,14 +23,14 @@ export class PortRefused extends Error {
   }
 }
 
-/** The agent could not be reached in time. Nothing has been sent to the sandbox. */
+/** The edge could not reach the agent in time. It has sent nothing to the sandbox. */
 export class AgentAway extends Error {
   override readonly name = 'AgentAway'
 }
 
 /**
- * A TCP connection to a port inside a sandbox, which is woken for it; each direction ends by itself.
- * An agent that is being restarted is waited for.
+ * Opens a TCP connection to a port inside a sandbox; the agent wakes the sandbox if needed. Each direction can end
+ * alone. Retries while the agent restarts.
  * @throws PortRefused, AgentAway, DeadlineExceeded
  */
 export async function openPort(agent: Agent, id: SandboxId, port: number, deadline: Deadline): Promise<Socket> {
@@ -46,7 +46,7 @@ export async function openPort(agent: Agent, id: SandboxId, port: number, deadli
   }
 }
 
-/** 503 is an agent that ends. */
+/** An agent that shuts down answers 503. */
 function isAway(error: unknown): boolean {
   if (error instanceof PortRefused) return error.status === 503
   const code = (error as NodeJS.ErrnoException).code
@@ -56,7 +56,7 @@ function isAway(error: unknown): boolean {
 async function openOnce({ url, credential }: Agent, id: SandboxId, port: number, deadline: Deadline): Promise<Socket> {
   const { hostname, port: agentPort } = new URL(url)
   const request = httpRequest(`${url}/v1/sandboxes/${id}/ports/${port}/stream`, {
-    // Neither side's end may close the other.
+    // The end of one direction must not close the other.
     createConnection: () => connect({ host: hostname, port: Number(agentPort), allowHalfOpen: true, noDelay: true }),
     headers: {
       connection: 'Upgrade',
@@ -76,7 +76,7 @@ async function openOnce({ url, credential }: Agent, id: SandboxId, port: number,
     return await deadline.race(opened.promise)
   } catch (error) {
     request.destroy()
-    // It may come to be at the very moment of giving up.
+    // The upgrade may still arrive after the deadline.
     opened.promise.then((socket) => socket.destroy()).catch(() => undefined)
     throw error
   }

@@ -5,15 +5,18 @@ import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { Agent } from './agent.ts'
 
-/** Sandboxes whose places are kept; beyond it the oldest is forgotten, and found again by asking. */
+/** Maximum places to keep. Beyond it the oldest is dropped; the edge asks the agents again when it needs it. */
 const MAX_KEPT = 200_000
-/** Questions about unknown ids at the same time, of one visitor's address and of all: whoever makes up ids is told 404 without one. */
+/**
+ * Concurrent queries about unknown ids: per visitor address, and in total. Beyond them a visitor who guesses ids gets a
+ * 404 without a query.
+ */
 const MAX_ASKING_OF_VISITOR = 32
 const MAX_ASKING = 64
 
 export interface Place {
   readonly agent: Agent
-  /** As its agent last said; the agent's word counts, this only saves asking. */
+  /** The agent's last report. It only saves queries; the agent's answer decides. */
   readonly status: SandboxStatus
 }
 
@@ -27,9 +30,7 @@ const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
   'recover.orphaned': 'failed',
 }
 
-/**
- * Where each sandbox is. Nothing here outlives the process: agents are the truth, and tell it anew.
- */
+/** Which agent has each sandbox. Held in memory only: a restarted edge gets it from the agents again. */
 export class Places {
   readonly #agents: readonly Agent[]
   readonly #places = new Map<SandboxId, Place>()
@@ -40,15 +41,15 @@ export class Places {
     this.#agents = agents
   }
 
-  /** What is known without asking. */
+  /** The known place; asks no agent. */
   known(id: SandboxId): Place | undefined {
     return this.#places.get(id)
   }
 
   /**
-   * Asks the agents where it is not known: one that has just been made may be quicker than the news of it. So that nobody has an
-   * id is not remembered; those who want to know of one id at once share one question.
-   * @param visitor address of who wants to know
+   * Asks all agents if the place is unknown, because a request may arrive before the event of a new sandbox. Negative
+   * answers are not cached. Concurrent requests for one id share a query.
+   * @param visitor address of the visitor
    */
   async find(id: SandboxId, visitor: string, signal: AbortSignal): Promise<Place | null> {
     const known = this.#places.get(id)
@@ -65,12 +66,12 @@ export class Places {
     }
   }
 
-  /** The agent does not have it any more. */
+  /** The agent does not have the sandbox any more. */
   forget(id: SandboxId): void {
     this.#places.delete(id)
   }
 
-  /** All that an agent has. */
+  /** Replaces all places of an agent. */
   replace(agent: Agent, sandboxes: readonly AgentSandbox[]): void {
     const ids = new Set(sandboxes.map(({ id }) => id as SandboxId))
     for (const [id, place] of this.#places) if (place.agent === agent && !ids.has(id)) this.#places.delete(id)

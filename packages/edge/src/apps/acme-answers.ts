@@ -6,9 +6,9 @@ import { hostOf, type VisitorRequest, type VisitorResponse } from '../preview/vi
 import type { AppPlaces } from './app-places.ts'
 import { askControl } from './ask-control.ts'
 
-/** RFC 8555, 8.3: a token is base64url, of 128 bits at least. */
+/** RFC 8555, 8.3: a token is base64url, with at least 128 bits. */
 const ASKED = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,200})$/
-/** Questions to control at the same time: what is beyond is the app's to answer. */
+/** Concurrent queries to control. Further challenge requests go to the app. */
 const MAX_QUESTIONS = 32
 
 export interface AcmeAnswersOptions {
@@ -17,7 +17,7 @@ export interface AcmeAnswersOptions {
   readonly places: AppPlaces
 }
 
-/** Answers the authority that control has ordered a certificate from for a domain of an app. */
+/** Answers the ACME authority when it validates an order of control for an app's domain. */
 export class AcmeAnswers {
   readonly #options: AcmeAnswersOptions
   #questions = 0
@@ -27,8 +27,9 @@ export class AcmeAnswers {
   }
 
   /**
-   * Says whether it may be for us. An app can prove its domains itself: what control knows nothing of is then for it.
-   * @param orElse serves it
+   * Returns false unless it takes the request. An app may also run ACME itself, so tokens that control does not know go
+   * to the app.
+   * @param orElse serves the request from the app
    */
   handle(request: VisitorRequest, response: VisitorResponse, orElse: () => void): boolean {
     const token = ASKED.exec(request.url ?? '')?.[1]

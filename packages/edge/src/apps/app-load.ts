@@ -2,31 +2,34 @@ import { createHash } from 'node:crypto'
 import { type EdgeApp, REQUESTS_PER_INSTANCE } from '@offshoot/contract/edge-app'
 import type { SandboxId } from '@offshoot/contract/ids'
 
-/** A request, or an upgraded connection, from its beginning to its end. */
+/** A request or an upgraded connection, from its beginning to its end. */
 export interface UnderWay {
-  /** From here on it is an open connection, which may have nothing to say: it takes no further instance. */
+  /** The request became an upgraded connection, which may be idle; it no longer counts towards needed instances. */
   readonly upgraded: () => void
   readonly end: () => void
 }
 
-/** What is under way at each app: which of its instances has the least to do, and how many it takes. */
+/**
+ * Counts requests and connections per app, to choose the least busy instance and to compute how many instances are
+ * needed.
+ */
 export class AppLoad {
-  /** Of everything, by sandbox. */
+  /** Requests and connections by sandbox. */
   readonly #connections = new Map<string, number>()
-  /** Of requests, by app. */
+  /** Requests by app. */
   readonly #requests = new Map<string, number>()
   readonly #isAwake: (id: SandboxId) => boolean
-  /** Told when a request takes an app above what its instances are to answer. */
+  /** Called when a request needs more instances than the app has. */
   onShort: () => void = () => undefined
 
-  /** @param isAwake whether an instance can answer without being woken, as far as is known */
+  /** @param isAwake whether an instance is known to be running, so that it can answer without a wake */
   constructor(isAwake: (id: SandboxId) => boolean) {
     this.#isAwake = isAwake
   }
 
   /**
-   * The instance for one more request: of those that are awake the one with the least under way, else the first.
-   * @param token of the instance that the visitor was answered by before, `null` for whoever comes first
+   * Chooses the instance for a request: the awake one with the fewest connections, or else the first.
+   * @param token the instance that answered this visitor before; `null` for a new visitor
    */
   pick({ sandbox_ids: ids }: EdgeApp, token: string | null): SandboxId | undefined {
     const all = ids as SandboxId[]
@@ -49,12 +52,12 @@ export class AppLoad {
     return { upgraded: requests, end }
   }
 
-  /** How many instances it takes, the one that an idle app has included. */
+  /** Number of instances needed, at least one. */
   needed(appId: string): number {
     return Math.max(1, Math.ceil((this.#requests.get(appId) ?? 0) / REQUESTS_PER_INSTANCE))
   }
 
-  /** Apps that are asked for just now. */
+  /** Apps that have requests now. */
   get busy(): Iterable<string> {
     return this.#requests.keys()
   }
@@ -64,12 +67,12 @@ export class AppLoad {
   }
 }
 
-/** Tells instances apart, and nothing else of them: who knows the id of a sandbox reaches all of its ports. */
+/** Identifies an instance without revealing its sandbox id, which would grant access to all ports of the sandbox. */
 export function instanceToken(id: SandboxId): string {
   return createHash('sha256').update(id).digest('hex').slice(0, 16)
 }
 
-/** @returns what takes it back, once */
+/** @returns a function that decrements the counter, once */
 function count(counts: Map<string, number>, key: string): () => void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
   let isOver = false

@@ -2,17 +2,20 @@ import type { EdgeApp } from '@offshoot/contract/edge-app'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { labelBefore, nameOfHost } from '@offshoot/contract/preview-address'
 
-/** Told of sandboxes that no longer serve their app, because another version does. */
+/** Called with sandboxes that no longer serve their app, because another version does. */
 type Replaced = (sandboxIds: readonly SandboxId[]) => void
 
-/** Where each app is served, as control last told. Nothing here outlives the process: control tells it anew. */
+/**
+ * Which sandboxes serve each app, as control last reported. Held in memory only: a restarted edge gets it from control
+ * again.
+ */
 export class AppPlaces {
   readonly #apps = new Map<string, EdgeApp>()
   readonly #byHost = new Map<string, EdgeApp>()
   readonly #byDomain = new Map<string, EdgeApp>()
   onReplaced: Replaced = () => undefined
 
-  /** @param label what stands before the suffix, in lower case */
+  /** @param label the part of the host before the suffix, in lower case */
   find(label: string): EdgeApp | undefined {
     return this.#apps.get(label) ?? this.#byHost.get(label)
   }
@@ -22,24 +25,24 @@ export class AppPlaces {
     return this.#byDomain.get(name)
   }
 
-  /** By its id, its name, or a domain of its own. @param host as the visitor wrote it */
+  /** Finds an app by its id, its name or one of its domains. @param host as the visitor wrote it */
   findHost(host: string, suffix: string): EdgeApp | undefined {
     return this.find(labelBefore(host, suffix) ?? '') ?? this.findDomain(nameOfHost(host))
   }
 
-  /** What the certificate of a domain is known by. @param name in lower case */
+  /** Fingerprint of a domain's certificate. @param name in lower case */
   certificateOf(name: string): string | undefined {
     return this.#byDomain.get(name)?.certificates[name]
   }
 
-  /** All there are, whatever was known: the database may be another. */
+  /** Replaces all apps regardless of `as_of`, because control's database may be another one. */
   replace(apps: readonly EdgeApp[]): void {
     const ids = new Set(apps.map(({ id }) => id))
     for (const id of this.#apps.keys()) if (!ids.has(id)) this.remove(id)
     for (const app of apps) this.#put(app, this.#apps.get(app.id))
   }
 
-  /** One that was read before what is known stays out: what is asked for and what is told come by two ways. */
+  /** Ignores a state older than the known one. The stream and single queries can deliver states out of order. */
   set(app: EdgeApp): void {
     const before = this.#apps.get(app.id)
     if (before === undefined || before.as_of <= app.as_of) this.#put(app, before)
@@ -61,7 +64,7 @@ export class AppPlaces {
     this.#tell(before, app.sandbox_ids)
   }
 
-  /** A domain may have become another app's before this one is told that it lost it. */
+  /** Another app may have got a domain before this app's loss of it is reported. */
   #forgetNames({ id, host, domains }: EdgeApp): void {
     if (host !== null) this.#byHost.delete(host)
     for (const domain of domains) if (this.#byDomain.get(domain)?.id === id) this.#byDomain.delete(domain)

@@ -157,7 +157,7 @@ describe('app hosts', () => {
       const [socket] = await connected
       socket.once('close', () => ended.push(host))
     }
-    // The older of the two: by itself it would end first.
+    // Opened first, so an idle timeout alone would close this one first.
     await opens(`${port}-${neighbour}.localhost`)
     await opens(`${app.id}.localhost`)
     control.tell({ ...app, sandbox_ids: [other] })
@@ -199,7 +199,7 @@ describe('app hosts', () => {
     await until('all of them', () => held.length === 24)
     await until('the load', () => control.loads.some(({ apps }) => apps.some(({ needed }) => needed === 3)))
     expect(control.loads.at(-1)).toEqual({ apps: [{ id, needed: 3 }] })
-    // A connection to one of them may have been there.
+    // One of them may have had a kept connection before.
     for (const sandbox of [edge.id, second])
       expect(opened.filter((each) => each === sandbox).length).toBeGreaterThanOrEqual(11)
     for (const response of held) response.end()
@@ -242,7 +242,7 @@ describe('app hosts', () => {
     expect([socket.authorized, socket.getPeerCertificate().subjectaltname]).toEqual([true, 'DNS:www.example.com'])
     socket.destroy()
 
-    // In the worse order: the one that has it now is told of first.
+    // The worse order: the domain's new app is reported first.
     control.tell({
       ...live(),
       id: other,

@@ -1,10 +1,13 @@
 import { request } from 'undici'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 
-/** Milliseconds for an answer: a visitor waits for it. */
+/** Milliseconds for an answer, during which a visitor waits. */
 const ANSWER_MS = 5_000
 
-/** One question of the edge's own. `null` for what is not there. @throws when control is away, or has another answer */
+/**
+ * A query to control with the edge's own credential. `null` on 404. @throws if control is unreachable or answers
+ * anything else
+ */
 export async function askControl(url: string, credential: EdgeCredential, answerMs = ANSWER_MS): Promise<unknown> {
   const { statusCode, body } = await request(url, {
     headers: { authorization: `Bearer ${await credential.get()}` },

@@ -6,7 +6,7 @@ import { request } from 'undici'
 import { EdgeCredential } from '../agents/edge-credential.ts'
 import type { AppPlaces } from './app-places.ts'
 
-/** Milliseconds before connecting again. */
+/** Milliseconds before reconnecting. */
 const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 1_000
 const ANSWER_MS = 5_000
@@ -19,7 +19,10 @@ export interface FollowAppsOptions {
   readonly log: Logger
 }
 
-/** Keeps the places of apps true to control, until `stopped` aborts. While control is away, what it told last holds. */
+/**
+ * Keeps the places of apps consistent with control, until `stopped` aborts. While control is away, the last known state
+ * applies.
+ */
 export async function followApps({ control, places, log }: FollowAppsOptions, stopped: AbortSignal): Promise<void> {
   const credential = new EdgeCredential(control.secret)
   let retryMs = FIRST_RETRY_MS
@@ -37,7 +40,7 @@ export async function followApps({ control, places, log }: FollowAppsOptions, st
       isAway = false
       for await (const batch of readServerSentEvents(body)) for (const event of batch) apply(places, event)
     } catch (error) {
-      // Once, however many tries it takes.
+      // Log once per outage, not per retry.
       if (!stopped.aborted && !isAway) log.warn({ err: error }, 'control tells nothing of apps')
       isAway = true
     }

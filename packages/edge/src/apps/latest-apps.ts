@@ -6,22 +6,23 @@ import { hostOf, type VisitorRequest } from '../preview/visitor.ts'
 import type { AppPlaces } from './app-places.ts'
 import { askControl } from './ask-control.ts'
 
-/** Questions to control at the same time: whoever is beyond is told what is known. */
+/** Concurrent queries to control. Beyond them the known state is used. */
 const MAX_QUESTIONS = 32
-/** Milliseconds until a visitor is served by what is known. */
+/** Milliseconds until a request falls back to the known state. */
 const ANSWER_MS = 1_000
 
 export interface LatestAppsOptions {
   readonly controlUrl: string
   readonly credential: EdgeCredential
   readonly places: AppPlaces
-  /** Of the edge's hosts. */
+  /** Suffix of the edge's hosts. */
   readonly suffix: string
 }
 
 /**
- * Asks control anew about an app whose visitors may find something else at any moment: because another version is about to take
- * over, or none serves. What control has just said of a deployment holds at the app's address too, however late the news come.
+ * Asks control for the latest state of an app that is about to change: another version is taking over, or no version
+ * serves. So once control's API reports a deployment as live, the app's address serves it, however late the event
+ * arrives.
  */
 export class LatestApps {
   readonly #options: LatestAppsOptions
@@ -31,7 +32,7 @@ export class LatestApps {
     this.#options = options
   }
 
-  /** Says whether there was something to ask. @param then is called when that is over, answered or not */
+  /** Returns whether there was a reason to ask. @param then called after the query, whether it succeeded or not */
   ask(request: VisitorRequest, then: () => void): boolean {
     const id = this.#idOfUncertain(hostOf(request) ?? '')
     if (id === null || this.#questions >= MAX_QUESTIONS) return false
@@ -41,7 +42,7 @@ export class LatestApps {
     return true
   }
 
-  /** Of an app that may be another now, or that nobody has told of; `null` for any other host. */
+  /** Id of an app that may be changing, or that is unknown; `null` for any other host. */
   #idOfUncertain(host: string): string | null {
     const { places, suffix } = this.#options
     const known = places.findHost(host, suffix)

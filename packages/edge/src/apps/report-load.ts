@@ -6,11 +6,14 @@ import { EdgeCredential } from '../agents/edge-credential.ts'
 import type { AppLoad } from './app-load.ts'
 import type { AppPlaces } from './app-places.ts'
 
-/** Milliseconds between two reports of what goes on. */
+/** Milliseconds between two reports. */
 const REPORT_MS = 1_000
-/** The same while more is needed than there is, which is told at once: an instance takes longer, and every report takes time from it. */
+/**
+ * Minimum milliseconds between reports while an app needs more instances. The first is sent at once, because a start
+ * takes much longer. Each report takes CPU time from that start.
+ */
 const SHORT_MS = 100
-/** Milliseconds for which more instances must be needed: a burst that is over at once takes none. */
+/** Milliseconds for which more instances must be needed, so that a short burst starts none. */
 const LASTING_MS = 25
 const ANSWER_MS = 5_000
 
@@ -21,7 +24,10 @@ export interface ReportLoadOptions {
   readonly log: Logger
 }
 
-/** Tells control, until `stopped` aborts, which apps need more than one instance just now; what it does not hear is not needed. */
+/**
+ * Reports to control, until `stopped` aborts, which apps need more than one instance. Control treats unreported apps as
+ * needing one.
+ */
 export async function reportLoad(
   { control, places, load, log }: ReportLoadOptions,
   stopped: AbortSignal,
@@ -51,7 +57,7 @@ async function pause(ms: number, stopped: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal: stopped }).catch(() => undefined)
 }
 
-/** Of apps that may have more than one. */
+/** Counts only apps that may have more than one instance. */
 function neededOf(load: AppLoad, places: AppPlaces): Map<string, number> {
   const needed = new Map<string, number>()
   for (const id of load.busy) {

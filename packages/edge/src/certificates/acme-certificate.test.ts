@@ -15,11 +15,11 @@ let folder: string
 let server: AcmeServer
 let edge: EdgeUnderTest | undefined
 
-/** Lines `NAME VALUE`: the DNS of these tests. */
+/** A file of lines `NAME VALUE`, which serves as DNS in these tests. */
 const zone = () => join(folder, 'zone')
 const records = async () => (await readFile(zone(), 'utf8')).split('\n').filter((line) => line !== '')
 
-/** Fails where another one of it runs. */
+/** Fails if a second run of the hook is in progress. */
 const HOOK = `#!/bin/sh
 mkdir ZONE.lock || exit 1
 trap 'rmdir ZONE.lock' EXIT
@@ -39,7 +39,7 @@ async function start(script: string): Promise<EdgeUnderTest> {
   return edge
 }
 
-/** Whether a visitor of a preview host who trusts `ca` trusts the edge. */
+/** Whether a visitor of a preview host who trusts `ca` accepts the edge's certificate. */
 async function isTrusted(port: number, ca: string): Promise<boolean> {
   const socket = connect({ host: '127.0.0.1', port, servername: `3000-x.${SUFFIX}`, ca, rejectUnauthorized: false })
   await Deadline.after(10_000, 'a handshake').race(once(socket, 'secureConnect'))
@@ -74,7 +74,7 @@ describe('a certificate by ACME', () => {
     const { port } = await start(HOOK)
     await eventually('a certificate of the authority', async () => isTrusted(port, await ca()))
     expect(server.issued).toEqual([[SUFFIX, `*.${SUFFIX}`]])
-    // Removed only once the certificate is there, and that is in use at once.
+    // The records are removed after the certificate is stored, and it is used at once.
     await eventually('no record', async () => (await records()).length === 0)
   })
 

@@ -8,14 +8,14 @@ import type { Logger } from 'pino'
 import { type AcmeSettings, orderCertificate } from './acme-order.ts'
 import type { Pem } from './local-authority.ts'
 
-/** A certificate is replaced when this much of its life is left. */
+/** Remaining lifetime at which a certificate is renewed. */
 const RENEWED_BEFORE_MS = 30 * 24 * 60 * 60_000
-/** Milliseconds between two looks at how much is left. */
+/** Milliseconds between two checks of the remaining lifetime. */
 const LOOK_MS = 6 * 60 * 60_000
-/** Milliseconds before an order that failed is tried again; doubled up to the second: authorities count failures. */
+/** Backoff in milliseconds after a failed order, doubled up to `last`. Authorities limit the rate of failures. */
 const RETRY_MS = { first: 60_000, last: 6 * 60 * 60_000 } as const
 
-/** The certificate that an authority gave us by ACME, kept in a file and renewed in time. */
+/** A certificate ordered by ACME, stored in a file and renewed in time. */
 export class AcmeCertificate {
   readonly #settings: AcmeSettings
   readonly #suffix: string
@@ -30,7 +30,7 @@ export class AcmeCertificate {
     this.#log = log
   }
 
-  /** @param folder for the account's key and the certificate with its key, in one file so that they always fit */
+  /** @param folder holds the account key, and the certificate with its key in one file so that they always match */
   static async open(settings: AcmeSettings, suffix: string, folder: string, log: Logger): Promise<AcmeCertificate> {
     const opened = new AcmeCertificate(settings, suffix, folder, log)
     const text = await readFile(opened.#path, 'utf8').catch(() => null)
@@ -38,7 +38,7 @@ export class AcmeCertificate {
     return opened
   }
 
-  /** `null` until there is one, and when the last one has run out. */
+  /** `null` before the first certificate, and after the last one has expired. */
   get context(): SecureContext | null {
     return this.#kept !== null && this.#kept.endsAtMs > Date.now() ? this.#kept.context : null
   }
@@ -54,7 +54,7 @@ export class AcmeCertificate {
     }
   }
 
-  /** @returns whether there is one that lasts */
+  /** @returns whether there is a certificate that needs no renewal */
   async #renew(): Promise<boolean> {
     if (this.#kept !== null && this.#kept.endsAtMs - Date.now() > RENEWED_BEFORE_MS) return true
     try {
@@ -69,7 +69,7 @@ export class AcmeCertificate {
     }
   }
 
-  /** One that is for another domain is as good as none. */
+  /** Ignores a certificate for another domain. */
   #take(pem: Pem): void {
     const certificate = new X509Certificate(pem.cert)
     if (certificate.checkHost(`x.${this.#suffix}`) === undefined) return

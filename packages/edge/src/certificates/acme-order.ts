@@ -2,7 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EdgeConfig } from '@offshoot/contract/process-config'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
-// What the library below stands on wants it first.
+// acme-client's dependencies need this import first.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata'
 import { Client, crypto } from 'acme-client'
@@ -12,10 +12,9 @@ import type { Pem } from './local-authority.ts'
 export type AcmeSettings = NonNullable<EdgeConfig['acme']>
 
 /**
- * Orders a certificate for a domain and all names right below it (RFC 8555), proving by DNS that they are ours: no other
- * proof is taken for a wildcard.
- * @param folder of `account.key`, made when missing
- * @throws when the authority refuses, or the hook fails
+ * Orders a certificate for a domain and its wildcard (RFC 8555) by DNS challenge, the only one allowed for wildcards.
+ * @param folder of `account.key`, created if missing
+ * @throws if the authority refuses, or the hook fails
  */
 export async function orderCertificate(settings: AcmeSettings, suffix: string, folder: string): Promise<Pem> {
   const hook = new DnsHook(settings.hook)
@@ -29,7 +28,7 @@ export async function orderCertificate(settings: AcmeSettings, suffix: string, f
     ...(settings.email !== undefined && { email: settings.email }),
     termsOfServiceAgreed: true,
     challengePriority: ['dns-01'],
-    // The hook ends when the record can be seen; our own resolver may be the last to see it.
+    // The hook ends when the record is visible. Our own resolver may still have an old answer.
     skipChallengeVerification: true,
     challengeCreateFn: async ({ identifier }, _challenge, value) => hook.add(recordOf(identifier.value), value),
     challengeRemoveFn: async ({ identifier }, _challenge, value) => hook.remove(recordOf(identifier.value), value),

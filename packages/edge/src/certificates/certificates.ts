@@ -8,29 +8,29 @@ import type { DomainCertificates } from './domain-certificates.ts'
 import { AcmeCertificate } from './acme-certificate.ts'
 import { LocalAuthority, type Pem } from './local-authority.ts'
 
-/** Certificates of single hosts that are kept. */
+/** Maximum certificates of single hosts to keep. */
 const MAX_KEPT = 1_000
-/** Milliseconds between two looks at the files of one's own certificate. */
+/** Milliseconds between two checks of the operator's certificate files. */
 const LOOK_MS = 30_000
 
 export interface Certificates {
-  /** Shown to who asks for no name. */
+  /** For clients without SNI. */
   readonly default: Pem
-  /** Shown to who asks for this one (SNI). */
+  /** For a client that sends this name (SNI). */
   readonly forName: (name: string) => Promise<SecureContext>
 }
 
-/** What an edge knows of the domains of apps. */
+/** The edge's view of app domains. */
 export interface AppDomains {
   /** @param name in lower case */
   readonly has: (name: string) => boolean
-  /** `null` where no control tells of any. */
+  /** `null` if no control is configured. */
   readonly certificates: DomainCertificates | null
 }
 
 /**
- * One's own certificate where one is configured, else ACME's where that is, else the local authority's. A domain of an app has
- * its own, else the local authority's.
+ * Opens the operator's certificate if configured, else an ACME one if configured, else one of the local authority. An
+ * app's domain uses its own certificate, or else one of the local authority.
  */
 export async function openCertificates(
   config: EdgeConfig,
@@ -58,11 +58,11 @@ async function ourCertificates(
   if (config.acme === undefined) return local
   const acme = await AcmeCertificate.open(config.acme, config.suffix, join(config.data_dir, 'acme'), log)
   void acme.keep(stopped)
-  // Until the first one is there, visitors see that of the local authority.
+  // Until the first certificate is issued, visitors get the local authority's.
   return { default: local.default, forName: async (name) => acme.context ?? local.forName(name) }
 }
 
-/** Read again when the files have changed; the old one stays while the new one cannot be read. */
+/** Rereads the files when they change. Keeps the old certificate while the new one is unreadable. */
 async function ownCertificate(
   paths: { readonly cert: string; readonly key: string },
   log: Logger,
@@ -96,8 +96,8 @@ async function ownCertificate(
 }
 
 /**
- * A wildcard, where programs take one: OpenSSL and browsers want two labels behind the asterisk. Under `localhost` each
- * preview host has its own, made when it is first asked for, as has each domain of an app.
+ * A wildcard certificate where clients accept one: OpenSSL and browsers need two labels after the asterisk. So under
+ * `localhost` each preview host gets its own certificate at its first request, as does each app domain.
  */
 async function localCertificates(
   authority: LocalAuthority,

@@ -41,7 +41,7 @@ async function serve(suffix: string | null): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** As `sslmode=verify-full` of libpq. */
+/** Verifies as libpq does with `sslmode=verify-full`. */
 async function verified(port: number, servername?: string): Promise<PeerCertificate> {
   const socket = connect({ host: '127.0.0.1', port, ca, ...(servername !== undefined && { servername }) })
   await once(socket, 'secureConnect')

@@ -4,13 +4,13 @@ import type { EdgeConfig } from '@offshoot/contract/process-config'
 import type { Certificates } from './certificates.ts'
 import { LocalAuthority } from './local-authority.ts'
 
-/** Certificates that are kept; of more the one asked for longest ago is made anew. */
+/** Maximum certificates to keep. Beyond it the least recently used one is dropped and issued anew when needed. */
 const MAX_KEPT = 1_000
 
 /**
- * What the port of databases shows: the operator's own certificate where one is configured, which is to hold for `*.db.<suffix>`; else
- * the local authority's. A database that is asked for by its name has one of its own then, with a key pair of its own. Who asks for no name
- * (there is none without a suffix) sees one for the address.
+ * Certificates of the database port. The operator's own certificate if configured; it must cover `*.db.<suffix>`.
+ * Otherwise the local authority issues one per database name, each with its own key pair. Clients without SNI (all
+ * clients, if there is no suffix) get one for the address.
  */
 export async function openDatabaseCertificates(
   { databases, certificate, data_dir: folder }: Pick<EdgeConfig, 'databases' | 'certificate' | 'data_dir'>,

@@ -2,11 +2,14 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-/** Milliseconds for a record to be made and seen by the world, which the hook waits for. */
+/** Milliseconds for the hook, which waits until the record is visible in public DNS. */
 const HOOK_MS = 10 * 60_000
 const MAX_OUTPUT_BYTES = 64 * 1024
 
-/** A program of the operator's that changes TXT records: `HOOK add|remove NAME VALUE`. It ends with 0 when the record can be seen. */
+/**
+ * Runs the operator's program that changes TXT records: `HOOK add|remove NAME VALUE`. It exits 0 when the record is
+ * visible.
+ */
 export class DnsHook {
   readonly #program: string
   #last: Promise<unknown> = Promise.resolve()
@@ -24,7 +27,10 @@ export class DnsHook {
     await this.#run('remove', name, value)
   }
 
-  /** One at a time: what changes a zone seldom bears two of itself, and both names of a certificate are proven at once. */
+  /**
+   * One run at a time: programs that edit a zone are rarely safe to run concurrently, and a certificate has two names
+   * to prove.
+   */
   #run(...args: readonly string[]): Promise<void> {
     const ran = this.#last.then(() => this.#runNow(args))
     this.#last = ran.catch(() => undefined)

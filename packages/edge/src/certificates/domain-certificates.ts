@@ -5,7 +5,7 @@ import type { AppPlaces } from '../apps/app-places.ts'
 import { askControl } from '../apps/ask-control.ts'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 
-/** Certificates that are kept at hand. */
+/** Maximum certificates to keep in memory. */
 const MAX_KEPT = 1_000
 
 interface Kept {
@@ -21,8 +21,8 @@ export interface DomainCertificatesOptions {
 }
 
 /**
- * Certificates of the domains of apps, with their keys, as control has them. Each is asked for when a visitor first asks for its name,
- * and again when control tells of another one. They are in memory and in no file.
+ * Certificates and keys of app domains, fetched from control: at a visitor's first request for the name, and when
+ * control reports a new fingerprint. They are never written to a file.
  */
 export class DomainCertificates {
   readonly #options: DomainCertificatesOptions
@@ -33,7 +33,7 @@ export class DomainCertificates {
     this.#options = options
   }
 
-  /** `null` where there is none; the one before while control is away. @param domain in lower case */
+  /** `null` if there is none. While control is away, the previous certificate. @param domain in lower case */
   async find(domain: string): Promise<SecureContext | null> {
     const wanted = this.#options.places.certificateOf(domain)
     const kept = this.#kept.get(domain)
@@ -47,7 +47,7 @@ export class DomainCertificates {
     return (await asked) ?? kept?.context ?? null
   }
 
-  /** Once for all who come meanwhile. Does not fail. */
+  /** Concurrent requests share one query. Never rejects. */
   async #ask(domain: string): Promise<SecureContext | null> {
     const { controlUrl, credential, log } = this.#options
     try {

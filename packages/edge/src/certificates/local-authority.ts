@@ -3,7 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
-// The library below wants it first.
+// The x509 library below needs this import first.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
@@ -11,20 +11,20 @@ import * as x509 from '@peculiar/x509'
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 24 * 60 * 60_000
 const AUTHORITY_DAYS = 3650
-/** As long as browsers take one. */
+/** The longest lifetime that browsers accept. */
 const CERTIFICATE_DAYS = 397
-/** Of a clock that is a little behind ours. */
+/** Tolerance for clients whose clock is slightly behind. */
 const BACKDATED_MS = 60 * 60_000
 
-/** A certificate, with those that vouch for it behind it, and its key. */
+/** A certificate chain and its key. */
 export interface Pem {
   readonly cert: string
   readonly key: string
 }
 
 /**
- * An authority of this edge's own, made at its first start: for addresses that no public one vouches for, `localhost` above
- * all. Whoever trusts `authority.pem` trusts every preview.
+ * The edge's own certificate authority, created at its first start, for names that no public authority certifies, such
+ * as `localhost`. A client that trusts `authority.pem` trusts every preview.
  */
 export class LocalAuthority {
   readonly #certificate: x509.X509Certificate
@@ -35,7 +35,7 @@ export class LocalAuthority {
     this.#key = key
   }
 
-  /** @param folder of `authority.pem` and `authority.key`, made when missing */
+  /** @param folder of `authority.pem` and `authority.key`, created if missing */
   static async open(folder: string): Promise<LocalAuthority> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const paths = { cert: join(folder, 'authority.pem'), key: join(folder, 'authority.key') }
@@ -47,13 +47,16 @@ export class LocalAuthority {
     )
   }
 
-  /** A certificate for DNS names or addresses, with a key of its own; the first is its common name, so far as that is short enough. */
+  /**
+   * Issues a certificate with a new key for DNS names or addresses. The first one is the common name, if it is short
+   * enough.
+   */
   async issue(names: readonly string[]): Promise<Pem> {
     const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
     return { cert: await this.sign(names, keys.publicKey), key: await privatePem(keys.privateKey) }
   }
 
-  /** A certificate for a key that is somebody else's, with ours behind it. */
+  /** Signs a certificate for a given public key, and appends the authority's own. */
   async sign(names: readonly string[], publicKey: x509.PublicKeyType): Promise<string> {
     const certificate = await x509.X509CertificateGenerator.create({
       serialNumber: serialNumber(),
@@ -77,7 +80,7 @@ export class LocalAuthority {
   }
 }
 
-/** `null` where there is none, or none that will do for another year. */
+/** `null` if there is none, or if it expires before a certificate issued today would. */
 async function readPem(paths: Pem): Promise<Pem | null> {
   try {
     const [cert, key] = await Promise.all([readFile(paths.cert, 'utf8'), readFile(paths.key, 'utf8')])
@@ -92,7 +95,7 @@ async function make(paths: Pem): Promise<Pem> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
-    // A new one is another one: browsers refuse two that are called the same and are not.
+    // Browsers reject two different authorities of the same name.
     name: `CN=Offshoot local authority ${randomBytes(4).toString('hex')}`,
     ...lasting(AUTHORITY_DAYS),
     keys,
@@ -104,7 +107,7 @@ async function make(paths: Pem): Promise<Pem> {
     ],
   })
   const pem = { cert: `${certificate.toString('pem')}\n`, key: await privatePem(keys.privateKey) }
-  // The key first: a certificate without its key would be believed.
+  // The key first: after a crash in between, a certificate without its key would be taken as valid.
   await writeFileDurably(paths.key, pem.key)
   await writeFileDurably(paths.cert, pem.cert)
   return pem

@@ -9,7 +9,7 @@ const ANSWERS: Readonly<Record<string, readonly [status: string, error: string]>
 }
 const BAD_REQUEST = ['400 Bad Request', 'bad request'] as const
 
-/** What no server could answer, because it is no request. */
+/** Answers bytes that are not a valid HTTP request. */
 export function answerBadRequest({ code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') {
     socket.destroy()

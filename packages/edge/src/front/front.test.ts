@@ -1,4 +1,4 @@
-/** One port for all: HTTP/1.1, HTTP/2, in the clear and over TLS. */
+/** HTTP/1.1 and HTTP/2, in plain text and over TLS, on one port. */
 import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
 import { type ClientHttp2Session, connect as connectHttp2, constants, type OutgoingHttpHeaders } from 'node:http2'

@@ -1,6 +1,6 @@
 /**
- * The edge's one port. What a connection begins with says what it is: TLS (then HTTP/2 or HTTP/1.1, as the visitor's ALPN
- * says), HTTP/2 in the clear (RFC 9113, 3.3), or HTTP/1.1.
+ * The edge's one port. It detects the protocol from the first bytes of a connection: TLS (then HTTP/2 or HTTP/1.1 by
+ * ALPN), HTTP/2 in plain text (RFC 9113, 3.3), or HTTP/1.1.
  */
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from 'node:http2'
@@ -11,17 +11,17 @@ import type { Certificates } from '../certificates/certificates.ts'
 import { answerBadRequest } from './answer-bad-request.ts'
 import { asVisitorResponse, type VisitorRequest, type VisitorResponse } from '../preview/visitor.ts'
 
-/** Milliseconds to say what a connection is, and to send the head of a request. */
+/** Milliseconds for the first bytes of a connection, and for the head of a request. */
 const HEAD_MS = 60_000
-/** Milliseconds an idle connection stays open; above what load balancers usually keep theirs. */
+/** Milliseconds that an idle connection stays open, longer than the usual value of load balancers. */
 const KEEP_ALIVE_MS = 75_000
-/** Milliseconds for the rest of an answer when its visitor has closed its half: most of those have left. */
+/** Milliseconds for the rest of an answer after the visitor has closed its half. Most such visitors have left. */
 const HALF_CLOSED_MS = 5_000
-/** Bytes of a request's head. */
+/** Maximum bytes of a request's head. */
 const MAX_HEAD_BYTES = 64 * 1024
-/** Requests of one HTTP/2 connection at the same time. */
+/** Concurrent requests per HTTP/2 connection. */
 const MAX_STREAMS = 128
-/** Bytes of one HTTP/2 upload, and of all of a connection, that may be under way. */
+/** HTTP/2 flow-control window in bytes, per stream and per connection. */
 const WINDOW_BYTES = 1024 * 1024
 
 const TLS_HANDSHAKE = 0x16
@@ -44,7 +44,7 @@ export class Front {
     this.server = createHttpServer({
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEAD_MS,
-      // An upload takes as long as it takes; who sends none for long is ended by the server inside.
+      // An upload may take any time. The server inside ends silent ones.
       requestTimeout: 0,
       maxHeaderSize: MAX_HEAD_BYTES,
       noDelay: true,
@@ -68,25 +68,25 @@ export class Front {
     })
     this.#tls.on('secureConnection', (socket) => this.#onSecure(socket))
     this.#tls.on('tlsClientError', (_error, socket) => socket.destroy())
-    // Taken over: a connection is looked at before it is served.
+    // Replaces Node's connection listener, because the edge inspects the first bytes before it serves a connection.
     const [serve] = this.server.listeners('connection')
     this.#serveHttp1 = (socket) => {
       socket.once('end', () => giveUpSoon(socket))
       serve?.call(this.server, socket)
     }
-    // Node's own default takes the end of a visitor's half for the end of everything.
+    // By default, Node closes the connection when the visitor closes its half.
     ;(this.server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true
     this.server.removeAllListeners('connection')
     this.server.on('connection', (socket) => this.#onConnection(socket))
   }
 
-  /** Ends idle connections and lets the others finish. */
+  /** Closes idle connections and lets the others finish. */
   close(): void {
     this.server.close()
     for (const session of this.#sessions) session.close()
   }
 
-  /** Ends all. */
+  /** Closes all connections. */
   closeNow(): void {
     this.server.closeAllConnections()
     for (const session of this.#sessions) session.destroy()
@@ -105,7 +105,7 @@ export class Front {
       const isHttp2 = first.subarray(0, HTTP2_PREFACE.length).equals(HTTP2_PREFACE)
       if (first[0] !== TLS_HANDSHAKE && !isHttp2) this.#serveHttp1(socket)
       else {
-        // Neither knows a connection that is open one way only.
+        // Neither server supports half-open connections.
         socket.allowHalfOpen = false
         const server = isHttp2 ? this.#http2 : this.#tls
         server.emit('connection', socket)
@@ -140,7 +140,7 @@ export class Front {
     session.on('stream', (stream) => {
       streams += 1
       stream.once('close', () => (streams -= 1))
-      // Of one that was reset; its request hears of it too.
+      // The error of a reset stream. Its request gets it too.
       stream.on('error', () => undefined)
     })
     session.setTimeout(KEEP_ALIVE_MS, () => streams === 0 && session.close())

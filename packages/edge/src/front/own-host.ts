@@ -4,7 +4,7 @@ import { hostOf, type VisitorRequest, type VisitorResponse } from '../preview/vi
 
 const OK = JSON.stringify({ status: 'ok' })
 
-/** What is for no sandbox: whether the edge is there, and nothing else. */
+/** Requests to the edge's own host, for health checks only. */
 export function handleOwn(request: VisitorRequest, response: VisitorResponse): void {
   if (hostOf(request) === null) {
     sendRefusal(request, response, refusals.badRequest('the request must name one host'))

@@ -1,7 +1,7 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import { refusals } from '../preview/refusal.ts'
 
-/** Milliseconds after which a sandbox without requests is forgotten; its bucket is full again by then. */
+/** Milliseconds after which an idle sandbox is dropped; its bucket is full again by then. */
 const FORGET_MS = 10_000
 
 interface Use {
@@ -10,7 +10,7 @@ interface Use {
   underWay: number
 }
 
-/** What one sandbox may take of the edge, so that one noisy preview starves nobody: a token bucket, and requests at the same time. */
+/** Rate limit (a token bucket) and concurrency limit per sandbox, so that one busy preview cannot starve the others. */
 export class SandboxLimits {
   readonly #perSecond: number
   readonly #concurrent: number
@@ -23,7 +23,7 @@ export class SandboxLimits {
     this.#sweep = setInterval(() => this.#forgetIdle(), FORGET_MS).unref()
   }
 
-  /** One request begins; the result ends it, once. @throws Refusal 429 */
+  /** Begins a request. Call the returned function once, at its end. @throws Refusal 429 */
   begin(id: SandboxId): () => void {
     const now = performance.now()
     const burst = 2 * this.#perSecond

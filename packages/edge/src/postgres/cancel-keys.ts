@@ -1,13 +1,14 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 
 /**
- * Which database each cancel key belongs to, for as long as its connection lasts: a cancel request is a connection of its own that says
- * nothing but the key. Two databases may have given the same one: then both are asked, and each knows its own.
+ * Maps cancel keys to databases while their connections last: a cancel request is a separate connection that carries
+ * only the key. If two databases issued the same key, both get the request, and each ignores a key that it does not
+ * know.
  */
 export class CancelKeys {
   readonly #databases = new Map<string, Set<SandboxId>>()
 
-  /** @returns forgets it */
+  /** @returns a function that removes the key */
   add(key: string, id: SandboxId): () => void {
     const ids = this.#databases.get(key) ?? new Set()
     this.#databases.set(key, ids.add(id))

@@ -24,11 +24,11 @@ let folder: string
 let agent: Server
 let front: DatabaseFront
 let port: number
-/** How often the database was asked for. */
+/** Number of connections requested from the agent. */
 let asked = 0
-/** Refusals before a connection is given. */
+/** Number of refusals before a connection succeeds. */
 let refusals = 0
-/** What the server inside does with a connection. */
+/** Behavior of the server inside. */
 let serve: (socket: Socket) => void
 const warnings: string[] = []
 const onWarning = (warning: Error) => warnings.push(warning.message)
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const place = { agent: { url, credential: { get: async () => 'credential' } }, status: 'running' }
   front = new DatabaseFront({
     suffix: null,
-    // Both are wide interfaces; what is asked of them here is this.
+    // Both are wide interfaces; the front uses only these members.
     places: { find: async () => place, forget: () => undefined } as never,
     certificates: { default: pem, forName: async () => createSecureContext(pem) },
     wakeMs: 10_000,
@@ -157,7 +157,7 @@ it('lets in as many as it may, and tells the next one so', async () => {
     first.destroy()
     await once(first, 'close')
   }
-  // Its place is free as soon as the front has seen it go.
+  // The slot is free once the front has seen the disconnect.
   const inAgain = async (): Promise<string> => {
     const client = await encrypted()
     const [answer] = (await once(client, 'data')) as [Buffer]

@@ -1,11 +1,13 @@
 /**
- * The port of databases: PostgreSQL's protocol up to the point where it is known who wants what, then bytes both ways.
+ * The database port: parses PostgreSQL's protocol until the user and database are known, then joins the two
+ * connections.
  *
  *     (connected) ──SSLRequest, or TLS at once──► (encrypted) ──start-up──► joined with the server inside
- *          ├──GSSENCRequest──► (connected), not encrypted that way
- *          └──cancel request (encrypted or not)──► passed on, closed
+ *          ├──GSSENCRequest──► (connected), refused: no GSS encryption
+ *          └──cancel request (encrypted or not)──► forwarded, closed
  *
- * Nothing of what a client says reaches a database before it has said it encrypted. Passwords are between the client and the server.
+ * Except for cancel requests, the edge forwards nothing that a client sends without encryption. Authentication is
+ * between client and server; the edge only forwards it.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls'
@@ -21,11 +23,11 @@ import { StartupAnswers } from './startup-answers.ts'
 import { type FirstPacket, MAX_PACKET_BYTES, readFirstPacket, startupPacket } from './startup-packet.ts'
 import { wantedDatabase } from './wanted-database.ts'
 
-/** Milliseconds to say who one is. */
+/** Milliseconds until the client's startup packet. */
 const STARTUP_MS = 30_000
-/** Milliseconds between probes whether a silent client is still there. */
+/** Milliseconds of silence before TCP keepalive probes. */
 const KEEP_ALIVE_MS = 60_000
-/** Milliseconds for a cancel request; nobody waits for its answer. */
+/** Milliseconds for a cancel request, which has no answer. */
 const CANCEL_MS = 5_000
 const TLS_HANDSHAKE = 0x16
 
@@ -54,7 +56,7 @@ export class DatabaseFront {
     this.#options = options
     const { certificates } = options
     this.#tls = createTlsServer({
-      // Clients of version 17 and later ask for it.
+      // libpq 17 and later request this ALPN protocol.
       ALPNProtocols: ['postgresql'],
       handshakeTimeout: STARTUP_MS,
       ...certificates.default,
@@ -69,7 +71,7 @@ export class DatabaseFront {
     this.server.on('connection', (socket) => this.#onConnection(socket))
   }
 
-  /** Ends every connection: its database's server goes on, and sees them end. */
+  /** Closes every connection. The database servers see the disconnects and keep running. */
   close(): void {
     this.server.close()
     for (const socket of this.#open) socket.destroy()
@@ -81,7 +83,8 @@ export class DatabaseFront {
     this.#greet(socket, (packet, rest) => {
       switch (packet.kind) {
         case 'tls':
-          // What came behind it came unencrypted, and would be taken for encrypted.
+          // Bytes after the SSLRequest arrived unencrypted. Accepting them would treat them as encrypted
+          // (CVE-2021-23214).
           if (rest.length > 0) return void socket.destroy()
           socket.write('S')
           return void this.#tls.emit('connection', socket)
@@ -116,7 +119,7 @@ export class DatabaseFront {
     })
   }
 
-  /** Reads the first packet; who does not send one in time is let go. */
+  /** Reads the first packet. Closes the connection if it does not arrive in time. */
   #greet(socket: Socket, next: (packet: FirstPacket, rest: Buffer) => void): void {
     let bytes: Buffer = Buffer.alloc(0)
     const timer = setTimeout(() => socket.destroy(), STARTUP_MS)
@@ -169,7 +172,7 @@ export class DatabaseFront {
     }
   }
 
-  /** @returns for when it leaves. @throws ConnectionRefused */
+  /** Counts a client. @returns a function to call when it leaves. @throws ConnectionRefused */
   #enter(id: SandboxId): () => void {
     const count = this.#perDatabase.get(id) ?? 0
     if (count >= this.#options.perDatabase)
@@ -191,7 +194,7 @@ export class DatabaseFront {
       if (answers.cancelKey !== null) client.once('close', this.#keys.add(answers.cancelKey, id))
     }
     server.on('data', readAlong)
-    // The end of either is the end of both, once what it said before has arrived.
+    // When one side ends, the other ends too, after it has received all bytes.
     server.on('error', () => server.destroy())
     client.once('close', () => server.destroy())
     server.once('close', () => client.destroySoon())
@@ -204,7 +207,7 @@ export class DatabaseFront {
       const server = await openDatabase(this.#options.places, id, socket, deadline).catch(() => null)
       if (server === null) continue
       server.on('error', () => server.destroy())
-      // The server closes when it has done it: until then the client waits.
+      // The server closes the connection after it has processed the cancel; clients wait for that.
       await new Promise((resolve) => {
         const timer = setTimeout(() => server.destroy(), deadline.remainingMs)
         server.once('end', () => server.destroy()).once('close', () => resolve(clearTimeout(timer)))

@@ -1,4 +1,4 @@
-/** SQLSTATEs that the edge itself answers with. */
+/** SQLSTATEs of the edge's own errors. */
 export const SQLSTATE = {
   protocolViolation: '08P01',
   invalidAuthorization: '28000',
@@ -8,7 +8,7 @@ export const SQLSTATE = {
   cannotConnectNow: '57P03',
 } as const
 
-/** Why a connection is refused, as PostgreSQL's clients read and print it. */
+/** A refusal that PostgreSQL clients can parse and print. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused'
   readonly code: string
@@ -21,7 +21,7 @@ export class ConnectionRefused extends Error {
   }
 }
 
-/** An `ErrorResponse` that ends the connection. */
+/** Encodes an `ErrorResponse` that ends the connection. */
 export function errorResponse({ code, message, hint }: ConnectionRefused): Buffer {
   const fields = [`SFATAL`, `VFATAL`, `C${code}`, `M${message}`, ...(hint === undefined ? [] : [`H${hint}`])]
   const body = Buffer.from(`${fields.join('\0')}\0\0`)

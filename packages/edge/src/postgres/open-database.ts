@@ -10,7 +10,9 @@ import { ConnectionRefused, SQLSTATE } from './error-response.ts'
 const RETRY_MS = 100
 const { noSuchDatabase, tooManyConnections, outOfMemory, cannotConnectNow } = SQLSTATE
 
-/** Why the agent gave no connection, by its status. Those that are not here may pass: the server inside is just starting. */
+/**
+ * Errors for the agent's permanent refusals, by status. Other statuses are retried: the server inside may be starting.
+ */
 const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]>> = {
   404: [noSuchDatabase, 'database does not exist'],
   402: [cannotConnectNow, 'database is paused: the free credit of its workspace is spent'],
@@ -20,7 +22,7 @@ const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]
 }
 
 /**
- * A connection to the server of a database, which is woken for it; one that is just being started again is waited for.
+ * Connects to a database's server. The agent wakes it if needed; the edge retries while it restarts.
  * @throws ConnectionRefused
  */
 export async function openDatabase(

@@ -1,15 +1,15 @@
 const HEAD_BYTES = 5
 const KEY_DATA = 'K'.charCodeAt(0)
 const READY = 'Z'.charCodeAt(0)
-/** Bytes of one message of a start-up; an error's text may be long. */
+/** Maximum bytes of one startup message. Error texts can be long. */
 const MAX_MESSAGE_BYTES = 1024 * 1024
 
-/** Reads along while a server lets a client in, for the cancel key that it gives. What is read is passed on by somebody else. */
+/** Parses the server's answers during a client's startup, to find the cancel key. It does not forward them. */
 export class StartupAnswers {
   #pending: Buffer = Buffer.alloc(0)
-  /** In hex; `null` until it was given. */
+  /** In hex; `null` until the server has sent it. */
   cancelKey: string | null = null
-  /** The server is ready, or what it says is not understood: there is nothing to be read any more. */
+  /** The server is ready for queries, or its answer is malformed. Nothing more is parsed. */
   isOver = false
 
   read(chunk: Buffer): void {

@@ -1,22 +1,23 @@
 /**
- * What a PostgreSQL connection begins with (protocol 3.0, "Message Formats"): a length, a code, and for a start-up pairs of strings.
+ * First packet of a PostgreSQL connection (protocol 3.0, "Message Formats"): a length, a code, and for a startup pairs
+ * of strings.
  */
 const SSL_REQUEST = 80_877_103
 const GSS_REQUEST = 80_877_104
 const CANCEL_REQUEST = 80_877_102
 const HEAD_BYTES = 8
-/** As the server has it. */
+/** The server's own limit. */
 export const MAX_PACKET_BYTES = 10_000
 
 export type FirstPacket =
   | { readonly kind: 'tls' }
-  /** Encryption by Kerberos, which clients try first where they have a ticket. */
+  /** GSS (Kerberos) encryption. Clients that have a ticket ask for it first. */
   | { readonly kind: 'gss' }
   | { readonly kind: 'cancel'; readonly key: string; readonly packet: Buffer }
   | { readonly kind: 'startup'; readonly version: number; readonly parameters: ReadonlyMap<string, string> }
   | { readonly kind: 'invalid' }
 
-/** @returns the packet that `bytes` begins with, and how long it is; `null` while it is not whole */
+/** @returns the first packet in `bytes` and its length; `null` while it is incomplete */
 export function readFirstPacket(bytes: Buffer): { readonly packet: FirstPacket; readonly length: number } | null {
   if (bytes.length < HEAD_BYTES) return null
   const length = bytes.readInt32BE(0)
@@ -34,14 +35,14 @@ function parse(code: number, packet: Buffer): FirstPacket {
   return parameters === null ? { kind: 'invalid' } : { kind: 'startup', version: code, parameters }
 }
 
-/** Names and values, each ended by a zero, and a zero behind the last. */
+/** Names and values, each terminated by a zero, and one more zero at the end. */
 function readParameters(bytes: Buffer): Map<string, string> | null {
   const texts = bytes.toString('utf8').split('\0')
   if (texts.pop() !== '' || texts.pop() !== '' || texts.length % 2 !== 0) return null
   const parameters = new Map<string, string>()
   for (let at = 0; at < texts.length; at += 2) {
     const [name = '', value = ''] = texts.slice(at, at + 2)
-    // What two readers could read as two things.
+    // Refuse duplicates and empty names, which two parsers could read differently.
     if (name === '' || parameters.has(name)) return null
     parameters.set(name, value)
   }

@@ -3,14 +3,14 @@ import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 
 export interface WantedDatabase {
   readonly id: SandboxId
-  /** The role inside, where the name outside says more than that. */
+  /** The role inside the database, if the user name contains more. */
   readonly user: string
 }
 
 /**
- * Which database a connection is for. Its server name says it where that is `<id>.db.<suffix>`; else the user's name, which is the owner's
- * own, or that of another role with the owner's behind it: `reader.db_0123…`.
- * @returns `null` when neither says so, or both and differently
+ * Finds the requested database. The TLS server name names it if it is `<id>.db.<suffix>`. Otherwise the user name does:
+ * the owner's, or another role followed by the owner's, as in `reader.db_0123…`.
+ * @returns `null` if neither names a database, or if they name different ones
  */
 export function wantedDatabase(user: string, serverName: string | null, suffix: string | null): WantedDatabase | null {
   const named = suffix === null || serverName === null ? null : ofServerName(serverName.toLowerCase(), suffix)

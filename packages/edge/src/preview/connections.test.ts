@@ -1,4 +1,4 @@
-/** What becomes of connections, on either side of the edge. */
+/** Lifetime of connections on both sides of the edge. */
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ describe('connections', () => {
     const fickle = await here.bareServer((socket) => {
       socket.on('data', () => {
         served += 1
-        // Answers once, and hangs up when the next request is already there.
+        // Answers once, and resets the connection if the next request is already there.
         if (socket.bytesWritten === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
         else socket.resetAndDestroy()
       })

@@ -6,7 +6,7 @@ import { refusals } from './refusal.ts'
 import { requestIdOf } from './request-id.ts'
 import { responseHeaders } from './response-headers.ts'
 
-/** Milliseconds that a server inside has to agree to an upgrade. */
+/** Milliseconds for the server inside to answer an upgrade. */
 const ANSWER_MS = 60_000
 
 export interface UpgradeForwarded {
@@ -20,15 +20,16 @@ export interface UpgradeForwarded {
 
 interface Joined {
   readonly visitor: Socket
-  /** With close code 1012: connect again. */
+  /** Closes the WebSocket with code 1012, so that the client reconnects. */
   readonly end: () => void
 }
 
 /**
- * Asks a server inside a sandbox for the upgrade that a visitor wants, on a connection of its own. Once it agrees, the two
- * connections are one, byte for byte: close codes, pings and extensions are between visitor and server.
- * @param inside the connection to the server; belongs to this from here on
- * @returns the visitor's connection when it was upgraded, and how to end it in the server's place; `null` when it was answered like any other request
+ * Forwards an upgrade request to a server inside a sandbox on a new connection. If the server agrees, the two
+ * connections are joined byte for byte; close codes, pings and extensions pass unchanged.
+ * @param inside the connection to the server; this function takes it over
+ * @returns the visitor's connection after an upgrade, and a function that closes it in the server's place; `null` after
+ *   any other answer
  */
 export async function forwardUpgrade(inside: Socket, forwarded: UpgradeForwarded): Promise<Joined | null> {
   const { request, response, upgrade, headers, target } = forwarded

@@ -1,4 +1,4 @@
-/** What passes through the edge, against real servers: the proxy's conformance run. */
+/** Conformance tests of the proxy against real servers. */
 import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'

@@ -7,11 +7,11 @@ import { asFields, responseHeaders, responseTrailers } from './response-headers.
 import { refusalOf, sendRefusal } from './refusal.ts'
 import { breakOff, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
-/** What may be sent again when a kept connection turns out to be gone (RFC 9110, 9.2.1), once. */
+/** Safe methods (RFC 9110, 9.2.1), which may be sent once more if a kept connection turns out to be closed. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 const BROKEN = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 const TRIES = 2
-/** Bytes of a body that leave together with the head, and alone with it when they are all. */
+/** Maximum bytes of a body's beginning to send together with the head. A complete body of this size needs one write. */
 const MAX_HELD_BYTES = 16 * 1024
 
 export interface Forwarded {
@@ -20,19 +20,19 @@ export interface Forwarded {
   /** Names and values alternate. */
   readonly headers: readonly string[]
   readonly target: string
-  /** Inside the sandbox. */
+  /** Port inside the sandbox. */
   readonly port: number
-  /** The visitor waits for 100 before it sends a body. */
+  /** The visitor waits for a 100 before it sends the body. */
   readonly expectsContinue: boolean
-  /** To the head of the answer: names and values alternate. */
+  /** Headers to add to the answer: names and values alternate. */
   readonly added: readonly string[]
 }
 
 /**
- * Sends a request to a server inside a sandbox and its answer back, as they come: nothing is kept, and whoever is slower
- * holds back the other. `done` is called when both are over.
+ * Streams a request to a server inside a sandbox and streams the answer back. It buffers nothing; backpressure works in
+ * both directions. Calls `done` when both have ended.
  *
- *     asked → answering → over         (a visitor that leaves, or a server that breaks off, leads to `over` from anywhere)
+ *     asked → answering → over         (`over` also from anywhere, if the visitor leaves or the server breaks off)
  */
 export function forward(pool: TakenPool, forwarded: Forwarded, done: () => void): void {
   new Forwarding(pool, forwarded, done).start()
@@ -48,7 +48,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
   #isOver = false
   #hasLeft = false
   #hasContinued = false
-  /** The body's first bytes, as long as the head waits for what comes in the same read. */
+  /** First bytes of the body, held until the end of the same read. */
   #held: Buffer | undefined
   #isFlushed = false
 
@@ -72,7 +72,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, _headers: unknown, message = ''): void {
-    // What an answer begins with (100, 103) is between the server and us.
+    // Interim answers (100, 103) are between the server and the edge.
     if (status < 200) return
     const { request, response, added } = this.#forwarded
     const headers = [...responseHeaders(controller.rawHeaders as (Buffer | string)[], requestIdOf(request)), ...added]
@@ -80,7 +80,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
       if (isHttp2(request)) response.writeHead(status, asFields(headers))
       else this.#writeHead(request, status, message, headers)
     } catch (error) {
-      // A status or a header that nobody may be sent.
+      // An invalid status or header.
       controller.abort(error as Error)
       return
     }
@@ -104,7 +104,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
     const held = this.#held
     if (held === undefined) response.end()
     else if (isHttp2(request)) response.end(held)
-    // Node sends a head and a string as one piece, which costs half of two.
+    // Node writes a head and a string together; a Buffer needs a second write, which doubles the cost.
     else response.end(held.toString('latin1'), 'latin1')
   }
 
@@ -117,12 +117,12 @@ class Forwarding implements Dispatcher.DispatchHandler {
       return
     }
     this.#isOver = true
-    // An answer that was begun cannot be taken back: the visitor must see that it is not whole.
+    // An answer has begun, so it must be aborted for the visitor to notice that it is incomplete.
     if (response.headersSent) breakOff(request, response)
     else sendRefusal(request, response, refusalOf(error, port))
   }
 
-  /** What there is of the answer leaves now: a stream of events may have nothing more to say for long. */
+  /** Sends the bytes that have arrived, because an event stream may be silent for long. */
   #flush(): void {
     const { response } = this.#forwarded
     if (this.#isFlushed || this.#isOver || response.destroyed) return
@@ -145,7 +145,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
     this.#tries += 1
     this.#controller = undefined
     try {
-      // Of any token (RFC 9110, 9.1), not only those that the type lists.
+      // Any token is valid (RFC 9110, 9.1), not only those of the type.
       const method = request.method as Dispatcher.HttpMethod
       this.#pool.dispatcher.dispatch({ method, path: target, headers: headers as string[], body: this.#body() }, this)
     } catch (error) {
@@ -153,7 +153,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Not the request itself: it would be destroyed with its connection, and could not be answered. */
+  /** A pipe instead of the request itself: destroying the request would close its connection before the answer. */
   #body(): PassThrough | null {
     return this.#hasBody ? this.#forwarded.request.pipe(new PassThrough()) : null
   }
@@ -161,7 +161,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
   #writeHead(request: IncomingMessage, status: number, message: string, headers: string[]): void {
     const { response } = this.#forwarded
     response.sendDate = false
-    // What is left of an upload is not waited for.
+    // The edge does not wait for the rest of an upload.
     if (this.#hasBody && !request.complete) headers.push('connection', 'close')
     response.writeHead(status, message, headers)
   }
@@ -179,7 +179,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
     return isSafe && isBroken && !response.headersSent && !this.#hasLeft && this.#tries < TRIES
   }
 
-  /** The answer is out, or the visitor has gone before. */
+  /** The answer is complete, or the visitor has left. */
   #leave(): void {
     this.#hasLeft = true
     if (!this.#isOver) {

@@ -4,15 +4,15 @@ import { type Dispatcher, Pool } from 'undici'
 import type { Agent } from '../agents/agent.ts'
 import { openPort } from '../agents/open-port.ts'
 
-/** Pools at the same time; beyond it the one that was used longest ago is closed. */
+/** Maximum pools. Beyond it the least recently used one is closed. */
 const MAX_POOLS = 2_000
-/** Milliseconds that an unused connection stays open. It counts as activity of its sandbox, so not for long. */
+/** Milliseconds that an idle connection stays open. Short, because it counts as activity of its sandbox. */
 const KEEP_ALIVE_MS = 4_000
-/** Milliseconds after which a pool that nobody uses is let go. */
+/** Milliseconds after which an unused pool is closed. */
 const POOL_IDLE_MS = 10_000
-/** Milliseconds until a server inside has begun its answer. */
+/** Milliseconds until the first byte of an answer. */
 const ANSWER_MS = 10 * 60_000
-/** Bytes of the head of an answer. */
+/** Maximum bytes of an answer's head. */
 const MAX_HEAD_BYTES = 64 * 1024
 
 export interface GuestPort {
@@ -21,12 +21,12 @@ export interface GuestPort {
   readonly port: number
 }
 
-/** A place in a pool, for one request. */
+/** A lease of a pool for one request. */
 export interface TakenPool {
   readonly dispatcher: Dispatcher
-  /** The same with connections of which none was there before: one that was kept has turned out to be gone. */
+  /** Returns a pool with fresh connections only, after a kept connection turned out to be closed. */
   renew(): TakenPool
-  /** At the end of the request. */
+  /** Call it at the end of the request. */
   done(): void
 }
 
@@ -38,13 +38,13 @@ interface Kept {
   idle: NodeJS.Timeout | undefined
 }
 
-/** Keep-alive connections to servers inside sandboxes, a pool for each of their ports. */
+/** Keep-alive connections to servers inside sandboxes, one pool per port of a sandbox. */
 export class GuestPools {
   readonly #pools = new Map<string, Kept>()
   readonly #connections: number
   readonly #wakeMs: number
 
-  /** @param connections of one port at the same time */
+  /** @param connections maximum concurrent connections to one port */
   constructor({ connections, wakeMs }: { readonly connections: number; readonly wakeMs: number }) {
     this.#connections = connections
     this.#wakeMs = wakeMs
@@ -60,14 +60,14 @@ export class GuestPools {
     const done = this.#leave(key, kept)
     const renew = () => {
       done()
-      // Once for all who find it out at the same time.
+      // Drop the pool only once, if several requests notice it at the same time.
       if (this.#pools.get(key) === kept) this.#drop(key, kept)
       return this.take(target)
     }
     return { dispatcher: kept.pool, renew, done }
   }
 
-  /** Connections that nobody uses end now: they would be activity of sandboxes that have no more to do. */
+  /** Closes idle connections, which would otherwise count as activity of replaced sandboxes. */
   letGo(sandboxIds: ReadonlySet<SandboxId>): void {
     for (const [key, kept] of this.#pools) if (sandboxIds.has(kept.sandboxId)) this.#drop(key, kept)
   }
@@ -86,7 +86,7 @@ export class GuestPools {
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
       headersTimeout: ANSWER_MS,
-      // A stream of events may be silent for as long as it likes.
+      // An event stream may be silent for any time.
       bodyTimeout: 0,
       maxHeaderSize: MAX_HEAD_BYTES,
       connect: (_options, callback) => {
@@ -112,7 +112,7 @@ export class GuestPools {
       isOver = true
       kept.users -= 1
       if (this.#pools.get(key) !== kept) return
-      // The order of the map is that of the last use.
+      // The map is ordered by last use.
       this.#pools.delete(key)
       this.#pools.set(key, kept)
       if (kept.users === 0) kept.idle = setTimeout(() => this.#drop(key, kept), POOL_IDLE_MS).unref()
@@ -127,7 +127,7 @@ export class GuestPools {
     }
   }
 
-  /** Requests under way are finished. */
+  /** Running requests finish. */
   #drop(key: string, kept: Kept): void {
     clearTimeout(kept.idle)
     this.#pools.delete(key)

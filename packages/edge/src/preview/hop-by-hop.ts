@@ -1,4 +1,4 @@
-/** Headers that belong to one connection (RFC 9110, 7.6.1), with those that say how a body travels there. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), and those that describe the transfer of a body. */
 const HOP_BY_HOP = new Set([
   'connection',
   'http2-settings',
@@ -11,12 +11,12 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ])
 
-/** Whether a header stays behind; `connection` is what the message's own `Connection` headers name. */
+/** Whether a header must not be forwarded. `connection`: names from the message's own `Connection` headers. */
 export function isHopByHop(name: string, connection: ReadonlySet<string> | null): boolean {
   return HOP_BY_HOP.has(name) || (connection?.has(name) ?? false)
 }
 
-/** The names in `Connection` headers, which stay behind too; `null` for none but the usual ones. */
+/** Header names listed in `Connection`, which are hop-by-hop too; `null` if it lists none beyond the usual ones. */
 export function namedByConnection(value: string | undefined): ReadonlySet<string> | null {
   if (value === undefined || value === 'keep-alive' || value === 'close' || value === 'Upgrade') return null
   return new Set(

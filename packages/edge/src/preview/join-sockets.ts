@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net'
 import { closeFrame, WebSocketFrames } from '@offshoot/kit/web-socket-frames'
 
-/** Milliseconds of silence after which TCP asks whether the other side is still there. */
+/** Milliseconds of silence before TCP keepalive probes. */
 const KEEP_ALIVE_MS = 30_000
-/** Milliseconds that one side has to take the last bytes of the other. */
+/** Milliseconds for one side to receive the last bytes of the other. */
 const LAST_WORDS_MS = 30_000
 
-/** Milliseconds that a server has for the rest of a frame, and a visitor to close its side. */
+/** Milliseconds for the server to complete a frame, and for the visitor to close its side. */
 const GOODBYE_MS = 5_000
-/** Close code "service restart" (IANA registry of RFC 6455): connect again. */
+/** Close code "service restart" (IANA registry of RFC 6455), after which clients reconnect. */
 const SERVICE_RESTART = 1012
 
 /**
- * Makes two connections one: bytes untouched, each direction ended by itself, a break passed on as one.
- * @returns what ends it with a close frame of our own, where the server's last frame is whole
+ * Joins two connections: bytes pass unchanged, each direction can end alone, and a reset is passed on as a reset.
+ * @returns a function that closes both with a WebSocket close frame, at the server's next frame boundary
  */
 export function joinSockets(visitor: Socket, server: Socket): () => void {
   for (const socket of [visitor, server]) {
@@ -33,7 +33,7 @@ function sayGoodbye(visitor: Socket, server: Socket, frames: WebSocketFrames): v
   const timer = setTimeout(() => visitor.destroy(), GOODBYE_MS).unref()
   visitor.once('close', () => {
     clearTimeout(timer)
-    // An end alone would leave a server that never ends its half where it is.
+    // A plain end would leave a server that never ends its own half.
     server.resetAndDestroy()
   })
   const close = () => {

@@ -1,4 +1,4 @@
-/** Bodies of any size, in little memory. */
+/** Large bodies must pass in constant memory. */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request as httpRequest } from 'node:http'
@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../test/edge-under-test.ts'
 import { serveEdge } from '../test/serve-edge.ts'
 
-/** MiB through the edge in each direction. The whole run: OFFSHOOT_PROXY_MIB=1024. */
+/** MiB in each direction. For the full run: OFFSHOOT_PROXY_MIB=1024. */
 const MIB = Number(process.env['OFFSHOOT_PROXY_MIB'] ?? 64)
 const MAX_GROWTH_BYTES = 64 * 1024 * 1024
 
@@ -41,7 +41,7 @@ describe('large bodies', () => {
     Readable.from(chunks()).pipe(request)
     const [response] = (await once(request, 'response')) as [IncomingMessage]
     expect(await digestOf(response)).toBe(digest)
-    // Server, edge and visitor are one process here.
+    // Server, edge and visitor share this process.
     expect(process.memoryUsage().rss - before).toBeLessThan(3 * MAX_GROWTH_BYTES)
   })
 

@@ -1,17 +1,17 @@
-/** What is meant for our own API and came here by mistake: no sandbox must see it. */
+/** Credentials for Offshoot's own API that reach the edge by mistake. No sandbox may see them. */
 
-/** API keys and broker tokens (`Authorization: Bearer ofs_…`, as many schemes as there are). */
+/** API keys and broker tokens (`Authorization: Bearer ofs_…`, with any scheme). */
 const OWN_TOKEN = /^\s*\S+\s+ofs_/i
 const OWN_TOKEN_IN_QUERY = /^access_token=ofs_/i
 const OWN_AUDIENCE = 'offshoot'
-/** Cookies of our accounts. */
+/** Session cookies of user accounts. */
 const OWN_COOKIE = /^(__Secure-|__Host-)?(better-auth|offshoot)[._-]/i
 
 export function isOwnAuthorization(value: string): boolean {
   return OWN_TOKEN.test(value) || isOwnJwt(value)
 }
 
-/** By the audience that control gives its tokens (`control/identity/accounts.ts`). */
+/** Recognizes control's tokens by their audience (`packages/control/src/kinds/orgs/identity/accounts.ts`). */
 function isOwnJwt(value: string): boolean {
   const payload = /^\s*bearer\s+[\w-]+\.([\w-]+)\.[\w-]+\s*$/i.exec(value)?.[1]
   if (payload === undefined) return false
@@ -25,14 +25,14 @@ function isOwnJwt(value: string): boolean {
   }
 }
 
-/** The header without our cookies; `null` when none is left. */
+/** The header without Offshoot's cookies; `null` if none is left. */
 export function withoutOwnCookies(value: string): string | null {
   if (!/better-auth|offshoot/i.test(value)) return value
   const others = value.split(';').filter((cookie) => !OWN_COOKIE.test(cookie.trim()))
   return others.length === 0 ? null : others.join(';').trim()
 }
 
-/** The request target without our tokens in its query. */
+/** The request target without Offshoot's tokens in the query. */
 export function withoutOwnToken(target: string): string {
   const at = target.indexOf('?')
   if (at === -1 || !target.includes('ofs_', at)) return target

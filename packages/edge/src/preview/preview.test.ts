@@ -1,4 +1,4 @@
-/** Which sandbox is meant, and what is answered where there is none. */
+/** Routing by host, and the refusals for unknown hosts. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
@@ -64,7 +64,7 @@ describe('a sandbox', () => {
     await until('the pause to be known', async () => (await here.edge.ask(here.port)).status === 503)
     expect((await here.edge.ask(here.port)).headers['retry-after']).toBe('1')
     agent.onOpen = () => null
-    // The agent's word counts, whether or not the news has come.
+    // The agent decides, whether or not its event has arrived.
     expect((await here.edge.ask(here.port)).status).toBe(200)
     agent.say(id, 'sandbox.resumed', 'running')
   })

@@ -1,9 +1,9 @@
 /**
- * Preview hosts: `<port>-<sandbox id>.<suffix>` is the server on that port of that sandbox. App hosts: `<app id>.<suffix>`, and the
- * one by its name and its own domains, is the version of the app that serves.
+ * Preview hosts `<port>-<sandbox id>.<suffix>` lead to that port of that sandbox. App hosts lead to the app's serving
+ * version: `<app id>.<suffix>`, the host of its name, and its domains.
  *
- * In this order: which sandbox is meant, whether it is there, whether it may have one more request, then the request itself.
- * Whatever is refused is refused before anything is sent inside.
+ * For each request: parse the host, find the sandbox, check its limits, forward. Every refusal happens before anything
+ * is sent to the sandbox.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -27,7 +27,7 @@ import { Refusal, refusalOf, refusalOfApp, refusals, sendRefusal } from './refus
 import { requestHeaders } from './request-headers.ts'
 import { hostOf, targetOf, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
-/** Milliseconds for the question where an unknown sandbox is. */
+/** Milliseconds to find an unknown sandbox. */
 const FIND_MS = 2_000
 
 export interface PreviewOptions {
@@ -46,7 +46,7 @@ interface Wanted extends PreviewHost {
   /** As the visitor wrote it. */
   readonly host: string
   readonly target: string
-  /** `null` when it is asked for by its own address. */
+  /** `null` for a request to the sandbox's own address. */
   readonly app: EdgeApp | null
 }
 
@@ -64,7 +64,7 @@ export class Preview {
     options.apps.onReplaced = (ids) => this.#endReplaced(new Set(ids))
   }
 
-  /** Answers whatever comes for a preview host; says whether this was for one. */
+  /** Handles a request for a preview or app host. Returns false for other hosts. */
   handle(request: VisitorRequest, response: VisitorResponse, expectsContinue = false): boolean {
     const host = hostOf(request)
     const found = host === null ? null : this.#lookUp(host, request)
@@ -85,12 +85,12 @@ export class Preview {
     return true
   }
 
-  /** Ends what was upgraded: such connections have no end of their own. */
+  /** Closes upgraded connections, which would otherwise stay open forever. */
   endUpgraded(): void {
     for (const socket of this.#upgraded.keys()) socket.destroy()
   }
 
-  /** `null` for a host that is none of ours. */
+  /** `null` if the host is neither a preview nor an app host. */
   #lookUp(host: string, request: VisitorRequest): (PreviewHost & Pick<Wanted, 'app'>) | Refusal | null {
     const { suffix, apps, load } = this.#options
     const preview = parsePreviewHost(host, suffix)
@@ -102,7 +102,7 @@ export class Preview {
     return app.state === 'building' ? refusals.firstBuild() : refusals.noCodeDeployed()
   }
 
-  /** What has no end of its own ends with the version that it belongs to; what is being answered is finished. */
+  /** After a switch to another version, upgraded connections to the old one are closed. Running requests finish. */
   #endReplaced(sandboxIds: ReadonlySet<SandboxId>): void {
     this.#options.pools.letGo(sandboxIds)
     for (const { sandboxId, end } of this.#upgraded.values()) if (sandboxIds.has(sandboxId)) end()
@@ -123,7 +123,7 @@ export class Preview {
       const headers = requestHeaders(request, wanted.host, trustsForwarded)
       const upgrade = upgradeOf(request as IncomingMessage)
       if (upgrade !== undefined) {
-        // Only HTTP/1.1 knows it.
+        // Only HTTP/1.1 has upgrades.
         await this.#upgrade(
           guest,
           app,
@@ -148,7 +148,7 @@ export class Preview {
     return place
   }
 
-  /** A kept connection into a machine that stands still would never be answered: its agent is asked before. */
+  /** A kept connection into a paused VM would never answer. Opening a new one makes the agent decide. */
   async #wake({ status }: Place, guest: GuestPort): Promise<void> {
     if (status === 'running' || status === 'hibernated') return
     const socket = await this.#open(guest)
@@ -189,7 +189,7 @@ export class Preview {
     }
     visitor.once('close', forget)
     if (visitor.destroyed) forget()
-    // Another version has taken over since it was asked for.
+    // Another version took over while the upgrade was in progress.
     else if (app !== null && this.#options.apps.find(app.id)?.sandbox_ids.includes(guest.sandboxId) !== true)
       joined.end()
   }
@@ -200,7 +200,7 @@ export class Preview {
   }
 
   #refuse({ sandboxId, port, app }: Wanted, request: VisitorRequest, response: VisitorResponse, error: unknown): void {
-    // Deleted, and the news of it is still on its way.
+    // The sandbox was deleted, and the event has not arrived yet.
     if (error instanceof PortRefused && error.status === 404) this.#options.places.forget(sandboxId)
     const refusal = app !== null ? refusalOfApp(error, port) : refusalOf(error, port)
     if (refusal.status >= 500) this.#options.log.debug({ err: error, sandbox_id: sandboxId, port }, 'preview refused')

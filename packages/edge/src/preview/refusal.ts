@@ -4,15 +4,15 @@ import { AgentAway, PortRefused } from '../agents/open-port.ts'
 import { REQUEST_ID, requestIdOf } from './request-id.ts'
 import { breakOff, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
-/** An answer of the edge's own, in place of a sandbox's. */
+/** An answer of the edge itself, instead of the sandbox's. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
-  /** For people: what to do about it. */
+  /** What the user can do about it. */
   readonly advice: string
   readonly headers: Readonly<Record<string, string>>
 
-  /** @param advice what stands between backquotes is shown as code on a page, and without them elsewhere */
+  /** @param advice text between backquotes is shown as code on the page, and without backquotes elsewhere */
   constructor(status: number, error: string, advice = '', headers: Readonly<Record<string, string>> = {}) {
     super(error)
     this.status = status
@@ -42,13 +42,13 @@ export const refusals = {
     new Refusal(503, 'this app is being built', 'Its first version is on its way: load this page again in a moment.', {
       'retry-after': '5',
     }),
-  /** Its workspace is paused (interface.md, "Errors"). */
+  /** The app's workspace is paused. The specification sets status and header. */
   suspended: () =>
     new Refusal(503, 'this app is suspended', 'Whoever runs it has to look after their account first.', {
       'retry-after': '3600',
       'x-service-app': 'suspended',
     }),
-  /** Of an app whose version is gone, and of which another is not yet there. */
+  /** The app's version is gone, and the next one does not serve yet. */
   appAway: () => new Refusal(503, 'this app does not run just now', 'Load this page again in a moment.', RETRY),
   notRunning: () => new Refusal(404, 'sandbox not found or not running', 'It failed, or it is being deleted.'),
   paused: () =>
@@ -73,7 +73,7 @@ export const refusals = {
   shuttingDown: () => new Refusal(503, 'shutting down', '', RETRY),
 } as const
 
-/** What a visitor is told of a failure before the first byte of an answer. */
+/** The answer for a failure before the first byte of a response. */
 export function refusalOf(error: unknown, port: number): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof PortRefused) return ofAgent(error, port)
@@ -82,7 +82,7 @@ export function refusalOf(error: unknown, port: number): Refusal {
   return refusals.badAnswer(port)
 }
 
-/** The same for whoever asks for an app, who knows nothing of sandboxes. */
+/** The same for an app's host: its visitors should not read about sandboxes. */
 export function refusalOfApp(error: unknown, port: number): Refusal {
   if (error instanceof PortRefused && (error.status === 402 || error.status === 409)) return refusals.suspended()
   const refusal = refusalOf(error, port)
@@ -106,7 +106,7 @@ function ofAgent({ status }: PortRefused, port: number): Refusal {
   }
 }
 
-/** Answers with a page, or with JSON to who asks for that and for no page. */
+/** Answers with a page, or with JSON if the client accepts JSON but no HTML. */
 export function sendRefusal(request: VisitorRequest, response: VisitorResponse, refusal: Refusal): void {
   if (response.headersSent || response.destroyed) {
     breakOff(request, response)
@@ -124,7 +124,7 @@ export function sendRefusal(request: VisitorRequest, response: VisitorResponse, 
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...(isJson ? {} : { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" }),
-    // What is left of an upload is not waited for.
+    // The edge does not wait for the rest of an upload.
     ...(request.httpVersionMajor === 1 && !request.complete && { connection: 'close' }),
   })
   if (request.method === 'HEAD') response.end()

@@ -3,7 +3,7 @@ import { isOwnAuthorization, withoutOwnCookies } from './own-credentials.ts'
 import { REQUEST_ID, requestIdOf } from './request-id.ts'
 import { isHttp2, schemeOf, type VisitorRequest } from './visitor.ts'
 
-/** Said anew by us, or answered by us (`expect`), or nobody's business inside. */
+/** Headers that the edge sets itself, answers itself (`expect`), or hides from the server inside. */
 const REPLACED = new Set([
   'expect',
   'forwarded',
@@ -18,8 +18,8 @@ const REPLACED = new Set([
 ])
 
 /**
- * What a server inside a sandbox is sent: the visitor's headers as they came, but for those of the connection, our own
- * credentials, and what only a proxy may say. Names and values alternate.
+ * Builds the headers for the server inside: the visitor's, without hop-by-hop headers, Offshoot's credentials, and
+ * headers that only a proxy may set. Names and values alternate.
  */
 export function requestHeaders(request: VisitorRequest, host: string, trustsForwarded: boolean): string[] {
   const headers: string[] = ['host', host]
@@ -45,7 +45,7 @@ function withoutOurs(name: string, value: string): string | null {
   return name === 'cookie' ? withoutOwnCookies(value) : value
 }
 
-/** HTTP/1.1: each as it came, repeated ones too. HTTP/2: joined as RFC 9113 wants it (8.2.3), without pseudo-headers. */
+/** HTTP/1.1: as received, repeated ones too. HTTP/2: joined as RFC 9113 requires (8.2.3), without pseudo-headers. */
 function* fieldsOf(request: VisitorRequest): Generator<[string, string]> {
   if (!isHttp2(request)) {
     const { rawHeaders } = request

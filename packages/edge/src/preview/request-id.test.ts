@@ -1,4 +1,4 @@
-/** One request id, the visitor's or ours, on every answer and inside. */
+/** Every answer and every forwarded request carries one request id, the visitor's or ours. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'

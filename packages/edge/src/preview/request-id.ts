@@ -6,7 +6,7 @@ export const REQUEST_ID = 'x-request-id'
 /** Printable ASCII, at most 64 characters. */
 const USABLE = /^[\x20-\x7e]{1,64}$/
 
-/** The visitor's own id when it is usable, else a fresh one: one and the same however often it is asked for. */
+/** The visitor's own id if it is valid, else a new one. Repeated calls for one request return the same id. */
 export function requestIdOf({ headers }: Pick<VisitorRequest, 'headers'>): string {
   const given = headers[REQUEST_ID]
   if (typeof given === 'string' && USABLE.test(given)) return given

@@ -5,14 +5,14 @@ const CONNECTION = 'connection'
 const DOMAIN = /;\s*domain\s*=[^;]*/gi
 
 /**
- * What a visitor is answered: the server's headers as they came, but for those of its connection, and under one request id,
- * which is the visitor's or ours. Names and values alternate. A cookie is for the sandbox's own host only: with a `Domain` it would reach every other sandbox.
+ * Builds the headers for the visitor: the server's, without hop-by-hop headers, and with one request id. Names and
+ * values alternate. A cookie loses its `Domain`, which would send it to every other sandbox.
  */
 export function responseHeaders(raw: readonly (Buffer | string)[], requestId: string): string[] {
   return [...passedOn(raw), REQUEST_ID, requestId]
 }
 
-/** The same of what follows a body. */
+/** The same for trailers. */
 export function responseTrailers(raw: readonly (Buffer | string)[]): string[] {
   return passedOn(raw)
 }
@@ -31,7 +31,7 @@ function passedOn(raw: readonly (Buffer | string)[]): string[] {
   return headers
 }
 
-/** As HTTP/2 wants them: lower case, each name once. */
+/** In the form for HTTP/2: lower case, each name once. */
 export function asFields(headers: readonly string[]): Record<string, string | string[]> {
   const fields: Record<string, string | string[]> = {}
   for (let at = 0; at + 1 < headers.length; at += 2) {
@@ -54,7 +54,7 @@ function connectionOf(fields: readonly string[]): string | undefined {
   return found
 }
 
-/** Bytes stay the bytes they are (RFC 9110, 5.5, obs-text). */
+/** Keeps every byte value (RFC 9110, 5.5, obs-text). */
 function textOf(value: Buffer | string): string {
   return typeof value === 'string' ? value : value.toString('latin1')
 }

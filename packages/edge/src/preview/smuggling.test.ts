@@ -1,4 +1,4 @@
-/** Bytes that two parsers could read as two things reach no server. */
+/** Ambiguous requests, which two parsers could read differently, must not reach a server. */
 import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { serveEdge } from '../test/serve-edge.ts'

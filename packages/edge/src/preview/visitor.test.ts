@@ -2,7 +2,7 @@ import { withinBudget } from '@offshoot/kit/test/within-budget'
 import { describe, expect, it } from 'vitest'
 import { targetOf, type VisitorRequest } from './visitor.ts'
 
-/** `targetOf` reads these two alone. */
+/** `targetOf` reads only these two fields. */
 const request = (url: string, method = 'GET') => ({ url, method }) as VisitorRequest
 
 describe('targetOf', () => {

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 
-/** A request of either protocol. */
+/** A request in HTTP/1.1 or HTTP/2. */
 export type VisitorRequest = IncomingMessage | Http2ServerRequest
 export type VisitorResponse = ServerResponse
 
-/** Node's HTTP/2 answers as those of HTTP/1.1 do, in all that we use of them. */
+/** Node's HTTP/2 responses have all the HTTP/1.1 members that the edge uses. */
 export function asVisitorResponse(response: Http2ServerResponse): VisitorResponse {
   return response as unknown as VisitorResponse
 }
@@ -19,13 +19,13 @@ export function schemeOf({ socket }: VisitorRequest): 'http' | 'https' {
   return (socket as Partial<TLSSocket>).encrypted === true ? 'https' : 'http'
 }
 
-/** Ends an answer that was begun so that its visitor sees that it is not whole. */
+/** Aborts an answer, so that the visitor notices that it is incomplete. */
 export function breakOff(request: VisitorRequest, response: VisitorResponse): void {
   if (isHttp2(request)) request.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
   else response.destroy()
 }
 
-/** The host that is meant, once; `null` when the request says none, or two. */
+/** The requested host; `null` if the request names none, or two. */
 export function hostOf(request: VisitorRequest): string | null {
   if (isHttp2(request)) {
     const { authority } = request
@@ -36,7 +36,10 @@ export function hostOf(request: VisitorRequest): string | null {
   return onlyHost(request)
 }
 
-/** Node gives the first of several; a proxy that reads another one than its server does can be led astray (RFC 9112, 3.2). */
+/**
+ * Node returns the first of several Host headers. A server inside could read another one (RFC 9112, 3.2), so both are
+ * refused.
+ */
 function onlyHost({ rawHeaders }: IncomingMessage): string | null {
   let found: string | null = null
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -48,7 +51,7 @@ function onlyHost({ rawHeaders }: IncomingMessage): string | null {
   return found
 }
 
-/** Path and query; `null` for a target that names another host than the request does (RFC 9112, 3.2.2). */
+/** Path and query; `null` if the target names another host than the request (RFC 9112, 3.2.2). */
 export function targetOf({ url = '', method }: VisitorRequest, host: string): string | null {
   if (url.startsWith('/')) return url
   if (url === '*' && method === 'OPTIONS') return url
@@ -58,7 +61,7 @@ export function targetOf({ url = '', method }: VisitorRequest, host: string): st
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** Whether bytes follow the head, however many. */
+/** Whether a body follows the head, of any length. */
 export function hasBody(request: VisitorRequest): boolean {
   if (isHttp2(request)) return !request.stream.endAfterHeaders
   const { headers } = request

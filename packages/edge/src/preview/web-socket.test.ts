@@ -1,4 +1,4 @@
-/** WebSockets through the edge: nothing of what visitor and server say to one another is touched. */
+/** WebSockets pass through the edge unchanged. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -7,7 +7,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { patience, until } from '../test/edge-under-test.ts'
 import { serveEdge } from '../test/serve-edge.ts'
 
-/** MiB of one message. The whole run: OFFSHOOT_WEBSOCKET_MIB=100. */
+/** MiB of one message. For the full run: OFFSHOOT_WEBSOCKET_MIB=100. */
 const MIB = Number(process.env['OFFSHOOT_WEBSOCKET_MIB'] ?? 8)
 
 const here = serveEdge()

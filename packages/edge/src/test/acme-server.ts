@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-// The library below wants it first.
+// The x509 library below needs this import first.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
@@ -13,7 +13,7 @@ import type { LocalAuthority } from '../certificates/local-authority.ts'
 interface Order {
   readonly names: readonly string[]
   readonly account: string
-  /** One a name: the token, and what came of looking for its proof. */
+  /** One per name: the token, and the state of its validation. */
   readonly proofs: { readonly name: string; readonly token: string; status: 'pending' | 'valid' | 'invalid' }[]
   certificate: string | null
 }
@@ -22,17 +22,17 @@ type Answer = readonly [status: number, body: unknown, location?: string]
 
 const UNAUTHORIZED = 'urn:ietf:params:acme:error:unauthorized'
 
-/** What the authority sees of the world; nothing where it is left out. */
+/** How the authority validates names. An absent method finds nothing. */
 export interface Sights {
-  /** TXT records. */
+  /** Looks up TXT records. */
   readonly lookUp?: (name: string) => Promise<readonly string[]>
-  /** What `http://DOMAIN/.well-known/acme-challenge/TOKEN` answers. */
+  /** Fetches `http://DOMAIN/.well-known/acme-challenge/TOKEN`. */
   readonly fetch?: (domain: string, token: string) => Promise<string>
 }
 
 /**
- * An authority that speaks RFC 8555 over HTTP: signatures and nonces of every request are checked, and a name is proven by
- * what it sees of the world and by nothing else.
+ * An authority that speaks RFC 8555 over HTTP. It checks the signature and nonce of every request, and proves a name
+ * only by its {@link Sights}.
  */
 export class AcmeServer {
   readonly #authority: LocalAuthority
@@ -60,17 +60,17 @@ export class AcmeServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** What each certificate was made for. */
+  /** Names of each issued certificate. */
   get issued(): readonly (readonly string[])[] {
     return this.#orders.filter(({ certificate }) => certificate !== null).map(({ names }) => names)
   }
 
-  /** Names of all orders, also of those that came to nothing. */
+  /** Names of all orders, including failed ones. */
   get ordered(): readonly (readonly string[])[] {
     return this.#orders.map(({ names }) => names)
   }
 
-  /** The next request of that kind is carried out and not answered; settles when it was. */
+  /** The server executes the next request of that kind, but does not answer it. Resolves when it has done so. */
   holdNext(kind: string): Promise<void> {
     const held = Promise.withResolvers<void>()
     this.#hold = { kind, held: held.resolve }
@@ -125,7 +125,7 @@ export class AcmeServer {
     return { newNonce: `${url}/nonce`, newAccount: `${url}/account`, newOrder: `${url}/orders` }
   }
 
-  /** The key is the account's, or the one of the request itself where it makes the account. */
+  /** Verifies with the account's key, or with the request's own key if it creates the account. */
   async #verify(request: IncomingMessage) {
     const signed = (await json(request)) as FlattenedJWSInput
     const verified = await flattenedVerify(signed, async (header, token) => {

@@ -21,7 +21,7 @@ export interface Answered {
   readonly body: string
 }
 
-/** An edge in this process, before one agent with one sandbox. */
+/** An edge in this process, with one agent that has one sandbox. */
 export class EdgeUnderTest {
   readonly id: string
   readonly agent: PretendedAgent
@@ -70,7 +70,7 @@ export class EdgeUnderTest {
     return this.#folder
   }
 
-  /** The head of the answer; the body is for the caller to read. */
+  /** Resolves at the head of the answer; the caller reads the body. */
   async open(
     port: number,
     path = '/',
@@ -91,7 +91,7 @@ export class EdgeUnderTest {
     return { status, headers, rawHeaders, trailers, body }
   }
 
-  /** Sends bytes as they are; all that comes back until the edge ends the connection. */
+  /** Sends raw bytes. Returns all bytes received until the edge closes the connection. */
   async raw(...pieces: readonly (string | Buffer)[]): Promise<string> {
     const socket = this.connect()
     for (const piece of pieces) socket.write(piece)
@@ -112,7 +112,7 @@ export class EdgeUnderTest {
   }
 }
 
-/** Long enough for a busy machine; a test that waits this long has failed. */
+/** A limit that only a failing test reaches, even on a busy machine. */
 export const patience = (what: string) => Deadline.after(30_000, what)
 
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes, webcrypto } from 'node:crypto'
-// The library below wants it first.
+// The x509 library below needs this import first.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
@@ -8,7 +8,7 @@ import type { Pem } from '../certificates/local-authority.ts'
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 24 * 60 * 60_000
 
-/** A certificate that vouches for itself. @param days its first and its last, from now */
+/** Makes a self-signed certificate. @param days first and last day of its validity, relative to now */
 export async function madeCertificate(
   names: readonly string[],
   days: readonly [number, number] = [-1, 30],

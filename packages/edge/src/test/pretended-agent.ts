@@ -1,4 +1,4 @@
-/** Speaks an agent's HTTP towards the edge; the ports of its sandboxes are ports of this host. */
+/** Speaks the agent's HTTP API to the edge. Ports of its sandboxes are ports of this host. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -11,15 +11,15 @@ import { jwtVerify } from 'jose'
 export class PretendedAgent {
   readonly secret = randomBytes(32).toString('base64')
   readonly sandboxes = new Map<string, AgentSandbox>()
-  /** Streams to ports that were asked for, refused ones too. */
+  /** Number of requested port streams, including refused ones. */
   opened = 0
-  /** Asked before each stream; a status is its refusal. */
+  /** Called before each stream. A status refuses the stream. */
   onOpen: (id: string, port: number) => Promise<number | null> | number | null = () => null
   readonly #followers = new Set<ServerResponse>()
   readonly #sockets = new Set<Duplex>()
-  /** Ids of sandboxes that were asked for one by one. */
+  /** Ids of sandboxes that the edge queried one by one. */
   readonly asked: string[] = []
-  /** Awaited before such a question is answered. */
+  /** Awaited before the answer to such a query. */
   onAsk: () => Promise<void> | void = () => undefined
   #server: Server | undefined
   #seq = 0
@@ -35,7 +35,7 @@ export class PretendedAgent {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** Also again, after {@link kill}, at the same address. */
+  /** Can be called again after {@link kill}; it then uses the same address. */
   async listen(): Promise<void> {
     const server = createServer((request, response) => void this.#answer(request, response))
     server.on('upgrade', (request, socket, head) => void this.#open(request, socket as Socket, head))
@@ -45,7 +45,7 @@ export class PretendedAgent {
     this.#port = (server.address() as AddressInfo).port
   }
 
-  /** As kill -9 does: every connection ends, what it knew stays. */
+  /** Like kill -9: closes every connection, and keeps the state. */
   async kill(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
@@ -71,7 +71,7 @@ export class PretendedAgent {
     this.sandboxes.set(id, { id, status, ...fixed, ...origin, last_seq: this.#seq })
   }
 
-  /** Writes an event to the log; whoever follows hears of it. */
+  /** Appends an event to the log and sends it to all followers. */
   say(id: string, type: EventType, status?: AgentSandbox['status']): void {
     this.#seq += 1
     if (type === 'sandbox.deleted') this.sandboxes.delete(id)

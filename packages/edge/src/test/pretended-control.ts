@@ -10,13 +10,13 @@ const SECRET = Buffer.alloc(32, 9).toString('base64')
 
 type PretendedApp = Omit<EdgeApp, 'as_of'>
 
-/** Control, as far as an edge knows it. */
+/** The part of control that the edge uses. */
 export class PretendedControl {
   readonly #server: Server
   readonly #streams = new Set<ServerResponse>()
   apps: PretendedApp[] = []
   #reads = 0
-  /** What the edge has told, the newest last. */
+  /** Load reports received, the newest last. */
   readonly loads: EdgeLoad[] = []
 
   private constructor() {
@@ -40,7 +40,7 @@ export class PretendedControl {
     for (const stream of this.#streams) this.#send(stream, 'app', this.#read(app))
   }
 
-  /** What was read before all that was told. */
+  /** Sends a state older than all states sent before. */
   tellLate(app: PretendedApp): void {
     for (const stream of this.#streams) this.#send(stream, 'app', { ...app, as_of: 0 })
   }
@@ -50,7 +50,7 @@ export class PretendedControl {
     for (const stream of this.#streams) this.#send(stream, 'gone', { id })
   }
 
-  /** Without a word to the edge. */
+  /** Changes the state without an event to the edge. */
   know(app: PretendedApp): void {
     this.apps = [...this.apps.filter(({ id }) => id !== app.id), app]
   }

@@ -7,7 +7,7 @@ import { EdgeUnderTest } from './edge-under-test.ts'
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown
 const ok: Answer = (_request, response) => response.end('ok')
 
-/** An edge before a real HTTP server, for the tests of one file; each test says what the server answers. */
+/** An edge with a real HTTP server behind it, for the tests of one file. Each test sets the server's answer. */
 export class ServedEdge {
   answer: Answer = ok
   edge!: EdgeUnderTest
@@ -15,7 +15,7 @@ export class ServedEdge {
   server!: Server
   readonly #bare: TcpServer[] = []
 
-  /** A server that says whatever bytes a test wants. */
+  /** A TCP server that sends whatever bytes a test needs. */
   async bareServer(onConnection: (socket: Socket) => void): Promise<number> {
     const tcp = createTcpServer((socket) => {
       socket.on('error', () => undefined)
@@ -25,7 +25,7 @@ export class ServedEdge {
     return listen(tcp)
   }
 
-  /** One that answers its first bytes with these. */
+  /** A server that answers its first bytes with these. */
   saying(bytes: string | Buffer): Promise<number> {
     return this.bareServer((socket) => void socket.once('data', () => socket.end(bytes)))
   }
@@ -54,7 +54,7 @@ export class ServedEdge {
     try {
       await this.answer(request, response)
     } catch {
-      // A request that was broken off.
+      // The request was aborted.
       response.destroy()
     }
   }

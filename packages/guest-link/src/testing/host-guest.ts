@@ -49,7 +49,9 @@ export class HostGuest {
     return GuestLink.connect(this.socketPath, deadlineFor('guest link'))
   }
 
-  /** Ends the guest and everything that it started. @throws when it had ended before, or a sanitizer reported an error */
+  /**
+   * Ends the guest and everything that it started. @throws when it had ended before, or a sanitizer reported an error
+   */
   async stop(): Promise<void> {
     const hadEnded = this.#child.exitCode !== null || this.#child.signalCode !== null
     if (!hadEnded) {

@@ -2,7 +2,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { repositoryRoot } from '../repository.ts'
 import { runCommand } from '../run-command.ts'
 
-/** The commit of this checkout, `unknown` where there is no git or no checkout. */
+/** The commit of this checkout; `unknown` without git or outside a checkout. */
 export async function readCommit(): Promise<string> {
   const deadline = Deadline.after(10_000, 'git rev-parse')
   try {

@@ -41,7 +41,7 @@ describe('configuration', () => {
       accelerator: 'kvm',
       kvm: { kernel_parameters: ['noxsave'], patience: 1 },
     })
-    // What is written is what the agent reads.
+    // A round trip: the agent must read exactly what `bin/up` writes.
     expect(agentConfig.parse(JSON.parse(JSON.stringify(agentConfiguration(inputs))))).toEqual(
       agentConfiguration(inputs),
     )

@@ -40,7 +40,7 @@ export interface ConfigurationInputs {
   readonly commit: string
 }
 
-/** All listen here: a public address, with TLS before it, is the business of whoever runs a proxy. */
+/** All services listen on loopback. A public address with TLS is the task of the operator's reverse proxy. */
 export const HOST = '127.0.0.1'
 
 export function baseUrl(ports: Ports): string {
@@ -80,7 +80,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     preview: previewAddress(inputs),
     databases: { host: HOST, port: ports.databases, suffix: inputs.databaseSuffix },
     ...inputs.settings,
-    // The environment's word is the later one.
+    // Environment variables override settings.json.
     limits: { ...inputs.settings.limits, ...inputs.limits },
     operator_key_sha256: operatorKeyHash(inputs.operatorKey),
     data_dir: layout.control,
@@ -109,13 +109,13 @@ export function edgeConfiguration({
   })
 }
 
-/** The local authority is one that no browser trusts by itself, so its addresses do not ask for it. */
+/** Browsers do not trust the local authority by default, so its preview addresses use http. */
 export function previewAddress({ ports, preview }: Pick<ConfigurationInputs, 'ports' | 'preview'>): PreviewAddress {
   const scheme = preview.certificate === null && preview.acme === null ? 'http' : 'https'
   return { scheme, port: ports.edge, suffix: preview.suffix }
 }
 
-/** What the processes are started with; rewritten at every start. */
+/** Writes the configuration files of all processes, at every start. */
 export async function writeConfiguration(inputs: ConfigurationInputs): Promise<void> {
   const { layout } = inputs
   await writeFileDurably(layout.agentConfig, asFile(agentConfiguration(inputs)))

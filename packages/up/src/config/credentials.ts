@@ -10,7 +10,9 @@ import { runCommand } from '../run-command.ts'
 
 const BOOTSTRAP_WITHIN_MS = 60_000
 
-/** What control's bootstrap prints: the secrets only when it has just made them, because it keeps hashes. */
+/**
+ * Output of control's bootstrap. Secrets are present only if it has just created them, because control stores hashes.
+ */
 const bootstrapped = z.object({
   api_key: z.string().nullable(),
   jwt: z.string(),
@@ -19,9 +21,7 @@ const bootstrapped = z.object({
 })
 type Bootstrapped = z.infer<typeof bootstrapped>
 
-/**
- * `DIR/credentials.json`, mode 0600: how the first user reaches the service. The `jwt` is a fresh one at each start.
- */
+/** `DIR/credentials.json`, mode 0600: the first user's access. Each start writes a new `jwt`. */
 const account = z.object({
   base_url: z.string(),
   api_key: z.string(),
@@ -32,14 +32,14 @@ const account = z.object({
 type Account = z.infer<typeof account>
 
 export interface Credentials extends Account {
-  /** Where the edge is: visitors ask it for `<port>-<sandbox id>.<preview_suffix>`. */
+  /** Address of the edge. Visitors use the hosts `<port>-<sandbox id>.<preview_suffix>` there. */
   readonly edge_url: string
   readonly preview_suffix: string
-  /** Opens `/v1/admin`. */
+  /** The operator's key for `/v1/admin`. */
   readonly operator_key: string
 }
 
-/** Brings the schema up to date, makes the first workspace and its key where there is none, and writes the credentials file. */
+/** Migrates the schema, creates the first workspace and its key if missing, and writes the credentials file. */
 export async function bootstrap(
   layout: DataLayout,
   baseUrl: string,
@@ -64,7 +64,7 @@ export async function bootstrap(
   return complete
 }
 
-/** `null` when a secret is neither new nor kept: the credentials file was lost. */
+/** `null` if a secret is neither new nor in the old file: the credentials file was lost. */
 export function joinCredentials(baseUrl: string, made: Bootstrapped, kept: Account | null): Account | null {
   const isSameUser = kept?.email === made.email
   const api_key = made.api_key ?? (isSameUser ? kept.api_key : null)

@@ -5,7 +5,10 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 
 const SECRET_BYTES = 32
 
-/** 32 random bytes kept under a name, made at the first asking. The file holds them in base64, for its owner alone. */
+/**
+ * Returns 32 random bytes, created at the first call for a name. The file holds them in base64 and is readable by its
+ * owner only.
+ */
 export async function secret(folder: string, name: string): Promise<Buffer> {
   const path = join(folder, name)
   const kept = Buffer.from(await readFile(path, 'utf8').catch(() => ''), 'base64')

@@ -6,10 +6,10 @@ import { SetupFailure } from '../setup-failure.ts'
 export type Settings = z.infer<typeof controlSettings>
 
 /**
- * `DIR/settings.json`: what an operator chooses beyond the command line, as `contract/control-settings.ts` describes it. Where
- * there is no file, the defaults.
+ * Reads `DIR/settings.json`, the operator's settings beyond the command line
+ * (`packages/contract/src/control-settings.ts`). Without a file, all defaults apply.
  *
- * @throws {SetupFailure} which names what is wrong with it
+ * @throws {SetupFailure} that names the invalid setting
  */
 export async function readSettings(path: string): Promise<Settings> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

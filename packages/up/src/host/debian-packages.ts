@@ -5,7 +5,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../run-command.ts'
 import { SetupFailure } from '../setup-failure.ts'
 
-/** What we call on this host, by the Debian package that has it. */
+/** Debian packages of the programs that Offshoot runs on the host. */
 function neededPackages(): readonly string[] {
   const qemu = process.arch === 'arm64' ? 'qemu-system-arm' : 'qemu-system-x86'
   return [
@@ -22,7 +22,7 @@ function neededPackages(): readonly string[] {
   ]
 }
 
-/** @throws {SetupFailure} when packages are missing and may not or cannot be installed */
+/** @throws {SetupFailure} if packages are missing and cannot be installed, or the user refuses */
 export async function ensureDebianPackages(
   isYes: boolean,
   cancelled: AbortSignal,
@@ -46,7 +46,7 @@ async function installedStates(cancelled: AbortSignal): Promise<string> {
   }
 }
 
-/** @param states lines of a package's name and its state, as dpkg-query prints them */
+/** @param states lines of package name and state, from dpkg-query */
 export function missingPackages(states: string, needed: readonly string[]): readonly string[] {
   const lines = new Set(states.split('\n'))
   return needed.filter((name) => !lines.has(`${name} installed`))
@@ -78,7 +78,7 @@ async function install(packages: readonly string[], cancelled: AbortSignal): Pro
   )
 }
 
-/** On the user's own terminal: sudo may ask for a password there, and apt shows how far it is. */
+/** Inherits the user's terminal: sudo may ask for a password, and apt shows its progress. */
 async function apt(command: readonly string[], names: string, cancelled: AbortSignal): Promise<void> {
   const [file = '', ...args] = command
   const child = spawn(file, args, {

@@ -1,11 +1,11 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 
-/** Of a socket, in /proc/net/tcp. */
+/** State of a listening socket in /proc/net/tcp. */
 const LISTENING = '0A'
 
 /**
- * Whether this process itself listens on the TCP port: another one that has it answers connections too. Asks the kernel's tables, so that
- * the process has nothing to do with it.
+ * Whether this very process listens on the TCP port; a connection attempt could reach another process. Reads the
+ * kernel's tables, so the process does not notice.
  */
 export async function isListening(pid: number, port: number): Promise<boolean> {
   const tables = await Promise.all(
@@ -18,7 +18,10 @@ export async function isListening(pid: number, port: number): Promise<boolean> {
   return links.some((link) => wanted.has(link))
 }
 
-/** Columns of a row (proc_net_tcp.txt): number, local address:PORT, remote one, state, three pairs of figures, uid, timeout, inode. */
+/**
+ * Columns of a row (proc_net_tcp.txt): number, local address:PORT, remote address, state, three pairs of figures, uid,
+ * timeout, inode.
+ */
 function listeners(table: string, port: number): string[] {
   const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   return table

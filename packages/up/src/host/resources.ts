@@ -10,15 +10,14 @@ export interface Needs {
   readonly memoryBytes: number
 }
 
-/** To build images: the Debian image twice over while it is made, its bake, and a bake's VM beside a compiler. */
+/**
+ * Needed to build images: two copies of the Debian image during its build, its bake, and a bake's VM beside a compiler.
+ */
 export const SETUP_NEEDS: Needs = { diskBytes: 4 * GIB, memoryBytes: 1.5 * GIB }
-/** To run what is there: VMs that are still running have their memory already. */
+/** Needed to start: VMs that still run already have their memory. */
 export const START_NEEDS: Needs = { diskBytes: 0.5 * GIB, memoryBytes: 256 * MIB }
 
-/**
- * @param folders need not exist yet
- * @throws {SetupFailure} when there is too little disk space or memory
- */
+/** @param folders may be missing @throws {SetupFailure} if disk space or memory is insufficient */
 export async function checkResources(folders: readonly string[], needs: Needs): Promise<void> {
   for (const folder of folders) {
     const freeBytes = await freeDiskBytes(folder)

@@ -5,10 +5,10 @@ import { SetupFailure } from '../setup-failure.ts'
 import { runSteps } from './run-steps.ts'
 import type { Step } from './step.ts'
 
-/** Seconds; another bin/up may be building the very same. */
+/** Seconds to wait for another bin/up that builds the same images. */
 const LOCK_WAIT_S = 1800
 
-/** Brings IMAGES up to date; of several processes that want to, one does and the others wait. */
+/** Brings IMAGES up to date. A lock lets one process build while others wait. */
 export async function buildImages(
   imagesDir: string,
   steps: readonly Step[],

@@ -6,7 +6,10 @@ import type { BusyboxRecipe } from './recipe.ts'
 import type { OwnerOfPath, RootFolder } from './root-folder.ts'
 import type { StepWork } from './step.ts'
 
-/** A root file system of Debian's static busybox, its applets as links, and the recipe's own files. Needs no root. */
+/**
+ * Builds a root file system from Debian's static busybox, links for its applets, and the recipe's own files. Needs no
+ * root.
+ */
 export async function buildBusyboxRoot(
   recipe: BusyboxRecipe,
   recipeFolder: string,

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** SHA-256 of some texts, in hex; where one ends and the next begins counts. */
+/** SHA-256 of a list of texts, in hex. The boundaries between texts count. */
 export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('hex')
 }
 
 /**
- * SHA-256 of a file, link or folder with everything in it: names, content, link targets and executable bits, in a fixed order.
- * Times and owners do not count: a fresh checkout of the same commit hashes the same.
- * @param except names (at any depth) that do not count
+ * SHA-256 of a file, link or folder tree: names, contents, link targets and executable bits, in a fixed order. Times
+ * and owners are ignored, so every checkout of a commit has the same hash.
+ * @param except names to ignore, at any depth
  */
 export async function hashTree(path: string, except: ReadonlySet<string> = new Set()): Promise<string> {
   const stat = await lstat(path)

@@ -1,6 +1,7 @@
 /**
- * Writes the `newc` cpio format, which the kernel unpacks as an initramfs (Documentation/driver-api/early-userspace/buffer-format.rst).
- * Ours rather than the program's, because a device node in an archive takes no root here and the same input gives the same bytes.
+ * Writes the `newc` cpio format, which the kernel unpacks as an initramfs
+ * (Documentation/driver-api/early-userspace/buffer-format.rst). Unlike cpio(1), it needs no root for device nodes, and
+ * equal input gives equal bytes.
  */
 export type CpioEntry =
   | { readonly kind: 'folder'; readonly path: string; readonly mode: number }
@@ -16,7 +17,7 @@ export type CpioEntry =
 const FILE_TYPE = { folder: 0o040000, file: 0o100000, 'character-device': 0o020000 } as const
 const TRAILER = 'TRAILER!!!'
 
-/** @param entries folders before what is in them; paths without a slash at the start */
+/** @param entries folders before their contents; paths without a leading slash */
 export function cpioArchive(entries: readonly CpioEntry[]): Buffer {
   const parts = entries.flatMap((entry, index) => record(entry, index + 1))
   return Buffer.concat([...parts, ...record({ kind: 'file', path: TRAILER, mode: 0, content: Buffer.alloc(0) }, 0)])
@@ -32,9 +33,9 @@ function record(entry: CpioEntry, inode: number): Buffer[] {
     0, // uid
     0, // gid
     entry.kind === 'folder' ? 2 : 1, // links
-    0, // mtime: the same bytes every time
+    0, // mtime: constant, for equal bytes
     content.length,
-    0, // device the archive was made on
+    0, // device of the source file
     0,
     major,
     minor,
@@ -45,7 +46,7 @@ function record(entry: CpioEntry, inode: number): Buffer[] {
   return [header, name, padding(header.length + name.length), content, padding(content.length)]
 }
 
-/** Header with name, and content, each end on a multiple of four bytes. */
+/** The header with the name, and the content, are each padded to four bytes. */
 function padding(length: number): Buffer {
   return Buffer.alloc((4 - (length % 4)) % 4)
 }

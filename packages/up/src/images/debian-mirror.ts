@@ -5,8 +5,8 @@ import { runCommand } from '../run-command.ts'
 const FORMAT = '$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)'
 
 /**
- * The host's own apt sources for a Debian release, as lines for mmdebstrap: what reaches a mirror here reaches it for the image too.
- * None when the host runs something else; mmdebstrap then takes Debian's own.
+ * The host's apt sources for a Debian release, as lines for mmdebstrap, because the host can reach these mirrors. Empty
+ * if the host runs another release; mmdebstrap then uses Debian's own.
  */
 export async function debianMirror(suite: string): Promise<readonly string[]> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
@@ -17,7 +17,7 @@ export async function debianMirror(suite: string): Promise<readonly string[]> {
   return sourceLines(targets, suite)
 }
 
-/** @param targets lines of origin, address, release and component, as apt-get indextargets prints them */
+/** @param targets lines of origin, address, release and component, from apt-get indextargets */
 export function sourceLines(targets: string, suite: string): readonly string[] {
   const sources = targets
     .split('\n')

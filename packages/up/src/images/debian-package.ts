@@ -4,7 +4,7 @@ import { CommandFailed, runCommand } from '../run-command.ts'
 import { SetupFailure } from '../setup-failure.ts'
 import type { StepWork } from './step.ts'
 
-/** Debian's name of the machine's architecture: `amd64`, `arm64`. */
+/** Debian's name of this machine's architecture: `amd64`, `arm64`. */
 export function debianArchitecture(): string {
   const names: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
   const name = names[process.arch]
@@ -13,15 +13,15 @@ export function debianArchitecture(): string {
 }
 
 export interface UnpackedPackage {
-  /** Its files, in a folder below the step's. */
+  /** The unpacked files, below the step's folder. */
   readonly folder: string
   readonly version: string
 }
 
 /**
- * Downloads a package with the host's apt sources and unpacks it, installing nothing.
- * A host whose package lists are missing or outdated is served by lists of our own, so this needs no root.
- * @param chooseName finds out what the package is called
+ * Downloads a package from the host's apt sources and unpacks it without installing it. It uses package lists of its
+ * own if the host's are missing or outdated, so it needs no root.
+ * @param chooseName returns the package's name
  */
 export async function fetchDebianPackage(
   work: StepWork,
@@ -30,7 +30,7 @@ export async function fetchDebianPackage(
   try {
     return await fetchWith(new Apt(work, []), join(work.folder, '.package'), chooseName)
   } catch (error) {
-    work.deadline.throwIfOver() // when another step failed, the error is that one's
+    work.deadline.throwIfOver() // if another step failed, report that error
     if (!(error instanceof CommandFailed)) throw error
   }
   work.report('refreshing the package lists')
@@ -69,7 +69,7 @@ async function withFreshLists(work: StepWork): Promise<Apt> {
   return apt
 }
 
-/** apt's programs under one set of options and the step's deadline. */
+/** Runs apt's programs with common options and the step's deadline. */
 export class Apt {
   readonly #work: StepWork
   readonly #options: readonly string[]
@@ -84,7 +84,7 @@ export class Apt {
     return runCommand(program, [...options, ...args], { deadline: this.#work.deadline, cwd })
   }
 
-  /** The first package that a package without content of its own stands for: `linux-image-cloud-amd64` → the kernel of the day. */
+  /** The first dependency of a metapackage, e.g. `linux-image-cloud-amd64` → the current kernel. */
   async dependencyOf(name: string): Promise<string> {
     const lines = await this.run('apt-cache', ['depends', '--important', name], this.#work.folder)
     const dependency = /Depends: (\S+)/.exec(lines)?.[1]

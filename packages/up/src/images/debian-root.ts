@@ -9,7 +9,9 @@ import type { DebianRecipe } from './recipe.ts'
 import type { RootFolder } from './root-folder.ts'
 import type { StepWork } from './step.ts'
 
-/** A Debian root file system by mmdebstrap, with our own Node.js and npm in /usr/local and the recipe's own files. */
+/**
+ * Builds a Debian root file system with mmdebstrap, our own Node.js and npm in /usr/local, and the recipe's own files.
+ */
 export async function buildDebianRoot(recipe: DebianRecipe, recipeFolder: string, work: StepWork): Promise<RootFolder> {
   if (process.getuid?.() !== 0)
     throw new SetupFailure(
@@ -39,8 +41,8 @@ async function mmdebstrapArguments(
   recipeFolder: string,
   path: string,
 ): Promise<readonly string[]> {
-  // The recipe's dpkg settings (no manuals) hold while packages are installed. Given as --dpkgopt they would also filter the first
-  // extraction, with a Python process for each of its packages: 13 s instead of 4.
+  // The recipe's dpkg settings (no manuals) apply while packages are installed. As --dpkgopt they would also filter the
+  // first extraction, with one Python process per package: 13 s instead of 4 s.
   const dpkgSettings = join(recipeFolder, 'files/etc/dpkg/dpkg.cfg.d/paths')
   return [
     '--variant=minbase',
@@ -56,7 +58,7 @@ async function mmdebstrapArguments(
   ]
 }
 
-/** The Node.js that we run on and the npm beside it, at the places their own distribution has them. */
+/** Copies the Node.js that runs this program and its npm to the paths of their own distribution. */
 async function installNode(root: string): Promise<void> {
   const local = join(root, 'usr/local')
   await copyFile(await realpath(process.execPath), join(local, 'bin/node'))

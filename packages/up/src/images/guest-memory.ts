@@ -4,7 +4,7 @@ import { runCommand } from '../run-command.ts'
 import { hashTexts, hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** The preload object that gives QEMU its guest's memory, and us images of it. */
+/** Builds the preload library that provides QEMU's guest memory, so that the agent can capture it. */
 export function guestMemoryStep(): Step {
   const native = join(repositoryRoot, 'packages/agent/native')
   const sources = ['guest-memory.c', 'memory-image.c'].map((name) => join(native, name))

@@ -5,7 +5,7 @@ import { runCommand } from '../run-command.ts'
 import { hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** The static program that is every guest's init and agent; `make` knows how, we only know when. */
+/** Builds the static program that is init and agent of every guest. Its Makefile has the details. */
 export function guestProgramStep(): Step {
   const source = join(repositoryRoot, 'guest')
   return {

@@ -8,7 +8,10 @@ import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
 import { withTapStep } from './with-tap.ts'
 
-/** All steps of IMAGES, each after those it needs. The Debian image takes longest, so the templates come first, those that share a disk last. */
+/**
+ * All steps of IMAGES in dependency order. The Debian image takes longest, so templates come first; those that share a
+ * disk come last.
+ */
 export async function imageSteps(recipesFolder: string, templates: readonly string[] | null): Promise<readonly Step[]> {
   const recipes = await readRecipes(recipesFolder, templates)
   const sharing = recipes.filter((recipe) => recipe.made_of === 'template')

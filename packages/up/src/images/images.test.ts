@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-/** As much of a kernel module as we read. */
+/** The part of a kernel module that we read. */
 const moduleWith = (depends: string) => Buffer.from(`ELF\0license=GPL\0depends=${depends}\0name=x\0`)
 
 describe('kernel modules', () => {
@@ -42,7 +42,7 @@ describe('kernel modules', () => {
 const hasCpio = spawnSync('sh', ['-c', 'command -v cpio']).status === 0
 
 describe('cpioArchive', () => {
-  // Every VM's kernel reads one, too.
+  // Optional here, because the kernel of every VM test reads such an archive too.
   it.skipIf(!hasCpio)('is what cpio(1) reads', async () => {
     const archive = cpioArchive([
       { kind: 'folder', path: 'dev', mode: 0o755 },

@@ -6,10 +6,13 @@ import { hashTexts } from './content-hash.ts'
 import { cpioArchive, type CpioEntry } from './cpio-archive.ts'
 import type { Step, StepWork } from './step.ts'
 
-/** Count up when what this step makes from the same inputs changes. */
+/** Increment when this step's output changes for equal inputs. */
 const VERSION = '1'
 
-/** What every guest starts from: the guest program as `/init`, and the kernel modules it loads to reach its disk and its channel. */
+/**
+ * Builds the initramfs of every guest: the guest program as `/init`, and the kernel modules for its disk and its
+ * channel.
+ */
 export function initramfsStep(): Step {
   return {
     name: 'initramfs',
@@ -30,7 +33,7 @@ async function run(work: StepWork): Promise<void> {
     { kind: 'file', path: 'init', mode: 0o755, content: await readFile(join(work.imagesDir, 'offshoot-guest')) },
     ...(await moduleEntries(join(work.imagesDir, 'modules'))),
   ])
-  // Level 1: the guest unpacks it on an emulated CPU, and higher levels save few bytes of it.
+  // Level 1, because the guest unpacks it on an emulated CPU, and higher levels save few bytes.
   await writeFile(join(work.folder, 'initramfs.cpio.gz'), await promisify(gzip)(archive, { level: 1 }))
 }
 

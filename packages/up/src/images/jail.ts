@@ -4,7 +4,7 @@ import { runCommand } from '../run-command.ts'
 import { hashTexts, hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** The program that starts QEMU in its jail. Static: it starts in a fraction of the time, and its own memory is small. */
+/** Builds the program that starts QEMU in its jail. Static linking makes it start faster and use less memory. */
 export function jailStep(): Step {
   const native = join(repositoryRoot, 'packages/agent/native')
   const sources = ['jail.c', 'jail-filter.c'].map((name) => join(native, name))

@@ -5,23 +5,26 @@ export interface KernelModule {
   readonly path: string
   /** `virtio-rng.ko` */
   readonly file: string
-  /** Modules that must be loaded before it, by name. */
+  /** Names of modules to load before it. */
   readonly depends: readonly string[]
 }
 
 export interface KernelModules {
-  /** Path of each module that is a file, by name. */
+  /** Path of each loadable module, by name. */
   readonly paths: ReadonlyMap<string, string>
-  /** Names of those that are part of the kernel and need no loading. */
+  /** Names of modules built into the kernel. */
   readonly builtin: ReadonlySet<string>
 }
 
-/** To the kernel `-` and `_` are the same in a module's name. */
+/** The kernel treats `-` and `_` in module names alike. */
 function moduleName(file: string): string {
   return basename(file, '.ko').replaceAll('-', '_')
 }
 
-/** @param folder `lib/modules/RELEASE` of an unpacked kernel package, which has no modules.dep: depmod only runs when it is installed */
+/**
+ * @param folder `lib/modules/RELEASE` of an unpacked kernel package. It has no modules.dep, which depmod makes on
+ *   installation
+ */
 export async function findModules(folder: string): Promise<KernelModules> {
   const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith('.ko'))
   const builtin = (await readFile(join(folder, 'modules.builtin'), 'utf8')).split('\n').filter((line) => line !== '')
@@ -31,7 +34,7 @@ export async function findModules(folder: string): Promise<KernelModules> {
   }
 }
 
-/** The wanted modules and all they depend on, in an order in which each can be loaded. */
+/** The wanted modules and all their dependencies, in load order. */
 export async function loadOrder(modules: KernelModules, wanted: readonly string[]): Promise<readonly KernelModule[]> {
   const order = new Map<string, KernelModule>()
   const visiting = new Set<string>()
@@ -51,7 +54,10 @@ export async function loadOrder(modules: KernelModules, wanted: readonly string[
   return [...order.values()]
 }
 
-/** A module's `.modinfo` section is a row of NUL-ended `key=value` texts; `depends=` is there once, empty when there are none. */
+/**
+ * A module's `.modinfo` section is a list of NUL-terminated `key=value` texts. `depends=` occurs once, and may be
+ * empty.
+ */
 export function readDepends(module: Buffer): readonly string[] {
   const key = Buffer.from('\0depends=')
   const start = module.indexOf(key)

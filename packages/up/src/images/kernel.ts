@@ -5,7 +5,7 @@ import { debianArchitecture, fetchDebianPackage } from './debian-package.ts'
 import { findModules, loadOrder } from './kernel-modules.ts'
 import type { Step, StepWork } from './step.ts'
 
-/** What a guest of ours needs and Debian's cloud kernel has as modules; ext4 is built in. */
+/** Modules that guests need and that Debian's cloud kernel does not build in; ext4 is built in. */
 const WANTED_MODULES = [
   'virtio_mmio',
   'virtio-rng',
@@ -18,10 +18,13 @@ const WANTED_MODULES = [
   'tcp_diag',
 ] as const
 
-/** Count up when what this step makes from the same inputs changes. */
+/** Increment when this step's output changes for equal inputs. */
 const VERSION = '1'
 
-/** Debian's cloud kernel of the day, downloaded and not installed: `vmlinuz`, and in `modules/` those it needs with their load `order`. */
+/**
+ * Downloads Debian's current cloud kernel without installing it: `vmlinuz`, and in `modules/` the needed modules with
+ * their load `order`.
+ */
 export function kernelStep(): Step {
   return {
     name: 'kernel',

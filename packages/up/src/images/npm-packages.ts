@@ -8,13 +8,13 @@ import type { StepWork } from './step.ts'
 
 const FILES = ['package.json', 'package-lock.json'] as const
 const versions = z.record(z.string(), z.string())
-/** Optional ones are those of one architecture each. */
+/** Optional dependencies are specific to one architecture each. */
 const packageJson = z.object({ dependencies: versions.default({}), optionalDependencies: versions.default({}) })
 
 /**
- * Installs what the recipe's lock file says, by our own npm and from where the host has its registry: the image needs no
- * network. No package's scripts are run.
- * @returns name → version of the packages that the recipe asks for itself; none without `npm_folder`
+ * Installs the packages of the recipe's lock file with our own npm and the host's registry, so the image build itself
+ * needs no network. Install scripts do not run.
+ * @returns name → version of the recipe's direct dependencies; empty without `npm_folder`
  */
 export async function installNpmPackages(
   recipe: DebianRecipe,

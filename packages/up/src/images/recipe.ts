@@ -5,37 +5,37 @@ import { z } from 'zod'
 import { SetupFailure } from '../setup-failure.ts'
 
 const described = templateImage.omit({ version: true, packages: true }).extend({
-  /** Takes long to make and few need it: only where somebody asks for it by its name (OFFSHOOT_TEMPLATES). */
+  /** Slow to build and rarely needed: built only if OFFSHOOT_TEMPLATES names it. */
   only_when_named: z.boolean().default(false),
 })
 
 /**
- * `templates/NAME/recipe.json`: what `template.json` will say of the image, and how the image is made.
- * Beside it `files/`, copied over the image's root, and for Debian images `setup.sh`, run as root inside it at the end.
+ * `templates/NAME/recipe.json`: the contents of `template.json`, and how to build the image. Beside it, `files/` is
+ * copied over the image's root. For Debian images, `setup.sh` then runs inside the image as root.
  */
 export const recipe = z.discriminatedUnion('made_of', [
   described.extend({
     made_of: z.literal('busybox'),
-    /** Folders to make, with their mode in octal and the uid (also gid) that owns them. */
+    /** Folders to create, with octal mode and the uid (also gid) of the owner. */
     folders: z.array(
       z.strictObject({ path: z.string(), mode: z.string().regex(/^[0-7]{3,4}$/), owner: z.int().min(0) }),
     ),
   }),
   described.extend({
     made_of: z.literal('debian'),
-    /** Code name of the release. */
+    /** Code name of the Debian release. */
     suite: z.string(),
-    /** Debian packages beside the essential ones; recommended ones are not brought in. */
+    /** Debian packages beyond the essential ones. Recommended packages are not installed. */
     packages: z.array(z.string()).min(1),
-    /** Apparent size of the disk, MiB, when its file system is to be able to grow into it; default: as large as that. */
+    /** Apparent size of the disk in MiB, into which the file system may grow. Default: the size of the file system. */
     device_mb: z.int().max(1_048_576).optional(),
-    /** Folder of the image into which the packages of `npm/package-lock.json`, beside the recipe, are installed. */
+    /** Folder of the image for the packages of `npm/package-lock.json`, which is beside the recipe. */
     npm_folder: z.string().startsWith('/').optional(),
   }),
   described.extend({
-    /** The disk of another template, with another size of machine. */
+    /** The disk of another template with another VM size. */
     made_of: z.literal('template'),
-    /** Name of that template. */
+    /** Name of the other template. */
     disk_of: z.string(),
   }),
 ])
@@ -46,9 +46,10 @@ export type DebianRecipe = Extract<Recipe, { made_of: 'debian' }>
 export type TemplateRecipe = Extract<Recipe, { made_of: 'template' }>
 
 /**
- * @param folder holds one folder a recipe
- * @param names the wanted ones, or `null` for all that need not be named; those whose disk they have come with them
- * @throws {SetupFailure} when a wanted one does not exist
+ * @param folder contains one folder per recipe
+ * @param names the wanted templates; `null`: all without `only_when_named`. Templates whose disk they share are
+ *   included
+ * @throws {SetupFailure} if a wanted template does not exist
  */
 export async function readRecipes(folder: string, names: readonly string[] | null): Promise<readonly Recipe[]> {
   const known = (await readdir(folder)).sort()

@@ -1,11 +1,11 @@
-/** A root file system as a folder, ready to become an image. */
+/** A folder with a complete root file system. */
 export interface RootFolder {
   readonly path: string
-  /** Name → version of what template.json tells the user. */
+  /** Name → version, for template.json. */
   readonly packages: Readonly<Record<string, string>>
-  /** Who owns what in the image; `as-is` when the folder's own owners are right. */
+  /** Owners of the image's files; `as-is`: the folder's own owners. */
   readonly owners: 'as-is' | OwnerOfPath
 }
 
-/** The uid (also gid) that owns a path of the image, which starts with a slash. */
+/** Returns the uid (also gid) of a path in the image. The path starts with a slash. */
 export type OwnerOfPath = (path: string) => number

@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(images, { recursive: true }))
 
-/** Writes its input into a file of its name. */
+/** A step that writes its input to a file of its name. */
 function step(name: string, input: string, after: readonly string[] = [], spoil?: () => void): Step {
   return {
     name,

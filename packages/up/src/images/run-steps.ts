@@ -1,9 +1,11 @@
 /**
- * Runs the steps that build IMAGES, each as soon as those it comes after are done, so that independent ones share the cores.
+ * Runs the steps that build IMAGES. Each starts when the steps it depends on are done, so independent ones run in
+ * parallel.
  *
- * Invariants: a stamp (`IMAGES/.stamps/NAME`, holding the hash of the inputs) exists only while the outputs of exactly that hash are in place.
- * Outputs are made in a folder beside and renamed; before the first rename the old stamp is removed, after the last the new one is written.
- * So a run that is killed between any two of these leaves old outputs, or new ones without a stamp, which the next run makes again.
+ * Invariant: a stamp (`IMAGES/.stamps/NAME`, the hash of the inputs) exists only while all outputs of exactly that hash
+ * are in place. A step builds its outputs in a temporary folder. It then removes the old stamp, renames the outputs
+ * into place, and writes the new stamp. A crash thus leaves either old outputs, or outputs without a stamp, which the
+ * next run rebuilds.
  */
 import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -13,14 +15,14 @@ import { SetupFailure } from '../setup-failure.ts'
 import { hashTexts } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** Hears what becomes of the steps; skipped ones are not told. */
+/** Receives the progress of the steps, except for skipped ones. */
 export interface StepListener {
   started(step: Step): void
   reported(step: Step, what: string): void
   finished(step: Step, seconds: number): void
 }
 
-/** @throws whatever the first failing step threw, after those that ran beside it have been ended */
+/** @throws the error of the first failing step, after all running steps have ended */
 export async function runSteps(
   steps: readonly Step[],
   imagesDir: string,
@@ -63,7 +65,7 @@ export async function runSteps(
     await step
       .run({ folder, imagesDir, deadline, report: (what) => listener.reported(step, what) })
       .catch((error: unknown) => {
-        stop.throwIfAborted() // the reason for it is another step's
+        stop.throwIfAborted() // another step has failed, and its error counts
         if (error instanceof SetupFailure) throw error
         throw new SetupFailure(`The ${step.title} could not be made: ${(error as Error).message}`, { cause: error })
       })
@@ -79,13 +81,13 @@ async function publish(step: Step, folder: string, imagesDir: string, hash: stri
     const place = join(imagesDir, output)
     await mkdir(dirname(place), { recursive: true })
     await access(join(folder, output))
-    await rm(place, { recursive: true, force: true }) // a folder is not replaced by a rename
+    await rm(place, { recursive: true, force: true }) // rename does not replace a folder
     await rename(join(folder, output), place)
   }
   await writeFileDurably(stampPath(imagesDir, step), hash, 0o644)
 }
 
-/** Whether any of the steps would run: so that the disk space they need is only asked for then. */
+/** Whether any step has no stamp. The disk space for a build is checked only then. */
 export async function isAnyMissing(steps: readonly Step[], imagesDir: string): Promise<boolean> {
   const stamps = await Promise.all(steps.map((step) => readFile(stampPath(imagesDir, step), 'utf8').catch(() => null)))
   return stamps.includes(null)

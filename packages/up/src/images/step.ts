@@ -1,27 +1,27 @@
 import type { Deadline } from '@offshoot/kit/deadline'
 
-/** What a step gets to work with. */
+/** Working folder, limits and progress output of a running step. */
 export interface StepWork {
-  /** An empty folder of its own; every output is put here, at the path it shall have below IMAGES. Removed afterwards. */
+  /** An empty folder of the step's own. Outputs go there, at their paths below IMAGES. Removed afterwards. */
   readonly folder: string
   readonly imagesDir: string
   readonly deadline: Deadline
-  /** Tells the user what is going on, a few words. */
+  /** Shows progress to the user, in a few words. */
   readonly report: (what: string) => void
 }
 
-/** One piece of IMAGES, built from inputs that can be hashed and skipped while they have not changed. */
+/** One part of IMAGES. It is skipped while the hash of its inputs is unchanged. */
 export interface Step {
-  /** Names the stamp and what others come `after`. */
+  /** Name of the stamp; other steps refer to it in `after`. */
   readonly name: string
-  /** What the user reads. */
+  /** Shown to the user. */
   readonly title: string
-  /** Steps whose outputs this one reads; when one of them changes, this one is run again. */
+  /** Steps whose outputs this one reads. If one of them changes, this one runs again. */
   readonly after: readonly string[]
-  /** Paths below IMAGES that exist when the step is done. */
+  /** Paths below IMAGES that exist after the step. */
   readonly outputs: readonly string[]
   readonly maxSeconds: number
-  /** Hash of everything the outputs depend on, but for the steps named in `after`. */
+  /** Hash of everything that determines the outputs, except for the steps in `after`. */
   inputsHash(): Promise<string>
   run(work: StepWork): Promise<void>
 }

@@ -11,10 +11,10 @@ import type { Recipe, TemplateRecipe } from './recipe.ts'
 import type { RootFolder } from './root-folder.ts'
 import type { Step, StepWork } from './step.ts'
 
-/** Count up when what the builders make from the same recipe changes. */
+/** Increment when the builders' output changes for an equal recipe. */
 const VERSION = '1'
 
-/** The step that makes `templates/NAME/{rootfs.ext4, template.json}` from a recipe. */
+/** The step that builds `templates/NAME/{rootfs.ext4, template.json}` from a recipe. */
 export function templateStep(recipe: Recipe, recipesFolder: string): Step {
   const recipeFolder = join(recipesFolder, recipe.name)
   const output = `templates/${recipe.name}`
@@ -50,12 +50,12 @@ async function build(recipe: Recipe, recipeFolder: string, work: StepWork, outpu
   const deviceMib = recipe.made_of === 'debian' ? recipe.device_mb : undefined
   await makeExt4(root, image, { diskMib: recipe.disk_mb, deviceMib }, work.deadline)
   if (deviceMib !== undefined) await truncate(image, deviceMib * 1024 ** 2)
-  await chmod(image, 0o444) // guests' overlays stand on it: whoever would write it breaks them
+  await chmod(image, 0o444) // guests' overlays depend on it; a write would corrupt them
   await rm(root.path, { recursive: true, force: true })
   await writeFile(join(output, 'template.json'), `${JSON.stringify(describe(recipe, version, root), null, 2)}\n`)
 }
 
-/** The same file under a second name: an image is never written again, only replaced as a whole. */
+/** Links the disk under a second name. This is safe because an image is never modified, only replaced as a whole. */
 async function shareDisk(recipe: TemplateRecipe, { imagesDir }: StepWork, output: string, version: string) {
   const source = join(imagesDir, 'templates', recipe.disk_of)
   await mkdir(output, { recursive: true })
@@ -84,7 +84,7 @@ function describe(recipe: Recipe, version: string, root: Pick<RootFolder, 'packa
   })
 }
 
-/** What comes into Debian images from our own node_modules. */
+/** Versions of the files that Debian images get from our own node_modules. */
 async function bundledVersions(recipe: Recipe): Promise<string> {
   if (recipe.made_of !== 'debian') return ''
   const npm: unknown = JSON.parse(await readFile(join(repositoryRoot, 'node_modules/npm/package.json'), 'utf8'))

@@ -4,7 +4,7 @@ import { runCommand } from '../run-command.ts'
 import { hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** The program that lets QEMU inherit its TAP. */
+/** Builds the program through which QEMU inherits its TAP. */
 export function withTapStep(): Step {
   const source = join(repositoryRoot, 'packages/agent/native/with-tap.c')
   return {

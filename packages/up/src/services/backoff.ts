@@ -1,29 +1,30 @@
 const FIRST_DELAY_MS = 100
 const LONGEST_DELAY_MS = 10_000
-/** Of a process that had come to be ready: it can start, so the next one soon serves again. */
+/** Maximum delay for a process that was ready before: it can start, so it will serve soon again. */
 const LONGEST_DELAY_AFTER_READY_MS = 1000
-/** A process that ran this long had started well: its end begins a new count. */
+/** After running this long, a process counts as healthy, and the count restarts. */
 const STEADY_AFTER_MS = 20_000
-/** Of a service that has never come to be ready. */
+/** Maximum failed starts of a service that was never ready. */
 const FAILED_STARTS_MAX = 10
 
-/** One end of a process that nobody asked for. */
+/** One unexpected end of a process. */
 export interface Death {
   readonly ranMs: number
-  /** It served at some time of its life. */
+  /** Whether the process was ever ready. */
   readonly wasReady: boolean
 }
 
 /**
- * How long to wait before a process that keeps dying is started again: twice as long each time, up to a bound.
- * One that cannot start is given up. One that has served is not: what ended it, or keeps it from starting, may pass, as a full disk does.
+ * Exponential backoff between restarts, up to a maximum. A service that was never ready is abandoned after {@link
+ * FAILED_STARTS_MAX} starts. One that was ready is always restarted, because the cause may be temporary, such as a full
+ * disk.
  */
 export class Backoff {
   #quickDeaths = 0
   #failedStarts = 0
   #hasServed = false
 
-  /** @returns milliseconds to wait, or `null` to give up */
+  /** @returns milliseconds to wait; `null`: do not restart */
   afterDeath({ ranMs, wasReady }: Death): number | null {
     this.#quickDeaths = ranMs >= STEADY_AFTER_MS ? 1 : this.#quickDeaths + 1
     this.#hasServed ||= wasReady

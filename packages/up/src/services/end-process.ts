@@ -6,8 +6,8 @@ const POLL_MS = 20
 const AFTER_KILL_MS = 5000
 
 /**
- * Asks a process to end, waits, then kills it; returns when it is gone. It need not be a child of ours.
- * @param hurry cuts the wait short
+ * Sends a signal, waits, then kills; returns when the process has ended. It need not be a child process.
+ * @param hurry aborts the wait
  */
 export async function endProcess(
   identity: ProcessIdentity,

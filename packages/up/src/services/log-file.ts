@@ -2,14 +2,14 @@ import { copyFile, open, rm, stat, truncate, type FileHandle } from 'node:fs/pro
 
 const LOG_MAX_BYTES = 32 * 1024 * 1024
 
-/** The services write straight into it, in append mode, so that they go on when the supervisor is gone. */
+/** Services write to the file directly in append mode, so they can log without the supervisor. */
 export function openLog(path: string): Promise<FileHandle> {
   return open(path, 'a', 0o600)
 }
 
 /**
- * Keeps a log below 32 MiB or so, with one older part of the same size at `PATH.1`. It is copied and emptied in place, because its writers
- * hold it open; a line written between the two is lost, and the older part where there is no room for it.
+ * Keeps a log below about 32 MiB, with one older part at `PATH.1`. The log is copied and truncated in place, because
+ * its writers hold it open. Lines written in between are lost. Without disk space for the copy, the older part is lost.
  */
 export async function boundLog(path: string, maxBytes: number = LOG_MAX_BYTES): Promise<void> {
   const size = await stat(path).then(
@@ -21,7 +21,7 @@ export async function boundLog(path: string, maxBytes: number = LOG_MAX_BYTES): 
   try {
     await copyFile(path, older)
   } catch {
-    // A full disk is no reason to keep what makes it full.
+    // On a full disk, the log must still be truncated.
     await rm(older, { force: true })
   }
   await truncate(path)

@@ -1,6 +1,6 @@
 /**
- * Finds and ends services that an earlier supervisor of the same data directory left running because it was killed. Never VMs.
- * Whoever calls this holds the lock of the data directory, so no supervisor runs.
+ * Finds and ends orphaned services of a killed supervisor of the same data directory. Never ends VMs. The caller must
+ * hold the lock of the data directory, so that no supervisor runs.
  */
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { identifyProcess, isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
@@ -20,7 +20,10 @@ export async function endOrphans(layout: DataLayout): Promise<void> {
   }
 }
 
-/** Also those that were started but not yet recorded: a service is known by the file or folder of DIR that only it is started with. */
+/**
+ * Also finds services that were started but not recorded. A service is identified by the file or folder of DIR on its
+ * command line.
+ */
 async function findService(name: ServiceName, layout: DataLayout): Promise<ProcessIdentity[]> {
   if (name === 'postgres') return findPostmaster(layout.postgres)
   const config = { agent: layout.agentConfig, control: layout.controlConfig, edge: layout.edgeConfig }[name]
@@ -36,7 +39,9 @@ async function hasArgument(pid: number, argument: string): Promise<boolean> {
   return commandLine.split('\0').includes(argument)
 }
 
-/** The first line of postmaster.pid, believed only when that process works in the cluster's folder, as a postmaster does. */
+/**
+ * Reads the pid in postmaster.pid. Trusts it only if that process works in the cluster's folder, as a postmaster does.
+ */
 async function findPostmaster(cluster: string): Promise<ProcessIdentity[]> {
   const pid = Number((await readFile(`${cluster}/postmaster.pid`, 'utf8').catch(() => '')).split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return []

@@ -1,6 +1,7 @@
 /**
- * Makes the PostgreSQL cluster, once: built in a folder beside (`DIR/.postgres-new`) with its role and database, and renamed when it is whole.
- * The service's role owns its database and is no superuser; the superuser's password is used by nobody but a person in need.
+ * Creates the PostgreSQL cluster once, with its role and database, in a temporary folder (`DIR/.postgres-new`), and
+ * renames it when complete. The service's role owns its database and is no superuser. Only a person uses the
+ * superuser's password, in emergencies.
  */
 import { access, chown, lchown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,9 +12,9 @@ import { secret } from '../config/secret.ts'
 import { asUnprivileged } from './unprivileged.ts'
 
 const MAKE_WITHIN_MS = 120_000
-/** initdb wants a user with a name, and every Linux has this one. */
+/** initdb needs a user with a name; `nobody` exists on every Linux. */
 const NOBODY_UID = 65_534
-/** The server runs as a user that nothing else runs as; it needs no name. */
+/** The server runs as an unprivileged user that no other program uses. It needs no name. */
 export const POSTGRES_UID = 64_432
 
 export const DATABASE = { user: 'offshoot', database: 'offshoot' } as const
@@ -41,7 +42,7 @@ export async function ensureCluster(layout: DataLayout, programs: string, cancel
 
 async function makeCluster(layout: DataLayout, programs: string, password: string, cancelled: AbortSignal) {
   const work = join(layout.dir, '.postgres-new')
-  // Tried again while it cannot be emptied: an initdb of a killed run may still be writing there, until it misses its files.
+  // Retried, because an initdb of a killed run may still write there until it misses its files.
   const clear = () => rm(work, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   await clear()
   try {
@@ -75,7 +76,7 @@ async function buildCluster(
   const identity = ['-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   const content = ['--encoding=UTF8', '--locale=C', '--data-checksums', '--no-instructions']
   await run('initdb', ['-D', cluster, ...identity, ...content])
-  // Single-user mode: no server to connect to yet. Each line is a statement.
+  // Single-user mode, because no server runs yet. Each line is a statement.
   const role = `CREATE ROLE ${DATABASE.user} LOGIN PASSWORD '${password}'`
   const database = `CREATE DATABASE ${DATABASE.database} OWNER ${DATABASE.user}`
   await run('postgres', ['--single', '-D', cluster, 'postgres'], `${role}\n${database}\n`)

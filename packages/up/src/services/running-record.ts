@@ -6,10 +6,10 @@ import { z } from 'zod'
 export const serviceName = z.enum(['postgres', 'agent', 'control', 'edge'])
 export type ServiceName = z.infer<typeof serviceName>
 
-/** A process by pid and start time (clock ticks since boot), which together never name another. */
+/** A process by pid and start time (clock ticks since boot), a pair that is never reused. */
 const recordedProcess = z.object({ pid: z.int(), start_ticks: z.int() })
 
-/** `DIR/up.json`: who runs, for the next start and for `--down`. */
+/** `DIR/up.json`: the running processes, for the next start and for `--down`. */
 const runningRecord = z.object({
   ...recordedProcess.shape,
   port: z.int(),
@@ -24,7 +24,7 @@ export interface Ports {
   readonly control: number
   readonly agent: number
   readonly edge: number
-  /** Of databases; the edge listens there too. */
+  /** The edge's port for databases. */
   readonly databases: number
   readonly postgres: number
 }
@@ -32,13 +32,13 @@ export interface Ports {
 export interface RunningProcesses {
   readonly supervisor: ProcessIdentity
   readonly services: ReadonlyMap<ServiceName, ProcessIdentity>
-  /** Where previews were; `null` where there were none yet. */
+  /** The edge's earlier port; `null` if it had none yet. */
   readonly edgePort: number | null
-  /** Where databases were. */
+  /** The earlier port of databases. */
   readonly databasePort: number | null
 }
 
-/** Keeps up.json true while the supervisor runs: rewritten, beside and renamed, whenever a service starts or ends. */
+/** Keeps up.json current: it is rewritten atomically whenever a service starts or ends. */
 export class RunningRecord {
   readonly #path: string
   readonly #supervisor: ProcessIdentity
@@ -52,7 +52,7 @@ export class RunningRecord {
     this.#ports = ports
   }
 
-  /** @param path of up.json, written at once with no services */
+  /** @param path of up.json; written at once, without services */
   static async create(path: string, supervisor: ProcessIdentity, ports: Ports): Promise<RunningRecord> {
     const record = new RunningRecord(path, supervisor, ports)
     await record.#write()
@@ -69,7 +69,7 @@ export class RunningRecord {
     return this.#write()
   }
 
-  /** One write after the other, each with what is true when its turn comes. */
+  /** Writes are serialized. Each writes the state at its own time. */
   #write(): Promise<void> {
     const write = () => writeFileDurably(this.#path, `${JSON.stringify(this.#content(), null, 2)}\n`)
     this.#written = this.#written.then(write, write)
@@ -90,7 +90,7 @@ export class RunningRecord {
   }
 }
 
-/** What the last supervisor of this data directory recorded; `null` when it never ran or the record is unreadable. */
+/** Reads the record of the last supervisor of this data directory; `null` if there is none or it is unreadable. */
 export async function readRunningRecord(path: string): Promise<RunningProcesses | null> {
   const text = await readFile(path, 'utf8').catch(() => null)
   const parsed = runningRecord.safeParse(parseJson(text))

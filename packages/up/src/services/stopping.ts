@@ -1,6 +1,9 @@
 import type { ServiceName } from './running-record.ts'
 
-/** How each service is asked to end and how long it gets. PostgreSQL's SIGINT is its fast shutdown: sessions are cut, everything is written. */
+/**
+ * The signal that ends each service, and its time limit. SIGINT is PostgreSQL's fast shutdown: it closes sessions and
+ * writes all data.
+ */
 export const STOPPING: Readonly<Record<ServiceName, { readonly signal: NodeJS.Signals; readonly withinMs: number }>> = {
   agent: { signal: 'SIGTERM', withinMs: 12_000 },
   edge: { signal: 'SIGTERM', withinMs: 12_000 },
@@ -8,5 +11,5 @@ export const STOPPING: Readonly<Record<ServiceName, { readonly signal: NodeJS.Si
   postgres: { signal: 'SIGINT', withinMs: 20_000 },
 }
 
-/** From the outside in: edge and control finish the requests they have, for which they need the others. */
+/** From the outside in: edge and control finish their requests, for which they need the other services. */
 export const STOP_ORDER: readonly ServiceName[] = ['edge', 'control', 'agent', 'postgres']

@@ -1,8 +1,8 @@
 /**
- * Keeps services running: each is a process in a session of its own, started again when it dies, with a back-off, until it is given up.
+ * Keeps services running. Each is a process in its own session, restarted with backoff when it dies.
  *
- * A service: idle → running ⇄ waiting to be started again → stopped. `gaveUp` settles when one of them could not start too often in a row; the others
- * go on until {@link Supervisor.stop}, which ends them in the order given to it.
+ * A service: idle → running ⇄ waiting for its restart → stopped. When a service fails to start too often in a row,
+ * `gaveUp` resolves. The others run until {@link Supervisor.stop} ends them in the given order.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,11 +24,13 @@ export interface Service {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
-  /** Whether this process of it serves by now; asked every 100 ms until it does. Never rejects. */
+  /** Whether this process serves; called every 100 ms until it does. Never rejects. */
   readonly isReady: (pid: number) => Promise<boolean>
 }
 
-/** Hears of what the supervisor does. `started` is waited for before anything else happens to that process. */
+/**
+ * Receives the supervisor's actions. The supervisor awaits `started` before it does anything else with that process.
+ */
 export interface SupervisorListener {
   started(name: ServiceName, process: ProcessIdentity): Promise<void>
   ended(name: ServiceName): Promise<void>
@@ -51,7 +53,7 @@ export class Supervisor {
     this.#logCheck = setInterval(() => void this.#boundLogs(), LOG_CHECK_MS)
   }
 
-  /** The first service that could not start too often in a row. */
+  /** Resolves with the first service that failed to start too often in a row. */
   get gaveUp(): Promise<ServiceName> {
     return this.#gaveUp.promise
   }
@@ -63,14 +65,14 @@ export class Supervisor {
     this.#loops.set(service.name, loop)
   }
 
-  /** The process of a service at this moment. */
+  /** The current process of a service. */
   running(name: ServiceName): ProcessIdentity | undefined {
     return this.#running.get(name)
   }
 
   /**
-   * Ends the services in this order, each given its time to do so.
-   * @param hurry cuts all waits short: what still runs is killed
+   * Ends the services in this order, each within its time limit.
+   * @param hurry aborts all waits: services that still run are killed
    */
   async stop(order: readonly ServiceName[], hurry?: AbortSignal): Promise<void> {
     this.#hurry = hurry
@@ -96,7 +98,7 @@ export class Supervisor {
     }
   }
 
-  /** @returns how it ended, for people, and whether it had served */
+  /** @returns how it ended, as text, and whether it was ever ready */
   async #runOnce(service: Service): Promise<{ how: string; wasReady: boolean }> {
     const log = await openLog(this.#logPath(service.name))
     const child = spawn(service.file, service.args, {
@@ -105,7 +107,7 @@ export class Supervisor {
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
     })
-    // Heard from the first moment on: a program that is not there tells so at once.
+    // Subscribed first, because a missing program emits its error at once.
     const exited = once(child, 'exit').then(
       ([code, signal]: (number | string | null)[]) => (signal === null ? `exit code ${code}` : `${signal}`),
       (error: Error) => error.message,
@@ -123,10 +125,10 @@ export class Supervisor {
 
   async #recordStart(name: ServiceName, pid: number | undefined): Promise<void> {
     const identity = pid === undefined ? null : await identifyProcess(pid)
-    if (identity === null) return // it is dead already, which `exit` tells
+    if (identity === null) return // it has already ended, which `exit` reports
     this.#running.set(name, identity)
     await this.#listener.started(name, identity)
-    // Asked to stop while it was being started: whoever stops did not know of it.
+    // The stop was requested during the start, so it did not see this process.
     if (this.#stopping.signal.aborted)
       await endProcess(identity, STOPPING[name].signal, STOPPING[name].withinMs, this.#hurry)
   }
@@ -140,7 +142,7 @@ export class Supervisor {
   }
 }
 
-/** @returns at the end of the process at the latest */
+/** @returns at the latest when the process ends */
 async function becomesReady({ isReady }: Service, pid: number | undefined, ended: AbortSignal): Promise<boolean> {
   if (pid === undefined) return false
   while (!ended.aborted) {

@@ -2,9 +2,10 @@ import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * The start of a command that runs the rest of it as an unprivileged user, for programs that refuse root. Empty when we are not root.
- * Where a parent of what it needs is closed to others (a checkout below /root), it gets the one capability to pass and read, and nothing else.
- * @param needed absolute paths it must reach
+ * Prefix of a command that runs as an unprivileged user, for programs that refuse to run as root. Empty if we are not
+ * root. If needed paths are below a closed folder (e.g. a checkout in /root), the command keeps the one capability to
+ * traverse and read.
+ * @param needed absolute paths that it must reach
  */
 export async function asUnprivileged(uid: number, needed: readonly string[]): Promise<readonly string[]> {
   if (process.getuid?.() !== 0) return []
@@ -23,7 +24,7 @@ export async function asUnprivileged(uid: number, needed: readonly string[]): Pr
   ]
 }
 
-/** Whether everybody may pass through every folder above the path. */
+/** Whether all users may traverse every folder above the path. */
 async function isReachableByOthers(path: string): Promise<boolean> {
   const parent = dirname(path)
   if (parent === path) return true

@@ -11,9 +11,12 @@ import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import { servingSandboxes } from '../instances/instance-statements.ts'
 import { LogTail } from './log-tail.ts'
 import { sendLines, type SentLines, wantsEventStream } from './line-stream.ts'
+import { readWhole } from '../../../platform/http/bounded-body.ts'
 
 /** Milliseconds for the log of a sandbox. */
 const ANSWER_MS = 15_000
+/** Bytes of it. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024
 /** Lines that an answer shows of what is kept. */
 const MAX_LINES = 10_000
 const lines = z.array(logLine)
@@ -102,7 +105,9 @@ async function linesOf(control: AppsContext, sandbox: SandboxRow, requestId: str
     signal: AbortSignal.timeout(ANSWER_MS),
   })
   if (answer.statusCode === 200)
-    return lines.parse(await answer.body.json()).filter(({ source }) => source.startsWith('exec:'))
+    return lines
+      .parse(JSON.parse((await readWhole(answer.body, MAX_LOG_BYTES)).toString()))
+      .filter(({ source }) => source.startsWith('exec:'))
   await answer.body.dump()
   return []
 }

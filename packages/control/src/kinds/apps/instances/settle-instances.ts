@@ -4,19 +4,30 @@ import { isQuiet } from '../deploying/is-quiet.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
 import { drainingInstances, drainSpare, forgetInstance, forgetLost } from './instance-statements.ts'
 
-/** Instances that are looked after at one look. */
-const AT_ONCE = 100
+/** Instances that are read at once. */
+const PAGE = 100
+/** Before every id. */
+const FIRST = '00000000-0000-0000-0000-000000000000'
 
 /** Instances that are not needed any more: no visitor is led to them from here on, and once what they answer is over they go. */
 export async function settleInstances(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
   await forgetLost(pool)
   await drainSpare(pool)
-  for (const { id, is_over: isOver } of await drainingInstances(pool, AT_ONCE)) {
-    const [sandbox] = await sandboxById(pool, id)
-    const isBusy = !isOver && sandbox?.status === 'running' && !(await isQuiet(remover, sandbox).catch(() => false))
-    if (isBusy) continue
-    await forgetInstance(pool, id)
-    log.info({ sandbox: id }, 'instance of an app ended')
+  for (let page = await drainingInstances(pool, FIRST, PAGE); page.length > 0;) {
+    for (const { id, is_over: isOver } of page) {
+      if (!isOver && (await isBusy(remover, id))) continue
+      await forgetInstance(pool, id)
+      log.info({ sandbox: id }, 'instance of an app ended')
+    }
+    page = page.length < PAGE ? [] : await drainingInstances(pool, page.at(-1)?.id ?? FIRST, PAGE)
   }
+}
+
+/** One on an agent that does not answer may be: it is not asked, so that it delays no other. */
+async function isBusy(remover: Remover, id: string): Promise<boolean> {
+  const [sandbox] = await sandboxById(remover.database.pool, id)
+  if (sandbox?.status !== 'running') return false
+  if (remover.fleet.byId(sandbox.agent_id)?.isReachable !== true) return true
+  return !(await isQuiet(remover, sandbox).catch(() => false))
 }

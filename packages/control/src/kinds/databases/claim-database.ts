@@ -9,7 +9,7 @@ import { scramVerifier, type Secrets } from './secrets.ts'
 import { clientConfig, withClient } from './server-client.ts'
 
 /** Milliseconds for a database to take its identity: it has been restored as one that answers at once. */
-const CLAIM_MS = 30_000
+export const CLAIM_MS = 30_000
 const RETRY_MS = 50
 /** As the template has them (templates/postgres-16/setup.sh). */
 export const ADMIN = 'postgres'

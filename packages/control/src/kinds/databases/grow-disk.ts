@@ -6,7 +6,7 @@ import { databaseLease, readyDatabase, setDatabaseDisk } from './database-statem
 import { runInDatabase } from './run-in-database.ts'
 
 /** Milliseconds for a file system to be grown in a machine that may have to be woken. */
-const GROW_MS = 90_000
+export const GROW_MS = 90_000
 
 /**
  * Makes the file system of a database larger, while it is in use. Its device has been as large as the largest from the beginning.

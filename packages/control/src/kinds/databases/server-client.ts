@@ -5,7 +5,7 @@ import type { Fleet } from '../../fleet/fleet.ts'
 import { type Reached, Tunnel } from './tunnel.ts'
 
 /** Milliseconds to connect, a wake included. */
-const CONNECT_MS = 35_000
+export const CONNECT_MS = 35_000
 /** Milliseconds for a request to cancel to reach its server. */
 const CANCEL_MS = 10_000
 

@@ -23,13 +23,13 @@ export interface Plan {
   readonly monthlyCpuSeconds: number | null
   /** Micro-dollars of usage in a calendar month, beyond which nothing new is made; what runs goes on. */
   readonly monthlyBudgetMicroUsd: number | null
-  /** Micro-dollars of usage in a calendar month, after which compute stops; granted credit comes on top. `null`: usage is billed. */
+  /** Micro-dollars of usage in a calendar month, after which compute stops; granted credit comes on top. `null`: compute goes on, and its usage is shown but not charged for. */
   readonly monthlyCreditMicroUsd: number | null
   readonly volumes: {
     readonly count: number | null
     /** MiB of one volume; the hard ceiling holds for every plan. */
     readonly sizeMib: number
-    /** MiB of all volumes together that the plan's price includes; what is provisioned beyond is billed. */
+    /** MiB of all volumes together that the plan's price includes; what is provisioned beyond is reported to the payment provider, and nothing else is. */
     readonly includedMib: number | null
   }
   /** How fast each of its sandboxes may be. */

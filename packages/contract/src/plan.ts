@@ -24,15 +24,18 @@ export interface Plan {
   /** Micro-dollars of usage per calendar month. Beyond it the service refuses creates; running sandboxes continue. */
   readonly monthlyBudgetMicroUsd: number | null
   /**
-   * Micro-dollars of usage per calendar month, after which compute stops. Granted credit is added. `null`: usage is
-   * billed.
+   * Micro-dollars of usage per calendar month, after which compute stops. Granted credit is added. `null`: compute
+   * continues, and its usage is shown but not charged.
    */
   readonly monthlyCreditMicroUsd: number | null
   readonly volumes: {
     readonly count: number | null
     /** Maximum MiB of one volume. {@link MAX_VOLUME_MIB} also applies. */
     readonly sizeMib: number
-    /** MiB of volumes that the plan's price includes. Provisioned storage beyond it is billed. */
+    /**
+     * MiB of volumes that the plan's price includes. Provisioned storage beyond it is reported to the payment provider;
+     * nothing else is.
+     */
     readonly includedMib: number | null
   }
   /** CPU, disk and network limits of each sandbox. */

@@ -15,6 +15,7 @@ import { AgentCredential } from './agent-credential.ts'
 import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
 import type { CreateOutcome } from './create-outcome.ts'
 import { requestUpgrade, type UpgradeAnswer } from './request-upgrade.ts'
+import { MAX_REFUSAL_BYTES, readBeginning, readWhole } from '../platform/http/bounded-body.ts'
 
 /**
  * Milliseconds to open a connection. Short, so that a dead agent costs a request little; a live agent accepts at once.
@@ -182,7 +183,7 @@ export class AgentClient {
     const call = { method: 'GET', path, requestId, timeoutMs: EVENTS_SILENCE_MS, signal } as const
     const { statusCode, body } = await this.#send(this.#status, call)
     if (statusCode === 200) return body
-    throw new AgentRefused(call, statusCode, await readBounded(body))
+    throw new AgentRefused(call, statusCode, (await readBeginning(body, MAX_REFUSAL_BYTES)).toString())
   }
 
   async close(): Promise<void> {
@@ -194,7 +195,7 @@ export class AgentClient {
   async ask(call: Call): Promise<unknown> {
     const { statusCode, headers, body } = await this.#send(call.workspaceId ? this.#calls : this.#status, call)
     const isSmall = Number(headers['content-length']) <= SMALL_ANSWER_BYTES
-    const text = await (isSmall ? body.text() : readBounded(body)).catch((error: unknown) => {
+    const text = await (isSmall ? body.text() : readText(body)).catch((error: unknown) => {
       throw new AgentUnreachable(call, error)
     })
     if (statusCode >= 300) throw new AgentRefused(call, statusCode, text)
@@ -252,13 +253,6 @@ function connections(url: string, count: number): Connections {
   }
 }
 
-async function readBounded(body: Readable): Promise<string> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const part of body as AsyncIterable<Buffer>) {
-    bytes += part.length
-    if (bytes > MAX_ANSWER_BYTES) throw new Error(`answer is over ${MAX_ANSWER_BYTES} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString()
+async function readText(body: Readable): Promise<string> {
+  return (await readWhole(body, MAX_ANSWER_BYTES)).toString()
 }

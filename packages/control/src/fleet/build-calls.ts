@@ -11,6 +11,7 @@ import {
 import type { AgentClient } from './agent-client.ts'
 import { AgentRefused } from './agent-failure.ts'
 import { MEMORY_TIMEOUT_MS, RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
+import { MAX_REFUSAL_BYTES, readBeginning } from '../platform/http/bounded-body.ts'
 
 /** Milliseconds for the agent to answer after the last byte. */
 const ANSWER_MS = 600_000
@@ -31,7 +32,7 @@ export async function uploadRootfs(
   const headers = { 'content-type': 'application/octet-stream' }
   const call = { method: 'PUT', path, workspaceId, requestId, headers, signal } as const
   const answer = await client.forward({ ...call, body, timeoutMs: ANSWER_MS, silenceMs: SILENCE_MS })
-  const text = await answer.body.text()
+  const text = (await readBeginning(answer.body, MAX_REFUSAL_BYTES)).toString()
   if (answer.statusCode !== 201) throw new AgentRefused(call, answer.statusCode, text)
   return uploadedRootfs.parse(JSON.parse(text)).bytes
 }

@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { AgentClient } from './agent-client.ts'
 import { AgentRefused } from './agent-failure.ts'
+import { MAX_REFUSAL_BYTES, readBeginning } from '../platform/http/bounded-body.ts'
 
 /** A sandbox, with the workspace whose credential opens it. */
 export interface GuestAddress {
@@ -31,7 +31,7 @@ export async function openGuestPort(
     signal: deadline.signal,
   })
   if (answer.kind === 'refused') {
-    const text = (await buffer(answer.response)).toString()
+    const text = (await readBeginning(answer.response, MAX_REFUSAL_BYTES)).toString()
     throw new AgentRefused({ method: 'GET', path }, answer.response.statusCode ?? 0, text)
   }
   if (answer.head.length > 0) answer.socket.unshift(answer.head)

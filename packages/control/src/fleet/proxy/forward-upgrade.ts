@@ -1,5 +1,4 @@
 import { STATUS_CODES } from 'node:http'
-import { buffer } from 'node:stream/consumers'
 import { ApiError } from '@offshoot/contract/errors'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -14,6 +13,7 @@ import { joinSockets } from './join-sockets.ts'
 import { PASSED_ON_STATUSES } from './passed-on-statuses.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxiedRoute } from './proxied-route.ts'
+import { MAX_REFUSAL_BYTES, readWhole } from '../../platform/http/bounded-body.ts'
 
 type Refused = Extract<UpgradeAnswer, { kind: 'refused' }>
 type Upgraded = Extract<UpgradeAnswer, { kind: 'upgraded' }>
@@ -76,7 +76,9 @@ function switchingHead(request: FastifyRequest, { response }: Upgraded): string 
 
 async function refuse(request: FastifyRequest, reply: FastifyReply, { response }: Refused): Promise<FastifyReply> {
   const { statusCode = 0, headers } = response
-  const body = await buffer(response)
+  const body = await readWhole(response, MAX_REFUSAL_BYTES).catch((error: unknown) => {
+    throw unexpectedAnswer(request, statusCode, String(error))
+  })
   if (!PASSED_ON_STATUSES.has(statusCode)) throw unexpectedAnswer(request, statusCode, body.toString())
   return reply.code(statusCode).headers(answeredHeaders(headers)).send(body)
 }

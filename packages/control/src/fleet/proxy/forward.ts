@@ -12,6 +12,7 @@ import { forwardedUrl } from './forwarded-url.ts'
 import { PASSED_ON_STATUSES } from './passed-on-statuses.ts'
 import type { ProxiedRoute } from './proxied-route.ts'
 import type { ProxyContext } from './proxy-context.ts'
+import { MAX_REFUSAL_BYTES, readBeginning } from '../../platform/http/bounded-body.ts'
 
 /** Milliseconds until the first byte of the answer. The operation may move gigabytes before it answers. */
 const ANSWER_MS = 600_000
@@ -45,7 +46,8 @@ export async function forward(
       return refuseForwarded(error, hangUp)
     })
   if (!PASSED_ON_STATUSES.has(answer.statusCode)) {
-    throw unexpectedAnswer(request, answer.statusCode, await answer.body.text())
+    const text = (await readBeginning(answer.body, MAX_REFUSAL_BYTES)).toString()
+    throw unexpectedAnswer(request, answer.statusCode, text)
   }
   return passOn(reply, answer, (end) => (request.method === 'GET' ? openStreams.add(end) : () => undefined))
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import { DATABASE_PORT } from '@offshoot/contract/database'
 import { ApiError, type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
 import type { Fleet } from '../../fleet/fleet.ts'
 import { agentOfDatabase } from './agent-of-database.ts'
 import type { DatabaseRow } from './database-row.ts'
+import { MAX_REFUSAL_BYTES, readBeginning } from '../../platform/http/bounded-body.ts'
 
 /** The database to connect to. */
 export type Reached = Pick<DatabaseRow, 'id' | 'workspace_id' | 'agent_id'>
@@ -112,7 +112,7 @@ export class Tunnel extends Duplex {
 
 /** The agent's error, if it is one that the API defines. */
 async function refusalOf(response: IncomingMessage): Promise<ApiError> {
-  const { error = '', detail } = parse(await text(response))
+  const { error = '', detail } = parse((await readBeginning(response, MAX_REFUSAL_BYTES)).toString())
   const known = errorNames.find((name) => {
     const each = registeredError(name)
     return each.status === response.statusCode && each.error === error

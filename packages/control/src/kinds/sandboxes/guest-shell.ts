@@ -5,9 +5,12 @@ import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 import type { z } from 'zod'
 import type { AgentClient } from '../../fleet/agent-client.ts'
 import { AgentRefused, AgentUnreachable } from '../../fleet/agent-failure.ts'
+import { MAX_REFUSAL_BYTES, readBeginning, readWhole } from '../../platform/http/bounded-body.ts'
 
 /** Milliseconds until a command has started, or a request is answered. */
 const ANSWER_MS = 90_000
+/** Maximum bytes of a response that is no stream. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 /** Number of characters kept from the end of a command's output. */
 const KEPT_CHARS = 256 * 1024
 
@@ -90,7 +93,8 @@ export class GuestShell {
       signal: deadline.signal,
     })
     if (answer.statusCode < 300) return answer
-    throw new AgentRefused({ method, path }, answer.statusCode, await answer.body.text())
+    const text = (await readBeginning(answer.body, MAX_REFUSAL_BYTES)).toString()
+    throw new AgentRefused({ method, path }, answer.statusCode, text)
   }
 }
 
@@ -105,7 +109,5 @@ async function* unbroken(body: AsyncIterable<Uint8Array>, deadline: Deadline): A
 }
 
 async function wholeOf(body: AsyncIterable<Uint8Array>, deadline: Deadline): Promise<unknown> {
-  const parts: Uint8Array[] = []
-  for await (const part of unbroken(body, deadline)) parts.push(part)
-  return JSON.parse(Buffer.concat(parts).toString())
+  return JSON.parse((await readWhole(unbroken(body, deadline), MAX_ANSWER_BYTES)).toString())
 }

@@ -9,6 +9,7 @@ import { parseBody } from '../../platform/http/body.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { refuseForwarded, unexpectedAnswer } from '../../fleet/proxy/agent-of.ts'
 import { PASSED_ON_STATUSES } from '../../fleet/proxy/passed-on-statuses.ts'
+import { MAX_REFUSAL_BYTES, readBeginning } from '../../platform/http/bounded-body.ts'
 
 /** Bytes: 8 Mi characters of `stdin` plus the overhead of JSON. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024
@@ -66,7 +67,9 @@ async function passOn(
   reply: FastifyReply,
   { statusCode, headers, body }: Dispatcher.ResponseData,
 ) {
-  if (!PASSED_ON_STATUSES.has(statusCode)) throw unexpectedAnswer(request, statusCode, await body.text())
+  if (!PASSED_ON_STATUSES.has(statusCode)) {
+    throw unexpectedAnswer(request, statusCode, (await readBeginning(body, MAX_REFUSAL_BYTES)).toString())
+  }
   reply.code(statusCode).header('content-type', 'application/json; charset=utf-8')
   const bytes = Number(headers['content-length'] ?? Number.POSITIVE_INFINITY)
   if (bytes <= SMALL_ANSWER_BYTES) return reply.send(Buffer.from(await body.arrayBuffer()))

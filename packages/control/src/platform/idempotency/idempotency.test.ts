@@ -74,6 +74,24 @@ describe('Idempotency-Key', () => {
     expect(creates()).toBe(before + 1)
   })
 
+  it('lets one workspace take some of the places in which second requests wait, never all', async () => {
+    let settle = () => {}
+    const held = new Promise<void>((resolve) => (settle = resolve))
+    agent.onCreate = async () => held.then(() => undefined)
+    let refused = 0
+    const crowd = Array.from({ length: 120 }, async () => {
+      const answer = await post('crowd')
+      if (answer.status === 409) refused += 1
+      return answer
+    })
+    await eventually(() => refused >= 50, 10_000)
+    const theirs = [0, 1].map(() => post('calm', undefined, undefined, { token: bob.key }))
+    settle()
+    expect((await Promise.all(theirs)).map(({ status }) => status)).toEqual([201, 201])
+    const answers = await Promise.all(crowd)
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 409]))
+  })
+
   it('is refused for another body or another route', async () => {
     const { body } = await post('b')
     expect(await post('b', undefined, { template: 'minimal' })).toMatchObject(MISMATCH)

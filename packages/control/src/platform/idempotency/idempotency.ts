@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
+import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Platform } from '../platform.ts'
 import { type Caller, callerOf } from '../http/caller.ts'
@@ -52,9 +53,13 @@ const HEADER = 'idempotency-key'
 const KEY = /^[\x20-\x7e]{1,255}$/
 /** Milliseconds for which a repeated request waits for the answer to the first. */
 const WAIT_MS = 60_000
-const LOOK_MS = 100
-/** Repeated requests that may wait in this process. */
+/** Milliseconds until the first check for that answer, the factor by which later checks slow down, and their maximum. */
+const FIRST_LOOK_MS = 100
+const LATER = 1.5
+const LAST_LOOK_MS = 2_000
+/** Repeated requests that may wait in this process, and those of one workspace among them. */
 const MAX_WAITING = 200
+const WORKSPACE_WAITING = 50
 /** Seconds after which a first request counts as abandoned, even if its process lives. */
 const GIVEN_UP_SECONDS = 3600
 
@@ -67,7 +72,7 @@ const GIVEN_UP_SECONDS = 3600
  * leaves no claim.
  */
 export function registerIdempotency(app: FastifyInstance, control: Platform): void {
-  let waiting = 0
+  const waiting = new FairLimit(WORKSPACE_WAITING, MAX_WAITING)
   app.decorateRequest('idempotency', null)
   app.addHook('preHandler', async (request, reply) => {
     const key = request.headers[HEADER]
@@ -76,14 +81,17 @@ export function registerIdempotency(app: FastifyInstance, control: Platform): vo
     if (typeof key !== 'string' || !KEY.test(key)) {
       throw new ApiError('invalidField', { error: 'Idempotency-Key must be 1 to 255 printable ASCII characters' })
     }
-    if (waiting >= MAX_WAITING) throw unfinished(true)
-    waiting += 1
-    try {
-      const answer = await claimOrWait(control, idempotent, key, request)
-      return answer === null ? undefined : replay(reply, answer)
-    } finally {
-      waiting -= 1
+    const claim = {
+      workspaceId: callerOf(request).workspaceId,
+      key: keyOf(callerOf(request), key),
+      resourceId: randomUUID(),
     }
+    const answer =
+      (await claimOrLook(control, idempotent, claim, request)) ??
+      (await wait(control, idempotent, claim, request, waiting))
+    if (answer !== 'mine') return replay(reply, answer)
+    request.idempotency = claim
+    return undefined
   })
   app.addHook('onSend', async ({ idempotency, log }, reply, payload) => {
     if (idempotency === null) return
@@ -103,33 +111,49 @@ function replay(reply: FastifyReply, { status, body }: KeptAnswer): FastifyReply
   return reply.code(status).type('application/json; charset=utf-8').header('idempotent-replayed', 'true').send(body)
 }
 
-/** `null`: this request is the one to carry out. */
-async function claimOrWait(
+/**
+ * Waits for the answer to the first request, in one of its workspace's places.
+ * @throws ApiError when no place is free, or when the first request does not end in time
+ */
+async function wait(
   control: Platform,
   route: IdempotentRoute,
-  header: string,
+  claim: Claim,
   request: FastifyRequest,
-): Promise<KeptAnswer | null> {
-  const { pool } = control.database
-  const caller = callerOf(request)
-  const { workspaceId } = caller
-  const key = keyOf(caller, header)
-  const fingerprint = fingerprintOf(request)
-  const claim = { workspaceId, key, resourceId: randomUUID() }
-  const endsAtMs = performance.now() + WAIT_MS
-  for (;;) {
-    const [mine] = await claimRequest(pool, workspaceId, key, fingerprint, control.lock.number, claim.resourceId)
-    const [first] = mine === undefined ? await firstRequest(pool, workspaceId, key, GIVEN_UP_SECONDS) : []
-    if (first !== undefined && !first.fingerprint.equals(fingerprint)) throw new ApiError('idempotencyMismatch')
-    const found = mine === undefined ? first && (await answerOf(control, route, claim, first)) : 'mine'
-    if (found === 'mine') {
-      request.idempotency = claim
-      return null
+  waiting: FairLimit,
+): Promise<KeptAnswer | 'mine'> {
+  const leave = waiting.take(claim.workspaceId)
+  if (leave === null) throw unfinished(true)
+  try {
+    const endsAtMs = performance.now() + WAIT_MS
+    for (let lookMs = FIRST_LOOK_MS; performance.now() <= endsAtMs; lookMs = Math.min(lookMs * LATER, LAST_LOOK_MS)) {
+      await delay(lookMs)
+      const found = await claimOrLook(control, route, claim, request)
+      if (found !== undefined) return found
     }
-    if (found !== undefined && found !== 'unsettled') return found
-    if (performance.now() > endsAtMs) throw unfinished(true)
-    await delay(LOOK_MS)
+    throw unfinished(true)
+  } finally {
+    leave()
   }
+}
+
+/** `mine`: this request is the one to carry out. `undefined`: the first is not settled yet. */
+async function claimOrLook(
+  control: Platform,
+  route: IdempotentRoute,
+  claim: Claim,
+  request: FastifyRequest,
+): Promise<KeptAnswer | 'mine' | undefined> {
+  const { pool } = control.database
+  const { workspaceId, key, resourceId } = claim
+  const fingerprint = fingerprintOf(request)
+  const [mine] = await claimRequest(pool, workspaceId, key, fingerprint, control.lock.number, resourceId)
+  if (mine !== undefined) return 'mine'
+  const [first] = await firstRequest(pool, workspaceId, key, GIVEN_UP_SECONDS)
+  if (first === undefined) return undefined
+  if (!first.fingerprint.equals(fingerprint)) throw new ApiError('idempotencyMismatch')
+  const found = await answerOf(control, route, claim, first)
+  return found === 'unsettled' ? undefined : found
 }
 
 /** `mine`: the first request created nothing, and this request replaces it. */

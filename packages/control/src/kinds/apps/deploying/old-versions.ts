@@ -14,18 +14,23 @@ import { retryDeletion } from '../../sandboxes/sandbox-statements.ts'
 import { isQuiet } from './is-quiet.ts'
 import { claimUnnamed } from './unnamed-statements.ts'
 
-/** Versions handled in one round. */
-const AT_ONCE = 100
+/** Rows of one query. */
+const PAGE = 100
+/** Below every id. */
+const FIRST = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Hibernates superseded versions once their requests have finished, and releases those beyond the number that is kept.
  */
 export async function settleOldVersions(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
-  for (const row of await draining(pool, AT_ONCE)) {
-    await putToSleep(remover, row).catch((error: unknown) => {
-      log.warn({ err: error, deployment: row.id }, 'version that no longer serves: put off')
-    })
+  for (let page = await draining(pool, FIRST, PAGE); page.length > 0;) {
+    for (const row of page) {
+      await putToSleep(remover, row).catch((error: unknown) => {
+        log.warn({ err: error, deployment: row.id }, 'version that no longer serves: put off')
+      })
+    }
+    page = page.length < PAGE ? [] : await draining(pool, page.at(-1)?.id ?? FIRST, PAGE)
   }
   await letOldVersionsGo(pool)
 }
@@ -34,6 +39,8 @@ async function putToSleep(remover: Remover, row: DeploymentRow & { readonly is_o
   const { pool } = remover.database
   const [sandbox] = row.sandbox_id === null ? [] : await sandboxById(pool, row.sandbox_id)
   if (sandbox?.status === 'running') {
+    // Put off without a word: one whose agent is away delays no other.
+    if (remover.fleet.byId(sandbox.agent_id)?.isReachable !== true) return
     if (!row.is_over && !(await isQuiet(remover, sandbox))) return
     await move(liveAgent(remover, sandbox), subjectOf(sandbox, randomUUID()), 'hibernate').catch((error: unknown) => {
       // The sandbox is paused or gone, so there is nothing to hibernate.

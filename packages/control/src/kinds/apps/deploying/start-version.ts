@@ -9,8 +9,11 @@ import { lastWords } from './last-words.ts'
 import type { Project } from './read-project.ts'
 import type { Deploying } from './deploying.ts'
 import { LIVE_MARK, startBody } from './start-app.ts'
+import { readWhole } from '../../../platform/http/bounded-body.ts'
 
 const LOG_MS = 15_000
+/** Bytes of its output that are read, from the end. */
+const MAX_LOG_BYTES = 16 * 1024 * 1024
 /** Lines of a failed app's output that are copied to the build log. */
 const SHOWN_LINES = 200
 
@@ -58,7 +61,7 @@ async function whatItSays({ client, sandboxId, workspaceId, requestId }: GuestSh
     silenceMs: LOG_MS,
     signal: AbortSignal.timeout(LOG_MS),
   })
-  const lines = z.array(logLine).parse(await answer.body.json())
+  const lines = z.array(logLine).parse(JSON.parse((await readWhole(answer.body, MAX_LOG_BYTES)).toString()))
   return lines.flatMap(({ source, line }) => (source.startsWith('exec:') ? [`${line}\n`] : [])).join('')
 }
 

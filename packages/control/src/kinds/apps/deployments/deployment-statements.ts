@@ -159,11 +159,11 @@ export const cancelDeployment = statement<DeploymentRow, [id: string]>(
    where d.id = $1 and d.status in ('queued', 'building', 'deploying') returning ${DEPLOYMENT_COLUMNS}`,
 )
 
-/** Superseded versions that may still be answering requests. */
-export const draining = statement<DeploymentRow & { is_over: boolean }, [limit: number]>(
+/** Superseded versions that may still be answering requests: a page of them, by id. */
+export const draining = statement<DeploymentRow & { is_over: boolean }, [afterId: string, limit: number]>(
   'draining-deployments',
   `select ${DEPLOYMENT_COLUMNS}, d.drain_until <= now() as is_over from app_deployments d
-   where d.drain_until is not null and d.status = 'superseded' order by d.drain_until limit $1`,
+   where d.drain_until is not null and d.status = 'superseded' and d.id > $1 order by d.id limit $2`,
 )
 
 export const setDrained = statement<never, [id: string]>(

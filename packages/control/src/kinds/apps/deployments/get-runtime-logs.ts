@@ -11,9 +11,12 @@ import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import { servingSandboxes } from '../instances/instance-statements.ts'
 import { LogTail } from './log-tail.ts'
 import { sendLines, type SentLines, wantsEventStream } from './line-stream.ts'
+import { readWhole } from '../../../platform/http/bounded-body.ts'
 
 /** Milliseconds to read the log of one sandbox. */
 const ANSWER_MS = 15_000
+/** Maximum bytes of that log. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024
 /** The newest lines that an answer contains. */
 const MAX_LINES = 10_000
 const lines = z.array(logLine)
@@ -105,7 +108,9 @@ async function linesOf(control: AppsContext, sandbox: SandboxRow, requestId: str
     signal: AbortSignal.timeout(ANSWER_MS),
   })
   if (answer.statusCode === 200)
-    return lines.parse(await answer.body.json()).filter(({ source }) => source.startsWith('exec:'))
+    return lines
+      .parse(JSON.parse((await readWhole(answer.body, MAX_LOG_BYTES)).toString()))
+      .filter(({ source }) => source.startsWith('exec:'))
   await answer.body.dump()
   return []
 }

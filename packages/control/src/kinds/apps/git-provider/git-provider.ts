@@ -5,6 +5,7 @@ import { gitRepository } from '@offshoot/contract/git-provider'
 import { SignJWT } from 'jose'
 import { request } from 'undici'
 import { z } from 'zod'
+import { readWhole } from '../../../platform/http/bounded-body.ts'
 
 /** Milliseconds for one answer. */
 const ANSWER_MS = 10_000
@@ -12,6 +13,8 @@ const ANSWER_MS = 10_000
 const APP_TOKEN_SECONDS = 540
 /** Seconds by which the token's start is put into the past, because clocks differ. */
 const CLOCK_SECONDS = 60
+/** Bytes of one answer: a page of repositories is the longest. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 const PAGE = 100
 /** Pages of repositories that are read. */
 const MAX_PAGES = 10
@@ -130,7 +133,7 @@ export class GitProvider {
         headersTimeout: ANSWER_MS,
         bodyTimeout: ANSWER_MS,
       })
-      const text = await answer.body.text()
+      const text = (await readWhole(answer.body, MAX_ANSWER_BYTES)).toString()
       if (answer.statusCode === 404) return null
       if (answer.statusCode === 422) return 'unprocessable'
       if (answer.statusCode >= 300)

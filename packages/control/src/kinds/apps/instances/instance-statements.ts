@@ -92,10 +92,14 @@ export const forgetLost = statement<never, []>(
      or i.status <> 'starting' and not exists (select from sandboxes s where s.id = i.id and s.status <> 'failed')`,
 )
 
-export const drainingInstances = statement<InstanceRow & { readonly is_over: boolean }, [limit: number]>(
+/** A page of them, by id. */
+export const drainingInstances = statement<
+  InstanceRow & { readonly is_over: boolean },
+  [afterId: string, limit: number]
+>(
   'draining-instances',
   `select id, app_id, deployment_id, drain_until <= now() as is_over from app_instances where status = 'draining'
-   order by drain_until limit $1`,
+     and id > $1 order by id limit $2`,
 )
 
 export interface ServingRow extends InstanceRow {

@@ -229,6 +229,35 @@ describe('instances of an app', () => {
     await query('delete from sandboxes where agent_id = $1', away)
   }, 60_000)
 
+  it('end when they are not needed, also beside more than a page of ending ones on an absent host', async () => {
+    await tell(2)
+    const [, second = ''] = await untilServedBy(2)
+    const away = randomUUID()
+    await query(`insert into agents (id, url, info) values ($1, 'http://127.0.0.1:9', '{}')`, away)
+    await query(
+      `with made as (
+         insert into sandboxes
+         select (jsonb_populate_record(s, jsonb_build_object('agent_id', $2::text,
+           'id', '00000000-0000-4000-8000-' || lpad(n::text, 12, '0')))).* from sandboxes s, generate_series(1, 120) n
+         where s.id = $1 returning id
+       )
+       insert into app_instances (id, app_id, deployment_id, creator, status, drain_until)
+       select id, $3, $4, 0, 'draining', now() + interval '1 hour' from made`,
+      second,
+      away,
+      app.id,
+      app.deploymentId,
+    )
+    await query(
+      `update app_instances set status = 'draining', drain_until = now() + interval '2 hours' where id = $1`,
+      second,
+    )
+    await untilGone(second)
+    expect(await query('select count(*)::int as n from app_instances where creator = 0')).toEqual([{ n: 120 }])
+    await query('delete from app_instances where creator = 0')
+    await query('delete from sandboxes where agent_id = $1', away)
+  }, 60_000)
+
   it('end with their version', async () => {
     await tell(2)
     const [, second] = await untilServedBy(2)

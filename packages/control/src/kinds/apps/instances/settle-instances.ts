@@ -4,19 +4,30 @@ import { isQuiet } from '../deploying/is-quiet.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
 import { drainingInstances, drainSpare, forgetInstance, forgetLost } from './instance-statements.ts'
 
-/** Instances handled in one round. */
-const AT_ONCE = 100
+/** Rows of one query. */
+const PAGE = 100
+/** Below every id. */
+const FIRST = '00000000-0000-0000-0000-000000000000'
 
 /** Drains instances that are no longer needed, and removes drained ones once their requests have finished. */
 export async function settleInstances(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
   await forgetLost(pool)
   await drainSpare(pool)
-  for (const { id, is_over: isOver } of await drainingInstances(pool, AT_ONCE)) {
-    const [sandbox] = await sandboxById(pool, id)
-    const isBusy = !isOver && sandbox?.status === 'running' && !(await isQuiet(remover, sandbox).catch(() => false))
-    if (isBusy) continue
-    await forgetInstance(pool, id)
-    log.info({ sandbox: id }, 'instance of an app ended')
+  for (let page = await drainingInstances(pool, FIRST, PAGE); page.length > 0;) {
+    for (const { id, is_over: isOver } of page) {
+      if (!isOver && (await isBusy(remover, id))) continue
+      await forgetInstance(pool, id)
+      log.info({ sandbox: id }, 'instance of an app ended')
+    }
+    page = page.length < PAGE ? [] : await drainingInstances(pool, page.at(-1)?.id ?? FIRST, PAGE)
   }
+}
+
+/** One on an agent that does not answer may be: it is not asked, so that it delays no other. */
+async function isBusy(remover: Remover, id: string): Promise<boolean> {
+  const [sandbox] = await sandboxById(remover.database.pool, id)
+  if (sandbox?.status !== 'running') return false
+  if (remover.fleet.byId(sandbox.agent_id)?.isReachable !== true) return true
+  return !(await isQuiet(remover, sandbox).catch(() => false))
 }

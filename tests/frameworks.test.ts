@@ -1,6 +1,6 @@
 /**
  * Repositories of real frameworks, built and served for real, opened in a browser. Their packages come from this machine's registries,
- * through the guest's own npm and apt. OFFSHOOT_FRAMEWORKS=static,vite,next,express,flask says which: some take minutes under emulation.
+ * through the guest's own npm and apt. OFFSHOOT_FRAMEWORKS=static,vite,next,express,yarn1,flask says which: some take minutes under emulation.
  * OFFSHOOT_SCREENSHOTS: a folder for what was to be seen.
  */
 import { writeFile } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
  * Repositories of real frameworks, built, served, and opened in a browser. Their packages come from this machine's
- * registries through the guest's own npm and apt. OFFSHOOT_FRAMEWORKS=static,vite,next,express,flask selects some,
+ * registries through the guest's own npm and apt. OFFSHOOT_FRAMEWORKS=static,vite,next,express,yarn1,flask selects some,
  * because they take minutes under emulation. OFFSHOOT_SCREENSHOTS names a folder for screenshots.
  */
 import { writeFile } from 'node:fs/promises'

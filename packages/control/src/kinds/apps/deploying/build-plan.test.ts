@@ -8,6 +8,8 @@ const NOTHING = { framework: null, install_command: null, build_command: null, s
 function listing(files: Record<string, string>): string {
   const shown = Object.entries(files).flatMap(([name, text]) => [
     `entry ${name}`,
+    ...(name.includes('lock') ? [`install-entry ${name}`] : []),
+    ...(name === 'yarn.lock' ? [`install-head ${name} ${Buffer.from(text).toString('base64')}`] : []),
     ...(/^(offshoot|package)\.json$|^Procfile$/.test(name)
       ? [`file ${name} ${Buffer.from(text).toString('base64')}`]
       : []),
@@ -39,8 +41,16 @@ describe('the plan of a build', () => {
     ],
     [
       'Express',
-      { 'package.json': json({ dependencies: { express: '5' }, scripts: { start: 'node a.js' } }), 'yarn.lock': '' },
-      { framework: 'node', install: 'npx --yes yarn install --frozen-lockfile', build: null, start: 'node a.js' },
+      {
+        'package.json': json({ dependencies: { express: '5' }, scripts: { start: 'node a.js' } }),
+        'yarn.lock': '# yarn lockfile v1\n',
+      },
+      {
+        framework: 'node',
+        install: 'npx --yes yarn@1.22.22 install --frozen-lockfile',
+        build: null,
+        start: 'node a.js',
+      },
     ],
     [
       'a server with a script before it',

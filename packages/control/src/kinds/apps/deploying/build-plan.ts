@@ -1,12 +1,17 @@
 import type { Framework } from '@offshoot/contract/app'
 import type { AppRow } from '../app-row.ts'
 import { DeployFailure } from './deploy-failure.ts'
+import { installCommand, type PackageManager, packageManagerOf, scriptCommand } from './package-manager.ts'
 import type { PackageJson, Project } from './read-project.ts'
 
 /** The commands that a deployment runs in its sandbox, in this order; `null` where there is nothing to run. */
 export interface BuildPlan {
   readonly framework: Framework
   readonly install: string | null
+  /** Where `install` runs: the workspace's root for a detected command, else the folder that is built. */
+  readonly installFolder: string
+  /** `null`: the app names its own commands, or is not built with Node. */
+  readonly packageManager: PackageManager | null
   readonly build: string | null
   /** `null`: the app is a static site, served from one of {@link folders}. */
   readonly start: string | null
@@ -22,14 +27,22 @@ type Chosen = Pick<AppRow, 'framework' | 'install_command' | 'build_command' | '
 export function planBuild(app: Chosen, project: Project): BuildPlan {
   const { settings } = project
   const framework = app.framework ?? settings.framework ?? detect(app.start_command ?? settings.start_command, project)
-  const usual = USUAL[framework](project)
+  const ownInstall = app.install_command ?? settings.install_command
+  const ownBuild = app.build_command ?? settings.build_command
+  const isNode = framework === 'vite' || framework === 'nextjs' || framework === 'node'
+  // With both commands of its own, an app may also name a manager that control does not know.
+  const isChosen = isNode && project.packageJson !== null && (ownInstall === undefined || ownBuild === undefined)
+  const packageManager = isChosen ? packageManagerOf(project) : null
+  const usual = USUAL[framework](project, packageManager)
   const start = app.start_command ?? settings.start_command ?? usual.start
   if (start === undefined) throw new DeployFailure(`nothing says how to start it: set start_command`)
   const { output_directory: output } = settings
   return {
     framework,
-    install: app.install_command ?? settings.install_command ?? usual.install,
-    build: app.build_command ?? settings.build_command ?? usual.build,
+    install: ownInstall ?? usual.install,
+    installFolder: ownInstall === undefined && packageManager !== null ? project.install.folder : project.folder,
+    packageManager,
+    build: ownBuild ?? usual.build,
     start,
     folders: output === undefined ? usual.folders : [output],
     isSinglePage: framework === 'vite',
@@ -61,23 +74,23 @@ interface Usual {
   readonly folders: readonly string[]
 }
 
-const USUAL: Record<Framework, (project: Project) => Usual> = {
+const USUAL: Record<Framework, (project: Project, manager: PackageManager | null) => Usual> = {
   static: () => ({ install: null, build: null, start: null, folders: ['.', 'public', 'dist', 'build', 'out'] }),
-  vite: (project) => ({
-    install: nodeInstall(project),
-    build: hasScript(project, 'build') ? 'npm run build' : 'npx vite build',
+  vite: (project, manager) => ({
+    install: nodeInstall(project, manager),
+    build: nodeBuild(project, manager) ?? 'npx vite build',
     start: null,
     folders: ['dist', 'build'],
   }),
-  nextjs: (project) => ({
-    install: nodeInstall(project),
-    build: hasScript(project, 'build') ? 'npm run build' : 'npx next build',
+  nextjs: (project, manager) => ({
+    install: nodeInstall(project, manager),
+    build: nodeBuild(project, manager) ?? 'npx next build',
     start: hasScript(project, 'start') ? nodeStart(project.packageJson, project.entries) : 'next start',
     folders: [],
   }),
-  node: (project) => ({
-    install: nodeInstall(project),
-    build: hasScript(project, 'build') ? 'npm run build' : null,
+  node: (project, manager) => ({
+    install: nodeInstall(project, manager),
+    build: nodeBuild(project, manager),
     start: nodeStart(project.packageJson, project.entries),
     folders: [],
   }),
@@ -93,15 +106,19 @@ function hasScript({ packageJson }: Project, name: string): boolean {
   return packageJson !== null && typeof packageJson.scripts[name] === 'string'
 }
 
-/** Installs with the package manager of the lock file, if there is one. `null` if the project has no dependencies. */
-function nodeInstall({ entries, packageJson }: Project): string | null {
-  if (packageJson === null) return null
+/**
+ * Installs with the project's package manager. `null` if there is nothing to install. A member of a workspace is
+ * installed together with all others.
+ */
+function nodeInstall({ folder, install, packageJson }: Project, manager: PackageManager | null): string | null {
+  if (packageJson === null || manager === null) return null
   const { dependencies, devDependencies } = packageJson
-  if (Object.keys(dependencies).length + Object.keys(devDependencies).length === 0) return null
-  if (entries.has('pnpm-lock.yaml')) return 'npx --yes pnpm install --frozen-lockfile'
-  if (entries.has('yarn.lock')) return 'npx --yes yarn install --frozen-lockfile'
-  const quiet = '--no-audit --no-fund --no-update-notifier'
-  return entries.has('package-lock.json') ? `npm ci ${quiet}` : `npm install ${quiet}`
+  const isEmpty = Object.keys(dependencies).length + Object.keys(devDependencies).length === 0
+  return isEmpty && install.folder === folder ? null : installCommand(manager)
+}
+
+function nodeBuild(project: Project, manager: PackageManager | null): string | null {
+  return manager !== null && hasScript(project, 'build') ? scriptCommand(manager, 'build') : null
 }
 
 const MAIN_FILES = ['server.js', 'index.js', 'app.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.ts', 'index.ts']

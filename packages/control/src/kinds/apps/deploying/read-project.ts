@@ -3,9 +3,13 @@ import { framework } from '@offshoot/contract/app'
 import { DeployFailure } from './deploy-failure.ts'
 import { SOURCE_FOLDER } from './fetch-source.ts'
 import type { Ran } from '../../sandboxes/guest-shell.ts'
+import { LOCK_FILES } from './package-manager.ts'
 
 /** Limit of a file with build settings, in bytes. */
 const MAX_FILE_BYTES = 256 * 1024
+/** Bytes of a lock file, which names its format at its beginning. */
+const HEAD_BYTES = 4096
+const NODE_LOCKS = Object.values(LOCK_FILES).flat().join(' ')
 const NO_FOLDER = 3
 const OUTSIDE = 4
 
@@ -23,6 +27,21 @@ for file in offshoot.json package.json Procfile; do
   [ -f "$file" ] && printf 'file %s %s\\n' "$file" "$(head -c ${MAX_FILE_BYTES} "$file" | base64 -w 0)"
 done
 ls -1A | head -n 2000 | sed 's/^/entry /'
+has_lock() { for lock in ${NODE_LOCKS}; do [ -f "$1/$lock" ] && return 0; done; return 1; }
+is_workspace() { [ -f "$1/pnpm-workspace.yaml" ] || grep -qs '"workspaces"' "$1/package.json"; }
+at=$here
+has_lock "$at" || while [ "$at" != ${SOURCE_FOLDER} ]; do
+  at=\${at%/*}
+  has_lock "$at" && is_workspace "$at" && break
+done
+{ has_lock "$at" && { [ "$at" = "$here" ] || is_workspace "$at"; }; } || at=$here
+printf 'install-folder %s\\n' "$at"
+for file in ${NODE_LOCKS} pnpm-workspace.yaml; do [ -f "$at/$file" ] && printf 'install-entry %s\\n' "$file"; done
+for file in yarn.lock pnpm-lock.yaml; do
+  [ -f "$at/$file" ] && printf 'install-head %s %s\\n' "$file" "$(head -c ${HEAD_BYTES} "$at/$file" | base64 -w 0)"
+done
+[ ! -f "$at/package.json" ] ||
+  printf 'install-file package.json %s\\n' "$(head -c ${MAX_FILE_BYTES} "$at/package.json" | base64 -w 0)"
 `
 
 const command = z.string().max(8192).optional()
@@ -48,6 +67,8 @@ const packageJson = z.object({
   dependencies: z.record(z.string(), z.unknown()).default({}).catch({}),
   devDependencies: z.record(z.string(), z.unknown()).default({}).catch({}),
   workspaces: z.unknown().optional(),
+  packageManager: z.unknown().optional(),
+  engines: z.record(z.string(), z.unknown()).default({}).catch({}),
 })
 export type PackageJson = z.infer<typeof packageJson>
 
@@ -61,6 +82,18 @@ export interface Project {
   readonly procfile: string | null
   /** The files that determine what is installed, and how. */
   readonly locks: readonly LockFile[]
+  readonly install: InstallFolder
+}
+
+/** Where dependencies of Node are installed: the built folder, or the root of the workspace that it belongs to. */
+export interface InstallFolder {
+  /** Absolute, in the guest. */
+  readonly folder: string
+  /** Lock files, and `pnpm-workspace.yaml`. */
+  readonly entries: ReadonlySet<string>
+  /** Beginnings of lock files that name their format there. */
+  readonly heads: ReadonlyMap<string, string>
+  readonly packageJson: PackageJson | null
 }
 
 export interface LockFile {
@@ -81,14 +114,17 @@ export function parseProject(listing: string): Project {
   const lines = listing.split('\n')
   const after = (prefix: string) =>
     lines.flatMap((line) => (line.startsWith(prefix) ? [line.slice(prefix.length)] : []))
-  const files = new Map(
-    after('file ').map((line) => {
-      const space = line.indexOf(' ')
-      return [line.slice(0, space), Buffer.from(line.slice(space + 1), 'base64').toString('utf8')]
-    }),
-  )
+  const textsAfter = (prefix: string) =>
+    new Map(
+      after(prefix).map((line) => {
+        const space = line.indexOf(' ')
+        return [line.slice(0, space), Buffer.from(line.slice(space + 1), 'base64').toString('utf8')]
+      }),
+    )
+  const files = textsAfter('file ')
+  const folder = after('folder ')[0] ?? SOURCE_FOLDER
   return {
-    folder: after('folder ')[0] ?? SOURCE_FOLDER,
+    folder,
     entries: new Set(after('entry ')),
     settings: parseFile(files, 'offshoot.json', settings) ?? settings.parse({}),
     packageJson: parseFile(files, 'package.json', packageJson),
@@ -97,6 +133,12 @@ export function parseProject(listing: string): Project {
       const [, sha256, name] = /^([0-9a-f]{64}) [ *](.+)$/.exec(line) ?? []
       return sha256 === undefined || name === undefined ? [] : [{ name, sha256 }]
     }),
+    install: {
+      folder: after('install-folder ')[0] ?? folder,
+      entries: new Set(after('install-entry ')),
+      heads: textsAfter('install-head '),
+      packageJson: parseFile(textsAfter('install-file '), 'package.json', packageJson),
+    },
   }
 }
 

@@ -110,7 +110,7 @@ async function runStep(
   log.say(`==> ${name}: ${cmd}`)
   const body = {
     cmd,
-    cwd: project.folder,
+    cwd: name === 'install' ? plan.installFolder : project.folder,
     env: buildEnvironment(env, row.port, project),
     timeout_seconds: control.config.deploys.step_seconds,
   }

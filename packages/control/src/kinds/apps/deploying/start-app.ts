@@ -26,12 +26,15 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
  * the folders of installed programs in front.
  */
 export function buildEnvironment(env: Readonly<Record<string, string>>, port: number, project: Project) {
+  // Workspaces put the programs of all members into their root.
+  const folders = new Set([project.folder, project.install.folder])
+  const programs = [...folders].map((folder) => `${folder}/node_modules/.bin`).join(':')
   return {
     HOME: '/root',
     CI: '1',
     NEXT_TELEMETRY_DISABLED: '1',
     ...env,
-    PATH: `${project.folder}/node_modules/.bin:${project.folder}/.venv/bin:${env['PATH'] ?? PATH}`,
+    PATH: `${programs}:${project.folder}/.venv/bin:${env['PATH'] ?? PATH}`,
     PORT: String(port),
   }
 }

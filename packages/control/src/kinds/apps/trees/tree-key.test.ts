@@ -9,6 +9,8 @@ const PACKAGE = { dependencies: { express: '5' }, scripts: { start: 'node a.js' 
 
 interface Wanted {
   readonly packageJson?: object
+  readonly installFolder?: string
+  readonly entry?: string
   readonly locks?: readonly string[]
   readonly folder?: string
   readonly settings?: object
@@ -37,6 +39,8 @@ function keyOf(wanted: Wanted = {}): string | null {
     file('offshoot.json', settings),
     'entry package.json',
     'entry package-lock.json',
+    `install-folder ${wanted.installFolder ?? folder}`,
+    `install-entry ${wanted.entry ?? 'package-lock.json'}`,
   ]
   const project = parseProject(`${lines.join('\n')}\n`)
   const plan = planBuild({ ...COMMANDS, install_command: wanted.install ?? null }, project)
@@ -56,6 +60,7 @@ describe('the key of an installed tree', () => {
     ['folder', { folder: '/srv/app/web' }],
     ['install command', { install: 'npm ci --omit=dev' }],
     ['environment', { app: { ...APP, env: Buffer.from('other') } }],
+    ['package manager', { packageJson: { ...PACKAGE, packageManager: 'npm@11.6.0' } }],
     ['port', { app: { ...APP, port: 8080 } }],
     ['image', { image: 'sha256:2' }],
     ['framework', { settings: { framework: 'nextjs' } }],
@@ -67,6 +72,8 @@ describe('the key of an installed tree', () => {
   it.each<[string, Wanted]>([
     ['without a lock file', { locks: ['package.json', '.npmrc'] }],
     ['with scripts of its own at install', { packageJson: { ...PACKAGE, scripts: { start: 'x', postinstall: 'y' } } }],
+    ['whose package manager has no lock file', { packageJson: { ...PACKAGE, packageManager: 'yarn@1.22.22' } }],
+    ['below the lock file of a workspace', { folder: '/srv/app/web', installFolder: '/srv/app' }],
     ['with workspaces', { packageJson: { ...PACKAGE, workspaces: ['a'] } }],
     ['that wants none', { settings: { cache: false } }],
     ['with nothing to install', { packageJson: { scripts: PACKAGE.scripts } }],

@@ -13,17 +13,25 @@ const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepublish', '
  */
 export function treeKey(
   app: Pick<AppRow, 'env' | 'port'>,
-  { install, framework }: Pick<BuildPlan, 'install' | 'framework'>,
-  { folder, locks, settings, packageJson }: Project,
+  {
+    install,
+    framework,
+    installFolder,
+    packageManager,
+  }: Pick<BuildPlan, 'install' | 'framework' | 'installFolder' | 'packageManager'>,
+  { folder, locks, install: installed, settings, packageJson }: Project,
   imageDigest: string | null,
 ): string | null {
   if (install === null || imageDigest === null || !settings.cache) return null
+  // The files of a workspace's other members are not read, so its root can serve no key.
+  if (installFolder !== folder || installed.entries.has('pnpm-workspace.yaml')) return null
+  if (packageManager !== null && packageManager.lock === null) return null
   if (!locks.some(({ name }) => LOCK_FILE.test(name))) return null
   if (packageJson !== null && (packageJson.workspaces !== undefined || runsItsOwn(packageJson.scripts))) return null
   // The sealed form: it changes each time the variables are set, and the key reveals nothing about them.
   const env = app.env.toString('base64')
   const sorted = locks.map(({ name, sha256 }) => `${name} ${sha256}`).toSorted()
-  const parts = [imageDigest, folder, framework, install, app.port, env, sorted]
+  const parts = [imageDigest, folder, installFolder, packageManager, framework, install, app.port, env, sorted]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 

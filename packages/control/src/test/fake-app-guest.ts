@@ -82,6 +82,8 @@ export class FakeAppGuest {
       `file package.json ${Buffer.from(json).toString('base64')}`,
       'entry package.json',
       'entry package-lock.json',
+      'install-folder /srv/app',
+      'install-entry package-lock.json',
       '',
     ].join('\n')
   }

@@ -1,7 +1,5 @@
 import { DeployFailure } from './deploy-failure.ts'
-import type { PackageJson, Project } from './read-project.ts'
-
-export type ManagerName = 'npm' | 'yarn' | 'pnpm' | 'bun'
+import { LOCK_FILES, type ManagerName, type PackageJson, type Project } from './read-project.ts'
 
 /** The program that installs an app's dependencies. */
 export interface PackageManager {
@@ -33,16 +31,6 @@ const PINNED = {
   },
 } as const
 
-/**
- * Lock files of each manager; where there are several, the manager itself reads the first. Of several managers the first
- * is chosen: a forgotten lock file is mostly npm's.
- */
-export const LOCK_FILES: Readonly<Record<ManagerName, readonly string[]>> = {
-  pnpm: ['pnpm-lock.yaml'],
-  yarn: ['yarn.lock'],
-  bun: ['bun.lock', 'bun.lockb'],
-  npm: ['npm-shrinkwrap.json', 'package-lock.json'],
-}
 const NAMES = Object.keys(LOCK_FILES) as ManagerName[]
 
 type Described = Pick<Project, 'packageJson' | 'install'>

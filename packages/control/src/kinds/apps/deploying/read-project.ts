@@ -3,7 +3,19 @@ import { framework } from '@offshoot/contract/app'
 import { DeployFailure } from './deploy-failure.ts'
 import { SOURCE_FOLDER } from './fetch-source.ts'
 import type { Ran } from '../../sandboxes/guest-shell.ts'
-import { LOCK_FILES } from './package-manager.ts'
+
+export type ManagerName = 'npm' | 'yarn' | 'pnpm' | 'bun'
+
+/**
+ * Lock files of each manager; where there are several, the manager itself reads the first. Of several managers the first
+ * is chosen: a forgotten lock file is mostly npm's.
+ */
+export const LOCK_FILES: Readonly<Record<ManagerName, readonly string[]>> = {
+  pnpm: ['pnpm-lock.yaml'],
+  yarn: ['yarn.lock'],
+  bun: ['bun.lock', 'bun.lockb'],
+  npm: ['npm-shrinkwrap.json', 'package-lock.json'],
+}
 
 /** Limit of a file with build settings, in bytes. */
 const MAX_FILE_BYTES = 256 * 1024

@@ -3,6 +3,7 @@ import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import { databaseUser } from '@offshoot/contract/database'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { outliveBrokenConnections } from '../../../platform/db/outlive-broken-connections.ts'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { fakeDatabase } from '../../../test/fake-database.ts'
 import { type Answer, call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
@@ -31,6 +32,8 @@ describe('SQL over HTTP', () => {
   beforeAll(async () => {
     postgres = await startPostgres()
     server = new pg.Pool({ ...postgres, database: 'postgres' })
+    // A connection that is being closed still hears that PostgreSQL stops.
+    outliveBrokenConnections(server)
     await server.query('create database app')
     agent = await FakeAgent.start({ templates: ['postgres-16'] })
     agent.onUpgrade = (_request, socket) => {

@@ -5,6 +5,7 @@ import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import { move } from '../../../fleet/sandbox-calls.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { draining, letOldVersionsGo, setDrained } from '../deployments/deployment-statements.ts'
+import { inPages } from '../../../platform/db/pages.ts'
 import { LEASE_SECONDS, type Reaping } from '../../../platform/jobs/reaper.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import { removeSandbox } from '../../sandboxes/remove-sandbox.ts'
@@ -14,23 +15,17 @@ import { retryDeletion } from '../../sandboxes/sandbox-statements.ts'
 import { isQuiet } from './is-quiet.ts'
 import { claimUnnamed } from './unnamed-statements.ts'
 
-/** Rows of one query. */
-const PAGE = 100
-/** Below every id. */
-const FIRST = '00000000-0000-0000-0000-000000000000'
-
 /**
  * Hibernates superseded versions once their requests have finished, and releases those beyond the number that is kept.
  */
 export async function settleOldVersions(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
-  for (let page = await draining(pool, FIRST, PAGE); page.length > 0;) {
+  for await (const page of inPages((after, limit) => draining(pool, after, limit))) {
     for (const row of page) {
       await putToSleep(remover, row).catch((error: unknown) => {
         log.warn({ err: error, deployment: row.id }, 'version that no longer serves: put off')
       })
     }
-    page = page.length < PAGE ? [] : await draining(pool, page.at(-1)?.id ?? FIRST, PAGE)
   }
   await letOldVersionsGo(pool)
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Remover } from '../../../fleet/agent-or-retired.ts'
 import { GuestShell } from '../../sandboxes/guest-shell.ts'
 import { untilHealthy } from '../deploying/health.ts'
+import { inPages } from '../../../platform/db/pages.ts'
 import { liveAgent } from '../../../fleet/live-agent.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
 import { drainInstance, servingInstances, type ServingRow } from './instance-statements.ts'
@@ -11,8 +12,6 @@ import { drainInstance, servingInstances, type ServingRow } from './instance-sta
 /** Instances per query, and instances checked at the same time. */
 const PAGE = 200
 const AT_ONCE = 20
-/** Sorts before every id. */
-const FIRST = '00000000-0000-0000-0000-000000000000'
 /** Milliseconds for an answer. Long, so that a slow instance is not drained. */
 const ANSWER_MS = 5_000
 
@@ -23,7 +22,7 @@ const ANSWER_MS = 5_000
  */
 export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
-  for (let page = await servingInstances(pool, FIRST, PAGE); page.length > 0;) {
+  for await (const page of inPages((after, limit) => servingInstances(pool, after, limit), PAGE)) {
     const waiting = page.values()
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
@@ -34,7 +33,6 @@ export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<v
         }
       }),
     )
-    page = page.length < PAGE ? [] : await servingInstances(pool, page.at(-1)?.id ?? FIRST, PAGE)
   }
 }
 

@@ -1,26 +1,21 @@
 import type { Logger } from 'pino'
 import type { Remover } from '../../../fleet/agent-or-retired.ts'
+import { inPages } from '../../../platform/db/pages.ts'
 import { isQuiet } from '../deploying/is-quiet.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
 import { drainingInstances, drainSpare, forgetInstance, forgetLost } from './instance-statements.ts'
-
-/** Rows of one query. */
-const PAGE = 100
-/** Below every id. */
-const FIRST = '00000000-0000-0000-0000-000000000000'
 
 /** Drains instances that are no longer needed, and removes drained ones once their requests have finished. */
 export async function settleInstances(remover: Remover, log: Logger): Promise<void> {
   const { pool } = remover.database
   await forgetLost(pool)
   await drainSpare(pool)
-  for (let page = await drainingInstances(pool, FIRST, PAGE); page.length > 0;) {
+  for await (const page of inPages((after, limit) => drainingInstances(pool, after, limit))) {
     for (const { id, is_over: isOver } of page) {
       if (!isOver && (await isBusy(remover, id))) continue
       await forgetInstance(pool, id)
       log.info({ sandbox: id }, 'instance of an app ended')
     }
-    page = page.length < PAGE ? [] : await drainingInstances(pool, page.at(-1)?.id ?? FIRST, PAGE)
   }
 }
 

@@ -117,7 +117,7 @@ export class BareVm {
     return new BareVm(own, node, qemu, link, tap)
   }
 
-  /** A VM whose processes run. A restored guest holds them until a release. */
+  /** Starts a VM and releases its processes. A restored guest holds them until then. */
   static async running(recipe: Recipe): Promise<BareVm> {
     const vm = await BareVm.restore(recipe)
     const present = { time: new Date(), entropy: randomBytes(64) }

@@ -29,7 +29,7 @@ async function continueByHand(vm: BareVm, qmp: QmpClient, samples: Samples): Pro
 
 /**
  * From the POST to the 201 with a VM in the warm pool. It uses its own server, because the other benches run without a
- * pool, whose refills would disturb them. Floor: resuming a stopped guest.
+ * pool: refills of the pool would disturb them. Floor: resuming a stopped guest.
  */
 export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<string, Figure>> {
   const offshoot = Offshoot.prepare('bench-pool', { templates: [TEMPLATE], env: { OFFSHOOT_POOL_MIB: '512' } })

@@ -1,5 +1,5 @@
 /**
- * A fake agent in its own process, with one sandbox whose ports are those of this host. Its first line of output gives
+ * A fake agent in its own process, with one sandbox. Its ports lead to this host's ports. Its first line of output gives
  * its address.
  */
 import { randomUUID } from 'node:crypto'

@@ -138,7 +138,7 @@ async function serveSmallIn(offshoot: Offshoot, id: string): Promise<void> {
 
 /**
  * First answer of a hibernated sandbox to a visitor; floor: its wake through the API. With the smallest possible
- * server, and with Node, whose code a woken guest must translate again under emulation.
+ * server, and with Node: under emulation a woken guest translates Node's code again.
  */
 export async function previewWake(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const [visit, visitNode, wake] = [new Samples(), new Samples(), new Samples()]

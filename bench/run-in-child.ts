@@ -31,7 +31,7 @@ export interface RunOptions {
 export async function runInChild(bench: Bench, dataDir: string, options: RunOptions): Promise<Record<string, Figure>> {
   const [name] = bench.names
   const folder = await mkdtemp(join(dataDir, 'tmp-'))
-  // The VMs of a bench's own agent run as other users, who must traverse this folder.
+  // A bench's own agent runs its VMs under other user ids, which need to traverse this folder.
   await chmod(folder, 0o711)
   const child = spawn(process.execPath, [RUN_BENCH, options.module ?? BENCHES, name, dataDir], {
     detached: true,

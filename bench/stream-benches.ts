@@ -26,7 +26,7 @@ interface Body {
   readonly type: 'application/json' | 'application/octet-stream'
 }
 
-/** A request whose answer the caller reads; throws unless the status is 200. */
+/** Sends a request and leaves the body of the answer to the caller. Throws unless the status is 200. */
 async function open(offshoot: Offshoot, method: string, path: string, body?: Body): Promise<IncomingMessage> {
   const { base_url, api_key } = offshoot.credentials
   const headers = {

@@ -1,9 +1,9 @@
 /*
- * The system calls that a jailed program may make. Everything else is refused with an error, not with death: QEMU and the C library try
- * calls that they can do without (io_uring_setup, clone3), and a new version of either tries others.
+ * The system calls that a jailed program may make. Every other call fails with an error and does not end the program: QEMU and the C
+ * library try calls that they can do without (io_uring_setup, clone3), and other versions of them try other calls.
  *
- * Found by tracing QEMU 7.2, e2fsck and resize2fs; docs/adr/0014-jail.md says how. Calls that only some architectures have are left out
- * where they do not exist.
+ * The list comes from traces of QEMU 7.2, e2fsck and resize2fs (docs/adr/0014-jail.md). Calls that an architecture does not have are
+ * left out for it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "jail-filter.h"
+#include "jail.h"
 
 #if defined(__x86_64__)
 #define OWN_ARCHITECTURE AUDIT_ARCH_X86_64

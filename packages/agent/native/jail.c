@@ -1,26 +1,27 @@
 /*
- * jail OPTION... -- PROGRAM ARGUMENT...: runs a program that reads what a guest wrote (QEMU, e2fsck) in namespaces of its own.
+ * jail OPTION... -- PROGRAM ARGUMENT...: runs a program that parses guest-written data (QEMU, e2fsck) in its own namespaces.
  *
- * The program gets its own mount, network, pid, ipc and uts namespaces, a root that holds only what is bound into it, a user without
- * capabilities, and the system calls of jail-filter.c. It is the init process of its pid namespace: when it ends, the kernel ends
- * everything it has started. This process waits for it as its parent, outside of the namespaces, in the working directory it was started
- * in, which is how the agent finds it. It ends as the program ends. When this process is killed, the program is killed too.
+ * The program has its own mount, network, pid, ipc and uts namespaces, a root that contains only what is bound into it, a user
+ * without capabilities, and the system calls of jail-filter.c. It is the init process of its pid namespace: when it ends, the kernel
+ * ends all its children. The launcher waits for it outside of the namespaces, in the working directory in which the agent started
+ * the launcher; there the agent finds it. The launcher ends with the program's exit code or signal. If the launcher is killed, the
+ * kernel kills the program.
  *
- *     --root DIR          becomes the read-only root; must have the folders dev and vm, and what --bind names
+ *     --root DIR          becomes the read-only root; must have the folders dev and vm, and the targets of --bind
  *     --uid N             user and group
- *     --vm                binds the working directory, writable, over /vm; without it /vm stays empty
- *     --bind FROM TO      binds a file or folder over TO below the root, read-only; --bind-writable: writable
- *     --kvm               puts a /dev/kvm for the user into the root, whatever the owner and mode of the host's
+ *     --vm                binds the working directory, writable, to /vm; without it /vm stays empty
+ *     --bind FROM TO      binds a file or folder to TO below the root, read-only; --bind-writable: writable
+ *     --kvm               makes a /dev/kvm that the user can open, whatever the owner and mode of the host's
  *     --tap NAME FD       opens an existing TAP as the descriptor
- *     --listen PATH FD    makes a Unix socket that listens, as the descriptor; PATH is made anew
+ *     --listen PATH FD    opens a listening Unix socket as the descriptor; replaces PATH
  *     --join FILE         joins a control group of version 1: FILE is its `tasks`
  *     --cgroup DIR        starts the program in a control group of version 2
  *     --memory BYTES      address space; --cpu SECONDS: CPU time
- *     --files COUNT       so many descriptors after the first three are the program's; whatever else is open is closed
- *     --report FD         gets the program's process id, in decimal, as the agent sees it
- *     --with-parent       the program ends when the process that started this one ends
+ *     --files COUNT       passes this many descriptors after the first three to the program, and closes all others
+ *     --report FD         receives the program's process id, in decimal, as the agent sees it
+ *     --with-parent       the program ends when the process that started the launcher ends
  *
- * JavaScript can do none of this: it has neither ioctl nor clone.
+ * The agent cannot do this in JavaScript, which has neither ioctl nor clone.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,10 +33,8 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -49,68 +48,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jail-filter.h"
+#include "jail.h"
 
-#define MAX_BINDS 8
-#define MAX_GROUPS 8
-#define MAX_LISTENERS 8
 #define MAX_DESCRIPTORS 4096
-/* What a shell says of a program that it could not start. */
-#define CANNOT_RUN 127
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 
-struct bind {
-	const char *from, *to;
-	int is_writable;
-};
-
-/* A descriptor that this program opens, and the number that it is to have. */
-struct opened {
-	const char *name;
-	int fd;
-};
-
-static struct {
-	const char *root;
-	long uid;
-	int has_vm, has_kvm, is_with_parent, report, files;
-	struct opened tap, listeners[MAX_LISTENERS];
-	int listener_count;
-	struct bind binds[MAX_BINDS];
-	int bind_count;
-	const char *groups[MAX_GROUPS];
-	int group_count;
-	const char *cgroup;
-	rlim_t memory_bytes, cpu_seconds;
-	char **program;
-} options = {.uid = -1, .report = -1, .memory_bytes = RLIM_INFINITY, .cpu_seconds = RLIM_INFINITY};
-
-static _Noreturn void fail(const char *format, ...)
-{
-	int error = errno;
-	va_list arguments;
-
-	fputs("jail: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fprintf(stderr, ": %s\n", strerror(error));
-	_exit(CANNOT_RUN);
-}
-
-static long number(const char *text)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	if (*text != '\0' && *end == '\0' && value >= 0)
-		return value;
-	errno = EINVAL;
-	fail("%s is no number", text);
-}
-
-/* Gives a descriptor the number under which the program expects it. */
-static void place(int fd, int wanted)
+/* Moves a descriptor to the number under which the program expects it. */
+static void move_descriptor(int fd, int wanted)
 {
 	if (fd == wanted)
 		return;
@@ -119,7 +63,7 @@ static void place(int fd, int wanted)
 	close(fd);
 }
 
-/* The flags are what QEMU wants: no header of the driver's, but that of virtio-net. */
+/* QEMU expects these flags: virtio-net's header and no packet information. */
 static void open_tap(const char *name, int wanted)
 {
 	struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
@@ -127,13 +71,13 @@ static void open_tap(const char *name, int wanted)
 
 	if (tap < 0)
 		fail("/dev/net/tun");
-	/* One that is not there would be made. A name that is too long names none. */
+	/* TUNSETIFF would create a missing TAP. This check also refuses a name that is too long. */
 	if (if_nametoindex(name) == 0)
 		fail("TAP %s", name);
 	strcpy(request.ifr_name, name);
 	if (ioctl(tap, TUNSETIFF, &request) != 0)
 		fail("TAP %s", name);
-	place(tap, wanted);
+	move_descriptor(tap, wanted);
 }
 
 static void open_listener(const char *path, int wanted)
@@ -150,94 +94,12 @@ static void open_listener(const char *path, int wanted)
 		fail("old socket %s", path);
 	if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 16) != 0)
 		fail("socket %s", path);
-	place(listener, wanted);
-}
-
-static void add_bind(const char *from, const char *to, int is_writable)
-{
-	if (options.bind_count == MAX_BINDS) {
-		errno = E2BIG;
-		fail("--bind %s", from);
-	}
-	options.binds[options.bind_count++] = (struct bind){from, to, is_writable};
-}
-
-static void add_listener(const char *path, int fd)
-{
-	if (options.listener_count == MAX_LISTENERS) {
-		errno = E2BIG;
-		fail("--listen %s", path);
-	}
-	options.listeners[options.listener_count++] = (struct opened){path, fd};
-}
-
-static void add_group(const char *file)
-{
-	if (options.group_count == MAX_GROUPS) {
-		errno = E2BIG;
-		fail("--join %s", file);
-	}
-	options.groups[options.group_count++] = file;
-}
-
-/* Returns how many arguments the option takes, itself included. */
-static int read_option(int left, char **at)
-{
-	const char *name = at[0];
-	const char *first = left > 1 ? at[1] : NULL, *second = left > 2 ? at[2] : NULL;
-
-	if (strcmp(name, "--vm") == 0)
-		return options.has_vm = 1, 1;
-	if (strcmp(name, "--kvm") == 0)
-		return options.has_kvm = 1, 1;
-	if (strcmp(name, "--with-parent") == 0)
-		return options.is_with_parent = 1, 1;
-	if (first != NULL && strcmp(name, "--root") == 0)
-		return options.root = first, 2;
-	if (first != NULL && strcmp(name, "--uid") == 0)
-		return options.uid = number(first), 2;
-	if (first != NULL && strcmp(name, "--join") == 0)
-		return add_group(first), 2;
-	if (first != NULL && strcmp(name, "--cgroup") == 0)
-		return options.cgroup = first, 2;
-	if (first != NULL && strcmp(name, "--memory") == 0)
-		return options.memory_bytes = (rlim_t)number(first), 2;
-	if (first != NULL && strcmp(name, "--cpu") == 0)
-		return options.cpu_seconds = (rlim_t)number(first), 2;
-	if (first != NULL && strcmp(name, "--files") == 0)
-		return options.files = (int)number(first), 2;
-	if (first != NULL && strcmp(name, "--report") == 0)
-		return options.report = (int)number(first), 2;
-	if (second != NULL && strcmp(name, "--bind") == 0)
-		return add_bind(first, second, 0), 3;
-	if (second != NULL && strcmp(name, "--bind-writable") == 0)
-		return add_bind(first, second, 1), 3;
-	if (second != NULL && strcmp(name, "--tap") == 0)
-		return options.tap = (struct opened){first, (int)number(second)}, 3;
-	if (second != NULL && strcmp(name, "--listen") == 0)
-		return add_listener(first, (int)number(second)), 3;
-	errno = EINVAL;
-	fail("option %s", name);
-}
-
-static void read_options(int count, char **arguments)
-{
-	int at = 1;
-
-	while (at < count && strcmp(arguments[at], "--") != 0)
-		at += read_option(count - at, arguments + at);
-	options.program = arguments + at + 1;
-	errno = EINVAL;
-	if (at + 1 >= count || options.root == NULL)
-		fail("a root and a program are needed");
-	/* User 0 would keep its rights over the files of the host that are bound here. */
-	if (options.uid <= 0)
-		fail("a user other than root is needed");
+	move_descriptor(listener, wanted);
 }
 
 /*
- * A process that moves itself by `tasks` takes no lock that keeps others from starting threads, unlike one that is moved by its agent
- * (cgroup_threadgroup_rwsem: 10 ms for the whole host).
+ * The process joins by itself, through `tasks`. If the agent moved it, the kernel would take cgroup_threadgroup_rwsem, which stops
+ * all thread starts on the host for 10 ms.
  */
 static void join_groups(void)
 {
@@ -250,7 +112,7 @@ static void join_groups(void)
 	}
 }
 
-/* A path of the program's root, as it is named before that is the root. Its folders are root's, so that no link is met on the way. */
+/* A path below the program's root, before pivot_root. Only root can write to the folders on the way, so none is a symbolic link. */
 static const char *below_root(const char *path)
 {
 	static char full[4096];
@@ -262,7 +124,7 @@ static const char *below_root(const char *path)
 	return full;
 }
 
-/* A bind mount takes its flags only when it is mounted again. */
+/* The kernel ignores the flags of a new bind mount, so they need a remount. */
 static void bind_over(const char *from, const char *to, unsigned long flags)
 {
 	if (mount(from, to, NULL, MS_BIND, NULL) != 0 ||
@@ -305,7 +167,7 @@ static void enter_root(void)
 		bind_over(bind->from, below_root(bind->to), MS_NOEXEC | (bind->is_writable ? 0 : MS_RDONLY));
 	}
 	make_devices();
-	/* pivot_root(2): with both the same, the old root lies over the new one until it is unmounted. */
+	/* pivot_root(2): with the same folder twice, the old root covers the new one until it is unmounted. */
 	if (chdir(options.root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/vm") != 0)
 		fail("root %s", options.root);
 }
@@ -327,7 +189,7 @@ static void drop_rights(void)
 	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
 		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
 			fail("capability %d", capability);
-	/* Raw: the static library would look for threads to tell. */
+	/* Raw system calls: the C library's functions would look for other threads. */
 	if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, own, own, own) != 0 ||
 	    syscall(SYS_setresuid, options.uid, options.uid, options.uid) != 0)
 		fail("user %ld", options.uid);
@@ -352,7 +214,7 @@ static _Noreturn void be_program(int parent_lives)
 	limit(RLIMIT_AS, options.memory_bytes);
 	limit(RLIMIT_CPU, options.cpu_seconds);
 	drop_rights();
-	/* After the last change of the user, which would undo it; a parent that had ended before is seen by the end of its pipe. */
+	/* After the last change of the user, which would clear it. The pipe shows a parent that has already ended. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
 		fail("signal of the parent's end");
 	if (poll(&parent, 1, 0) != 0)
@@ -376,7 +238,7 @@ static void open_all(void)
 			syscall(SYS_close_range, last + 1, options.report - 1, 0);
 		last = options.report;
 	}
-	/* The agent's own parent may have left descriptors open, which the agent passes on to us. */
+	/* The agent's own parent may have left descriptors open, which the launcher inherits. */
 	syscall(SYS_close_range, last + 1, ~0U, 0);
 	if (options.tap.name != NULL)
 		open_tap(options.tap.name, options.tap.fd);
@@ -404,7 +266,7 @@ static void report(pid_t program)
 		fail("report");
 }
 
-/* Ends this process as the program has ended, so that its parent sees the same exit code or signal. */
+/* Ends the launcher with the program's exit code or signal. */
 static _Noreturn void end_as(int status)
 {
 	if (WIFSIGNALED(status)) {
@@ -439,7 +301,7 @@ int main(int count, char **arguments)
 		be_program(lives[0]);
 	}
 	report(program);
-	/* Closes everything but our pipe: the agent sees a socket end when the program closes it, not when this process ends. */
+	/* Keeps only the pipe. So the agent sees a socket close when the program closes it, not when the launcher ends. */
 	if (lives[1] > 0)
 		syscall(SYS_close_range, 0, lives[1] - 1, 0);
 	syscall(SYS_close_range, lives[1] + 1, ~0U, 0);

@@ -20,6 +20,7 @@ import { FailingQemu, wordsAt } from '@offshoot/agent/test/failing-qemu'
 import { cpioArchive } from '@offshoot/up/images/cpio-archive'
 import { makeDevice, withKvmDevice, type DeviceNode } from '../setup/kvm-device.ts'
 import { imagesDir, Offshoot } from '../setup/offshoot.ts'
+import { until } from '../setup/until.ts'
 
 const kernel = process.env['OFFSHOOT_KVM_KERNEL']
 const REAL_QEMU = '/usr/bin/qemu-system-x86_64'
@@ -90,19 +91,23 @@ async function device(node: Omit<DeviceNode, 'driver'>): Promise<readonly string
   return withKvmDevice(path)
 }
 
-/**
- * Prepares a data directory under KVM, or returns why that fails. All cases share the directory and its bake, so each
- * repeats only the trial.
- */
-async function prepare(images: string, under: readonly string[], path = process.env['PATH'] ?? '') {
-  const dataDir = join(folder, 'prepared')
-  await rm(join(dataDir, 'agent/accelerator.json'), { force: true })
-  const line = ['--prepare', '--data-dir', dataDir, '--images-dir', images, '--accelerator', 'kvm']
+/** The data directory of {@link prepare}. All cases share it and its bake, so each repeats only the trial. */
+const prepared = join(folder, 'prepared')
+
+/** Starts `bin/up --prepare` under KVM, with a new trial. */
+async function startPrepare(images: string, under: readonly string[], path = process.env['PATH'] ?? '') {
+  await rm(join(prepared, 'agent/accelerator.json'), { force: true })
+  const line = ['--prepare', '--data-dir', prepared, '--images-dir', images, '--accelerator', 'kvm']
   const [program = '', ...args] = [...under, up, ...line]
   const environment = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal', PATH: path }
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
+  return spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
+}
+
+/** Prepares the data directory, or returns why that fails. */
+async function prepare(...options: Parameters<typeof startPrepare>) {
+  const child = await startPrepare(...options)
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
-  expect(await findVmProcesses(dataDir)).toEqual([])
+  expect(await findVmProcesses(prepared)).toEqual([])
   return { code: child.exitCode, output, errors }
 }
 
@@ -195,6 +200,19 @@ describe.skipIf(missing !== null)(
       const { code, errors } = await prepare(labImages, await device({ gid: 0, mode: 0o600 }))
       expect({ code, errors }).toEqual({ code: 0, errors: '' })
     })
+
+    it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+      'leave no QEMU when %s ends bin/up during the trial',
+      { timeout: CASE_MS },
+      async (signal) => {
+        const child = await startPrepare(labImages, await device({ gid: GROUP, mode: 0o660 }))
+        const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+        await until('a VM of the trial', async () => (await findVmProcesses(prepared)).length > 0, CASE_MS)
+        child.kill(signal)
+        await ended
+        await until('the end of all VMs', async () => (await findVmProcesses(prepared)).length === 0)
+      },
+    )
 
     it.each([
       ['root:kvm 0660', { gid: GROUP, mode: 0o660 }],

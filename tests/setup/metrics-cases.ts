@@ -99,9 +99,13 @@ export function metricsCases(offshoot: () => Offshoot): void {
     expect(paused.memory_guest_used_ts).toBe(stopped.memory_guest_used_ts)
     await move(id, 'resume')
     await sh(id, 'kill $(cat /tmp/burner)')
+    const talking = await now(id)
+    await sh(id, TALK)
     await move(id, 'hibernate')
     const asleep = await now(id)
     expectGrown(paused, asleep)
+    // The hibernation counts the traffic since the last sample.
+    expect(known(asleep.network_out_bytes)).toBeGreaterThanOrEqual(known(talking.network_out_bytes) + 3000)
     expect(asleep).toMatchObject({ memory_host_private_bytes: 0, memory_guest_used_bytes: expect.any(Number) })
     expect(asleep.disk_bytes).toBeGreaterThan(0)
     await offshoot().killService('agent')

@@ -53,7 +53,9 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     const bases = offered.slice(0, captured.bases)
     await linkBases(host, sandbox, bases)
     const machine = host.platform.machines.of(sandbox.manifest)
-    await host.store.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline, bases)
+    // The usage is counted before the commit, which takes the slot and its traffic counters away from the sandbox.
+    const sealed = host.store.checkpoints.seal(captured, checkpointOrigin(sandbox), machine, deadline, bases)
+    await Promise.all([sealed, host.usage.settle(sandbox)])
     const snapMs = Math.round(performance.now() - startedAt)
     const memMib = Math.ceil(captured.memoryBytes / 1024 / 1024)
     const manifest: Manifest = {
@@ -78,7 +80,6 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
     await continueReleased(vm, Deadline.after(CONTINUE_MS, `hibernation of ${sandbox.id} rolled back`, cancelled))
     throw error
   }
-  await host.usage.settle(sandbox)
   sandbox.vm = null
   vm.refuse()
   // Concurrently with the end of QEMU: if the agent is killed here, its next start looks for a base only where it finds a

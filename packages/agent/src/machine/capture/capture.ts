@@ -74,9 +74,15 @@ async function captureWith(vm: Vm, options: Capturing, deadline: Deadline): Prom
   })
 }
 
+/** The layer that becomes the disk's active one. It may be used as soon as `attached` has resolved. */
+interface NextLayer {
+  readonly next: LayerId
+  readonly attached: Promise<void>
+}
+
 type Way = (
   vm: Vm,
-  next: LayerId,
+  layer: NextLayer,
   options: Capturing,
   deadline: Deadline,
 ) => Promise<{ memory: SavedMemory; pausedMs: number }>
@@ -85,8 +91,8 @@ async function captureOnce(vm: Vm, options: Capturing, way: Way, deadline: Deadl
   await mkdir(options.folder, { recursive: true, mode: 0o700 })
   const next = newLayerId()
   try {
-    await attachLayer(vm, next, options, deadline)
-    const { memory, pausedMs } = await way(vm, next, options, deadline)
+    const attached = attachLayer(vm, next, options, deadline)
+    const { memory, pausedMs } = await way(vm, { next, attached }, options, deadline)
     const { layers } = chainOf(vm)
     const { pages, bases } = memory
     return { folder: options.folder, layers, memoryBytes: pages * PAGE_BYTES, bases, pausedMs }
@@ -123,17 +129,17 @@ export async function captureDisk(
 }
 
 /** For large guests: takes an image of the memory while the guest is stopped, and copies the image while the guest runs. */
-const captureRunning: Way = async (vm, next, options, deadline) => {
+const captureRunning: Way = async (vm, layer, options, deadline) => {
   // A guest that ends afterwards gains nothing from an image.
-  if (options.leave === 'stopped' || !vm.isDurable) return captureAtRest(vm, next, options, deadline)
+  if (options.leave === 'stopped' || !vm.isDurable) return captureAtRest(vm, layer, options, deadline)
   let image: MemoryImage | null = null
   try {
     const save = async () => {
-      const [taken] = await bothEnded(MemoryImage.take(vm, deadline), saveState(vm, options, next, deadline))
+      const [taken] = await bothEnded(MemoryImage.take(vm, deadline), saveState(vm, options, layer.next, deadline))
       image = taken
       return taken === null ? copyMemory(vm.process, options, deadline) : null
     }
-    const { saved, pausedMs } = await pausing(vm, next, options, save, deadline)
+    const { saved, pausedMs } = await pausing(vm, layer, options, save, deadline)
     return { memory: saved ?? (await copyImage(image, options, deadline)), pausedMs }
   } finally {
     // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- assigned in a function, which the compiler does not see
@@ -141,12 +147,14 @@ const captureRunning: Way = async (vm, next, options, deadline) => {
   }
 }
 
-const captureAtRest: Way = async (vm, next, options, deadline) => {
-  const { saved, pausedMs } = await pausing(vm, next, options, () => saveAll(vm, next, options, deadline), deadline)
+const captureAtRest: Way = async (vm, layer, options, deadline) => {
+  const save = () => saveAll(vm, layer.next, options, deadline)
+  const { saved, pausedMs } = await pausing(vm, layer, options, save, deadline)
   return { memory: saved, pausedMs }
 }
 
-const captureStopped: Way = async (vm, next, options, deadline) => {
+const captureStopped: Way = async (vm, { next, attached }, options, deadline) => {
+  await attached
   const memory = await saveAll(vm, next, options, deadline)
   await freezeDisk(vm, next, deadline)
   await adoptFrozen(vm, options.layers)
@@ -159,15 +167,17 @@ const captureStopped: Way = async (vm, next, options, deadline) => {
  */
 async function pausing<T>(
   vm: Vm,
-  next: LayerId,
+  { next, attached }: NextLayer,
   { leave, layers }: Capturing,
   save: () => Promise<T>,
   deadline: Deadline,
 ): Promise<{ saved: T; pausedMs: number }> {
+  // A guest that continues must not wait for the layer.
+  if (leave === 'as-before') await attached
   const startedAt = performance.now()
   let isReleased = false
   try {
-    await stopHeld(vm, deadline)
+    await bothEnded(stopHeld(vm, deadline), attached)
     const saved = await save()
     const frozen = freezeDisk(vm, next, deadline)
     frozen.catch(() => undefined)

@@ -27,6 +27,7 @@ import {
 import type { PrepareGuest } from './prepare-guest.ts'
 import { explainFailure } from '../restore/restore.ts'
 import { Vm } from '../vm/vm.ts'
+import { requestLostInterrupts } from '../vm/lost-interrupts.ts'
 import { cutVolumes, EMPTY_DEVICES } from '../vm/volume-devices.ts'
 import { warmGuest } from './warm-guest.ts'
 
@@ -169,7 +170,7 @@ async function freeze(options: Bake, files: BakeFiles, deadline: Deadline): Prom
   for (const name of [KERNEL, INITRAMFS, CONSOLE, QMP_SOCKET, GUEST_SOCKET]) {
     await rm(join(folder, name), { force: true })
   }
-  const { state, volumes } = cutVolumes(await readFile(files.state))
+  const { state, volumes } = cutVolumes(requestLostInterrupts(await readFile(files.state)))
   await writeFile(files.state, state)
   await writeFile(files.volumesState, volumes, { flag: 'wx', mode: 0o400 })
   // Turns zero pages into holes, so that guests that map the file need less page cache. Some file systems do not support it.

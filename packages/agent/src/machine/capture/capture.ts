@@ -10,6 +10,7 @@ import type { Layers } from '../../store/disks/layers.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { continueReleased, stopHeld } from '../guest/hold.ts'
 import { LAYER_DISCARD } from '../vm/machine.ts'
+import { requestLostInterrupts } from '../vm/lost-interrupts.ts'
 import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { CopyLane } from './copy-lane.ts'
@@ -236,7 +237,7 @@ async function attachLayer(
   await bothEnded(vm.qmp.execute('blockdev-add', node, deadline), recordNext(vm, id))
 }
 
-/** QEMU can write only in its own folder. The agent does not interpret the file that it made there. */
+/** QEMU can write only in its own folder. */
 async function saveState(vm: Vm, { folder }: Capturing, id: LayerId, deadline: Deadline): Promise<void> {
   const name = `state-${id}`
   const path = join(vm.folder, name)
@@ -246,7 +247,8 @@ async function saveState(vm: Vm, { folder }: Capturing, id: LayerId, deadline: D
     try {
       const stats = await file.stat()
       if (!stats.isFile() || stats.size > MAX_STATE_BYTES) throw new Error("QEMU's device state is no file of its size")
-      await writeFile(checkpointFiles(folder).state, await file.readFile(), { flag: 'wx', mode: 0o400 })
+      const state = requestLostInterrupts(await file.readFile())
+      await writeFile(checkpointFiles(folder).state, state, { flag: 'wx', mode: 0o400 })
     } finally {
       await file.close()
     }

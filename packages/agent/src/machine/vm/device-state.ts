@@ -15,7 +15,7 @@ const FOOTER = 0x7e
 const END = 0x00
 const FOOTER_BYTES = 5
 
-interface Section {
+export interface Section {
   readonly name: string
   readonly bytes: Buffer
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { pageQuery } from './page.ts'
+import { queryOneOf } from './query-fields.ts'
 
 /**
  * An object on the agent's disk that the agent neither uses nor deletes.
@@ -31,3 +33,9 @@ export type AgentQuarantine = z.infer<typeof agentQuarantine>
 
 /** Answer of `GET /v1/hosts/{id}/quarantine`, for operators: oldest first. */
 export const hostQuarantine = z.array(quarantineEntry)
+
+/** Query of `GET /v1/hosts/{id}/quarantine`. */
+export const hostQuarantineQuery = pageQuery.extend({
+  state: queryOneOf('state', quarantineEntry.shape.state.options),
+  kind: queryOneOf('kind', quarantineEntry.shape.kind.options),
+})

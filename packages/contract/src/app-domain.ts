@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { optional, requiredText, text } from './fields.ts'
+import { createdQuery, once } from './page.ts'
+import { queryOneOf } from './query-fields.ts'
 
 /** Maximum domains of one app. */
 export const MAX_APP_DOMAINS = 16
@@ -79,3 +81,9 @@ export const appDomain = z.object({
   certificate: domainCertificate.nullable(),
 })
 export type AppDomain = z.infer<typeof appDomain>
+
+/** Query of `GET /v1/apps/{id}/domains`. */
+export const appDomainListQuery = createdQuery.extend({
+  domain: once('domain').optional(),
+  status: queryOneOf('status', appDomain.shape.status.options),
+})

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { env } from './env.ts'
 import { flag, integer, optional, text } from './fields.ts'
+import { createdQuery, once } from './page.ts'
+import { queryOneOf } from './query-fields.ts'
 
 /** Branch to deploy if the creator names none. */
 export const DEFAULT_BRANCH = 'main'
@@ -159,4 +161,12 @@ export const deployBody = z.object({
 export const rollbackBody = z.object({
   /** A deployment that was live before. Default: the one before the active deployment. */
   deployment_id: optional(text('deployment_id', 64)),
+})
+
+/** Query of `GET /v1/apps` and `GET /v1/apps/{id}/previews`. */
+export const appListQuery = createdQuery.extend({
+  name: once('name').optional(),
+  status: queryOneOf('status', appStatus.options),
+  git_url: once('git_url').optional(),
+  git_branch: once('git_branch').optional(),
 })

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { integer, optional, text } from './fields.ts'
+import { createdQuery, once } from './page.ts'
+import { queryOneOf } from './query-fields.ts'
 
 /** Default size of a template's disk, MiB. */
 export const DEFAULT_TEMPLATE_MIB = 1024
@@ -121,3 +123,12 @@ export type Build = z.infer<typeof build>
 /** Data of the `line` events of `GET …/builds/{id}/logs`. */
 export const buildLogLine = z.object({ ts: z.string(), stage: buildStage, percent: z.int(), line: z.string() })
 export type BuildLogLine = z.infer<typeof buildLogLine>
+
+/** Query of `GET /v1/templates/{name}/builds`. */
+export const templateBuildListQuery = createdQuery.extend({ status: queryOneOf('status', buildStatus.options) })
+
+/** Query of `GET /v1/templates/builds`. */
+export const buildListQuery = templateBuildListQuery.extend({
+  /** Name of the template. */
+  name: once('name').optional(),
+})

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { flag, integer, optional, text } from './fields.ts'
+import { createdQuery, once } from './page.ts'
+import { queryOneOf } from './query-fields.ts'
 
 /** Memory of a database. Cannot be changed. */
 export const DATABASE_SIZES = ['1g', '4g', '16g'] as const
@@ -196,4 +198,17 @@ export const databaseStats = z.object({
       rows: z.number(),
     }),
   ),
+})
+
+/** Query of `GET /v1/databases`. */
+export const databaseListQuery = createdQuery.extend({
+  label: once('label').optional(),
+  size: queryOneOf('size', DATABASE_SIZES),
+  status: queryOneOf('status', databaseStatus.options),
+})
+
+/** Query of `GET /v1/databases/{id}/backups`. */
+export const backupListQuery = createdQuery.extend({
+  origin: queryOneOf('origin', databaseBackup.shape.origin.options),
+  verified: queryOneOf('verified', databaseBackup.shape.verified.options),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { queryFlag } from './query-fields.ts'
+import { createdQuery, once } from './page.ts'
+import { queryFlag, queryOneOf } from './query-fields.ts'
 
 /** `superseded`: it was live until another version replaced it, or a newer deployment arrived while it was queued. */
 export const deploymentStatus = z.enum(['queued', 'building', 'deploying', 'live', 'failed', 'superseded'])
@@ -31,3 +32,12 @@ export const deploymentWithLogs = deployment.extend({ build_logs: z.string() })
 
 /** Query of `GET /v1/apps/{id}/deploys/{deployment_id}/logs` and of `GET /v1/apps/{id}/runtime-logs`. */
 export const logsFollowQuery = z.object({ follow: queryFlag('follow') })
+
+/** Query of `GET /v1/apps/{id}/deploys`. */
+export const deployListQuery = createdQuery.extend({
+  status: queryOneOf('status', deploymentStatus.options),
+  /** The requested branch, tag or commit. */
+  git_ref: once('git_ref').optional(),
+  /** The complete commit. */
+  git_commit: once('git_commit').optional(),
+})

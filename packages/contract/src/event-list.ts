@@ -1,14 +1,8 @@
 import { event } from './event.ts'
 import { isUuid } from './ids.ts'
-import { once, pageQuery } from './page.ts'
+import { once, pageQuery, queryTime } from './page.ts'
 
 const types = event.shape.type.options
-
-const time = (name: string) =>
-  once(name)
-    .refine((text) => !Number.isNaN(Date.parse(text)), `${name} must be a timestamp`)
-    .transform((text) => new Date(text).toISOString())
-    .optional()
 
 /**
  * Query of `GET /v1/events`: a workspace's events of the last 90 days, newest first, including those of deleted
@@ -25,7 +19,7 @@ export const eventListQuery = pageQuery.extend({
     .optional(),
   sandbox_id: once('sandbox_id').refine(isUuid, 'sandbox_id must be a UUID').optional(),
   /** RFC 3339. Events at or after this time. */
-  from: time('from'),
+  from: queryTime('from'),
   /** RFC 3339. Events before this time. */
-  to: time('to'),
+  to: queryTime('to'),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { once } from './page.ts'
+import { createdQuery, once } from './page.ts'
 
 /** An installation of the provider's app, bound to the workspace that connected it. */
 export const gitInstallation = z.object({
@@ -33,3 +33,6 @@ export const gitCallbackQuery = z.object({
 
 /** Query of `GET /v1/gitprovider/repos`. */
 export const gitReposQuery = z.object({ installation_id: installationId })
+
+/** Query of `GET /v1/gitprovider/installations`. */
+export const gitInstallationListQuery = createdQuery.extend({ account_login: once('account_login').optional() })

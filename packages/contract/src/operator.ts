@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { integer, optional, requiredText, text } from './fields.ts'
-import { pageQuery } from './page.ts'
+import { createdQuery } from './page.ts'
 import { planName } from './plan.ts'
+import { queryBoolean, queryOneOf } from './query-fields.ts'
 
 const MAX_REASON_CHARS = 500
 /** Maximum US dollars of one grant. */
@@ -49,7 +50,9 @@ export const operatedOrg = z.object({
 export type OperatedOrg = z.infer<typeof operatedOrg>
 
 /** Query of `GET /v1/admin/orgs`. */
-export const operatedOrgsQuery = pageQuery.extend({
+export const operatedOrgsQuery = createdQuery.extend({
+  plan: queryOneOf('plan', planName.options),
+  suspended: queryBoolean('suspended'),
   /** A complete slug, or the complete e-mail address of a member. */
   q: z.string({ error: 'q must be given once' }).max(320, 'q must be at most 320 characters').optional(),
 })

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { optional, requiredText, text } from './fields.ts'
 import { workspaceSummary } from './identity.ts'
 import { workspaceRole } from './role.ts'
+import { createdQuery, once, pageQuery } from './page.ts'
+import { queryOneOf } from './query-fields.ts'
 
 const MAX_NAME_CHARS = 100
 /** Days until an invitation expires. */
@@ -108,3 +110,22 @@ export const invitation = z.object({
   expires_at: z.string(),
 })
 export type Invitation = z.infer<typeof invitation>
+
+/** Query of `GET /v1/orgs`. */
+export const orgListQuery = pageQuery.extend({
+  name: once('name').optional(),
+  slug: once('slug').optional(),
+  role: queryOneOf('role', workspaceRole.options),
+})
+
+/** Query of `GET /v1/orgs/{id}/members`. */
+export const memberListQuery = pageQuery.extend({
+  email: once('email').optional(),
+  role: queryOneOf('role', workspaceRole.options),
+})
+
+/** Query of `GET /v1/orgs/{id}/invites`. */
+export const invitationListQuery = createdQuery.extend({
+  email: once('email').optional(),
+  role: queryOneOf('role', invitation.shape.role.options),
+})

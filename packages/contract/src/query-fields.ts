@@ -24,6 +24,18 @@ export const queryFlag = (name: string) =>
     .optional()
     .transform((text) => TRUE.some((word) => word === text))
 
+/** The same words as {@link queryFlag}; `undefined` when absent. */
+export const queryBoolean = (name: string) =>
+  z
+    .enum([...TRUE, ...FALSE], { error: `${name} must be one of ${[...TRUE, ...FALSE].join(', ')}` })
+    .meta({ type: 'boolean', enum: undefined })
+    .transform((text) => TRUE.some((word) => word === text))
+    .optional()
+
+/** One of these words; `undefined` when absent. */
+export const queryOneOf = <const Words extends readonly string[]>(name: string, words: Words) =>
+  z.enum(words, { error: `${name} must be one of ${words.join(', ')}` }).optional()
+
 /** Decimal digits; `undefined` when absent. */
 export const queryInteger = (name: string, min: number, max: number) => {
   const refusal = `${name} must be an integer from ${min} to ${max}`

@@ -1,19 +1,15 @@
-import { z } from 'zod'
-import { once, type Page, pageQuery } from './page.ts'
-import { sandboxStatus, type SandboxStatus } from './sandbox.ts'
-
-const STATUS_REFUSED = `status must be one of ${sandboxStatus.options.join(', ')}`
+import type { z } from 'zod'
+import { createdQuery, once } from './page.ts'
+import { queryOneOf } from './query-fields.ts'
+import { sandboxStatus } from './sandbox.ts'
 
 /** Query of `GET /v1/sandboxes`. Each additional `metadata.KEY=VALUE` filters by that tag. */
-export const sandboxListQuery = z.object({
+export const sandboxListQuery = createdQuery.extend({
   template: once('template').optional(),
-  status: z.enum(sandboxStatus.options, { error: STATUS_REFUSED }).optional(),
-  ...pageQuery.shape,
+  status: queryOneOf('status', sandboxStatus.options),
 })
 
-/** A parsed {@link sandboxListQuery} with its defaults. */
-export interface SandboxListQuery extends Page {
-  readonly template: string | undefined
-  readonly status: SandboxStatus | undefined
+/** A parsed {@link sandboxListQuery} with the tags. */
+export type SandboxListQuery = z.infer<typeof sandboxListQuery> & {
   readonly metadata: Readonly<Record<string, string>>
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { once, type Page, pageQuery } from './page.ts'
+import { createdQuery, once } from './page.ts'
 
 /** The memory, devices and disk of one sandbox at one instant. It survives the sandbox. */
 export const snapshot = z.object({
@@ -23,13 +23,9 @@ export const snapshot = z.object({
 export type Snapshot = z.infer<typeof snapshot>
 
 /** Query of `GET /v1/snapshots`, which lists snapshots taken by users. */
-export const snapshotListQuery = z.object({
+export const snapshotListQuery = createdQuery.extend({
   /** Only snapshots of this sandbox. */
   sandbox_id: once('sandbox_id').optional(),
-  ...pageQuery.shape,
+  /** Only snapshots of sandboxes of this template. */
+  template: once('template').optional(),
 })
-
-/** A parsed {@link snapshotListQuery} with its defaults. */
-export interface SnapshotListQuery extends Page {
-  readonly sandboxId: string | undefined
-}

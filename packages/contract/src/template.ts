@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { once, pageQuery } from './page.ts'
+import { queryBoolean } from './query-fields.ts'
 
 /** A template as the API shows it. */
 export const template = z.object({
@@ -14,3 +16,9 @@ export const template = z.object({
   is_global: z.boolean(),
 })
 export type Template = z.infer<typeof template>
+
+/** Query of `GET /v1/templates`. */
+export const templateListQuery = pageQuery.extend({
+  name: once('name').optional(),
+  is_global: queryBoolean('is_global'),
+})

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { integer, optional, text } from './fields.ts'
 import { scope } from './scope.ts'
+import { createdQuery, once } from './page.ts'
+import { queryBoolean } from './query-fields.ts'
 
 /** Ten years. */
 const MAX_EXPIRY_DAYS = 3650
@@ -55,3 +57,12 @@ export type Token = z.infer<typeof token>
 /** Answer of `POST /v1/me/tokens`, the only one that contains the secret. */
 export const createdToken = token.extend({ token: z.string() })
 export type CreatedToken = z.infer<typeof createdToken>
+
+/** Query of `GET /v1/me/tokens`. */
+export const tokenListQuery = createdQuery.extend({
+  name: once('name').optional(),
+  /** Id of a user. */
+  created_by: once('created_by').optional(),
+  /** Whether the key has expired. */
+  expired: queryBoolean('expired'),
+})

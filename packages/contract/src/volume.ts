@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { integer, optional, text } from './fields.ts'
 import { MAX_VOLUME_MIB } from './plan.ts'
+import { createdQuery, once } from './page.ts'
+import { queryBoolean } from './query-fields.ts'
 
 /** Default MiB of a volume. */
 export const DEFAULT_VOLUME_MIB = 256
@@ -69,3 +71,10 @@ export const volumeSnapshot = z.object({
   created_at: z.string(),
 })
 export type VolumeSnapshot = z.infer<typeof volumeSnapshot>
+
+/** Query of `GET /v1/volumes`. */
+export const volumeListQuery = createdQuery.extend({
+  name: once('name').optional(),
+  /** Whether a sandbox has the volume attached. */
+  attached: queryBoolean('attached'),
+})

@@ -1,10 +1,8 @@
 import { APP_CPU, APP_MEMORY_MIB, type App, type AppStatus, type Framework } from '@offshoot/contract/app'
-import type { DeploymentStatus } from '@offshoot/contract/deployment'
 import type { AppId, DeploymentId, WorkspaceId } from '@offshoot/contract/ids'
 import { type PreviewAddress, visiblePort } from '@offshoot/contract/preview-address'
-import type { SandboxStatus } from '@offshoot/contract/sandbox'
 
-/** A row of `apps`, with the columns from which the app's status follows. */
+/** A row of `apps`, with the app's status. */
 export interface AppRow {
   readonly id: AppId
   readonly workspace_id: WorkspaceId
@@ -32,10 +30,7 @@ export interface AppRow {
   readonly active_deployment_id: DeploymentId | null
   readonly created_at: Date
   readonly updated_at: Date
-  /** Status of the serving sandbox; `null` if there is none. */
-  readonly sandbox_status: SandboxStatus | null
-  /** Status of the newest deployment; `null` before the first. */
-  readonly last_status: DeploymentStatus | null
+  readonly status: AppStatus
 }
 
 const COLUMNS = [
@@ -64,11 +59,19 @@ const COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof AppRow)[]
 
+/**
+ * The status of an app, for a table or alias named `apps`: that of the serving sandbox, else that of the newest
+ * deployment.
+ */
+export const APP_STATUS = `coalesce(
+  (select case s.status when 'running' then 'running' when 'hibernated' then 'hibernated' when 'paused' then 'hibernated' end
+   from app_deployments d join sandboxes s on s.id = d.sandbox_id where d.id = apps.active_deployment_id),
+  (select case when d.status in ('queued', 'building', 'deploying') then 'building' else 'error' end
+   from app_deployments d where d.app_id = apps.id order by d.number desc limit 1),
+  'created')`
+
 /** The select list of an {@link AppRow}, for a table or alias named `apps`. */
-export const APP_COLUMNS = `${COLUMNS.map((column) => `apps.${column}`).join(', ')},
-  (select s.status from app_deployments d join sandboxes s on s.id = d.sandbox_id
-   where d.id = apps.active_deployment_id) as sandbox_status,
-  (select d.status from app_deployments d where d.app_id = apps.id order by d.number desc limit 1) as last_status`
+export const APP_COLUMNS = `${COLUMNS.map((column) => `apps.${column}`).join(', ')}, ${APP_STATUS} as status`
 
 /** The public view of a row. @param env the decrypted variables; the view contains no values */
 export function presentApp(row: AppRow, env: Readonly<Record<string, string>>, address: PreviewAddress): App {
@@ -95,20 +98,11 @@ export function presentApp(row: AppRow, env: Readonly<Record<string, string>>, a
     idle_timeout_seconds: row.idle_timeout_seconds,
     url: urlOf(address, row.id),
     name_url: row.host === null ? null : urlOf(address, row.host),
-    status: statusOf(row),
+    status: row.status,
     active_deployment_id: row.active_deployment_id,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   }
-}
-
-const UNDER_WAY: ReadonlySet<DeploymentStatus | null> = new Set(['queued', 'building', 'deploying'])
-
-function statusOf({ active_deployment_id: active, sandbox_status: sandbox, last_status: last }: AppRow): AppStatus {
-  if (active !== null && sandbox === 'running') return 'running'
-  if (active !== null && (sandbox === 'hibernated' || sandbox === 'paused')) return 'hibernated'
-  if (UNDER_WAY.has(last)) return 'building'
-  return last === null ? 'created' : 'error'
 }
 
 function urlOf(address: PreviewAddress, label: string): string {

@@ -51,13 +51,6 @@ export const appById = statement<AppRow, [id: string]>(
   `select ${APP_COLUMNS} from apps where id = $1 and deletion_due_at is null`,
 )
 
-/** Newest first, without previews. Not paged, because {@link MAX_APPS} limits the number. */
-export const appsOfWorkspace = statement<AppRow, [workspaceId: string]>(
-  'apps-of-workspace',
-  `select ${APP_COLUMNS} from apps where workspace_id = $1 and deletion_due_at is null and pull_number is null
-   order by created_at desc, id desc`,
-)
-
 /** `null` leaves a column as it is; an empty text sets it to null. */
 export const updateApp = statement<
   AppRow,

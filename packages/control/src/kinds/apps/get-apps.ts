@@ -1,20 +1,44 @@
-import { app as appSchema } from '@offshoot/contract/app'
+import { app as appSchema, appListQuery } from '@offshoot/contract/app'
 import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { AppsContext } from './apps-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
-import { appsOfWorkspace } from './app-statements.ts'
+import { parseWith } from '../../platform/http/body.ts'
+import { type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
+import { appFilters } from './app-filters.ts'
+import { APP_COLUMNS, type AppRow } from './app-row.ts'
 import { presentAppOf } from './present-app.ts'
 
-/** `GET /v1/apps`: all apps of the workspace, newest first. */
+const ORDER: ListOrder<AppRow> = newestFirst('apps', 'apps')
+
+/** `GET /v1/apps`: the apps of the workspace without previews, newest first. */
 export function getApps(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps', {
     config: {
       credential: 'key-or-jwt',
-      docs: { summary: 'List apps, newest first', tag: 'Apps', status: 200, answer: z.array(appSchema) },
+      docs: {
+        summary: 'List apps, newest first',
+        tag: 'Apps',
+        query: appListQuery,
+        status: 200,
+        answer: z.array(appSchema),
+        errors: ['invalidField'],
+      },
     },
-    handler: async (request) => {
-      const rows = await appsOfWorkspace(control.database.pool, callerOf(request).workspaceId)
+    handler: async (request, reply) => {
+      const query = parseWith(appListQuery, request.query)
+      const { workspaceId } = callerOf(request)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: workspaceId,
+        select: `select ${APP_COLUMNS} from apps`,
+        where: [
+          sql`workspace_id = ${workspaceId} and deletion_due_at is null and pull_number is null`,
+          ...appFilters(query),
+        ],
+        query,
+      })
       return rows.map((row) => presentAppOf(control, row))
     },
   })

@@ -1,12 +1,14 @@
-import { databaseBackup } from '@offshoot/contract/database'
+import { backupListQuery, databaseBackup } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSnapshotId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { DatabasesContext } from './databases-context.ts'
-import { parseBody } from '../../platform/http/body.ts'
+import { parseBody, parseWith } from '../../platform/http/body.ts'
+import { createdBetween, equals, type ListOrder, listPage } from '../../platform/http/page-of.ts'
 import { removeSnapshot } from '../sandboxes/snapshots/remove-snapshot.ts'
-import { type BackupRow, backupOfDatabase, backupsOfDatabase } from './backup-statements.ts'
+import { BACKUP_COLUMNS, type BackupRow, backupOfDatabase, WHOLE_BACKUPS } from './backup-statements.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { findDatabase } from './find-database.ts'
 import { pruneDatabaseArchive } from './prune-archive.ts'
@@ -15,6 +17,14 @@ import { presentBackup, takeBackup } from './take-backup.ts'
 const noFields = z.object({})
 const PATH = '/v1/databases/:id/backups'
 const tag = 'Databases'
+const ORDER: ListOrder<BackupRow> = {
+  name: 'backups',
+  direction: 'desc',
+  keys: [
+    { sql: 's.created_at', type: 'timestamptz', of: (row) => row.created_at },
+    { sql: 'b.id', type: 'uuid', of: ({ id }) => id },
+  ],
+}
 
 /** `POST`, `GET /v1/databases/{id}/backups` and `DELETE …/backups/{backup}`. */
 export function backupRoutes(app: FastifyInstance, control: DatabasesContext): void {
@@ -42,14 +52,28 @@ export function backupRoutes(app: FastifyInstance, control: DatabasesContext): v
       docs: {
         summary: 'List the backups of a database, newest first',
         tag,
+        query: backupListQuery,
         status: 200,
         answer: z.array(databaseBackup),
-        errors: ['notFound'],
+        errors: ['invalidField', 'notFound'],
       },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
+      const query = parseWith(backupListQuery, request.query)
       const { id } = await findDatabase(control, request)
-      return (await backupsOfDatabase(control.database.pool, id)).map(presentBackup)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: id,
+        select: `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS}`,
+        where: [
+          sql`b.database_id = ${id}`,
+          ...equals('b.origin', query.origin),
+          ...equals('b.verified', query.verified),
+          ...createdBetween('s.created_at', query),
+        ],
+        query,
+      })
+      return rows.map(presentBackup)
     },
   })
   app.delete(`${PATH}/:backup`, {

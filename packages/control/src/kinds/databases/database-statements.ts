@@ -5,6 +5,8 @@ import type { DatabaseRow } from './database-row.ts'
 const COLUMNS = `d.id, d.workspace_id, d.label, d.size, d.status, d.secrets, d.broker_token_sha256, d.idle_timeout_seconds,
   d.always_on, d.disk_mb, d.parent_id, d.created_at, s.agent_id, s.status as sandbox_status, s.cpu, s.memory_mb`
 const FROM = 'databases d left join sandboxes s on s.id = d.id'
+/** Selects {@link DatabaseRow}s, without conditions. */
+export const SELECT_DATABASES = `select ${COLUMNS} from ${FROM}`
 
 /**
  * Inserts a row that is removed after `leaseSeconds` unless the database is ready by then, in case the creating process
@@ -37,23 +39,16 @@ export const setDatabaseReady = statement<{ id: string }, [id: string]>(
   `update databases set status = 'ready', deletion_due_at = null where id = $1 and status = 'provisioning' returning id`,
 )
 
-/** Newest first, without databases that are being deleted. */
-export const databasesOfWorkspace = statement<DatabaseRow, [workspaceId: string]>(
-  'databases-of-workspace',
-  `select ${COLUMNS} from ${FROM} where d.workspace_id = $1 and d.status <> 'deleting'
-   order by d.created_at desc, d.id desc`,
-)
-
 /** Finds a database by id and workspace: this is the tenant check. */
 export const databaseOfWorkspace = statement<DatabaseRow, [id: string, workspaceId: string]>(
   'database-of-workspace',
-  `select ${COLUMNS} from ${FROM} where d.id = $1 and d.workspace_id = $2 and d.status <> 'deleting'`,
+  `${SELECT_DATABASES} where d.id = $1 and d.workspace_id = $2 and d.status <> 'deleting'`,
 )
 
 /** For the SQL broker, whose token grants access to exactly this database. */
 export const databaseById = statement<DatabaseRow, [id: string]>(
   'database-by-id',
-  `select ${COLUMNS} from ${FROM} where d.id = $1 and d.status = 'ready'`,
+  `${SELECT_DATABASES} where d.id = $1 and d.status = 'ready'`,
 )
 
 /** Fields that are not named keep their value. */

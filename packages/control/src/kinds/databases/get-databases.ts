@@ -1,11 +1,17 @@
-import { database, databaseConnection, databaseSummary } from '@offshoot/contract/database'
+import { database, databaseConnection, databaseListQuery, databaseSummary } from '@offshoot/contract/database'
 import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { DatabasesContext } from './databases-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
-import { presentDatabase, presentSummary } from './present-database.ts'
-import { databasesOfWorkspace } from './database-statements.ts'
+import { parseWith } from '../../platform/http/body.ts'
+import { createdBetween, equals, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
+import type { DatabaseRow } from './database-row.ts'
+import { SELECT_DATABASES } from './database-statements.ts'
+import { presentDatabase, presentSummary, statusIs } from './present-database.ts'
 import { findDatabase } from './find-database.ts'
+
+const ORDER: ListOrder<DatabaseRow> = newestFirst('databases', 'd')
 
 /** `GET /v1/databases`, `GET /v1/databases/{id}` and `…/connection`. Only the last two contain credentials. */
 export function getDatabases(app: FastifyInstance, control: DatabasesContext): void {
@@ -15,12 +21,28 @@ export function getDatabases(app: FastifyInstance, control: DatabasesContext): v
       docs: {
         summary: 'List databases, newest first',
         tag: 'Databases',
+        query: databaseListQuery,
         status: 200,
         answer: z.array(databaseSummary),
+        errors: ['invalidField'],
       },
     },
-    handler: async (request) => {
-      const rows = await databasesOfWorkspace(control.database.pool, callerOf(request).workspaceId)
+    handler: async (request, reply) => {
+      const query = parseWith(databaseListQuery, request.query)
+      const { workspaceId } = callerOf(request)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: workspaceId,
+        select: SELECT_DATABASES,
+        where: [
+          sql`d.workspace_id = ${workspaceId} and d.status <> 'deleting'`,
+          ...equals('d.label', query.label),
+          ...equals('d.size', query.size),
+          ...statusIs(query.status),
+          ...createdBetween('d.created_at', query),
+        ],
+        query,
+      })
       return rows.map(presentSummary)
     },
   })

@@ -6,6 +6,7 @@ import {
   databaseUser,
 } from '@offshoot/contract/database'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
+import { type RawBuilder, sql } from 'kysely'
 import type { DatabasesContext } from './databases-context.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { openSecrets } from './secrets.ts'
@@ -17,6 +18,14 @@ const STATUS: Record<SandboxStatus, DatabaseStatus> = {
   paused: 'hibernated',
   hibernated: 'hibernated',
   failed: 'failed',
+}
+
+/** The condition of a list's filter, in accordance with {@link presentSummary}. */
+export function statusIs(status: DatabaseStatus | undefined): RawBuilder<unknown>[] {
+  if (status === undefined) return []
+  const sandboxes = Object.entries(STATUS).flatMap(([sandbox, shown]) => (shown === status ? [sandbox] : []))
+  const isReady = sql`d.status <> 'provisioning' and coalesce(s.status, 'failed') = any(${sandboxes}::text[])`
+  return [status === 'provisioning' ? sql`(d.status = 'provisioning' or ${isReady})` : isReady]
 }
 
 export function presentSummary(row: DatabaseRow): DatabaseSummary {

@@ -10,8 +10,10 @@ export interface InvitationRow {
   readonly expires_at: Date
 }
 
-const COLUMNS = 'i.id, i.email, i.role, i.created_at, i.expires_at'
-const OPEN = 'i.expires_at > now()'
+/** The select list of an {@link InvitationRow}, for an alias `i`. */
+export const INVITATION_COLUMNS = 'i.id, i.email, i.role, i.created_at, i.expires_at'
+/** The condition of an open invitation. */
+export const OPEN = 'i.expires_at > now()'
 
 /** Finds an open invitation of this address to any workspace that still exists. */
 export const openInvitation = statement<{ id: string }, [email: string]>(
@@ -30,13 +32,7 @@ export const insertInvitation = statement<
    values ($1, $2, $3, $4, $5, now() + interval '${INVITATION_DAYS} days')
    on conflict (workspace_id, email) do update set id = gen_random_uuid(), role = excluded.role,
      token_hash = excluded.token_hash, invited_by = excluded.invited_by, created_at = now(), expires_at = excluded.expires_at
-   returning ${COLUMNS}`,
-)
-
-/** Newest first. */
-export const invitationsOfOrg = statement<InvitationRow, [workspaceId: string]>(
-  'invitations-of-org',
-  `select ${COLUMNS} from invitations i where workspace_id = $1 and ${OPEN} order by created_at desc, id desc`,
+   returning ${INVITATION_COLUMNS}`,
 )
 
 export const removeInvitation = statement<{ email: string }, [workspaceId: string, id: string]>(
@@ -47,7 +43,7 @@ export const removeInvitation = statement<{ email: string }, [workspaceId: strin
 /** Locks the row, so that only one of two concurrent requests accepts the invitation. */
 export const invitationByToken = statement<InvitationRow & { readonly workspace_id: WorkspaceId }, [tokenHash: Buffer]>(
   'invitation-by-token',
-  `select ${COLUMNS}, i.workspace_id from invitations i
+  `select ${INVITATION_COLUMNS}, i.workspace_id from invitations i
    join organization o on o.id = i.workspace_id and o.deletion_due_at is null
    where token_hash = $1 and ${OPEN} for update of i`,
 )

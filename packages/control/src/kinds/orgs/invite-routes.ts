@@ -1,33 +1,55 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
-import { invitation, type Invitation } from '@offshoot/contract/org'
+import { invitation, type Invitation, invitationListQuery } from '@offshoot/contract/org'
 import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from './orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { orgOf } from '../../platform/http/caller.ts'
-import { invitationsOfOrg, removeInvitation } from './invitation-statements.ts'
+import { parseWith } from '../../platform/http/body.ts'
+import { createdBetween, equals, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
+import { INVITATION_COLUMNS, type InvitationRow, OPEN, removeInvitation } from './invitation-statements.ts'
 import { presentInvitation } from './post-members.ts'
 
-/** `GET /v1/orgs/{id}/invites`: the open invitations. */
-export function getInvites(app: FastifyInstance, { database }: OrgsContext): void {
+const ORDER: ListOrder<InvitationRow> = newestFirst('invites', 'i')
+
+/** `GET /v1/orgs/{id}/invites`: the open invitations, newest first. */
+export function getInvites(app: FastifyInstance, control: OrgsContext): void {
   app.get('/v1/orgs/:id/invites', {
     config: {
       credential: 'jwt',
       loads: 'org',
       permission: 'members:manage',
       docs: {
-        summary: 'List open invitations',
+        summary: 'List open invitations, newest first',
         tag: 'Workspaces',
+        query: invitationListQuery,
         status: 200,
         answer: z.array(invitation),
-        errors: ['notFound'],
+        errors: ['invalidField', 'notFound'],
       },
     },
-    handler: async (request): Promise<Invitation[]> =>
-      (await invitationsOfOrg(database.pool, orgOf(request).id)).map(presentInvitation),
+    handler: async (request, reply): Promise<Invitation[]> => {
+      const query = parseWith(invitationListQuery, request.query)
+      const { id } = orgOf(request)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: id,
+        select: `select ${INVITATION_COLUMNS} from invitations i`,
+        where: [
+          sql`i.workspace_id = ${id}`,
+          sql.raw(OPEN),
+          ...equals('i.email', query.email?.toLowerCase()),
+          ...equals('i.role', query.role),
+          ...createdBetween('i.created_at', query),
+        ],
+        query,
+      })
+      return rows.map(presentInvitation)
+    },
   })
 }
 

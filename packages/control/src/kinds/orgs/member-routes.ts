@@ -1,26 +1,60 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
-import { changeMemberBody, member, type Member } from '@offshoot/contract/org'
+import { changeMemberBody, member, type Member, memberListQuery } from '@offshoot/contract/org'
 import { isPermitted } from '@offshoot/contract/role'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
 import type { OrgsContext } from './orgs-context.ts'
 import { orgOf, userOf } from '../../platform/http/caller.ts'
-import { parseBody } from '../../platform/http/body.ts'
+import { parseBody, parseWith } from '../../platform/http/body.ts'
+import { equals, type ListOrder, listPage } from '../../platform/http/page-of.ts'
 import { changeMemberRole, endMembership } from './change-members.ts'
-import { type MemberRow, membersOfOrg } from './org-statements.ts'
+import { type MemberRow, SELECT_MEMBERS } from './org-statements.ts'
+
+const ORDER: ListOrder<MemberRow> = {
+  name: 'members',
+  direction: 'asc',
+  keys: [
+    // A `Date` has no microseconds.
+    { sql: `date_trunc('milliseconds', m."createdAt")`, type: 'timestamptz', of: (row) => row.joined_at },
+    { sql: 'u.id', type: 'uuid', of: ({ user_id: id }) => id },
+  ],
+}
 
 /** `GET /v1/orgs/{id}/members`: in the order of joining. */
-export function getMembers(app: FastifyInstance, { database }: OrgsContext): void {
+export function getMembers(app: FastifyInstance, control: OrgsContext): void {
   app.get('/v1/orgs/:id/members', {
     config: {
       credential: 'jwt',
       loads: 'org',
       permission: 'workspace:read',
-      docs: { summary: 'List members', tag: 'Workspaces', status: 200, answer: z.array(member), errors: ['notFound'] },
+      docs: {
+        summary: 'List members, in the order of joining',
+        tag: 'Workspaces',
+        query: memberListQuery,
+        status: 200,
+        answer: z.array(member),
+        errors: ['invalidField', 'notFound'],
+      },
     },
-    handler: async (request): Promise<Member[]> => (await membersOfOrg(database.pool, orgOf(request).id)).map(present),
+    handler: async (request, reply): Promise<Member[]> => {
+      const query = parseWith(memberListQuery, request.query)
+      const { id } = orgOf(request)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: id,
+        select: SELECT_MEMBERS,
+        where: [
+          sql`m."organizationId" = ${id}`,
+          ...equals('m.role', query.role),
+          ...equals('u.email', query.email?.toLowerCase()),
+        ],
+        query,
+      })
+      return rows.map(present)
+    },
   })
 }
 

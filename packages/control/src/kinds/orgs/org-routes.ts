@@ -11,7 +11,7 @@ import { postOrgs } from './post-orgs.ts'
 
 /** Everything under `/v1/orgs`. */
 export function orgRoutes(app: FastifyInstance, control: OrgsContext): void {
-  getOrgs(app)
+  getOrgs(app, control)
   postOrgs(app, control)
   getOrg(app, control)
   patchOrg(app, control)

@@ -67,12 +67,13 @@ export interface MemberRow {
   readonly joined_at: Date
 }
 
-/** Oldest first. */
+/** Selects {@link MemberRow}s, without conditions. */
+export const SELECT_MEMBERS = `select u.id as user_id, u.email, u.name, m.role, m."createdAt" as joined_at
+   from member m join "user" u on u.id = m."userId"`
+
 export const membersOfOrg = statement<MemberRow, [workspaceId: string]>(
   'members-of-org',
-  `select u.id as user_id, u.email, u.name, m.role, m."createdAt" as joined_at
-   from member m join "user" u on u.id = m."userId"
-   where m."organizationId" = $1 order by m."createdAt", u.id`,
+  `${SELECT_MEMBERS} where m."organizationId" = $1`,
 )
 
 export const changeRole = statement<never, [workspaceId: string, userId: string, role: WorkspaceRole]>(

@@ -3,15 +3,16 @@ import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import { sandbox } from '@offshoot/contract/sandbox'
 import { type SandboxListQuery, sandboxListQuery } from '@offshoot/contract/sandbox-list'
 import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { SandboxesContext } from './sandboxes-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
-import { pageOf } from '../../platform/http/page-of.ts'
-import { listSandboxes } from './list-sandboxes-query.ts'
-import { presentSandbox } from '../../fleet/sandbox-row.ts'
+import { createdBetween, equals, hasTags, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
+import { presentSandbox, sandboxColumns, type SandboxRow, SEEN } from '../../fleet/sandbox-row.ts'
 
 const METADATA = 'metadata.'
+const ORDER: ListOrder<SandboxRow> = newestFirst('sandboxes', 'sandboxes')
 
 /** `GET /v1/sandboxes`: a page, newest first. The next page is in `Link: <…>; rel="next"`. */
 export function getSandboxes(app: FastifyInstance, control: SandboxesContext): void {
@@ -29,25 +30,33 @@ export function getSandboxes(app: FastifyInstance, control: SandboxesContext): v
     },
     handler: async (request, reply) => {
       const query = readQuery(request.query as Record<string, unknown>)
-      if (!isStorable(query)) return []
-      const rows = await listSandboxes(control.database.db, callerOf(request).workspaceId, query)
-      return pageOf(rows, query.limit, control.config.public_url, request, reply).map(presentSandbox)
+      const { workspaceId } = callerOf(request)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: workspaceId,
+        select: `select ${sandboxColumns()} from sandboxes`,
+        where: [
+          sql`workspace_id = ${workspaceId}`,
+          sql.raw(SEEN),
+          ...equals('template', query.template),
+          ...equals('status', query.status),
+          ...hasTags('metadata', query.metadata),
+          ...createdBetween('created_at', query),
+        ],
+        query,
+      })
+      return rows.map(presentSandbox)
     },
   })
 }
 
 function readQuery(parameters: Record<string, unknown>): SandboxListQuery {
-  const { template, status, limit = DEFAULT_LIST_LIMIT, cursor } = parseWith(sandboxListQuery, parameters)
+  const { limit = DEFAULT_LIST_LIMIT, ...query } = parseWith(sandboxListQuery, parameters)
   const metadata: Record<string, string> = {}
   for (const [name, value] of Object.entries(parameters)) {
     if (!name.startsWith(METADATA)) continue
     if (typeof value !== 'string') throw new ApiError('invalidField', { error: `${name} must be given once` })
     metadata[name.slice(METADATA.length)] = value
   }
-  return { template, status, limit, cursor, metadata }
-}
-
-/** PostgreSQL cannot store NUL in a text, so a filter that contains one matches nothing. */
-function isStorable({ template = '', metadata }: SandboxListQuery): boolean {
-  return [template, ...Object.entries(metadata).flat()].every((text) => !text.includes('\0') && text.isWellFormed())
+  return { ...query, limit, metadata }
 }

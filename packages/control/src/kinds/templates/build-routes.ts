@@ -1,8 +1,10 @@
-import { build, buildLogLine } from '@offshoot/contract/build'
+import { build, buildListQuery, buildLogLine, templateBuildListQuery } from '@offshoot/contract/build'
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
+import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import { queryFlag } from '@offshoot/contract/query-fields'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import { EVENTS_SILENCE_MS } from '../../fleet/agent-client.ts'
 import { refuse } from '../../fleet/agent-failure.ts'
@@ -10,20 +12,20 @@ import { cancelOnAgent } from '../../fleet/build-calls.ts'
 import type { BillingContext } from '../billing/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
+import { createdBetween, equals, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { passOn } from '../../fleet/proxy/forward.ts'
 import { OpenStreams } from '../../platform/http/open-streams.ts'
-import { type BuildRow, presentBuild } from './build-row.ts'
-import { buildOfWorkspace, buildsOfWorkspace } from './build-statements.ts'
+import { BUILD_COLUMNS, type BuildRow, presentBuild } from './build-row.ts'
+import { anyBuildOfTemplate, buildOfWorkspace } from './build-statements.ts'
 import { settleBuilds } from './settle-builds.ts'
 import { templateByName } from './template-statements.ts'
 
-/** Builds in a list. */
-const MAX_LISTED = 100
 /** Milliseconds for an agent to start sending a log. */
 const LOG_MS = 10_000
 const credential = 'key-or-jwt'
 const tag = 'Templates'
+const ORDER: ListOrder<BuildRow> = newestFirst('builds', 'template_builds')
 const logsQuery = z.object({ follow: queryFlag('follow') })
 
 /**
@@ -31,40 +33,78 @@ const logsQuery = z.object({ follow: queryFlag('follow') })
  * lists.
  */
 export function buildRoutes(app: FastifyInstance, control: BillingContext): void {
-  const { pool } = control.database
   app.get('/v1/templates/:name/builds', {
     config: {
       credential,
       docs: {
         summary: 'List builds of a template, newest first',
         tag,
+        query: templateBuildListQuery,
         status: 200,
         answer: z.array(build),
-        errors: ['notFound'],
+        errors: ['invalidField', 'notFound'],
       },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
+      const query = parseWith(templateBuildListQuery, request.query)
       const { name } = request.params as { name: string }
       const { workspaceId } = callerOf(request)
       if (name.includes('\0')) throw new ApiError('notFound')
-      await settleNow(control)
-      const rows = await buildsOfWorkspace(pool, workspaceId, name, MAX_LISTED)
-      // A failed build leaves no template. The name is unknown only if there is neither a build nor a template.
-      if (rows.length === 0 && (await templateByName(pool, workspaceId, name)).length === 0)
-        throw new ApiError('notFound')
+      const rows = await listBuilds(control, request, reply, `${workspaceId}/${name}`, { ...query, name })
+      if (rows.length === 0 && !(await isKnown(control, workspaceId, name))) throw new ApiError('notFound')
       return rows.map(presentBuild)
     },
   })
   app.get('/v1/templates/builds', {
-    config: { credential, docs: { summary: 'List builds, newest first', tag, status: 200, answer: z.array(build) } },
-    handler: async (request) => {
-      await settleNow(control)
-      return (await buildsOfWorkspace(pool, callerOf(request).workspaceId, null, MAX_LISTED)).map(presentBuild)
+    config: {
+      credential,
+      docs: {
+        summary: 'List builds, newest first',
+        tag,
+        query: buildListQuery,
+        status: 200,
+        answer: z.array(build),
+        errors: ['invalidField'],
+      },
+    },
+    handler: async (request, reply) => {
+      const query = parseWith(buildListQuery, request.query)
+      const rows = await listBuilds(control, request, reply, callerOf(request).workspaceId, query)
+      return rows.map(presentBuild)
     },
   })
   const openStreams = new OpenStreams()
   app.addHook('preClose', async () => openStreams.endAll())
   for (const path of ['/v1/builds/:id', '/v1/templates/builds/:id'] as const) oneBuild(app, control, path, openStreams)
+}
+
+/** A failed build leaves no template. The name is unknown only if there is neither a build nor a template. */
+async function isKnown({ database }: BillingContext, workspaceId: string, name: string): Promise<boolean> {
+  const built = await anyBuildOfTemplate(database.pool, workspaceId, name)
+  return built.length > 0 || (await templateByName(database.pool, workspaceId, name)).length > 0
+}
+
+async function listBuilds(
+  control: BillingContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  owner: string,
+  { limit = DEFAULT_LIST_LIMIT, ...query }: z.infer<typeof buildListQuery>,
+): Promise<readonly BuildRow[]> {
+  const { workspaceId } = callerOf(request)
+  await settleNow(control)
+  return listPage(control, request, reply, {
+    order: ORDER,
+    owner,
+    select: `select ${BUILD_COLUMNS} from template_builds`,
+    where: [
+      sql`workspace_id = ${workspaceId}`,
+      ...equals('name', query.name),
+      ...equals('status', query.status),
+      ...createdBetween('created_at', query),
+    ],
+    query: { ...query, limit },
+  })
 }
 
 function oneBuild(app: FastifyInstance, control: BillingContext, path: string, openStreams: OpenStreams): void {

@@ -30,11 +30,10 @@ export const buildOfWorkspace = statement<BuildRow, [workspaceId: string, id: st
   `select ${BUILD_COLUMNS} from template_builds where workspace_id = $1 and id = $2`,
 )
 
-/** Newest first. @param name of a template; `null`: builds of all templates */
-export const buildsOfWorkspace = statement<BuildRow, [workspaceId: string, name: string | null, limit: number]>(
-  'builds-of-workspace',
-  `select ${BUILD_COLUMNS} from template_builds where workspace_id = $1 and ($2::text is null or name = $2)
-   order by created_at desc, id desc limit $3`,
+/** No row: the workspace has never built a template of that name. */
+export const anyBuildOfTemplate = statement<{ id: string }, [workspaceId: string, name: string]>(
+  'any-build-of-template',
+  'select id from template_builds where workspace_id = $1 and name = $2 limit 1',
 )
 
 export interface OpenBuildRow {

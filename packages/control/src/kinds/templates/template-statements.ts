@@ -13,16 +13,13 @@ export interface TemplateRow {
   readonly meta: Record<string, unknown>
 }
 
-/** A workspace sees its own templates and the global ones. */
-export const templatesOfWorkspace = statement<TemplateRow, [workspaceId: string]>(
-  'templates-of-workspace',
-  'select id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where workspace_id is null or workspace_id = $1 order by name',
-)
+/** The select list of a {@link TemplateRow}. */
+export const TEMPLATE_COLUMNS = 'id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta'
 
 /** The workspace's own template takes precedence over a global one of the same name. */
 export const templateByName = statement<TemplateRow, [workspaceId: string, name: string]>(
   'template-by-name',
-  `select id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta from templates where name = $2 and (workspace_id is null or workspace_id = $1)
+  `select ${TEMPLATE_COLUMNS} from templates where name = $2 and (workspace_id is null or workspace_id = $1)
    order by workspace_id nulls last limit 1`,
 )
 

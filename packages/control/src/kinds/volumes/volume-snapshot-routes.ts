@@ -1,22 +1,26 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid, type VolumeId } from '@offshoot/contract/ids'
+import { createdQuery } from '@offshoot/contract/page'
 import { volumeSnapshot } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { BillingContext } from '../billing/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
-import { parseBody } from '../../platform/http/body.ts'
+import { parseBody, parseWith } from '../../platform/http/body.ts'
+import { createdBetween, equals, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
 import { createVolume } from './create-volume.ts'
 import { findVolume } from './find-volume.ts'
 import { removeVolume } from './remove-volume.ts'
 import { volumeRemains } from './volume-remains.ts'
-import { presentVolumeSnapshot } from './volume-row.ts'
-import { snapshotsOfVolume, volumeSnapshotById } from './volume-statements.ts'
+import { presentVolumeSnapshot, VOLUME_COLUMNS, type VolumeRow } from './volume-row.ts'
+import { anySnapshotOfVolume, volumeSnapshotById } from './volume-statements.ts'
 
 const noFields = z.object({})
 const path = '/v1/volumes/:name/snapshots'
 const credential = 'key-or-jwt'
+const ORDER: ListOrder<VolumeRow> = newestFirst('volume-snapshots', 'volumes')
 
 /**
  * `POST`, `GET /v1/volumes/{name}/snapshots` and `DELETE /v1/volumes/{name}/snapshots/{id}`: read-only copies that
@@ -58,17 +62,31 @@ export function volumeSnapshotRoutes(app: FastifyInstance, control: BillingConte
       docs: {
         summary: 'List snapshots of a volume, newest first',
         tag: 'Volumes',
+        query: createdQuery,
         status: 200,
         answer: z.array(volumeSnapshot),
-        errors: ['notFound'],
+        errors: ['invalidField', 'notFound'],
       },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
+      const query = parseWith(createdQuery, request.query)
       const { name } = request.params as { name: string }
       const { workspaceId } = callerOf(request)
-      const rows = name.includes('\0') ? [] : await snapshotsOfVolume(control.database.pool, workspaceId, name)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: `${workspaceId}/${name}`,
+        select: `select ${VOLUME_COLUMNS} from volumes`,
+        where: [
+          sql`workspace_id = ${workspaceId} and kind = 'snapshot' and status = 'ready'`,
+          ...equals('name', name),
+          ...createdBetween('created_at', query),
+        ],
+        query,
+      })
       // Snapshots stay when their volume is deleted, so the name is unknown only if neither exists.
-      if (rows.length === 0) await findVolume(control, request)
+      const isEmpty =
+        rows.length === 0 && (await anySnapshotOfVolume(control.database.pool, workspaceId, name)).length === 0
+      if (isEmpty) await findVolume(control, request)
       return rows.map(presentVolumeSnapshot)
     },
   })

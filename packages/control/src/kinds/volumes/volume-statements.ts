@@ -3,9 +3,10 @@ import { statement } from '../../platform/db/statement.ts'
 import { VOLUME_COLUMNS, type HeldVolumeRow, type VolumeRow } from './volume-row.ts'
 
 /**
- * The sandboxes that have a volume attached, according to their rows. The agent decides which sandbox may attach it.
+ * The select list of a {@link HeldVolumeRow}, for an alias `v`: with the sandboxes that have the volume attached,
+ * according to their rows. The agent decides which sandbox may attach it.
  */
-const HELD = `${VOLUME_COLUMNS.replaceAll(/\w+/g, 'v.$&')}, coalesce((
+export const HELD_VOLUME_COLUMNS = `${VOLUME_COLUMNS.replaceAll(/\w+/g, 'v.$&')}, coalesce((
     select jsonb_agg(jsonb_build_object('sandbox_id', s.id, 'read_only', (a -> 'read_only')::boolean) order by s.created_at, s.id)
     from sandboxes s, jsonb_array_elements(s.volumes) a
     where s.workspace_id = v.workspace_id and a ->> 'name' = v.name
@@ -47,16 +48,10 @@ export const removeVolumeRow = statement<{ id: string }, [id: string]>(
   'delete from volumes where id = $1 returning id',
 )
 
-export const volumesOfWorkspace = statement<HeldVolumeRow, [workspaceId: string]>(
-  'volumes-of-workspace',
-  `select ${HELD} from volumes v where v.workspace_id = $1 and v.kind = 'volume' and v.status = 'ready'
-   order by v.created_at desc, v.id desc`,
-)
-
 /** Finds a volume by workspace and name: this is the tenant check. */
 export const volumeByName = statement<HeldVolumeRow, [workspaceId: string, name: string]>(
   'volume-by-name',
-  `select ${HELD} from volumes v
+  `select ${HELD_VOLUME_COLUMNS} from volumes v
    where v.workspace_id = $1 and v.name = $2 and v.kind = 'volume' and v.status = 'ready'`,
 )
 
@@ -66,11 +61,9 @@ export const volumesByName = statement<VolumeRow, [workspaceId: string, names: r
    where workspace_id = $1 and name = any($2) and kind = 'volume' and status = 'ready'`,
 )
 
-/** Newest first. */
-export const snapshotsOfVolume = statement<VolumeRow, [workspaceId: string, name: string]>(
-  'snapshots-of-volume',
-  `select ${VOLUME_COLUMNS} from volumes where workspace_id = $1 and name = $2 and kind = 'snapshot' and status = 'ready'
-   order by created_at desc, id desc`,
+export const anySnapshotOfVolume = statement<{ id: string }, [workspaceId: string, name: string]>(
+  'any-snapshot-of-volume',
+  `select id from volumes where workspace_id = $1 and name = $2 and kind = 'snapshot' and status = 'ready' limit 1`,
 )
 
 export const volumeSnapshotById = statement<VolumeRow, [workspaceId: string, id: string]>(

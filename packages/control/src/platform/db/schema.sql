@@ -58,6 +58,8 @@ create table "api_keys" (
 
 CREATE INDEX api_keys_creator_idx ON public.api_keys USING btree (created_by);
 
+CREATE INDEX api_keys_newest_idx ON public.api_keys USING btree (workspace_id, created_at DESC, prefix DESC) WHERE (revoked_at IS NULL);
+
 CREATE INDEX api_keys_workspace_idx ON public.api_keys USING btree (workspace_id);
 
 create table "app_build_logs" (
@@ -734,6 +736,8 @@ CREATE INDEX template_builds_newest_idx ON public.template_builds USING btree (w
 
 CREATE INDEX template_builds_open_idx ON public.template_builds USING btree (agent_id) WHERE (ended_at IS NULL);
 
+CREATE INDEX template_builds_workspace_idx ON public.template_builds USING btree (workspace_id, created_at DESC, id DESC);
+
 CREATE UNIQUE INDEX template_builds_name_idx ON public.template_builds USING btree (workspace_id, name) WHERE (ended_at IS NULL);
 
 create table "templates" (
@@ -806,6 +810,8 @@ create table "volumes" (
 CREATE INDEX volumes_agent_idx ON public.volumes USING btree (agent_id);
 
 CREATE INDEX volumes_newest_idx ON public.volumes USING btree (workspace_id, kind, created_at DESC, id DESC);
+
+CREATE INDEX volumes_snapshots_idx ON public.volumes USING btree (workspace_id, name, created_at DESC, id DESC) WHERE (kind = 'snapshot'::text);
 
 CREATE UNIQUE INDEX volumes_name_idx ON public.volumes USING btree (workspace_id, name) WHERE (kind = 'volume'::text);
 

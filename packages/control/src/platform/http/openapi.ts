@@ -122,6 +122,7 @@ function answers(docs: RouteDocs): Json {
       status,
       {
         description: DESCRIPTIONS[status as RouteDocs['status']] ?? 'Success',
+        ...(docs.query !== undefined && 'cursor' in docs.query.shape && { headers: { Link: LINK_HEADER } }),
         ...(Object.keys(types).length > 0 && { content: types }),
       },
     ]),
@@ -173,6 +174,10 @@ const ORG_HEADER = {
   in: 'header',
   required: false,
   description: 'Id of the workspace that a JWT acts in for this request.',
+  schema: { type: 'string' },
+}
+const LINK_HEADER = {
+  description: '`<address>; rel="next"`: the address of the next page. Absent on the last page.',
   schema: { type: 'string' },
 }
 const IDEMPOTENCY_HEADER = {

@@ -1,23 +1,94 @@
-import type { Page } from '@offshoot/contract/page'
+import { ApiError } from '@offshoot/contract/errors'
+import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type RawBuilder, sql } from 'kysely'
-import { decodeCursor, encodeCursor } from './cursor.ts'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 
 /**
- * The SQL conditions of a page, keyed by (created_at, id), newest first; none for the first page. An object that is
- * created while a caller pages appears before the first page and shifts nothing.
+ * Keyset pages (docs/lists.md). A cursor contains the sort keys of the last row of a page, and the next page begins
+ * after them. So an object that is created or deleted while a caller pages shifts no other object.
  */
-export function pageConditions({ cursor }: Page): RawBuilder<unknown>[] {
-  if (cursor === undefined) return []
-  const after = decodeCursor(cursor)
-  return [sql`(created_at, id) < (${after.createdAt}::timestamptz, ${after.id}::uuid)`]
+
+type KeyValue = string | number | boolean
+
+interface SortKey<Row> {
+  /** A column or expression. Its value never changes. */
+  readonly sql: string
+  readonly type: 'timestamptz' | 'uuid' | 'text' | 'bigint' | 'boolean'
+  readonly of: (row: Row) => Date | KeyValue
+}
+
+/** The order of a list. Together, the keys identify a row. */
+export interface ListOrder<Row> {
+  /** A list refuses the cursor of a list with another name. */
+  readonly name: string
+  readonly direction: 'asc' | 'desc'
+  readonly keys: readonly SortKey<Row>[]
+}
+
+interface Dated {
+  readonly created_at: Date
+  readonly id: string
+}
+
+/** @param table the table or alias with the columns `created_at` and `id` */
+export function newestFirst(name: string, table: string): ListOrder<Dated> {
+  return {
+    name,
+    direction: 'desc',
+    keys: [
+      { sql: `${table}.created_at`, type: 'timestamptz', of: (row) => row.created_at },
+      { sql: `${table}.id`, type: 'uuid', of: (row) => row.id },
+    ],
+  }
+}
+
+/** Identifies the list to which a cursor belongs. */
+interface Listed<Row> {
+  readonly order: ListOrder<Row>
+  /** Id of the workspace, or of the object in the path. The list of another owner refuses the cursor. */
+  readonly owner: string
+}
+
+interface PageQuery {
+  /** Absent: all rows. */
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+interface PagedQuery<Row> extends Listed<Row> {
+  /** `select … from …`, without conditions. */
+  readonly select: string
+  readonly where: readonly RawBuilder<unknown>[]
+  readonly query: PageQuery
+}
+
+interface Services {
+  readonly config: { readonly public_url: string }
+  readonly database: { readonly db: Kysely<never> }
 }
 
 /**
- * Builds a page from the rows of a list query. The query asks for one row more than fits; that row tells whether to
- * link a next page.
+ * Reads one page, and links the next one in the header `Link`.
+ * @throws ApiError 400 if the cursor belongs to another list
  */
-export function pageOf<Row extends { readonly created_at: Date; readonly id: string }>(
+export async function listPage<Row>(
+  { config, database }: Services,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { select, where, query: { limit, cursor }, ...listed }: PagedQuery<Row>,
+): Promise<readonly Row[]> {
+  const { keys, direction } = listed.order
+  const conditions = [sql`true`, ...where, ...after(listed, cursor)]
+  const order = keys.map((key) => `${key.sql} ${direction}`).join(', ')
+  // One row more than fits tells whether there is a next page.
+  const { rows } = await sql<Row>`${sql.raw(select)} where ${sql.join(conditions, sql` and `)}
+    order by ${sql.raw(order)} ${limit === undefined ? sql`` : sql`limit ${limit + 1}`}`.execute(database.db)
+  return limit === undefined ? rows : cutPage(listed, rows, limit, config.public_url, request, reply)
+}
+
+/** Cuts a page from rows, of which there is one more if a next page exists. */
+export function cutPage<Row>(
+  listed: Listed<Row>,
   rows: readonly Row[],
   limit: number,
   publicUrl: string,
@@ -28,9 +99,112 @@ export function pageOf<Row extends { readonly created_at: Date; readonly id: str
   const last = page.at(-1)
   if (rows.length > page.length && last !== undefined) {
     const next = new URLSearchParams(request.query as Record<string, string>)
-    next.set('cursor', encodeCursor(last))
+    next.set('cursor', encodeCursor(listed, last))
     const [path] = request.url.split('?', 1)
     reply.header('link', `<${publicUrl}${path}?${next.toString()}>; rel="next"`)
   }
   return page
+}
+
+function after<Row>(listed: Listed<Row>, cursor: string | undefined): RawBuilder<unknown>[] {
+  if (cursor === undefined) return []
+  const { keys, direction } = listed.order
+  const values = decodeCursor(listed, cursor).map((value, at) => sql`${value}::${sql.raw(keys[at]?.type ?? 'text')}`)
+  const columns = sql.raw(keys.map((key) => key.sql).join(', '))
+  return [sql`(${columns}) ${sql.raw(direction === 'asc' ? '>' : '<')} (${sql.join(values)})`]
+}
+
+function encodeCursor<Row>({ order, owner }: Listed<Row>, row: Row): string {
+  const values = order.keys.map((key) => key.of(row))
+  return Buffer.from(JSON.stringify([order.name, owner, ...values])).toString('base64url')
+}
+
+/**
+ * The values of the sort keys. Callers must not build cursors themselves, so this accepts only the output of
+ * {@link encodeCursor}.
+ */
+export function decodeCursor<Row>({ order, owner }: Listed<Row>, cursor: string): readonly KeyValue[] {
+  const [name, of, ...values] = parseArray(cursor)
+  const isOurs = name === order.name && of === owner && values.length === order.keys.length
+  if (!isOurs || !order.keys.every(({ type }, at) => IS_VALUE[type](values[at]))) {
+    throw new ApiError('invalidField', { error: 'cursor is not one this list gave out' })
+  }
+  return values as KeyValue[]
+}
+
+function parseArray(cursor: string): readonly unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(parsed) ? parsed : []
+  } catch {
+    return []
+  }
+}
+
+/** A value that PostgreSQL cannot read as the key's type would be a server error. */
+const IS_VALUE: Record<SortKey<never>['type'], (value: unknown) => boolean> = {
+  timestamptz: (value) => typeof value === 'string' && /^(?!0000)\d{4}-/.test(value) && isIsoTime(value),
+  uuid: (value) => typeof value === 'string' && isUuid(value),
+  text: isStorable,
+  bigint: Number.isSafeInteger,
+  boolean: (value) => typeof value === 'boolean',
+}
+
+function isIsoTime(text: string): boolean {
+  const time = new Date(text)
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text
+}
+
+/** PostgreSQL cannot store NUL or half a surrogate pair in a text. */
+function isStorable(value: unknown): boolean {
+  return typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
+}
+
+/** A filter: an absent value filters nothing, and a value that PostgreSQL cannot store matches nothing. */
+export function equals(column: string, value: KeyValue | undefined): RawBuilder<unknown>[] {
+  if (value === undefined) return []
+  return typeof value !== 'string' || isStorable(value) ? [sql`${sql.raw(column)} = ${value}`] : [sql`false`]
+}
+
+/** The same for a column of type uuid, which no other text equals. */
+export function equalsId(column: string, value: string | undefined): RawBuilder<unknown>[] {
+  return value === undefined || isUuid(value) ? equals(column, value) : [sql`false`]
+}
+
+/** The same for tags: the column contains all of them. */
+export function hasTags(column: string, tags: Readonly<Record<string, string>>): RawBuilder<unknown>[] {
+  const texts = Object.entries(tags).flat()
+  if (texts.length === 0) return []
+  return texts.every(isStorable) ? [sql`${sql.raw(column)} @> ${JSON.stringify(tags)}::jsonb`] : [sql`false`]
+}
+
+export function createdBetween(
+  column: string,
+  {
+    created_after: from,
+    created_before: to,
+  }: { created_after?: string | undefined; created_before?: string | undefined },
+): RawBuilder<unknown>[] {
+  return [
+    ...(from === undefined ? [] : [sql`${sql.raw(column)} > ${from}::timestamptz`]),
+    ...(to === undefined ? [] : [sql`${sql.raw(column)} < ${to}::timestamptz`]),
+  ]
+}
+
+const AUDIT: Listed<Dated> = { order: newestFirst('audit', 'audit_log'), owner: '' }
+
+/** The conditions of a page of the audit log. */
+export function pageConditions({ cursor }: PageQuery): RawBuilder<unknown>[] {
+  return after(AUDIT, cursor)
+}
+
+/** A page of the audit log. */
+export function pageOf<Row extends Dated>(
+  rows: readonly Row[],
+  limit: number,
+  publicUrl: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): readonly Row[] {
+  return cutPage<Row>(AUDIT, rows, limit, publicUrl, request, reply)
 }

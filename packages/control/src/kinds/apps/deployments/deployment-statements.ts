@@ -31,12 +31,6 @@ export const insertDeployment = statement<
    values ($1, $2, 'queued', $3, $4, $5, $6) returning ${DEPLOYMENT_COLUMNS}`,
 )
 
-/** Newest first. */
-export const deploymentsOfApp = statement<DeploymentRow, [appId: string, limit: number]>(
-  'deployments-of-app',
-  `select ${DEPLOYMENT_COLUMNS} from app_deployments d where d.app_id = $1 order by d.number desc limit $2`,
-)
-
 export const deploymentOfApp = statement<DeploymentRow, [id: string, appId: string]>(
   'deployment-of-app',
   `select ${DEPLOYMENT_COLUMNS} from app_deployments d where d.id = $1 and d.app_id = $2`,

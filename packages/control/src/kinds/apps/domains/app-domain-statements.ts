@@ -2,17 +2,12 @@ import { MAX_APP_DOMAINS } from '@offshoot/contract/app-domain'
 import { statement } from '../../../platform/db/statement.ts'
 import type { AppDomainRow } from './app-domain-row.ts'
 
-const COLUMNS = 'domain, token, verified_at, created_at'
-
-/** In the order of their creation. */
-export const domainsOfApp = statement<AppDomainRow, [appId: string]>(
-  'domains-of-app',
-  `select ${COLUMNS} from app_domains where app_id = $1 order by created_at, domain`,
-)
+/** The select list of an {@link AppDomainRow}. */
+export const DOMAIN_COLUMNS = 'domain, token, verified_at, created_at'
 
 export const domainOfApp = statement<AppDomainRow, [appId: string, domain: string]>(
   'domain-of-app',
-  `select ${COLUMNS} from app_domains where app_id = $1 and domain = $2`,
+  `select ${DOMAIN_COLUMNS} from app_domains where app_id = $1 and domain = $2`,
 )
 
 /** Serializes additions of domains to one app. No row: the app is gone. */
@@ -26,7 +21,7 @@ export const insertDomain = statement<AppDomainRow, [appId: string, domain: stri
   'insert-app-domain',
   `insert into app_domains (app_id, domain, token) select $1::uuid, $2, $3
    where (select count(*) from app_domains where app_id = $1) < ${MAX_APP_DOMAINS}
-   returning ${COLUMNS}`,
+   returning ${DOMAIN_COLUMNS}`,
 )
 
 /** Serializes verifications of the same domain. */
@@ -44,7 +39,7 @@ export const releaseDomain = statement<object, [domain: string, appId: string]>(
 /** No row: the domain was deleted meanwhile. */
 export const markDomainVerified = statement<AppDomainRow, [appId: string, domain: string]>(
   'mark-app-domain-verified',
-  `update app_domains set verified_at = now() where app_id = $1 and domain = $2 returning ${COLUMNS}`,
+  `update app_domains set verified_at = now() where app_id = $1 and domain = $2 returning ${DOMAIN_COLUMNS}`,
 )
 
 /** No row: the app did not have the domain. */

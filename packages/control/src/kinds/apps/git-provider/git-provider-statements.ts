@@ -13,7 +13,8 @@ export interface InstallationRow {
   readonly created_at: Date
 }
 
-const COLUMNS = 'installation_id, workspace_id, account_login, account_type, created_at'
+/** The select list of an {@link InstallationRow}. */
+export const INSTALLATION_COLUMNS = 'installation_id, workspace_id, account_login, account_type, created_at'
 
 export const insertConnect = statement<never, [state: string, workspaceId: string]>(
   'insert-git-connect',
@@ -38,19 +39,14 @@ export const bindInstallation = statement<
    returning installation_id`,
 )
 
-export const installationsOfWorkspace = statement<InstallationRow, [workspaceId: string]>(
-  'git-installations-of-workspace',
-  `select ${COLUMNS} from git_installations where workspace_id = $1 order by created_at desc, installation_id desc`,
-)
-
 export const installationOfWorkspace = statement<InstallationRow, [installationId: number, workspaceId: string]>(
   'git-installation-of-workspace',
-  `select ${COLUMNS} from git_installations where installation_id = $1 and workspace_id = $2`,
+  `select ${INSTALLATION_COLUMNS} from git_installations where installation_id = $1 and workspace_id = $2`,
 )
 
 export const installationOfAccount = statement<InstallationRow, [workspaceId: string, login: string]>(
   'git-installation-of-account',
-  `select ${COLUMNS} from git_installations where workspace_id = $1 and lower(account_login) = lower($2)
+  `select ${INSTALLATION_COLUMNS} from git_installations where workspace_id = $1 and lower(account_login) = lower($2)
    order by created_at desc limit 1`,
 )
 

@@ -1,16 +1,10 @@
-import { APP_COLUMNS, type AppRow } from '../app-row.ts'
+import type { AppRow } from '../app-row.ts'
 import { statement } from '../../../platform/db/statement.ts'
 
 /** Previews of one app at the same time. */
 export const MAX_PREVIEWS = 10
 /** Days for which the time of a pull request's latest event is stored. */
 const TOLD_DAYS = 30
-
-/** Newest pull request first. */
-export const previewsOfApp = statement<AppRow, [appId: string]>(
-  'previews-of-app',
-  `select ${APP_COLUMNS} from apps where parent_id = $1 and deletion_due_at is null order by pull_number desc`,
-)
 
 /** No row: a newer event was handled before. */
 export const notePull = statement<{ number: number }, [appId: string, number: number, toldAt: Date]>(

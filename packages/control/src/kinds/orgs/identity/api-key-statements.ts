@@ -36,7 +36,8 @@ export interface TokenRow {
   readonly created_by: string | null
 }
 
-const TOKEN_COLUMNS = 'prefix, name, scopes, created_at, expires_at, last_used_at, created_by'
+/** The select list of a {@link TokenRow}. */
+export const TOKEN_COLUMNS = 'prefix, name, scopes, created_at, expires_at, last_used_at, created_by'
 
 /** Returns no row if the prefix is taken. */
 export const insertApiKey = statement<
@@ -66,14 +67,6 @@ export const lockWorkspace = statement<{ id: string }, [workspaceId: string]>(
 export const countTokens = statement<{ count: number }, [workspaceId: string]>(
   'count-tokens',
   `select count(*) as count from api_keys k where workspace_id = $1 and ${LIVE}`,
-)
-
-/** Newest first: all keys of the workspace that were not revoked, or only those of one creator. */
-export const tokensOfWorkspace = statement<TokenRow, [workspaceId: string, createdBy: string | null]>(
-  'tokens-of-workspace',
-  `select ${TOKEN_COLUMNS} from api_keys
-   where workspace_id = $1 and revoked_at is null and ($2::uuid is null or created_by = $2)
-   order by created_at desc, prefix desc`,
 )
 
 /**

@@ -1,10 +1,7 @@
 import { isUuid, type WorkspaceId } from '@offshoot/contract/ids'
 import type { OperatedOrg } from '@offshoot/contract/operator'
-import type { Page } from '@offshoot/contract/page'
 import type { PlanName } from '@offshoot/contract/plan'
-import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Queryable, statement } from '../../../platform/db/statement.ts'
-import { pageConditions } from '../../../platform/http/page-of.ts'
 
 export interface OperatedOrgRow {
   readonly id: WorkspaceId
@@ -16,7 +13,8 @@ export interface OperatedOrgRow {
   readonly created_at: Date
 }
 
-const SELECT = `select * from (
+/** Selects {@link OperatedOrgRow}s as `orgs`, without conditions. */
+export const SELECT_ORGS = `select * from (
   select o.id, o.slug, o.name, a.plan, o.suspended_at is not null as suspended,
     date_trunc('milliseconds', o."createdAt") as created_at,
     array(select u.email from member m join "user" u on u.id = m."userId"
@@ -24,26 +22,10 @@ const SELECT = `select * from (
   from organization o left join workspace_accounts a on a.workspace_id = o.id
   where o.deletion_due_at is null) orgs`
 
-const orgById = statement<OperatedOrgRow, [id: string]>('operated-org', `${SELECT} where id = $1`)
+const orgById = statement<OperatedOrgRow, [id: string]>('operated-org', `${SELECT_ORGS} where id = $1`)
 
 export async function findOrg(on: Queryable, id: string): Promise<OperatedOrgRow | undefined> {
   return isUuid(id) ? (await orgById(on, id))[0] : undefined
-}
-
-/** Newest first. Returns one row more than fits on the page. */
-export async function listOrgs(
-  db: Kysely<never>,
-  page: Page & { readonly q: string | undefined },
-): Promise<readonly OperatedOrgRow[]> {
-  const { q, limit } = page
-  const conditions: RawBuilder<unknown>[] = [sql`true`, ...pageConditions(page)]
-  if (q !== undefined) {
-    conditions.push(sql`(slug = ${q} or id in (
-      select m."organizationId" from member m join "user" u on u.id = m."userId" where u.email = lower(${q})))`)
-  }
-  const { rows } = await sql<OperatedOrgRow>`${sql.raw(SELECT)} where ${sql.join(conditions, sql` and `)}
-    order by created_at desc, id desc limit ${limit + 1}`.execute(db)
-  return rows
 }
 
 /**

@@ -67,9 +67,14 @@ describe('operators', () => {
     const ask = (method: string, path = '', token = KEY) =>
       call(control.url, method, `/v1/hosts/self/quarantine${path}`, { token })
     const [kept, purged, stuck] = [
-      addQuarantined(agent.state),
-      addQuarantined(agent.state, { entry: 'sandbox-0b7e', state: 'unreadable', kind: 'sandbox' }),
-      addQuarantined(agent.state, { reason: 'stuck' }),
+      addQuarantined(agent.state, { since: '2026-01-01T00:00:00.000Z' }),
+      addQuarantined(agent.state, {
+        entry: 'sandbox-0b7e',
+        state: 'unreadable',
+        kind: 'sandbox',
+        since: '2026-01-01T00:00:01.000Z',
+      }),
+      addQuarantined(agent.state, { reason: 'stuck', since: '2026-01-01T00:00:02.000Z' }),
     ]
     expect(await ask('GET')).toMatchObject({ status: 200, body: [kept, purged, stuck] })
     expect((await ask('POST', `/${kept.entry}/restore`)).status).toBe(204)

@@ -1,14 +1,22 @@
-import { isUuid } from '@offshoot/contract/ids'
 import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import { snapshot, snapshotListQuery } from '@offshoot/contract/snapshot'
 import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { SandboxesContext } from '../sandboxes-context.ts'
 import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
-import { pageOf } from '../../../platform/http/page-of.ts'
-import { listSnapshots } from './list-snapshots-query.ts'
-import { presentSnapshot } from './snapshot-row.ts'
+import {
+  createdBetween,
+  equals,
+  equalsId,
+  type ListOrder,
+  listPage,
+  newestFirst,
+} from '../../../platform/http/page-of.ts'
+import { presentSnapshot, SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
+
+const ORDER: ListOrder<SnapshotRow> = newestFirst('snapshots', 'snapshots')
 
 /**
  * `GET /v1/snapshots`: the snapshots that users of the workspace have taken, a page, newest first. The next page is in
@@ -28,12 +36,21 @@ export function getSnapshots(app: FastifyInstance, control: SandboxesContext): v
       },
     },
     handler: async (request, reply) => {
-      const parameters = parseWith(snapshotListQuery, request.query)
-      const { sandbox_id: sandboxId, limit = DEFAULT_LIST_LIMIT, cursor } = parameters
-      if (sandboxId !== undefined && !isUuid(sandboxId)) return []
+      const { limit = DEFAULT_LIST_LIMIT, ...query } = parseWith(snapshotListQuery, request.query)
       const { workspaceId } = callerOf(request)
-      const rows = await listSnapshots(control.database.db, workspaceId, { sandboxId, limit, cursor })
-      return pageOf(rows, limit, control.config.public_url, request, reply).map(presentSnapshot)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: workspaceId,
+        select: `select ${SNAPSHOT_COLUMNS} from snapshots`,
+        where: [
+          sql`workspace_id = ${workspaceId} and origin = 'user' and status = 'ready'`,
+          ...equalsId('sandbox_id', query.sandbox_id),
+          ...equals('template', query.template),
+          ...createdBetween('created_at', query),
+        ],
+        query: { ...query, limit },
+      })
+      return rows.map(presentSnapshot)
     },
   })
 }

@@ -52,6 +52,7 @@ export const upsertPlan = statement<
 export const noteCustomer = statement<{ customer_id: string }, [workspaceId: string, customerId: string]>(
   'note-customer',
   `update workspace_accounts set customer_id = coalesce(customer_id, $2) where workspace_id = $1 returning customer_id`,
+  { notNull: ['customer_id'] },
 )
 
 export const accountOfCustomer = statement<{ workspace_id: string }, [customerId: string]>(

@@ -318,6 +318,7 @@ export type Of_kinds_orgs_account_statements = [
   Assert<Agreement<typeof kinds_orgs_account_statements.noteCustomer, { "customer_id": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_account_statements.accountOfCustomer, { "workspace_id": string }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_account_statements.noteSubscription, {  }, [string, string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.planChanges, { "plan": string; "at": Date }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_account_statements.setRate, { "workspace_id": string }, [string, number, number]>>,
 ]
 

@@ -286,6 +286,7 @@ export type Of_kinds_databases_backup_statements = [
 
 export type Of_kinds_databases_database_statements = [
   Assert<Agreement<typeof kinds_databases_database_statements.insertProvisioning, { "id": string }, [string, string, string, string, Uint8Array, Uint8Array, number, string, number]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.renewProvisioning, { "id": string }, [string, number]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseReady, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.databasesOfWorkspace, { "id": string; "workspace_id": string; "label": string | null; "size": string; "status": string; "secrets": Buffer; "broker_token_sha256": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "parent_id": string | null; "created_at": Date; "agent_id": string | null; "sandbox_status": string | null; "cpu": number | null; "memory_mb": number | null }, [string]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.databaseOfWorkspace, { "id": string; "workspace_id": string; "label": string | null; "size": string; "status": string; "secrets": Buffer; "broker_token_sha256": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "parent_id": string | null; "created_at": Date; "agent_id": string | null; "sandbox_status": string | null; "cpu": number | null; "memory_mb": number | null }, [string, string]>>,

@@ -74,6 +74,19 @@ export async function underLease<T>(
   }
 }
 
+/**
+ * Runs `work` and renews its lease meanwhile, so that the lease may be shorter than the work. A renewal that fails is
+ * tried again after `everyMs`.
+ */
+export async function whileRenewing<T>(everyMs: number, renew: () => Promise<unknown>, work: () => Promise<T>) {
+  const timer = setInterval(() => void renew().catch(() => undefined), everyMs)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
+}
+
 function underWay(): ApiError {
   return new ApiError('conflict', { detail: 'another request of this kind is under way' })
 }

@@ -97,6 +97,8 @@ const registry = {
   tooManyFailures: { status: 429, error: 'too many failed attempts' },
   /** Comes with the header `Retry-After: 1`. */
   rateLimited: { status: 429, error: 'rate limit: 50 req/burst, 25/sec sustained per workspace' },
+  /** The workspace's other requests hold all connections to the database that a workspace may hold. */
+  tooManyRequests: { status: 429, error: 'too many requests at the same time' },
   hourlyCreateLimit: { status: 429, error: 'hourly create limit exceeded', fields: ['limit_per_hr', 'used_last_hr'] },
   maxSandboxes: { status: 429, error: 'max sandboxes reached', fields: ['max', 'active'] },
   resourceQuota: {

@@ -62,7 +62,21 @@ export const statementOfMonth = z.object({
   month: z.string(),
   /** True after the month's end. Only a reconnecting agent may still correct it. */
   is_final: z.boolean(),
+  /** The plan at the end of the month, or now. */
   plan: z.string(),
+  /** Only if the plan changed within the month: its parts, by the plan that each day (UTC) began with. */
+  plans: z
+    .array(
+      z.object({
+        plan: z.string(),
+        /** The first day, `YYYY-MM-DD`. */
+        from: z.string(),
+        usage_usd: z.number(),
+        /** Part of the usage that this plan pays for, without grants. */
+        credit_usd: z.number(),
+      }),
+    )
+    .optional(),
   currency: z.literal('usd'),
   lines: z.array(
     z.object({

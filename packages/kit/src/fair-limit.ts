@@ -15,23 +15,26 @@ export class FairLimit {
     this.#total = total
   }
 
-  /** @returns a function that releases the permit (once); `null` if the key may not take another */
-  take(key: string): (() => void) | null {
-    const held = this.#held.get(key) ?? 0
-    if (held >= Math.min(this.#perKey, this.#total - this.#taken)) return null
-    this.#held.set(key, held + 1)
-    this.#taken += 1
+  /**
+   * @param amount of permits, for example bytes
+   * @returns a function that releases the permits (once); `null` if the key may not take that many
+   */
+  take(key: string, amount = 1): (() => void) | null {
+    const held = (this.#held.get(key) ?? 0) + amount
+    if (held > Math.min(this.#perKey, this.#total - this.#taken)) return null
+    this.#held.set(key, held)
+    this.#taken += amount
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
-      this.#giveBack(key)
+      this.#giveBack(key, amount)
     }
   }
 
-  #giveBack(key: string): void {
-    const left = (this.#held.get(key) ?? 0) - 1
-    this.#taken -= 1
+  #giveBack(key: string, amount: number): void {
+    const left = (this.#held.get(key) ?? 0) - amount
+    this.#taken -= amount
     if (left > 0) this.#held.set(key, left)
     else this.#held.delete(key)
   }

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { statement, type Queryable } from '../../platform/db/statement.ts'
 
-const insertGrant = statement<{ id: string }, [workspaceId: string, microUsd: number, reason: string]>(
+export const insertGrant = statement<{ id: string }, [workspaceId: string, microUsd: number, reason: string]>(
   'insert-credit-grant',
   `insert into credit_grants (workspace_id, micro_usd, reason)
    select id, $2, $3 from organization where id = $1 returning id`,

@@ -19,7 +19,7 @@ interface Options {
 }
 
 /** Subscribers with volumes or with recorded days, and the last day that was recorded (`YYYY-MM-DD`). */
-const subscribers = statement<{ workspace_id: string; last_day: string | null }, []>(
+export const subscribers = statement<{ workspace_id: string; last_day: string | null }, []>(
   'overage-subscribers',
   `select a.workspace_id, (select max(o.day)::text from overage_days o where o.workspace_id = a.workspace_id) as last_day
    from workspace_accounts a where a.customer_id is not null and a.plan_source = 'subscription'
@@ -28,13 +28,13 @@ const subscribers = statement<{ workspace_id: string; last_day: string | null },
 )
 
 /** A day without overage counts as reported. */
-const recordDay = statement<never, [workspaceId: string, day: string, mibHours: number]>(
+export const recordDay = statement<never, [workspaceId: string, day: string, mibHours: number]>(
   'record-overage-day',
   `insert into overage_days (workspace_id, day, mib_hours, reported_at) values ($1, $2, $3, case $3::bigint when 0 then now() end)
    on conflict do nothing`,
 )
 
-const unreportedDays = statement<
+export const unreportedDays = statement<
   { workspace_id: string; customer_id: string; day: string; mib_hours: number },
   [firstDay: string]
 >(
@@ -42,9 +42,10 @@ const unreportedDays = statement<
   `select o.workspace_id, a.customer_id, o.day::text, o.mib_hours from overage_days o
    join workspace_accounts a on a.workspace_id = o.workspace_id
    where o.reported_at is null and o.day >= $1::date and a.customer_id is not null order by o.day limit 1000`,
+  { notNull: ['customer_id'] },
 )
 
-const markReported = statement<never, [workspaceId: string, day: string]>(
+export const markReported = statement<never, [workspaceId: string, day: string]>(
   'mark-overage-reported',
   'update overage_days set reported_at = now() where workspace_id = $1 and day = $2::date',
 )

@@ -1,6 +1,6 @@
 import type { DatabaseBackup } from '@offshoot/contract/database'
 import { statement } from '../../platform/db/statement.ts'
-import type { SnapshotRow } from '../sandboxes/snapshots/snapshot-row.ts'
+import { READY_SNAPSHOT, type SnapshotRow } from '../sandboxes/snapshots/snapshot-row.ts'
 import type { DatabaseRow } from './database-row.ts'
 
 /** A complete backup, with the size and times of its snapshot. */
@@ -37,11 +37,13 @@ export const insertBackup = statement<
 export const backupsOfDatabase = statement<BackupRow, [databaseId: string]>(
   'backups-of-database',
   `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS} where b.database_id = $1 order by s.created_at desc, b.id desc`,
+  READY_SNAPSHOT,
 )
 
 export const backupOfDatabase = statement<BackupRow, [id: string, databaseId: string]>(
   'backup-of-database',
   `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS} where b.id = $1 and b.database_id = $2`,
+  READY_SNAPSHOT,
 )
 
 /** The newest backup that contains nothing later than the given time. */
@@ -49,6 +51,7 @@ export const backupBefore = statement<BackupRow, [databaseId: string, time: Date
   'backup-before',
   `select ${BACKUP_COLUMNS} from ${WHOLE_BACKUPS} where b.database_id = $1 and b.taken_at <= $2
    order by b.taken_at desc, b.id desc limit 1`,
+  READY_SNAPSHOT,
 )
 
 export const oldestBackup = statement<Pick<BackupRow, 'taken_at' | 'created_at'>, [databaseId: string]>(

@@ -2,7 +2,6 @@ import { databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import type { DatabasesContext } from './databases-context.ts'
 import { forkSandbox } from '../sandboxes/forks/fork-sandbox.ts'
-import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
 import { sandboxById } from '../sandboxes/sandbox-statements.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
@@ -21,7 +20,7 @@ export async function branchDatabase(control: DatabasesContext, branch: Branch):
   const { parent, id, requestId } = branch
   const { pool } = control.database
   const { workspace_id: workspaceId } = parent
-  const secrets = await provisionChild(control, branch, LEASE_SECONDS)
+  const secrets = await provisionChild(control, branch)
   return orNothing(control, { id, requestId }, async () => {
     const [machine] = await sandboxById(pool, parent.id)
     if (machine === undefined) throw new ApiError('notFound')

@@ -9,7 +9,7 @@ import { scramVerifier, type Secrets } from './secrets.ts'
 import { clientConfig, withClient } from './server-client.ts'
 
 /** Milliseconds for a database to take its identity. The server was restored running, so it answers at once. */
-export const CLAIM_MS = 30_000
+const CLAIM_MS = 30_000
 const RETRY_MS = 50
 /** As set by the template (templates/postgres-16/setup.sh). */
 export const ADMIN = 'postgres'

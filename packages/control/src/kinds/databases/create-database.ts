@@ -3,11 +3,13 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { DatabasesContext } from './databases-context.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
+import { whileRenewing } from '../../platform/db/lease.ts'
 import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
 import { claimDatabase, UNCLAIMED } from './claim-database.ts'
 import {
   databaseOfWorkspace,
   insertProvisioning,
+  renewProvisioning,
   setDatabaseDeleting,
   setDatabaseReady,
 } from './database-statements.ts'
@@ -61,14 +63,20 @@ export async function createDatabase(control: DatabasesContext, wanted: NewDatab
   })
 }
 
-/** Completes a database that already has a row, or removes all of it. */
+/** Several renewals may fail before the lease ends. */
+const RENEW_MS = (LEASE_SECONDS * 1000) / 5
+
+/**
+ * Completes a database that already has a row, or removes all of it. The row's lease is renewed meanwhile: the steps
+ * together may take longer than the lease, for example a create that several agents refuse slowly.
+ */
 export async function orNothing<T>(
   control: DatabasesContext,
   { id, requestId }: Pick<NewDatabase, 'id' | 'requestId'>,
   make: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await make()
+    return await whileRenewing(RENEW_MS, () => renewProvisioning(control.database.pool, id, LEASE_SECONDS), make)
   } catch (error) {
     await setDatabaseDeleting(control.database.pool, id, LEASE_SECONDS)
     control.brokerConnections.forget(id)

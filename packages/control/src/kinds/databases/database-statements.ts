@@ -33,6 +33,12 @@ export const insertProvisioning = statement<
      coalesce((select disk_mb from databases where id = $8), ${DEFAULT_DATABASE_DISK_MB})) returning id`,
 )
 
+/** No row: the row was removed as abandoned, or the database is ready. */
+export const renewProvisioning = statement<{ id: string }, [id: string, leaseSeconds: number]>(
+  'renew-provisioning-database',
+  `update databases set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and status = 'provisioning' returning id`,
+)
+
 /** Returns no row if the row was removed as abandoned. */
 export const setDatabaseReady = statement<{ id: string }, [id: string]>(
   'set-database-ready',

@@ -6,7 +6,7 @@ import { databaseLease, readyDatabase, setDatabaseDisk } from './database-statem
 import { runInDatabase } from './run-in-database.ts'
 
 /** Milliseconds to grow a file system, including the wake of its sandbox. */
-export const GROW_MS = 90_000
+const GROW_MS = 90_000
 
 /**
  * Grows the file system of a database while it is in use. The block device has the maximum size from the start. A lease

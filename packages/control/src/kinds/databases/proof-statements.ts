@@ -1,6 +1,7 @@
 import type { DatabaseSize } from '@offshoot/contract/database'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { statement } from '../../platform/db/statement.ts'
+import { READY_SNAPSHOT } from '../sandboxes/snapshots/snapshot-row.ts'
 import { type BackupRow, BACKUP_COLUMNS, WHOLE_BACKUPS } from './backup-statements.ts'
 
 /** A backup that is due for verification. */
@@ -34,6 +35,7 @@ export const claimProof = statement<ProofRow, [agents: readonly string[], leaseS
    )
    select ${BACKUP_COLUMNS}, s.memory_mb, d.size, b.proof_tries from ${WHOLE_BACKUPS} join databases d on d.id = b.database_id
    where b.id in (select due_id from due)`,
+  READY_SNAPSHOT,
 )
 
 /** Stores the result of a verification. */

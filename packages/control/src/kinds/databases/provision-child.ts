@@ -1,4 +1,5 @@
 import type { SandboxId } from '@offshoot/contract/ids'
+import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
 import type { DatabasesContext } from './databases-context.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { insertProvisioning } from './database-statements.ts'
@@ -14,12 +15,11 @@ export interface Branch {
 
 /**
  * The first step for a database with another's data: inserts its row with new secrets. The row is removed after
- * `leaseSeconds` unless the database is ready by then.
+ * {@link LEASE_SECONDS} unless it is renewed or the database is ready by then.
  */
 export async function provisionChild(
   { database, databaseSecrets }: DatabasesContext,
   { parent, id, label }: Branch,
-  leaseSeconds: number,
 ): Promise<Secrets> {
   const secrets = makeSecrets()
   await insertProvisioning(
@@ -32,7 +32,7 @@ export async function provisionChild(
     sha256(secrets.brokerToken),
     parent.idle_timeout_seconds,
     parent.id,
-    leaseSeconds,
+    LEASE_SECONDS,
   )
   return secrets
 }

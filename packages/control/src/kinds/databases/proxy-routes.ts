@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { finished } from 'node:stream'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -63,6 +64,8 @@ async function forward(control: DatabasesContext, request: FastifyRequest, reply
     body,
     hangUp: hangUpSignal(request, reply),
   })
+  // Until then the answer is in memory, however slowly the caller reads it.
+  finished(reply.raw, answer.release)
   return reply.code(answer.status).send(answer.body)
 }
 

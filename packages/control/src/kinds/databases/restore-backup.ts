@@ -1,18 +1,13 @@
 import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
 import type { DatabasesContext } from './databases-context.ts'
-import { CREATE_TIMEOUT_MS } from '../../fleet/agent-client.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import type { BackupRow } from './backup-statements.ts'
-import { CLAIM_MS, claimDatabase } from './claim-database.ts'
+import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
 import type { DatabaseRow } from './database-row.ts'
-import { GROW_MS, resize } from './grow-disk.ts'
+import { resize } from './grow-disk.ts'
 import { type Branch, provisionChild } from './provision-child.ts'
 import { openSecrets } from './secrets.ts'
-import { CONNECT_MS } from './server-client.ts'
-
-/** Seconds after which one that was not finished is removed: longer than its steps together, and some for what lies between them. */
-const LEASE_SECONDS = (CREATE_TIMEOUT_MS + CLAIM_MS + CONNECT_MS + GROW_MS) / 1000 + 60
 
 /**
  * A new database with all data of a backup of another. Steps and failures are those of a create.
@@ -25,7 +20,7 @@ export async function restoreBackup(
 ): Promise<DatabaseRow> {
   const { parent, id, requestId } = branch
   const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
-  const secrets = await provisionChild(control, branch, LEASE_SECONDS)
+  const secrets = await provisionChild(control, branch)
   return orNothing(control, { id, requestId }, async () => {
     await createSandbox(control, {
       id,

@@ -16,8 +16,6 @@ import { openSecrets } from './secrets.ts'
 
 /** Milliseconds to replay a day of WAL. */
 const RECOVER_MS = 900_000
-/** Seconds after which an unfinished database is removed. Longer than all steps together. */
-const LEASE_SECONDS = 1_300
 /** Installed by templates/postgres-16. */
 const RECOVER = '/usr/local/lib/offshoot-postgres/recover'
 
@@ -33,7 +31,7 @@ export async function restoreDatabase(control: DatabasesContext, branch: Branch,
   const { parent, id, requestId } = branch
   const backup = await backupFor(control, parent, time)
   const { workspace_id: workspaceId, size, idle_timeout_seconds } = parent
-  const secrets = await provisionChild(control, branch, LEASE_SECONDS)
+  const secrets = await provisionChild(control, branch)
   return orNothing(control, { id, requestId }, async () => {
     // The parent may be broken, which can be the very reason for the restore. Then the WAL archived so far must
     // suffice.

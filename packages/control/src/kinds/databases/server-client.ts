@@ -5,7 +5,7 @@ import type { Fleet } from '../../fleet/fleet.ts'
 import { type Reached, Tunnel } from './tunnel.ts'
 
 /** Milliseconds to connect, including a wake. */
-export const CONNECT_MS = 35_000
+const CONNECT_MS = 35_000
 /** Milliseconds for a cancel request to reach its server. */
 const CANCEL_MS = 10_000
 

@@ -17,11 +17,24 @@ export interface AccountRow {
   readonly synced_at: Date | null
 }
 
+/**
+ * Records the plans of the accounts that a statement has written, where they differ from what was recorded last.
+ * @param account the common table expression that returns them
+ */
+const RECORD_PLAN = (account: string) => `
+  insert into plan_changes as c (workspace_id, plan)
+  select a.workspace_id, a.plan from ${account} a where a.plan is distinct from (
+    select l.plan from plan_changes l where l.workspace_id = a.workspace_id order by l.at desc limit 1)
+  on conflict (workspace_id, at) do update set plan = excluded.plan`
+
 /** Inserts a workspace's account unless it has one. */
 export const ensureAccount = statement<never, [workspaceId: string, plan: PlanName, source: PlanSource]>(
   'ensure-account',
-  `insert into workspace_accounts (workspace_id, plan, plan_source) values ($1, $2, $3)
-   on conflict (workspace_id) do nothing`,
+  `with account as (
+     insert into workspace_accounts (workspace_id, plan, plan_source) values ($1, $2, $3)
+     on conflict (workspace_id) do nothing returning workspace_id, plan
+   )
+   ${RECORD_PLAN('account')}`,
 )
 
 export const accountOf = statement<AccountRow, [workspaceId: string]>(
@@ -43,15 +56,19 @@ export const upsertPlan = statement<
   [workspaceId: string, plan: PlanName, source: PlanSource]
 >(
   'upsert-plan',
-  `insert into workspace_accounts (workspace_id, plan, plan_source)
-   select id, $2, $3 from organization where id = $1
-   on conflict (workspace_id) do update set plan = excluded.plan, plan_source = excluded.plan_source
-   returning workspace_id`,
+  `with account as (
+     insert into workspace_accounts (workspace_id, plan, plan_source)
+     select id, $2, $3 from organization where id = $1
+     on conflict (workspace_id) do update set plan = excluded.plan, plan_source = excluded.plan_source
+     returning workspace_id, plan
+   ), change as (${RECORD_PLAN('account')})
+   select workspace_id from account`,
 )
 
 export const noteCustomer = statement<{ customer_id: string }, [workspaceId: string, customerId: string]>(
   'note-customer',
   `update workspace_accounts set customer_id = coalesce(customer_id, $2) where workspace_id = $1 returning customer_id`,
+  { notNull: ['customer_id'] },
 )
 
 export const accountOfCustomer = statement<{ workspace_id: string }, [customerId: string]>(
@@ -69,13 +86,22 @@ export const noteSubscription = statement<
   [workspaceId: string, subscriptionId: string | null, status: string | null, plan: PlanName | null]
 >(
   'note-subscription',
-  `update workspace_accounts set
+  `with account as (
+     update workspace_accounts set
      plan = case when $4::text is not null and (plan_source <> 'operator' or subscription_id is distinct from $2) then $4
        else plan end,
      plan_source = case when $4::text is not null and (plan_source <> 'operator' or subscription_id is distinct from $2)
        then 'subscription' else plan_source end,
      subscription_id = $2, subscription_status = $3, synced_at = now()
-   where workspace_id = $1`,
+     where workspace_id = $1 returning workspace_id, plan
+   )
+   ${RECORD_PLAN('account')}`,
+)
+
+/** Since when the workspace has had each of its plans, the oldest first. */
+export const planChanges = statement<{ plan: PlanName; at: Date }, [workspaceId: string]>(
+  'plan-changes',
+  'select plan, at from plan_changes where workspace_id = $1 order by at',
 )
 
 /** `null` restores the configured rate. No row: the workspace has no account. */

@@ -6,6 +6,7 @@ import type { Caller, Membership } from '../../platform/http/caller.ts'
 import { userCaller } from './identity/user-caller.ts'
 import type { SandboxPlace } from '../../fleet/sandbox-places.ts'
 import { refuseManaged, refuseUnlessAllowed } from './allowance.ts'
+import { runFor, setTenant } from '../../platform/db/tenant-pool.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
 
 /**
@@ -16,9 +17,16 @@ import { bearerToken } from '../../platform/http/bearer-token.ts'
  * counts every request with a workspace, whatever the route answers.
  */
 export function registerAdmission(app: FastifyInstance, control: OrgsContext): void {
+  app.decorateRequest('tenancy', null)
   app.decorateRequest('admitted', null)
   app.decorateRequest('admittedSandbox', null)
   app.decorateRequest('admittedPlace', null)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.tenancy = { tenant: null }
+    runFor(request.tenancy, done)
+  })
+  // After a body was read, the hooks run in the context of its last chunk.
+  app.addHook('preValidation', ({ tenancy }, _reply, done) => (tenancy === null ? done() : runFor(tenancy, done)))
   app.addHook('onRequest', async (request) => {
     const { credential } = request.routeOptions.config
     if (credential === 'operator') admitOperator(control, request)
@@ -37,6 +45,7 @@ async function admit(control: OrgsContext, request: FastifyRequest): Promise<voi
     ? await admitKey(control, request, token)
     : await admitJwt(control, request, token)
   if (credential === 'jwt' && caller.method === 'key') throw new ApiError('jwtRequired')
+  setTenant(caller.workspaceId)
   await control.rate.take(caller.workspaceId)
   const org = loads === 'org' ? orgNamed(request, caller) : null
   refuseUnlessAllowed(control, request, caller, org?.role ?? caller.role)
@@ -89,6 +98,7 @@ async function admitJwt(control: OrgsContext, { headers, ip }: FastifyRequest, t
     failures.note(ip)
     throw new ApiError(isSpent ? 'tooManyFailures' : 'invalidApiToken')
   }
+  setTenant(claims.userId)
   const header = headers['x-offshoot-org']
   const named = typeof header === 'string' ? header : undefined
   return userCaller(database.pool, claims, named, config.limits.default_plan)

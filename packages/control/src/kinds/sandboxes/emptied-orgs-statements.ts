@@ -1,6 +1,6 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { statement } from '../../platform/db/statement.ts'
-import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshots/snapshot-row.ts'
+import { READY_SNAPSHOT, SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshots/snapshot-row.ts'
 import { VOLUME_COLUMNS, type VolumeRow } from '../volumes/volume-row.ts'
 
 export interface DeletedOrgRow {
@@ -36,6 +36,7 @@ export const endSandboxes = statement<never, [workspaceId: string]>(
 export const snapshotsToEnd = statement<SnapshotRow, [workspaceId: string]>(
   'snapshots-to-end',
   `select ${SNAPSHOT_COLUMNS} from snapshots where workspace_id = $1 and status = 'ready' limit 100`,
+  READY_SNAPSHOT,
 )
 
 /** Only once the workspace has no sandbox that could use a volume. */

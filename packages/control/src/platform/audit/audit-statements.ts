@@ -3,7 +3,7 @@ import { AUDIT_DAYS } from '@offshoot/contract/audit'
 import { type Queryable, statement } from '../db/statement.ts'
 import type { Actor } from './actor.ts'
 
-const insertEntry = statement<
+export const insertEntry = statement<
   never,
   [
     workspaceId: string | null,

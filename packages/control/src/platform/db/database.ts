@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
-import { type ClientConfig, Pool, types } from 'pg'
+import { type ClientConfig, types } from 'pg'
 import { outliveBrokenConnections } from './outlive-broken-connections.ts'
+import { TenantPool } from './tenant-pool.ts'
 
 export interface DatabaseAddress {
   readonly host: string
@@ -12,7 +13,7 @@ export interface DatabaseAddress {
 
 export interface Database {
   /** Runs the statements of requests. They are named, so that each connection prepares them once. */
-  readonly pool: Pool
+  readonly pool: TenantPool
   /** The same pool, for accounts, migrations and queries that are composed at run time. */
   readonly db: Kysely<never>
   close(): Promise<void>
@@ -44,7 +45,7 @@ export function clientConfig(address: DatabaseAddress): ClientConfig {
 
 /** @param onError called when an idle connection breaks; the pool replaces the connection */
 export function openDatabase(address: DatabaseAddress, onError: (error: Error) => void): Database {
-  const pool = new Pool({ ...clientConfig(address), max: MAX_CONNECTIONS, min: 2, idleTimeoutMillis: 60_000 })
+  const pool = new TenantPool({ ...clientConfig(address), max: MAX_CONNECTIONS, min: 2, idleTimeoutMillis: 60_000 })
   pool.on('error', onError)
   outliveBrokenConnections(pool)
   const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { fakeDatabase } from '../../test/fake-database.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
-import { underLease } from './lease.ts'
+import { underLease, whileRenewing } from './lease.ts'
 
 /** The size of control's connection pool. */
 const ALL_CONNECTIONS = 20
@@ -53,6 +53,21 @@ describe('a lease', () => {
       return commit(async () => 'written')
     })
     await expect(late).rejects.toMatchObject({ kind: 'conflict' })
+  })
+
+  it('is renewed as long as work goes on, also after a renewal that fails', async () => {
+    let renewals = 0
+    const renew = async () => {
+      renewals += 1
+      if (renewals === 1) throw new Error('away')
+    }
+    await whileRenewing(1, renew, () => eventually(() => renewals >= 3))
+    const after = renewals
+    await whileRenewing(
+      1,
+      async () => undefined,
+      () => eventually(() => renewals === after),
+    )
   })
 
   it('ends with work that fails', async () => {

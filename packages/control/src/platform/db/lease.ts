@@ -16,7 +16,7 @@ const LOOK_MS = 100
 /** Limits the requests that wait in this process, per name and in total: each of them polls PostgreSQL. */
 const waiting = new FairLimit(16, 256)
 
-const takeLease = statement<{ name: string }, [name: string, holder: string, creator: number, seconds: number]>(
+export const takeLease = statement<{ name: string }, [name: string, holder: string, creator: number, seconds: number]>(
   'take-lease',
   `insert into leases as held (name, holder, creator) values ($1, $2, $3)
    on conflict (name) do update set holder = excluded.holder, creator = excluded.creator, created_at = now()
@@ -24,12 +24,12 @@ const takeLease = statement<{ name: string }, [name: string, holder: string, cre
    returning name`,
 )
 
-const holdLease = statement<{ name: string }, [name: string, holder: string]>(
+export const holdLease = statement<{ name: string }, [name: string, holder: string]>(
   'hold-lease',
   'select name from leases where name = $1 and holder = $2 for update',
 )
 
-const endLease = statement<never, [name: string, holder: string]>(
+export const endLease = statement<never, [name: string, holder: string]>(
   'end-lease',
   'delete from leases where name = $1 and holder = $2',
 )
@@ -71,6 +71,19 @@ export async function underLease<T>(
     )
   } finally {
     await endLease(pool, name, holder)
+  }
+}
+
+/**
+ * Runs `work` and renews its lease meanwhile, so that the lease may be shorter than the work. A renewal that fails is
+ * tried again after `everyMs`.
+ */
+export async function whileRenewing<T>(everyMs: number, renew: () => Promise<unknown>, work: () => Promise<T>) {
+  const timer = setInterval(() => void renew().catch(() => undefined), everyMs)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
   }
 }
 

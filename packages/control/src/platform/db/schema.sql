@@ -557,6 +557,14 @@ create table "overage_days" (
 
 CREATE INDEX overage_days_unreported_idx ON public.overage_days USING btree (day) WHERE (reported_at IS NULL);
 
+create table "plan_changes" (
+  workspace_id uuid not null,
+  at timestamp(3) with time zone not null default now(),
+  plan text not null,
+  constraint plan_changes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint plan_changes_pkey PRIMARY KEY (workspace_id, at)
+);
+
 create table "rate_buckets" (
   workspace_id uuid not null,
   tokens double precision not null,

@@ -3,15 +3,30 @@ import type pg from 'pg'
 /** Runs a statement: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.ClientBase, 'query'>
 
+/** A named statement, prepared once per connection. A call returns its rows. */
+export interface Statement<Row, Values extends readonly unknown[]> {
+  (on: Queryable, ...values: Values): Promise<Row[]>
+  readonly statementName: string
+  readonly text: string
+  /** Columns of which the text returns no null, although the schema allows one. */
+  readonly notNull: readonly string[]
+}
+
 /**
- * A named statement, prepared once per connection. Returns its rows. `Row` must match the select list: PostgreSQL
- * cannot check it.
+ * Makes a statement. Export it: `statements.test.ts` compares `Row` and `Values` of every exported statement with what
+ * PostgreSQL says of the text (docs/adr/0022-typed-statements.md).
+ *
+ * @param notNull nullable columns of which the text returns no null, for example because of its `where`. PostgreSQL
+ * does not say so, and no test checks it.
  */
-// The compiler checks callers against the tuple's types. The driver does not know them.
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
-export function statement<Row, Values extends readonly unknown[]>(name: string, text: string) {
-  return async (on: Queryable, ...values: Values): Promise<Row[]> => {
-    const result = await (on as pg.Pool).query({ name, text, values: [...values] })
+export function statement<Row, Values extends readonly unknown[]>(
+  statementName: string,
+  text: string,
+  { notNull = [] }: { readonly notNull?: readonly (keyof Row & string)[] } = {},
+): Statement<Row, Values> {
+  const run = async (on: Queryable, ...values: Values): Promise<Row[]> => {
+    const result = await (on as pg.Pool).query({ name: statementName, text, values: [...values] })
     return result.rows as Row[]
   }
+  return Object.assign(run, { statementName, text, notNull })
 }

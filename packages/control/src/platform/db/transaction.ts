@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { runHoldingConnection } from './tenant-pool.ts'
 
 /** Runs `work` on one connection between begin and commit. An error that `work` throws rolls the transaction back. */
 export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -6,7 +7,7 @@ export async function transaction<T>(pool: pg.Pool, work: (client: pg.PoolClient
   let broken: Error | undefined
   try {
     await client.query('begin')
-    const result = await work(client)
+    const result = await runHoldingConnection(() => work(client))
     await client.query('commit')
     return result
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { Tenancy } from '../db/tenant-pool.ts'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { WorkspaceSummary } from '@offshoot/contract/identity'
 import type { Permission, WorkspaceRole } from '@offshoot/contract/role'
@@ -36,6 +37,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     admitted: Admitted | null
+    /** Whose connections to the database the request uses. */
+    tenancy: Tenancy | null
   }
 }
 

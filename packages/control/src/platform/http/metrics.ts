@@ -41,7 +41,7 @@ export function createMetrics(database: Database): Metrics {
     registry,
     'offshoot_database_waiting',
     'Statements that wait for a connection',
-    () => database.pool.waitingCount,
+    () => database.pool.waitingCount + database.pool.waitingTurns,
   )
   return {
     registry,

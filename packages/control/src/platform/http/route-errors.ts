@@ -45,6 +45,7 @@ function admissionErrors({ config = {}, method, url }: RouteOptions): readonly E
     ...always,
     'issuerUnreachable',
     'rateLimited',
+    'tooManyRequests',
     credential === 'jwt' ? 'jwtRequired' : 'scopeMissing',
     ...(permission === undefined ? [] : ['roleMissing' as const]),
     ...(isCompute(scope, String(method)) ? ['accountSuspended' as const] : []),

@@ -8,7 +8,7 @@ import type { Asked, Lease, Rate, TokenBuckets } from './token-buckets.ts'
  * statement. However many processes ask at once, together they get no more than the bucket has. The bucket refills with
  * time, up to its burst. An operator's rate for the workspace overrides the configured one.
  */
-const leaseTokens = statement<
+export const leaseTokens = statement<
   { granted: number; burst: number; per_second: number },
   [workspaceId: string, want: number, unused: number, burst: number, perSecond: number]
 >(

@@ -29,7 +29,7 @@ redis.call('HSET', KEYS[1], 'tokens', tokens - granted, 'at', string.format('%.6
 redis.call('EXPIRE', KEYS[1], math.ceil(burst / rate) + 60)
 return granted`
 
-const rateOfWorkspace = statement<
+export const rateOfWorkspace = statement<
   { burst: number; per_second: number },
   [id: string, burst: number, perSecond: number]
 >(

@@ -50,6 +50,8 @@ export const servedCertificate = statement<
   'served-certificate',
   `select c.fingerprint, c.chain, c.key from app_certificates c join app_domains d using (app_id, domain)
    where c.domain = $1 and d.verified_at is not null and c.fingerprint is not null`,
+  // All three are written together.
+  { notNull: ['fingerprint', 'chain', 'key'] },
 )
 
 /** The response to an authority's challenge with this token. */
@@ -57,4 +59,6 @@ export const acmeAnswer = statement<{ readonly answer: string }, [domain: string
   'acme-answer',
   `select challenge_answer as answer from app_certificates c join app_domains d using (app_id, domain)
    where c.domain = $1 and c.challenge_token = $2 and d.verified_at is not null`,
+  // Written together with the token.
+  { notNull: ['answer'] },
 )

@@ -16,7 +16,7 @@ interface LostRow extends Pick<AppRow, 'id' | 'port'> {
  * in progress, and those for which the same build was already tried again. So a version that cannot be rebuilt is tried
  * once, not for ever.
  */
-const lostVersions = statement<LostRow, [limit: number]>(
+export const lostVersions = statement<LostRow, [limit: number]>(
   'lost-versions',
   `select a.id, a.port, d.git_ref, d.git_commit, d.origin_id from apps a join app_deployments d on d.id = a.active_deployment_id
    where a.deletion_due_at is null and d.finished_at < now() - interval '5 seconds'

@@ -14,6 +14,6 @@ export interface BuildLogRow {
 /** The pieces after the one with that number, in order. */
 export const buildLogAfter = statement<BuildLogRow, [deploymentId: string, after: string, limit: number]>(
   'build-log-after',
-  `select number::text, text from app_build_logs where deployment_id = $1 and number > $2::bigint
+  `select number::text, text from app_build_logs where deployment_id = $1 and number > $2::text::bigint
    order by app_build_logs.number limit $3`,
 )

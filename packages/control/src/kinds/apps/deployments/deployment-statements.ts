@@ -100,6 +100,7 @@ export const takeSandbox = statement<{ sandbox_id: string; port: number }, [id: 
    update app_deployments d set sandbox_id = kept_sandbox, port = kept_port, is_sticky = kept_is_sticky
    from kept where ${MINE}
    returning d.sandbox_id, d.port`,
+  { notNull: ['sandbox_id'] },
 )
 
 export const setCommit = statement<{ id: string }, [id: string, creator: number, commit: string]>(

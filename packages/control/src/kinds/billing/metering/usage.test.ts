@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import type { WorkspaceId } from '@offshoot/contract/ids'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { setPlan } from '../limits/set-plan.ts'
 import { applyTransitions } from './apply-transitions.ts'
 import { openMeters } from './meter-statements.ts'
 import type { MeterState } from './meter-state.ts'
@@ -130,6 +132,55 @@ describe('usage', () => {
       total_usd: 0.151668,
     })
     expect((await get('/v1/statements/2025-12')).body.lines).toEqual([])
+  })
+
+  it('has a statement of a past month with the plans that held then', async () => {
+    const past = await harness.tenant(control, 'changed-plans')
+    const id = randomUUID()
+    const size = { cpu: 1, memory_mib: 1024 }
+    await openMeters(harness.pool, JSON.stringify([{ id, workspace_id: past.workspaceId, template: 'base', ...size }]))
+    // A week, which costs more than the free credit.
+    await applyTransitions(harness.pool, [
+      { id, at: '2026-01-05T00:00:00Z', state: 'running' },
+      { id, at: '2026-01-12T00:00:00Z', state: 'ended' },
+    ])
+    const statement = async () => (await get('/v1/statements/2026-01', past.key)).body
+    for (const plan of ['free', 'pro', 'team'] as const) {
+      await setPlan(harness.pool, past.workspaceId as WorkspaceId, plan)
+    }
+    const { rows } = await harness.pool.query('select plan from plan_changes where workspace_id = $1 order by at', [
+      past.workspaceId,
+    ])
+    expect(rows.map(({ plan }) => plan)).toEqual(['free', 'pro', 'team'])
+    const began = (plan: string, at: string) =>
+      harness.pool.query('update plan_changes set at = $3 where workspace_id = $1 and plan = $2', [
+        past.workspaceId,
+        plan,
+        at,
+      ])
+    // Free in January, Pro until the end of March, then Team.
+    await began('free', '2025-12-20T00:00:00Z')
+    await began('pro', '2026-02-01T00:00:00Z')
+    await began('team', '2026-04-01T00:00:00Z')
+    const { usage_usd: used } = await statement()
+    expect(used).toBeGreaterThan(5.4)
+    expect(await statement()).toMatchObject({ plan: 'free', credit_usd: 5.4, total_usd: expect.closeTo(used - 5.4, 5) })
+    expect(await statement()).not.toHaveProperty('plans')
+    // Pro from the middle of a day on: that day still counts for Free.
+    await began('pro', '2026-01-07T12:00:00Z')
+    const perDay = used / 7
+    const changed = await statement()
+    expect(changed).toMatchObject({
+      plan: 'pro',
+      usage_usd: used,
+      plans: [
+        { plan: 'free', from: '2026-01-01' },
+        { plan: 'pro', from: '2026-01-08', credit_usd: 0 },
+      ],
+    })
+    expect(changed.plans[0].usage_usd).toBeCloseTo(3 * perDay, 4)
+    expect(changed.credit_usd).toBeCloseTo(Math.min(5.4, 3 * perDay), 4)
+    expect(changed.lines).toMatchObject([{ item: 'running', seconds: 7 * 86_400 }])
   })
 
   it.each(['2026-13', '1999-01', 'x', '2099-01', '2026-01-01'])('has no statement for %s', async (month) => {

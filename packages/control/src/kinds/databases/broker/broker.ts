@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { databaseUser, DATABASE_NAME } from '@offshoot/contract/database'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { DatabaseRow } from '../database-row.ts'
+import { type AnswerMemory, AnswersMemory } from './answer-memory.ts'
 import { type Connections, PER_DATABASE } from './connections.ts'
 import { neonSql } from './neon.ts'
 import { Refusal, refusalOf } from './refusal.ts'
@@ -24,9 +25,11 @@ export interface BrokerRequest {
 export interface BrokerAnswer {
   readonly status: number
   readonly body: object
+  /** Call it once the answer was sent. */
+  readonly release: () => void
 }
 
-/** Concurrent requests in this process. Limited because each may hold an answer in memory. */
+/** Concurrent requests in this process. {@link AnswersMemory} limits what their answers hold. */
 const MAX_REQUESTS = 256
 /** Of these, requests to the databases of one workspace. */
 const PER_WORKSPACE = 64
@@ -46,24 +49,31 @@ export class Broker {
   readonly #connections: Connections
   readonly #ofWorkspace = new FairLimit(PER_WORKSPACE, MAX_REQUESTS)
   readonly #ofDatabase = new FairLimit(PER_DATABASE_REQUESTS, Number.POSITIVE_INFINITY)
+  readonly #answers: AnswersMemory
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, answers = new AnswersMemory()) {
     this.#connections = connections
+    this.#answers = answers
   }
 
   /** Returns every error of a database as an answer. @throws ApiError if its server cannot be reached */
   async answer(row: DatabaseRow, request: BrokerRequest): Promise<BrokerAnswer> {
     const inDatabase = this.#ofDatabase.take(row.id)
     const inWorkspace = inDatabase && this.#ofWorkspace.take(row.workspace_id)
+    let release = nothing
     try {
       if (inWorkspace === null) throw new Refusal(429, 'too many requests at the same time')
       const { hangUp } = request
+      const answer = this.#answers.open(row.workspace_id)
+      release = answer.release
       const use: Use = (database, limitMs, work) => this.#connections.use(row, database, { limitMs, hangUp }, work)
-      return { status: 200, body: await route(use, row, request) }
+      return { status: 200, body: await route(use, answer.memory, row, request), release }
     } catch (error) {
+      release()
       const refusal = refusalOf(error)
       // Neon's driver reads `message`.
-      return { status: refusal.status, body: { error: refusal.message, message: refusal.message, ...refusal.fields } }
+      const body = { error: refusal.message, message: refusal.message, ...refusal.fields }
+      return { status: refusal.status, body, release }
     } finally {
       inWorkspace?.()
       inDatabase?.()
@@ -71,7 +81,15 @@ export class Broker {
   }
 }
 
-async function route(use: Use, row: DatabaseRow, { method, path, headers, body }: BrokerRequest): Promise<object> {
+/** Releases what was never taken. */
+function nothing(): void {}
+
+async function route(
+  use: Use,
+  memory: AnswerMemory,
+  row: DatabaseRow,
+  { method, path, headers, body }: BrokerRequest,
+): Promise<object> {
   const expected = METHOD_OF[path]
   if (expected === undefined) throw new Refusal(404, 'not found')
   if (method !== expected) throw new Refusal(405, 'method not allowed')
@@ -81,13 +99,13 @@ async function route(use: Use, row: DatabaseRow, { method, path, headers, body }
     case 'v1/info':
       return info(use, row)
     case 'v1/query':
-      return query(use, objectOf(body))
+      return query(use, memory, objectOf(body))
     case 'v1/exec':
-      return exec(use, objectOf(body))
+      return exec(use, memory, objectOf(body))
     case 'v1/transaction':
-      return transaction(use, objectOf(body))
+      return transaction(use, memory, objectOf(body))
     default:
-      return neonSql(use, headers, objectOf(body))
+      return neonSql(use, memory, headers, objectOf(body))
   }
 }
 

@@ -7,6 +7,7 @@ import type pg from 'pg'
 import { DATABASE_NAME } from '@offshoot/contract/database'
 import { type Body, paramsOf, textOf } from './body-fields.ts'
 import { DEFAULT_TIMEOUT_MS, GRACE_MS, MAX_TIMEOUT_MS } from './connections.ts'
+import type { AnswerMemory } from './answer-memory.ts'
 import type { Use } from './use.ts'
 import { Refusal } from './refusal.ts'
 import { runStatement, type Statement } from './run-statement.ts'
@@ -19,18 +20,23 @@ const ISOLATION: Readonly<Record<string, string>> = {
   Serializable: 'serializable',
 }
 
-export async function neonSql(use: Use, headers: IncomingHttpHeaders, body: Body): Promise<object> {
+export async function neonSql(
+  use: Use,
+  memory: AnswerMemory,
+  headers: IncomingHttpHeaders,
+  body: Body,
+): Promise<object> {
   const isArray = headers['neon-array-mode'] === 'true'
   const database = databaseOf(headers['neon-connection-string'])
   if (body['queries'] === undefined) {
     const statement = statementOf(body)
-    return use(database, DEFAULT_TIMEOUT_MS + GRACE_MS, async (client) => present(client, statement, isArray))
+    return use(database, DEFAULT_TIMEOUT_MS + GRACE_MS, async (client) => present(client, statement, memory, isArray))
   }
   const statements = batchOf(body)
   return use(database, MAX_TIMEOUT_MS, async (client) => {
     await client.query(beginning(headers))
     const results: object[] = []
-    for (const statement of statements) results.push(await present(client, statement, isArray))
+    for (const statement of statements) results.push(await present(client, statement, memory, isArray))
     const { command } = await client.query('commit')
     if (command !== 'COMMIT') throw new Refusal(400, 'transaction was rolled back', { code: '25P02' })
     return { results }
@@ -73,8 +79,13 @@ function databaseOf(text: string | string[] | undefined): string {
   }
 }
 
-async function present(client: pg.ClientBase, statement: Statement, isArray: boolean): Promise<object> {
-  const { fields, rows, rowCount, command, truncated } = await runStatement(client, statement)
+async function present(
+  client: pg.ClientBase,
+  statement: Statement,
+  memory: AnswerMemory,
+  isArray: boolean,
+): Promise<object> {
+  const { fields, rows, rowCount, command, truncated } = await runStatement(client, statement, memory)
   // The protocol cannot express a truncated result.
   if (truncated)
     throw new Refusal(400, 'result is too large: more rows or bytes than one answer may have', { code: '54000' })

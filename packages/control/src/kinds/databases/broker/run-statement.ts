@@ -1,8 +1,7 @@
 import pg from 'pg'
+import type { AnswerMemory } from './answer-memory.ts'
 import { Refusal } from './refusal.ts'
 
-/** Limit of the rows in one answer, in bytes. Further rows are dropped, and the answer is marked as truncated. */
-const MAX_RESULT_BYTES = 32 * 1024 * 1024
 export const MAX_ROWS = 100_000
 
 export interface Statement {
@@ -32,12 +31,13 @@ const NO_COPY = 'COPY from stdin and to stdout need a connection'
 const TEXT = { getTypeParser: () => (value: string) => value } as unknown as pg.CustomTypesConfig
 
 /**
- * Runs one statement and keeps up to `maxRows` rows. It reads and drops the others instead of aborting, because a
+ * Runs one statement and keeps up to `maxRows` rows, while there is memory. It reads and drops the others instead of aborting, because a
  * statement that also writes must complete.
  */
 export async function runStatement(
   client: pg.ClientBase,
   { sql, params = [] }: Statement,
+  memory: AnswerMemory,
   maxRows = MAX_ROWS,
 ): Promise<StatementResult> {
   // `Query`'s type lacks options that `client.query` accepts.
@@ -52,9 +52,12 @@ export async function runStatement(
     connection.sendCopyFail(NO_COPY)
   }
   query.on('row', (row, result: unknown) => {
-    if (result !== kept.result) kept = keepingOf(result)
-    for (const value of row) kept.bytes += value === null ? 4 : value.length
-    if (kept.rows.length < maxRows && kept.bytes <= MAX_RESULT_BYTES) kept.rows.push(row)
+    if (result !== kept.result) {
+      for (const each of kept.rows) memory.drop(each)
+      kept = keepingOf(result)
+    }
+    // Once a row was dropped, all later rows are.
+    if (!kept.truncated && kept.rows.length < maxRows && memory.keep(row)) kept.rows.push(row)
     else kept.truncated = true
   })
   const ended = new Promise<pg.QueryArrayResult | readonly pg.QueryArrayResult[]>((resolve, reject) => {
@@ -81,5 +84,5 @@ export async function runStatement(
 
 /** The kept rows, and the result that they belong to. */
 function keepingOf(result: unknown) {
-  return { result, rows: new Array<(string | null)[]>(), bytes: 0, truncated: false }
+  return { result, rows: new Array<(string | null)[]>(), truncated: false }
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { DATABASE_NAME } from '@offshoot/contract/database'
 import { type Body, optionalInteger, optionalText, paramsOf, textOf } from './body-fields.ts'
+import type { AnswerMemory } from './answer-memory.ts'
 import type { Use } from './use.ts'
 import { DEFAULT_TIMEOUT_MS, GRACE_MS, MAX_TIMEOUT_MS } from './connections.ts'
 import { jsonValue } from './json-value.ts'
@@ -13,26 +14,26 @@ const DEFAULT_ROWS = 1_000
 const MAX_STATEMENTS = 1_000
 
 /** `POST v1/query`: returns the rows of one statement. */
-export async function query(use: Use, body: Body): Promise<object> {
+export async function query(use: Use, memory: AnswerMemory, body: Body): Promise<object> {
   const statement = statementOf(body)
   const maxRows = optionalInteger(body, 'max_rows', 1, MAX_ROWS) ?? DEFAULT_ROWS
   return onConnection(use, body, null, async (client, startedAt) => {
-    const result = await present(client, statement, maxRows)
+    const result = await present(client, statement, memory, maxRows)
     return { ...result, duration_ms: since(startedAt) }
   })
 }
 
 /** `POST v1/exec`: runs one statement, or several without parameters, and returns the row count. */
-export async function exec(use: Use, body: Body): Promise<object> {
+export async function exec(use: Use, memory: AnswerMemory, body: Body): Promise<object> {
   const statement = statementOf(body)
   return onConnection(use, body, null, async (client, startedAt) => {
-    const { rowCount } = await runStatement(client, statement, 0)
+    const { rowCount } = await runStatement(client, statement, memory, 0)
     return { rows_affected: rowCount ?? 0, duration_ms: since(startedAt) }
   })
 }
 
 /** `POST v1/transaction`: runs all of the statements, or none. */
-export async function transaction(use: Use, body: Body): Promise<object> {
+export async function transaction(use: Use, memory: AnswerMemory, body: Body): Promise<object> {
   const { statements } = body
   if (!Array.isArray(statements) || statements.length === 0)
     throw new Refusal(400, 'statements must be an array with at least one statement')
@@ -47,7 +48,7 @@ export async function transaction(use: Use, body: Body): Promise<object> {
     const results: object[] = []
     for (const statement of parsed) {
       const statementAt = performance.now()
-      results.push({ ...(await present(client, statement, maxRows)), duration_ms: since(statementAt) })
+      results.push({ ...(await present(client, statement, memory, maxRows)), duration_ms: since(statementAt) })
     }
     await commit(client)
     return { results, duration_ms: since(startedAt) }
@@ -83,8 +84,13 @@ async function onConnection(
   })
 }
 
-async function present(client: pg.ClientBase, statement: Statement, maxRows: number): Promise<object> {
-  const { fields, rows, truncated } = await runStatement(client, statement, maxRows)
+async function present(
+  client: pg.ClientBase,
+  statement: Statement,
+  memory: AnswerMemory,
+  maxRows: number,
+): Promise<object> {
+  const { fields, rows, truncated } = await runStatement(client, statement, memory, maxRows)
   const names = await typeNames(
     client,
     fields.map(({ dataTypeID }) => dataTypeID),

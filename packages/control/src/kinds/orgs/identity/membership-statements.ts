@@ -3,27 +3,40 @@ import type { PlanName } from '@offshoot/contract/plan'
 import type { WorkspaceRole } from '@offshoot/contract/role'
 import { statement } from '../../../platform/db/statement.ts'
 
-export interface MembershipRow {
+interface UserRow {
   readonly user_id: string
   readonly email: string
   readonly user_name: string
-  /** A user without a workspace has one row, with `null` here and in all later columns. */
-  readonly workspace_id: WorkspaceId | null
+}
+
+export interface MembershipRow extends UserRow {
+  readonly workspace_id: WorkspaceId
   readonly slug: string
   readonly workspace_name: string
   readonly role: WorkspaceRole
   readonly is_suspended: boolean
-  /** The user has selected it as the current workspace. */
-  readonly is_current: boolean
+  /** The user has selected it as the current workspace. `null`: the user has selected none. */
+  readonly is_current: boolean | null
   /** `null` until the workspace is first used. */
   readonly plan: PlanName | null
+}
+
+/** The one row of a user without a workspace. */
+export interface NoMembershipRow extends UserRow {
+  readonly workspace_id: null
+  readonly slug: null
+  readonly workspace_name: null
+  readonly role: null
+  readonly is_suspended: boolean
+  readonly is_current: null
+  readonly plan: null
 }
 
 /**
  * Memberships, oldest first, without deleted workspaces. No row: the user does not exist, or the session has ended (by
  * a sign-out, a password reset, …).
  */
-export const membershipsOfUser = statement<MembershipRow, [userId: string, sessionId: string | null]>(
+export const membershipsOfUser = statement<MembershipRow | NoMembershipRow, [userId: string, sessionId: string | null]>(
   'memberships-of-user',
   `select u.id as user_id, u.email, u.name as user_name, o.id as workspace_id, o.slug, o.name as workspace_name, m.role,
      o.suspended_at is not null as is_suspended, o.id = u.current_workspace_id as is_current, a.plan

@@ -4,7 +4,7 @@ import type { PlanName } from '@offshoot/contract/plan'
 import type pg from 'pg'
 import type { Membership, UserCaller } from '../../../platform/http/caller.ts'
 import type { JwtClaims } from './jwt-verifier.ts'
-import { type MembershipRow, membershipsOfUser } from './membership-statements.ts'
+import { type MembershipRow, membershipsOfUser, type NoMembershipRow } from './membership-statements.ts'
 import { makePersonalWorkspace } from './personal-workspace.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function userCaller(
     rows = await membershipsOfUser(pool, user.user_id, sessionId)
   }
   const workspaces = rows.flatMap((row) => membership(row, defaultPlan))
-  const chosen = rows.find((row) => row.is_current)?.workspace_id ?? claims.workspaceId
+  const chosen = rows.find((row) => row.is_current === true)?.workspace_id ?? claims.workspaceId
   const current = choose(workspaces, chosen, header)
   if (current === undefined) throw new ApiError('notFound')
   return {
@@ -52,7 +52,7 @@ function choose(workspaces: readonly Membership[], chosen: string | null, header
   return workspaces.find(({ id }) => id === chosen) ?? workspaces[0]
 }
 
-function membership(row: MembershipRow, defaultPlan: PlanName): Membership[] {
+function membership(row: MembershipRow | NoMembershipRow, defaultPlan: PlanName): Membership[] {
   if (row.workspace_id === null) return []
   const { slug, workspace_name: name, role, plan, is_suspended: isSuspended } = row
   return [{ id: row.workspace_id, slug, name, role, plan: plan ?? defaultPlan, isSuspended }]

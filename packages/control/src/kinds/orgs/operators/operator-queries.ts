@@ -22,7 +22,7 @@ export const SELECT_ORGS = `select * from (
   from organization o left join workspace_accounts a on a.workspace_id = o.id
   where o.deletion_due_at is null) orgs`
 
-const orgById = statement<OperatedOrgRow, [id: string]>('operated-org', `${SELECT_ORGS} where id = $1`)
+export const orgById = statement<OperatedOrgRow, [id: string]>('operated-org', `${SELECT_ORGS} where id = $1`)
 
 export async function findOrg(on: Queryable, id: string): Promise<OperatedOrgRow | undefined> {
   return isUuid(id) ? (await orgById(on, id))[0] : undefined

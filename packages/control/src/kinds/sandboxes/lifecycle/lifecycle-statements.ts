@@ -15,6 +15,7 @@ export const unsettle = statement<{ mark: Date; is_alone: boolean }, [id: string
    from (select id, lifecycle_unsettled_at from sandboxes where id = $1 for update) before
    where s.id = before.id and s.deletion_due_at is null
    returning s.lifecycle_unsettled_at as mark, before.lifecycle_unsettled_at is null as is_alone`,
+  { notNull: ['mark'] },
 )
 
 /**
@@ -60,6 +61,7 @@ export const unsettledOfAgent = statement<UnsettledRow, [agentId: string, ageSec
   `select id, workspace_id, persistent, idle_timeout_seconds, plan, lifecycle_unsettled_at as mark
    from sandboxes left join workspace_accounts using (workspace_id)
    where agent_id = $1 and lifecycle_unsettled_at < now() - make_interval(secs => $2)`,
+  { notNull: ['mark'] },
 )
 
 export const settle = statement<never, [id: string, mark: Date]>(

@@ -25,6 +25,9 @@ export interface SnapshotRow {
 export const SNAPSHOT_COLUMNS =
   'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, managed_by, egress, created_at'
 
+/** The schema requires a size of every snapshot that is ready. */
+export const READY_SNAPSHOT = { notNull: ['size_bytes'] } as const
+
 /** The public view of a row. */
 export function presentSnapshot({ origin, ...row }: SnapshotRow): Snapshot {
   return {

@@ -1,7 +1,7 @@
 import { REMOVABLE } from '../../../fleet/removable.ts'
 import { isAbandoned } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import { SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
+import { READY_SNAPSHOT, SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
 
 /** Returns no row if the sandbox is gone. */
 export const insertCreatingSnapshot = statement<
@@ -21,6 +21,7 @@ export const insertCreatingSnapshot = statement<
 export const setSnapshotReady = statement<SnapshotRow, [id: string, sizeBytes: number]>(
   'set-snapshot-ready',
   `update snapshots set status = 'ready', size_bytes = $2 where id = $1 returning ${SNAPSHOT_COLUMNS}`,
+  READY_SNAPSHOT,
 )
 
 /** Removes the row of a failed snapshot. */
@@ -37,6 +38,7 @@ export const snapshotOfWorkspace = statement<SnapshotRow, [id: string, workspace
   'snapshot-of-workspace',
   `select ${SNAPSHOT_COLUMNS} from snapshots
    where id = $1 and workspace_id = $2 and status = 'ready' and deletion_due_at is null and origin <> 'backup'`,
+  READY_SNAPSHOT,
 )
 
 /** For features, which may also create sandboxes from backups. */
@@ -44,6 +46,7 @@ export const anySnapshotOfWorkspace = statement<SnapshotRow, [id: string, worksp
   'any-snapshot-of-workspace',
   `select ${SNAPSHOT_COLUMNS} from snapshots
    where id = $1 and workspace_id = $2 and status = 'ready' and deletion_due_at is null`,
+  READY_SNAPSHOT,
 )
 
 export const removeSnapshotRow = statement<{ id: string }, [id: string]>(
@@ -74,6 +77,7 @@ export const claimUnusedSnapshots = statement<
    update snapshots set deletion_due_at = now() + make_interval(secs => $3)
    from unused where id = unused_id
    returning ${SNAPSHOT_COLUMNS}`,
+  READY_SNAPSHOT,
 )
 
 export const retrySnapshotDeletion = statement<never, [id: string, afterSeconds: number]>(

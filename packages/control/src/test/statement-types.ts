@@ -1,0 +1,506 @@
+// Written by statements.test.ts from what PostgreSQL says of every statement. Do not edit it.
+import type { Agreement, Assert, Computed, Json } from './statement-checks.ts'
+import type * as fleet_agent_statements from '../fleet/agent-statements.ts'
+import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.ts'
+import type * as fleet_record_statements from '../fleet/record-statements.ts'
+import type * as fleet_sandbox_lookups from '../fleet/sandbox-lookups.ts'
+import type * as kinds_apps_app_statements from '../kinds/apps/app-statements.ts'
+import type * as kinds_apps_certificates_certificate_statements from '../kinds/apps/certificates/certificate-statements.ts'
+import type * as kinds_apps_certificates_order_statements from '../kinds/apps/certificates/order-statements.ts'
+import type * as kinds_apps_deploying_replace_lost from '../kinds/apps/deploying/replace-lost.ts'
+import type * as kinds_apps_deploying_unnamed_statements from '../kinds/apps/deploying/unnamed-statements.ts'
+import type * as kinds_apps_deployments_build_log_statements from '../kinds/apps/deployments/build-log-statements.ts'
+import type * as kinds_apps_deployments_deployment_statements from '../kinds/apps/deployments/deployment-statements.ts'
+import type * as kinds_apps_domains_app_domain_statements from '../kinds/apps/domains/app-domain-statements.ts'
+import type * as kinds_apps_edge_app_statements from '../kinds/apps/edge-app-statements.ts'
+import type * as kinds_apps_git_provider_git_provider_statements from '../kinds/apps/git-provider/git-provider-statements.ts'
+import type * as kinds_apps_instances_instance_statements from '../kinds/apps/instances/instance-statements.ts'
+import type * as kinds_apps_previews_preview_statements from '../kinds/apps/previews/preview-statements.ts'
+import type * as kinds_apps_trees_tree_statements from '../kinds/apps/trees/tree-statements.ts'
+import type * as kinds_billing_credit_pause_statements from '../kinds/billing/credit-pause-statements.ts'
+import type * as kinds_billing_credit_statements from '../kinds/billing/credit-statements.ts'
+import type * as kinds_billing_grant_credit from '../kinds/billing/grant-credit.ts'
+import type * as kinds_billing_limits_quota_statements from '../kinds/billing/limits/quota-statements.ts'
+import type * as kinds_billing_metering_meter_statements from '../kinds/billing/metering/meter-statements.ts'
+import type * as kinds_billing_metering_storage_statements from '../kinds/billing/metering/storage-statements.ts'
+import type * as kinds_billing_report_overage from '../kinds/billing/report-overage.ts'
+import type * as kinds_databases_backup_statements from '../kinds/databases/backup-statements.ts'
+import type * as kinds_databases_database_statements from '../kinds/databases/database-statements.ts'
+import type * as kinds_databases_proof_statements from '../kinds/databases/proof-statements.ts'
+import type * as kinds_orgs_account_statements from '../kinds/orgs/account-statements.ts'
+import type * as kinds_orgs_identity_api_key_statements from '../kinds/orgs/identity/api-key-statements.ts'
+import type * as kinds_orgs_identity_foreign_user_statements from '../kinds/orgs/identity/foreign-user-statements.ts'
+import type * as kinds_orgs_identity_membership_statements from '../kinds/orgs/identity/membership-statements.ts'
+import type * as kinds_orgs_invitation_statements from '../kinds/orgs/invitation-statements.ts'
+import type * as kinds_orgs_operators_operator_queries from '../kinds/orgs/operators/operator-queries.ts'
+import type * as kinds_orgs_org_statements from '../kinds/orgs/org-statements.ts'
+import type * as kinds_sandboxes_emptied_orgs_statements from '../kinds/sandboxes/emptied-orgs-statements.ts'
+import type * as kinds_sandboxes_events_event_statements from '../kinds/sandboxes/events/event-statements.ts'
+import type * as kinds_sandboxes_forks_fork_statements from '../kinds/sandboxes/forks/fork-statements.ts'
+import type * as kinds_sandboxes_lifecycle_lifecycle_statements from '../kinds/sandboxes/lifecycle/lifecycle-statements.ts'
+import type * as kinds_sandboxes_ports_port_statements from '../kinds/sandboxes/ports/port-statements.ts'
+import type * as kinds_sandboxes_sandbox_statements from '../kinds/sandboxes/sandbox-statements.ts'
+import type * as kinds_sandboxes_snapshots_snapshot_statements from '../kinds/sandboxes/snapshots/snapshot-statements.ts'
+import type * as kinds_templates_build_statements from '../kinds/templates/build-statements.ts'
+import type * as kinds_templates_template_statements from '../kinds/templates/template-statements.ts'
+import type * as kinds_volumes_volume_statements from '../kinds/volumes/volume-statements.ts'
+import type * as platform_audit_audit_statements from '../platform/audit/audit-statements.ts'
+import type * as platform_db_lease from '../platform/db/lease.ts'
+import type * as platform_idempotency_idempotency_statements from '../platform/idempotency/idempotency-statements.ts'
+import type * as platform_limits_postgres_buckets from '../platform/limits/postgres-buckets.ts'
+import type * as platform_limits_redis_buckets from '../platform/limits/redis-buckets.ts'
+import type * as platform_mail_mail_statements from '../platform/mail/mail-statements.ts'
+
+export type Of_fleet_agent_statements = [
+  Assert<Agreement<typeof fleet_agent_statements.upsertAgent, { "cursor": number }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.agentCursor, { "cursor": number }, [string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.agentCursors, { "id": string; "cursor": number }, []>>,
+  Assert<Agreement<typeof fleet_agent_statements.lockAgentCursor, { "cursor": number }, [string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.setAgentCursor, {  }, [string, number]>>,
+  Assert<Agreement<typeof fleet_agent_statements.forgetSequence, {  }, [string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.retireOthers, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.failSandboxesOf, {  }, [readonly string[]]>>,
+  Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
+]
+
+export type Of_fleet_reconcile_statements = [
+  Assert<Agreement<typeof fleet_reconcile_statements.rowsOfAgent, { "id": string; "status": string; "last_event_seq": number; "is_abandoned": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.failOrphan, { "id": string }, [string, string, number]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.removeAbandoned, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.adoptStatus, { "id": string }, [string, string, number, string, number]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.recordedRemovals, { "id": string }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.forgetOldRemovals, {  }, []>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.keepWaiting, {  }, [string, string]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.waitingObjects, { "action": string; "kind": string; "id": string; "workspace_id": string; "since": Date; "total": Computed<number> }, [string, number]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.waitingByAgent, { "agent_id": string; "count": Computed<number> }, []>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.confirmedObjects, { "action": string; "kind": string; "id": string; "workspace_id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.confirmWaiting, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.ownCluster, { "id": string }, []>>,
+]
+
+export type Of_fleet_record_statements = [
+  Assert<Agreement<typeof fleet_record_statements.applyStatuses, {  }, [string, string]>>,
+  Assert<Agreement<typeof fleet_record_statements.applyStatus, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string, number, string, number, string, string]>>,
+  Assert<Agreement<typeof fleet_record_statements.applyPromoted, {  }, [readonly string[], string]>>,
+]
+
+export type Of_fleet_sandbox_lookups = [
+  Assert<Agreement<typeof fleet_sandbox_lookups.sandboxOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof fleet_sandbox_lookups.sandboxesOfWorkspaces, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [readonly string[], readonly string[]]>>,
+]
+
+export type Of_kinds_apps_app_statements = [
+  Assert<Agreement<typeof kinds_apps_app_statements.insertApp, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string, string, string, string, string, string, string, string, string, string, string, Uint8Array, number, number, boolean, number, boolean]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.appOfWorkspace, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.appById, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.updateApp, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string, string, string, string, string, string, string, Uint8Array, number, number, boolean, number, boolean]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.markAppDeleted, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.claimDeletedApps, { "id": string }, [number, number]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.retryAppDeletion, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.removeAppRow, { "id": string }, [string]>>,
+]
+
+export type Of_kinds_apps_certificates_certificate_statements = [
+  Assert<Agreement<typeof kinds_apps_certificates_certificate_statements.certificatesOfApp, { "domain": string; "source": string; "fingerprint": string | null; "ends_at": Date | null; "error": string | null; "due_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_certificate_statements.certificateOf, { "domain": string; "source": string; "fingerprint": string | null; "ends_at": Date | null; "error": string | null; "due_at": Date | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_certificate_statements.giveCertificate, {  }, [string, string, string, Uint8Array, string, string | Date]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_certificate_statements.takeGivenCertificate, { "domain": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_certificate_statements.orderSooner, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_certificate_statements.servedCertificate, { "fingerprint": string; "chain": string; "key": Buffer }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_certificate_statements.acmeAnswer, { "answer": string }, [string, string]>>,
+]
+
+export type Of_kinds_apps_certificates_order_statements = [
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.wantCertificates, {  }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.claimOrders, { "id": string; "app_id": string; "domain": string; "workspace_id": string; "order_url": string | null; "order_key": Buffer | null }, [number, number]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.countOrder, { "workspace_id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.setOrderKey, { "id": string }, [string, number, Uint8Array]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.setOrder, { "id": string }, [string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.setChallenge, { "id": string }, [string, number, string, string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.setCertificate, { "id": string }, [string, number, string, Uint8Array, string, string | Date, string | Date]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.failOrder, {  }, [string, number, string, boolean]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.leaveOrder, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.keepAccountKey, {  }, [string, Uint8Array]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.accountKey, { "key": Buffer }, [string]>>,
+]
+
+export type Of_kinds_apps_deploying_replace_lost = [
+  Assert<Agreement<typeof kinds_apps_deploying_replace_lost.lostVersions, { "id": string; "port": number; "git_ref": string; "git_commit": string | null; "origin_id": string }, [number]>>,
+]
+
+export type Of_kinds_apps_deploying_unnamed_statements = [
+  Assert<Agreement<typeof kinds_apps_deploying_unnamed_statements.claimUnnamed, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [number, readonly string[], number]>>,
+]
+
+export type Of_kinds_apps_deployments_build_log_statements = [
+  Assert<Agreement<typeof kinds_apps_deployments_build_log_statements.appendBuildLog, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_build_log_statements.buildLogAfter, { "number": Computed<string>; "text": string }, [string, string, number]>>,
+]
+
+export type Of_kinds_apps_deployments_deployment_statements = [
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.lockApp, { "id": string; "active_deployment_id": string | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.supersedeQueued, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.insertDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string, string, string, string, number]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.deploymentOfApp, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.previousDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.claimDeployments, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [number, number]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.stillWanted, { "id": string }, [readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.nameSandbox, { "id": string }, [string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.takeSandbox, { "sandbox_id": string; "port": number }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setCommit, { "id": string }, [string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setSticky, { "id": string }, [string, number, boolean]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setDeploying, { "id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.failDeployment, { "id": string }, [string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setLive, { "app_id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.supersedeActive, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.activate, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.cancelDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.draining, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null; "is_over": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setDrained, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.letOldVersionsGo, {  }, []>>,
+]
+
+export type Of_kinds_apps_domains_app_domain_statements = [
+  Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.domainOfApp, { "domain": string; "token": string; "verified_at": Date | null; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.lockAppForDomains, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.insertDomain, { "domain": string; "token": string; "verified_at": Date | null; "created_at": Date }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.lockDomain, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.releaseDomain, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.markDomainVerified, { "domain": string; "token": string; "verified_at": Date | null; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.removeDomain, { "domain": string }, [string, string]>>,
+]
+
+export type Of_kinds_apps_edge_app_statements = [
+  Assert<Agreement<typeof kinds_apps_edge_app_statements.edgeApps, { "id": string; "host": string | null; "domains": Computed<readonly string[]>; "certificates": Computed<Json>; "port": Computed<number>; "state": Computed<string>; "is_changing": Computed<boolean>; "as_of": Computed<number>; "sandbox_ids": Computed<readonly string[]>; "max_instances": number; "is_sticky": Computed<boolean> }, [readonly string[]]>>,
+]
+
+export type Of_kinds_apps_git_provider_git_provider_statements = [
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.insertConnect, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.takeConnect, { "workspace_id": string; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.bindInstallation, { "installation_id": number }, [number, string, string, string]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.installationOfWorkspace, { "installation_id": number; "workspace_id": string; "account_login": string; "account_type": string; "created_at": Date }, [number, string]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.installationOfAccount, { "installation_id": number; "workspace_id": string; "account_login": string; "account_type": string; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.removeInstallation, { "installation_id": number }, [number, string]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.forgetInstallation, {  }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.insertDelivery, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.appsOfPush, { "id": string; "port": number; "git_url": string; "root_directory": string | null }, [number, string]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.appsWithPreviews, { "id": string; "git_url": string }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.removeOldGitRows, {  }, []>>,
+]
+
+export type Of_kinds_apps_instances_instance_statements = [
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.noteNeeded, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.claimInstance, { "id": string; "app_id": string; "deployment_id": string }, [string, string, number, number]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.setServing, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.forgetInstance, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainInstance, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainOthers, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainSpare, {  }, []>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.forgetLost, {  }, []>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainingInstances, { "id": string; "app_id": string; "deployment_id": string; "is_over": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.servingInstances, { "id": string; "app_id": string; "deployment_id": string; "port": number }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.servingSandboxes, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string]>>,
+]
+
+export type Of_kinds_apps_previews_preview_statements = [
+  Assert<Agreement<typeof kinds_apps_previews_preview_statements.notePull, { "number": number }, [string, number, string | Date]>>,
+  Assert<Agreement<typeof kinds_apps_previews_preview_statements.upsertPreview, { "id": string; "port": number }, [string, string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_previews_preview_statements.markPreviewsDeleted, { "id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_previews_preview_statements.removeOldPulls, {  }, []>>,
+]
+
+export type Of_kinds_apps_trees_tree_statements = [
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.treeOfApp, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.disownOtherTree, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.claimTree, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string, string, string, string, string, number]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.disownTree, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.makingTrees, { "id": string; "workspace_id": string; "agent_id": string; "key": string; "is_abandoned": Computed<boolean> }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.setTreeReady, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.claimOldTrees, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.retryTreeRemoval, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.removeTreeRow, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.countTrees, { "status": string; "count": Computed<number> }, []>>,
+]
+
+export type Of_kinds_billing_credit_pause_statements = [
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.claimUnpaid, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.claimLifted, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.retryCredit, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.settlePaused, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.settleLifted, {  }, [string]>>,
+]
+
+export type Of_kinds_billing_credit_statements = [
+  Assert<Agreement<typeof kinds_billing_credit_statements.monthOf, { "used_micro_usd": Computed<number>; "cpu_seconds": Computed<number>; "granted_micro_usd": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_credit_statements.grantedIn, { "micro_usd": Computed<number> }, [string, string | Date, string | Date]>>,
+  Assert<Agreement<typeof kinds_billing_credit_statements.assessCredit, { "workspace_id": string; "used_micro_usd": Computed<number>; "credit_micro_usd": Computed<number>; "is_exhausted": Computed<boolean>; "until": Computed<Date> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_billing_credit_statements.noteNotice, { "month": Computed<string> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_billing_credit_statements.ownersOf, { "email": string; "workspace_name": string }, [string]>>,
+]
+
+export type Of_kinds_billing_grant_credit = [
+  Assert<Agreement<typeof kinds_billing_grant_credit.insertGrant, { "id": string }, [string, number, string]>>,
+]
+
+export type Of_kinds_billing_limits_quota_statements = [
+  Assert<Agreement<typeof kinds_billing_limits_quota_statements.holdingsOf, { "active": Computed<number>; "cpu": Computed<number>; "memory_mib": Computed<number>; "created_last_hour": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_limits_quota_statements.noteCreates, {  }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_billing_limits_quota_statements.pruneCreates, {  }, []>>,
+  Assert<Agreement<typeof kinds_billing_limits_quota_statements.unsettleWorkspace, {  }, [string]>>,
+]
+
+export type Of_kinds_billing_metering_meter_statements = [
+  Assert<Agreement<typeof kinds_billing_metering_meter_statements.openMeters, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_metering_meter_statements.lockMeters, { "id": string }, [readonly string[]]>>,
+  Assert<Agreement<typeof kinds_billing_metering_meter_statements.addTransitions, { "meter_id": string; "at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_metering_meter_statements.postCharges, {  }, [readonly string[], readonly Date[]]>>,
+  Assert<Agreement<typeof kinds_billing_metering_meter_statements.strayMeters, { "id": string; "state": Computed<string> }, [number, number]>>,
+]
+
+export type Of_kinds_billing_metering_storage_statements = [
+  Assert<Agreement<typeof kinds_billing_metering_storage_statements.strayStorage, { "workspace_id": Computed<string>; "excess_mib": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_metering_storage_statements.resizeStorage, {  }, [string, number]>>,
+]
+
+export type Of_kinds_billing_report_overage = [
+  Assert<Agreement<typeof kinds_billing_report_overage.subscribers, { "workspace_id": string; "last_day": Computed<string> }, []>>,
+  Assert<Agreement<typeof kinds_billing_report_overage.recordDay, {  }, [string, string | Date, number]>>,
+  Assert<Agreement<typeof kinds_billing_report_overage.unreportedDays, { "workspace_id": string; "customer_id": string; "day": Computed<string>; "mib_hours": number }, [string | Date]>>,
+  Assert<Agreement<typeof kinds_billing_report_overage.markReported, {  }, [string, string | Date]>>,
+]
+
+export type Of_kinds_databases_backup_statements = [
+  Assert<Agreement<typeof kinds_databases_backup_statements.insertBackup, { "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null }, [string, string, string, Uint8Array]>>,
+  Assert<Agreement<typeof kinds_databases_backup_statements.backupsOfDatabase, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_backup_statements.backupOfDatabase, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_databases_backup_statements.backupBefore, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null }, [string, string | Date]>>,
+  Assert<Agreement<typeof kinds_databases_backup_statements.oldestBackup, { "taken_at": Date; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_backup_statements.claimDueBackups, { "id": string; "workspace_id": string }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_databases_backup_statements.setBackupDue, {  }, [string, number]>>,
+]
+
+export type Of_kinds_databases_database_statements = [
+  Assert<Agreement<typeof kinds_databases_database_statements.insertProvisioning, { "id": string }, [string, string, string, string, Uint8Array, Uint8Array, number, string, number]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.renewProvisioning, { "id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseReady, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.databaseOfWorkspace, { "id": string; "workspace_id": string; "label": string | null; "size": string; "status": string; "secrets": Buffer; "broker_token_sha256": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "parent_id": string | null; "created_at": Date; "agent_id": string | null; "sandbox_status": string | null; "cpu": number | null; "memory_mb": number | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.databaseById, { "id": string; "workspace_id": string; "label": string | null; "size": string; "status": string; "secrets": Buffer; "broker_token_sha256": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "parent_id": string | null; "created_at": Date; "agent_id": string | null; "sandbox_status": string | null; "cpu": number | null; "memory_mb": number | null }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.patchDatabaseRow, { "id": string }, [string, string, number, boolean]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.readyDatabase, { "secrets": Buffer; "disk_mb": number }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseDisk, { "id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseSecrets, { "id": string }, [string, Uint8Array, Uint8Array]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseDeleting, { "id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.removeDatabaseRow, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.claimAbandonedDatabases, { "id": string }, [number, number]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.retryDatabaseDeletion, {  }, [string, number]>>,
+]
+
+export type Of_kinds_databases_proof_statements = [
+  Assert<Agreement<typeof kinds_databases_proof_statements.lockProofs, {  }, []>>,
+  Assert<Agreement<typeof kinds_databases_proof_statements.claimProof, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null; "memory_mb": number; "size": string; "proof_tries": number }, [readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_databases_proof_statements.setVerified, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_databases_proof_statements.putProofOff, { "id": string }, [string, number, number]>>,
+  Assert<Agreement<typeof kinds_databases_proof_statements.insertProof, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_proof_statements.proofsAmong, { "id": string }, [readonly string[]]>>,
+  Assert<Agreement<typeof kinds_databases_proof_statements.removeOldProofs, {  }, []>>,
+]
+
+export type Of_kinds_orgs_account_statements = [
+  Assert<Agreement<typeof kinds_orgs_account_statements.ensureAccount, {  }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.accountOf, { "plan": string; "plan_source": string; "subscription_status": string | null; "exhausted_until": Date | null; "customer_id": string | null; "subscription_id": string | null; "synced_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.lockAccount, { "plan": string; "plan_source": string; "subscription_status": string | null; "exhausted_until": Date | null; "customer_id": string | null; "subscription_id": string | null; "synced_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.upsertPlan, { "workspace_id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.noteCustomer, { "customer_id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.accountOfCustomer, { "workspace_id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.noteSubscription, {  }, [string, string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.planChanges, { "plan": string; "at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_account_statements.setRate, { "workspace_id": string }, [string, number, number]>>,
+]
+
+export type Of_kinds_orgs_identity_api_key_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.liveKey, { "hash": Buffer; "workspace_id": string; "scopes": readonly string[] | null; "role": Computed<string>; "is_suspended": Computed<boolean>; "last_used_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.insertApiKey, { "prefix": string; "name": string; "scopes": readonly string[] | null; "created_at": Date; "expires_at": Date | null; "last_used_at": Date | null; "created_by": string | null }, [string, Uint8Array, string, string, string, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.lockWorkspace, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.countTokens, { "count": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.revokeToken, { "workspace_id": string; "name": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.revokeTokensOfMember, { "prefix": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.touchApiKeys, {  }, [readonly string[]]>>,
+]
+
+export type Of_kinds_orgs_identity_foreign_user_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_foreign_user_statements.userOfAccount, { "user_id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_foreign_user_statements.lockSubject, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_foreign_user_statements.insertUser, { "id": string }, [string, string, boolean]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_foreign_user_statements.verifiedUser, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_foreign_user_statements.insertAccount, {  }, [string, string, string]>>,
+]
+
+export type Of_kinds_orgs_identity_membership_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.membershipsOfUser, { "user_id": string; "email": string; "user_name": string; "workspace_id": string | null; "slug": string | null; "workspace_name": string | null; "role": string | null; "is_suspended": Computed<boolean>; "is_current": Computed<boolean>; "plan": string | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.chooseWorkspace, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.lockUser, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.insertWorkspace, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.insertMember, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.userByEmail, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.signingKeys, { "id": string; "publicKey": string; "alg": string | null }, []>>,
+]
+
+export type Of_kinds_orgs_invitation_statements = [
+  Assert<Agreement<typeof kinds_orgs_invitation_statements.openInvitation, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_invitation_statements.insertInvitation, { "id": string; "email": string; "role": string; "created_at": Date; "expires_at": Date }, [string, string, string, Uint8Array, string]>>,
+  Assert<Agreement<typeof kinds_orgs_invitation_statements.removeInvitation, { "email": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_invitation_statements.invitationByToken, { "id": string; "email": string; "role": string; "created_at": Date; "expires_at": Date; "workspace_id": string }, [Uint8Array]>>,
+  Assert<Agreement<typeof kinds_orgs_invitation_statements.takenSeats, { "seats": Computed<number>; "is_member": Computed<boolean> }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_invitation_statements.confirmAddress, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_invitation_statements.removeOldInvitations, {  }, []>>,
+]
+
+export type Of_kinds_orgs_operators_operator_queries = [
+  Assert<Agreement<typeof kinds_orgs_operators_operator_queries.orgById, { "id": string; "slug": string; "name": string; "plan": string | null; "suspended": Computed<boolean>; "created_at": Computed<Date>; "owners": Computed<readonly string[]> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_queries.setSuspended, { "id": string }, [string, boolean]>>,
+]
+
+export type Of_kinds_orgs_org_statements = [
+  Assert<Agreement<typeof kinds_orgs_org_statements.orgDetails, { "created_at": Date; "suspended": Computed<boolean>; "members": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.insertOrg, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.ownedPlans, { "plan": string | null }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.changeOrg, { "name": string; "slug": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.markOrgDeleted, { "name": string; "slug": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.closeOrg, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.membersOfOrg, { "user_id": string; "email": string; "name": string; "role": string; "joined_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.changeRole, {  }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.removeMember, { "role": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_org_statements.workspaceSlug, { "slug": string }, [string]>>,
+]
+
+export type Of_kinds_sandboxes_emptied_orgs_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.claimDeletedOrgs, { "id": string; "name": string }, [number, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.retryOrgDeletion, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.endSandboxes, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.snapshotsToEnd, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.volumesToEnd, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.leftInOrg, { "count": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.removeOrg, { "id": string }, [string]>>,
+]
+
+export type Of_kinds_sandboxes_events_event_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_events_event_statements.appendEvents, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_events_event_statements.eventPartitions, { "day": Computed<string> }, []>>,
+]
+
+export type Of_kinds_sandboxes_forks_fork_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_forks_fork_statements.stageFork, { "id": string }, [string, string, string, number, string, string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_forks_fork_statements.detachWinner, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_forks_fork_statements.doomSiblings, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string, number]>>,
+]
+
+export type Of_kinds_sandboxes_lifecycle_lifecycle_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_lifecycle_lifecycle_statements.unsettle, { "mark": Date; "is_alone": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_lifecycle_lifecycle_statements.setLifecycle, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, number, boolean, number, string | Date]>>,
+  Assert<Agreement<typeof kinds_sandboxes_lifecycle_lifecycle_statements.unsettledOfAgent, { "id": string; "workspace_id": string; "persistent": boolean; "idle_timeout_seconds": number; "plan": string | null; "mark": Date }, [string, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_lifecycle_lifecycle_statements.settle, {  }, [string, string | Date]>>,
+]
+
+export type Of_kinds_sandboxes_ports_port_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_ports_port_statements.portsOfSandbox, { "port": number; "label": string | null }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_ports_port_statements.lockSandbox, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_ports_port_statements.namePort, { "port": number; "label": string | null }, [string, number, string, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_ports_port_statements.removePort, { "port": number; "label": string | null }, [string, number]>>,
+]
+
+export type Of_kinds_sandboxes_sandbox_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.insertCreating, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string, string, number, string, number, number, string, boolean, number, number, string, string, string, string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.sandboxesManagedBy, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.moveCreating, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.setCreated, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string, string, number, string, string, number, number, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.sandboxById, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.removeCreating, { "id": string }, [readonly string[]]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.removeSandboxRow, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.countByStatus, { "status": string; "count": Computed<number> }, []>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.claimExpired, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.setDeletionDue, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.retryDeletion, {  }, [string, number]>>,
+]
+
+export type Of_kinds_sandboxes_snapshots_snapshot_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.insertCreatingSnapshot, { "id": string }, [string, string, number, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.setSnapshotReady, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.removeCreatingSnapshot, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.snapshotOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.anySnapshotOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.removeSnapshotRow, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.claimUnusedSnapshots, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.retrySnapshotDeletion, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.snapshotRowsOfAgent, { "id": string; "workspace_id": string; "status": string; "is_abandoned": Computed<boolean> }, [string, number]>>,
+]
+
+export type Of_kinds_templates_build_statements = [
+  Assert<Agreement<typeof kinds_templates_build_statements.insertBuild, { "id": string; "workspace_id": string; "agent_id": string; "name": string; "status": string; "stage": string; "percent": number; "error": string | null; "size_mb": number; "bytes": number; "created_at": Date; "started_at": Date | null; "ended_at": Date | null }, [string, string, string, number, string, number, number]>>,
+  Assert<Agreement<typeof kinds_templates_build_statements.setBuildSource, { "id": string; "workspace_id": string; "agent_id": string; "name": string; "status": string; "stage": string; "percent": number; "error": string | null; "size_mb": number; "bytes": number; "created_at": Date; "started_at": Date | null; "ended_at": Date | null }, [string, number, number]>>,
+  Assert<Agreement<typeof kinds_templates_build_statements.removeBuild, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_templates_build_statements.buildOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "name": string; "status": string; "stage": string; "percent": number; "error": string | null; "size_mb": number; "bytes": number; "created_at": Date; "started_at": Date | null; "ended_at": Date | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_templates_build_statements.anyBuildOfTemplate, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_templates_build_statements.openBuilds, { "id": string; "agent_id": string; "size_mb": number; "is_abandoned": Computed<boolean> }, [number]>>,
+  Assert<Agreement<typeof kinds_templates_build_statements.setBuildProgress, {  }, [string, string, string, number, string | Date]>>,
+  Assert<Agreement<typeof kinds_templates_build_statements.endBuild, { "id": string; "workspace_id": string; "agent_id": string; "name": string; "status": string; "stage": string; "percent": number; "error": string | null; "size_mb": number; "bytes": number; "created_at": Date; "started_at": Date | null; "ended_at": Date | null }, [string, string, string, number, string, string | Date, string | Date]>>,
+]
+
+export type Of_kinds_templates_template_statements = [
+  Assert<Agreement<typeof kinds_templates_template_statements.templateByName, { "id": string | null; "agent_id": string | null; "name": string; "workspace_id": string | null; "rootfs_path": string; "size_bytes": number; "cpu": number; "memory_mb": number; "meta": Json }, [string, string]>>,
+  Assert<Agreement<typeof kinds_templates_template_statements.reportGlobalTemplates, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_templates_template_statements.dropUnreportedTemplates, {  }, []>>,
+  Assert<Agreement<typeof kinds_templates_template_statements.putTemplate, { "name": string }, [string, string, string, string, string, number, number, number, string]>>,
+  Assert<Agreement<typeof kinds_templates_template_statements.removeTemplateRow, { "name": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_templates_template_statements.templateIdsOfAgent, { "id": Computed<string> }, [string]>>,
+]
+
+export type Of_kinds_volumes_volume_statements = [
+  Assert<Agreement<typeof kinds_volumes_volume_statements.insertCreatingVolume, { "id": string }, [string, string, string, number, string, string, number]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.moveCreatingVolume, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.setVolumeReady, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date }, [string, number]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.removeCreatingVolume, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.removeVolumeRow, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.volumeByName, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date; "attachments": Computed<Json> }, [string, string]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.volumesByName, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.anySnapshotOfVolume, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.volumeSnapshotById, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.volumeById, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date; "status": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.countVolumes, { "count": Computed<number> }, [string, string]>>,
+  Assert<Agreement<typeof kinds_volumes_volume_statements.volumeRowsOfAgent, { "id": string; "workspace_id": string; "status": string; "size_mb": number; "is_abandoned": Computed<boolean> }, [string, number]>>,
+]
+
+export type Of_platform_audit_audit_statements = [
+  Assert<Agreement<typeof platform_audit_audit_statements.insertEntry, {  }, [string, string, string, string, string, string, string, string]>>,
+  Assert<Agreement<typeof platform_audit_audit_statements.removeOldEntries, {  }, []>>,
+]
+
+export type Of_platform_db_lease = [
+  Assert<Agreement<typeof platform_db_lease.takeLease, { "name": string }, [string, string, number, number]>>,
+  Assert<Agreement<typeof platform_db_lease.holdLease, { "name": string }, [string, string]>>,
+  Assert<Agreement<typeof platform_db_lease.endLease, {  }, [string, string]>>,
+]
+
+export type Of_platform_idempotency_idempotency_statements = [
+  Assert<Agreement<typeof platform_idempotency_idempotency_statements.claimRequest, { "key": string }, [string, string, Uint8Array, number, string]>>,
+  Assert<Agreement<typeof platform_idempotency_idempotency_statements.firstRequest, { "fingerprint": Buffer; "resource_id": string; "status": number | null; "answer": Buffer | null; "is_abandoned": Computed<boolean> }, [string, string, number]>>,
+  Assert<Agreement<typeof platform_idempotency_idempotency_statements.takeOverRequest, { "key": string }, [string, string, string, number, string]>>,
+  Assert<Agreement<typeof platform_idempotency_idempotency_statements.keepAnswer, {  }, [string, string, string, number, Uint8Array]>>,
+  Assert<Agreement<typeof platform_idempotency_idempotency_statements.forgetRequest, {  }, [string, string, string]>>,
+  Assert<Agreement<typeof platform_idempotency_idempotency_statements.removeOldRequests, {  }, []>>,
+]
+
+export type Of_platform_limits_postgres_buckets = [
+  Assert<Agreement<typeof platform_limits_postgres_buckets.leaseTokens, { "granted": number; "burst": Computed<number>; "per_second": Computed<number> }, [string, number, number, number, number]>>,
+]
+
+export type Of_platform_limits_redis_buckets = [
+  Assert<Agreement<typeof platform_limits_redis_buckets.rateOfWorkspace, { "burst": Computed<number>; "per_second": Computed<number> }, [string, number, number]>>,
+]
+
+export type Of_platform_mail_mail_statements = [
+  Assert<Agreement<typeof platform_mail_mail_statements.insertMail, { "id": string; "sealed": Buffer }, [Uint8Array]>>,
+  Assert<Agreement<typeof platform_mail_mail_statements.claimMails, { "id": string; "sealed": Buffer }, [number, number]>>,
+  Assert<Agreement<typeof platform_mail_mail_statements.retryMail, {  }, [string, number]>>,
+  Assert<Agreement<typeof platform_mail_mail_statements.removeMail, {  }, [string]>>,
+  Assert<Agreement<typeof platform_mail_mail_statements.removeUnsendable, { "id": string }, []>>,
+]

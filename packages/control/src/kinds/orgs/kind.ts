@@ -3,9 +3,10 @@ import { removeOldEntries } from '../../platform/audit/audit-statements.ts'
 import { getAudit } from './audit/get-audit.ts'
 import { accountOperations } from './identity/account-operations.ts'
 import { accountsRoutes } from './identity/accounts-routes.ts'
-import { deleteToken } from './identity/delete-token.ts'
+import { deleteToken, deleteTokens } from './identity/delete-token.ts'
 import { getMe } from './identity/get-me.ts'
 import { getTokens } from './identity/get-tokens.ts'
+import { postAccessTokens } from './identity/post-access-tokens.ts'
 import { postCurrentOrg } from './identity/post-current-org.ts'
 import { postTokens } from './identity/post-tokens.ts'
 import { removeOldInvitations } from './invitation-statements.ts'
@@ -27,6 +28,8 @@ export const orgs: Kind<OrgsContext> = {
     postTokens(app, control)
     getTokens(app, control)
     deleteToken(app, control)
+    deleteTokens(app, control)
+    postAccessTokens(app, control)
     getAudit(app, control)
     orgRoutes(app, control)
     getOperatedOrgs(app, control)

@@ -60,6 +60,7 @@ describe('migrate', () => {
       '0030-snapshot-managers',
       '0031-removed-objects',
       '0032-overage-days',
+      '0037-second-factor',
     ])
   })
 

@@ -27,6 +27,7 @@ import * as leases from './migrations/0027-leases.ts'
 import * as snapshotManagers from './migrations/0030-snapshot-managers.ts'
 import * as removedObjects from './migrations/0031-removed-objects.ts'
 import * as overageDays from './migrations/0032-overage-days.ts'
+import * as secondFactor from './migrations/0037-second-factor.ts'
 
 /** Append-only: never edit, rename or reorder a released migration. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -57,6 +58,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0030-snapshot-managers': snapshotManagers,
   '0031-removed-objects': removedObjects,
   '0032-overage-days': overageDays,
+  '0037-second-factor': secondFactor,
 }
 
 /**

@@ -2,7 +2,7 @@
 
 create table "account" (
   id uuid not null default gen_random_uuid(),
-  issuer text not null,
+  issuer text,
   "accountId" text not null,
   "providerId" text not null,
   "userId" uuid not null,
@@ -22,6 +22,8 @@ create table "account" (
 CREATE INDEX "account_userId_idx" ON public.account USING btree ("userId");
 
 CREATE UNIQUE INDEX "account_issuer_accountId_uidx" ON public.account USING btree (issuer, "accountId");
+
+CREATE UNIQUE INDEX "account_providerId_accountId_uidx" ON public.account USING btree ("providerId", "accountId") WHERE ("providerId" <> 'jwt'::text);
 
 create table "acme_accounts" (
   directory_url text not null,
@@ -555,6 +557,25 @@ create table "overage_days" (
 
 CREATE INDEX overage_days_unreported_idx ON public.overage_days USING btree (day) WHERE (reported_at IS NULL);
 
+create table "passkey" (
+  id uuid not null default gen_random_uuid(),
+  name text,
+  "publicKey" text not null,
+  "userId" uuid not null,
+  "credentialID" text not null,
+  counter bigint not null,
+  "deviceType" text not null,
+  "backedUp" boolean not null,
+  transports text,
+  "createdAt" timestamp with time zone,
+  aaguid text,
+  constraint "passkey_userId_fkey" FOREIGN KEY ("userId") REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint passkey_pkey PRIMARY KEY (id),
+  constraint "passkey_credentialID_key" UNIQUE ("credentialID")
+);
+
+CREATE INDEX "passkey_userId_idx" ON public.passkey USING btree ("userId");
+
 create table "rate_buckets" (
   workspace_id uuid not null,
   tokens double precision not null,
@@ -752,6 +773,19 @@ create table "templates" (
   constraint templates_name_workspace_id_key UNIQUE NULLS NOT DISTINCT (name, workspace_id)
 );
 
+create table "twoFactor" (
+  id uuid not null default gen_random_uuid(),
+  secret text not null,
+  "backupCodes" text not null,
+  "userId" uuid not null,
+  verified boolean not null default true,
+  "failedVerificationCount" integer not null default 0,
+  "lockedUntil" timestamp with time zone,
+  constraint "twoFactor_userId_fkey" FOREIGN KEY ("userId") REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint "twoFactor_pkey" PRIMARY KEY (id),
+  constraint "twoFactor_userId_key" UNIQUE ("userId")
+);
+
 create table "usage_months" (
   workspace_id uuid not null,
   month date not null,
@@ -769,6 +803,8 @@ create table "user" (
   "createdAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
   "updatedAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
   current_workspace_id uuid,
+  "twoFactorEnabled" boolean not null default false,
+  tokens_valid_from timestamp(3) with time zone,
   constraint user_current_workspace_id_fkey FOREIGN KEY (current_workspace_id) REFERENCES organization(id) ON DELETE SET NULL,
   constraint user_pkey PRIMARY KEY (id),
   constraint user_email_key UNIQUE (email)

@@ -45,7 +45,7 @@ export const accountOperations: readonly DescribedRoute[] = [
     method: 'GET',
     url: '/api/auth/token',
     docs: {
-      summary: 'Get a JWT of the session, for 24 hours',
+      summary: 'Get a JWT of the session, for an hour',
       tag: TAG,
       status: 200,
       answer: z.object({ token: z.string() }),

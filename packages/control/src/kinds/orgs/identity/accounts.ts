@@ -6,9 +6,10 @@ import { bearer, jwt } from 'better-auth/plugins'
 import type { Logger } from 'pino'
 import type { Database } from '../../../platform/db/database.ts'
 import type { Mail } from '../../../platform/mail/mail.ts'
-import { existingAccountMail, resetMail, verificationMail } from './account-mails.ts'
+import { existingAccountMail, passwordChangedMail, resetMail, verificationMail } from './account-mails.ts'
 import { ACCOUNT_RATES } from './account-rates.ts'
 import { hashedSessions } from './hashed-sessions.ts'
+import { endTokens } from './membership-statements.ts'
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
 import { refuseSignUp } from './sign-up-policy.ts'
 
@@ -41,8 +42,8 @@ export interface AccountsOptions {
  * Users, sessions and signing keys, in the tables of migration 0001. Control implements workspaces itself, because the
  * library's would bypass plans, the audit log and the table of roles.
  *
- * Tokens: EdDSA, valid for 24 hours. `sub` is the user. `sid` is the session in which the token was made; the token
- * ends with it.
+ * Tokens: EdDSA, valid for an hour. `sub` is the user. `sid` is the session in which the token was made; the token ends
+ * with it.
  */
 export async function createAccounts(options: AccountsOptions) {
   const chosen = libraryOptions(options)
@@ -77,6 +78,10 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
       requireEmailVerification: config.require_verified_email,
       revokeSessionsOnPasswordReset: true,
       sendResetPassword: ({ user, url, token }) => sendMail(resetMail(user, token, pageOf(url), publicUrl)),
+      onPasswordReset: async ({ user }) => {
+        await endTokens(database.pool, user.id)
+        await sendMail(passwordChangedMail(user, publicUrl))
+      },
       onExistingUserSignUp: ({ user }) => sendMail(existingAccountMail(user)),
     },
     emailVerification: {
@@ -106,7 +111,7 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
         jwt: {
           issuer: publicUrl,
           audience: AUDIENCE,
-          expirationTime: '24h',
+          expirationTime: '1h',
           definePayload: ({ user, session }) => ({ email: user.email, sid: session.id }),
         },
       }),

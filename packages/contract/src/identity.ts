@@ -64,3 +64,6 @@ export const accessToken = z.object({
   expires_at: z.string(),
 })
 export type AccessToken = z.infer<typeof accessToken>
+
+/** Body of `DELETE /v1/me`. Without a password, the caller must have signed in within the last 5 minutes. */
+export const deleteMeBody = z.object({ password: optional(text('password', 128)) })

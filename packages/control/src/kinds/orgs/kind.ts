@@ -3,6 +3,7 @@ import { removeOldEntries } from '../../platform/audit/audit-statements.ts'
 import { getAudit } from './audit/get-audit.ts'
 import { accountOperations } from './identity/account-operations.ts'
 import { accountsRoutes } from './identity/accounts-routes.ts'
+import { deleteMe } from './identity/delete-me.ts'
 import { deleteToken, deleteTokens } from './identity/delete-token.ts'
 import { getMe } from './identity/get-me.ts'
 import { getTokens } from './identity/get-tokens.ts'
@@ -24,6 +25,7 @@ export const orgs: Kind<OrgsContext> = {
   routes(app, control) {
     accountsRoutes(app, control)
     getMe(app)
+    deleteMe(app, control)
     postCurrentOrg(app, control)
     postTokens(app, control)
     getTokens(app, control)

@@ -39,6 +39,7 @@ export function postAccept(app: FastifyInstance, control: OrgsContext): void {
         sessionId: null,
         issuedAt: null,
         expiresAt: 0,
+        provenAt: null,
       }
       const { workspaces } = await userCaller(database.pool, claims, undefined, config.limits.default_plan)
       const org = workspaces.find(({ id }) => id === joined)

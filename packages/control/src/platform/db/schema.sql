@@ -248,9 +248,13 @@ create table "audit_log" (
   constraint audit_log_pkey PRIMARY KEY (id)
 );
 
+CREATE INDEX audit_log_actor_idx ON public.audit_log USING btree (actor_id) WHERE (actor_type = 'user'::text);
+
 CREATE INDEX audit_log_age_idx ON public.audit_log USING btree (created_at);
 
 CREATE INDEX audit_log_newest_idx ON public.audit_log USING btree (workspace_id, created_at DESC, id DESC);
+
+CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (target);
 
 create table "backup_proofs" (
   id uuid not null,

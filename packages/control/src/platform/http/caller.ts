@@ -83,6 +83,8 @@ export interface TokenOfUser {
   readonly sessionId: string | null
   /** Seconds since 1970. */
   readonly expiresAt: number
+  /** When the user proved to an external issuer who they are, in seconds since 1970; `null`: see the session. */
+  readonly provenAt: number | null
 }
 
 export function callerOf(request: FastifyRequest): Caller {

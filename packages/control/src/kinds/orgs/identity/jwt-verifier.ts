@@ -18,6 +18,8 @@ export interface JwtClaims {
   /** Seconds since 1970. Our own tokens without `iat` count as signed long ago. `null`: an issuer's token. */
   readonly issuedAt: number | null
   readonly expiresAt: number
+  /** When the user proved to an external issuer who they are, in seconds since 1970; `null`: see the session. */
+  readonly provenAt: number | null
   /** The session with which the token ends; `null`: none. */
   readonly sessionId: string | null
 }
@@ -101,6 +103,7 @@ export class JwtVerifier {
       sessionId: typeof sid === 'string' ? sid : null,
       issuedAt: iat,
       expiresAt: exp,
+      provenAt: null,
     }
   }
 
@@ -121,7 +124,7 @@ async function verifyForeign(token: string, issuer: ForeignIssuer): Promise<JwtC
   const payload = await verifiedPayload(token, issuer.key, issuer.issuer, issuer.audience)
   const userId = payload?.sub === undefined ? null : await issuer.userOf(payload)
   if (userId === null) return null
-  const { exp: expiresAt = 0 } = payload ?? {}
+  const { exp: expiresAt = 0, iat = null, auth_time: authTime } = payload ?? {}
   // The issuer's `scope` speaks of the issuer's own services.
   return {
     userId,
@@ -131,6 +134,7 @@ async function verifyForeign(token: string, issuer: ForeignIssuer): Promise<JwtC
     sessionId: null,
     issuedAt: null,
     expiresAt,
+    provenAt: typeof authTime === 'number' ? authTime : iat,
   }
 }
 

@@ -24,7 +24,7 @@ export async function userCaller(
   header: string | undefined,
   defaultPlan: PlanName,
 ): Promise<UserCaller> {
-  const { userId, sessionId, issuedAt, scopes, onlyWorkspaceId, expiresAt } = claims
+  const { userId, sessionId, issuedAt, scopes, onlyWorkspaceId, expiresAt, provenAt } = claims
   const areIds = isUuid(userId) && (sessionId === null || isUuid(sessionId))
   let rows = areIds ? await membershipsOfUser(pool, userId, sessionId, issuedAt) : []
   const [user] = rows
@@ -48,7 +48,7 @@ export async function userCaller(
     user: { id: user.user_id, email: user.email, name: user.user_name },
     workspaces,
     scopes,
-    token: { isNarrowed: scopes !== null || onlyWorkspaceId !== null, sessionId, expiresAt },
+    token: { isNarrowed: scopes !== null || onlyWorkspaceId !== null, sessionId, expiresAt, provenAt },
   }
 }
 

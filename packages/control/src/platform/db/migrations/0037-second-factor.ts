@@ -38,6 +38,9 @@ const STATEMENTS = [
     "aaguid" text
   )`,
   `create index "passkey_userId_idx" on "passkey" ("userId")`,
+  // A deleted account is forgotten in the audit log.
+  `create index audit_log_actor_idx on audit_log (actor_id) where actor_type = 'user'`,
+  'create index audit_log_target_idx on audit_log (target)',
 ]
 
 export async function up(db: Kysely<unknown>): Promise<void> {

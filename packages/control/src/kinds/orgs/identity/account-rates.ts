@@ -12,5 +12,7 @@ export const ACCOUNT_RATES = {
     '/reset-password': { window: 60, max: 20 },
     '/request-password-reset': { window: 60, max: 20 },
     '/send-verification-email': { window: 60, max: 20 },
+    '/two-factor/*': { window: 60, max: 60 },
+    '/passkey/*': { window: 60, max: 60 },
   },
 } as const

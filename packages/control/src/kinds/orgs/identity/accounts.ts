@@ -11,6 +11,7 @@ import { ACCOUNT_RATES } from './account-rates.ts'
 import { hashedSessions } from './hashed-sessions.ts'
 import { endTokens } from './membership-statements.ts'
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
+import { CLOSED_FACTOR_PATHS, passkeys, secondFactor } from './second-factors.ts'
 import { refuseSignUp } from './sign-up-policy.ts'
 
 /** `aud` of every token that control signs. A token for another service of the same issuer is refused. */
@@ -61,7 +62,7 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
     basePath: '/api/auth',
     secret,
     trustedOrigins: [publicUrl, ...corsOrigins],
-    disabledPaths: CLOSED_PATHS,
+    disabledPaths: [...CLOSED_PATHS, ...CLOSED_FACTOR_PATHS],
     advanced: {
       database: { generateId: 'uuid' },
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
@@ -106,6 +107,8 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
     },
     plugins: [
       bearer(),
+      secondFactor(),
+      passkeys(publicUrl, corsOrigins),
       jwt({
         jwks: { keyPairConfig: { alg: 'EdDSA', crv: 'Ed25519' } },
         jwt: {

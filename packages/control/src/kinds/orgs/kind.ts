@@ -16,8 +16,13 @@ import { getHostDisk } from './operators/get-host-disk.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
 import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
 import { hostReconcileRoutes } from './operators/host-reconcile.ts'
+import { keepKeys, keyRoutes } from './operators/key-routes.ts'
+import { Periodic } from '../../platform/jobs/periodic.ts'
 import { orgRoutes } from './org-routes.ts'
 import type { OrgsContext } from './orgs-context.ts'
+
+/** Milliseconds between two rounds of the key rotation. Well below the time until a new key is used. */
+const KEYS_EVERY_MS = 5_000
 
 /** Users, workspaces, members, invitations, API keys, operators, and the audit log. */
 export const orgs: Kind<OrgsContext> = {
@@ -39,7 +44,11 @@ export const orgs: Kind<OrgsContext> = {
     hostQuarantineRoutes(app, control)
     hostReconcileRoutes(app, control)
     getAdminMetrics(app, control)
+    keyRoutes(app, control)
   },
+  startJobs: (control) => [
+    new Periodic({ what: 'keys', everyMs: KEYS_EVERY_MS, run: (signal) => keepKeys(control, signal) }, control.log),
+  ],
   describedRoutes: accountOperations,
   sweeps: [removeOldEntries, removeOldInvitations],
 }

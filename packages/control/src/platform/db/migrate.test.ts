@@ -61,6 +61,7 @@ describe('migrate', () => {
       '0031-removed-objects',
       '0032-overage-days',
       '0037-second-factor',
+      '0038-sealing-keys',
     ])
   })
 

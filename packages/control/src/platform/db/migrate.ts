@@ -28,6 +28,7 @@ import * as snapshotManagers from './migrations/0030-snapshot-managers.ts'
 import * as removedObjects from './migrations/0031-removed-objects.ts'
 import * as overageDays from './migrations/0032-overage-days.ts'
 import * as secondFactor from './migrations/0037-second-factor.ts'
+import * as sealingKeys from './migrations/0038-sealing-keys.ts'
 
 /** Append-only: never edit, rename or reorder a released migration. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -59,6 +60,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0031-removed-objects': removedObjects,
   '0032-overage-days': overageDays,
   '0037-second-factor': secondFactor,
+  '0038-sealing-keys': sealingKeys,
 }
 
 /**

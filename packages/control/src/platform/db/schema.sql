@@ -686,6 +686,16 @@ CREATE INDEX sandboxes_tree_idx ON public.sandboxes USING btree (fork_tree_id) W
 
 CREATE INDEX sandboxes_unsettled_idx ON public.sandboxes USING btree (agent_id) WHERE (lifecycle_unsettled_at IS NOT NULL);
 
+create table "sealing_keys" (
+  version integer not null,
+  sealed bytea not null,
+  created_at timestamp(3) with time zone not null default now(),
+  active_at timestamp(3) with time zone not null,
+  resealed_at timestamp(3) with time zone,
+  constraint sealing_keys_version_check CHECK ((version > 0)),
+  constraint sealing_keys_pkey PRIMARY KEY (version)
+);
+
 create table "session" (
   id uuid not null default gen_random_uuid(),
   "expiresAt" timestamp with time zone not null,

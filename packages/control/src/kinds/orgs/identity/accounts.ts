@@ -5,8 +5,10 @@ import { getAdapter } from 'better-auth/db/adapter'
 import { bearer, jwt } from 'better-auth/plugins'
 import type { Logger } from 'pino'
 import type { Database } from '../../../platform/db/database.ts'
+import type { Keyring } from '../../../platform/keyring.ts'
 import type { Mail } from '../../../platform/mail/mail.ts'
 import { existingAccountMail, passwordChangedMail, resetMail, verificationMail } from './account-mails.ts'
+import { SIGNING_GRACE_HOURS, takeKeys } from './account-keys.ts'
 import { ACCOUNT_RATES } from './account-rates.ts'
 import { hashedSessions } from './hashed-sessions.ts'
 import { endTokens } from './membership-statements.ts'
@@ -34,7 +36,7 @@ export interface AccountsOptions {
   readonly database: Database
   /** `public_url` is also the `iss` of the tokens. */
   readonly config: Pick<ControlConfig, 'public_url' | 'cors_origins' | 'sign_up' | 'require_verified_email'>
-  readonly secret: string
+  readonly keyring: Keyring
   readonly sendMail: (mail: Mail) => Promise<void>
   readonly log: Logger
 }
@@ -49,18 +51,20 @@ export interface AccountsOptions {
 export async function createAccounts(options: AccountsOptions) {
   const chosen = libraryOptions(options)
   const adapter = await getAdapter({ ...chosen, database: { db: options.database.db, type: 'postgres' } })
-  return betterAuth({ ...chosen, database: () => hashedSessions(adapter) })
+  const accounts = betterAuth({ ...chosen, database: () => hashedSessions(adapter) })
+  await takeKeys(accounts, options.keyring)
+  return accounts
 }
 
 export type Accounts = Awaited<ReturnType<typeof createAccounts>>
 
-function libraryOptions({ database, config, secret, sendMail, log }: AccountsOptions) {
+function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOptions) {
   const { public_url: publicUrl, cors_origins: corsOrigins } = config
   return {
     appName: 'Offshoot',
     baseURL: publicUrl,
     basePath: '/api/auth',
-    secret,
+    secret: keyring.secretOf(0) ?? '',
     trustedOrigins: [publicUrl, ...corsOrigins],
     disabledPaths: [...CLOSED_PATHS, ...CLOSED_FACTOR_PATHS],
     advanced: {
@@ -110,7 +114,7 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
       secondFactor(),
       passkeys(publicUrl, corsOrigins),
       jwt({
-        jwks: { keyPairConfig: { alg: 'EdDSA', crv: 'Ed25519' } },
+        jwks: { keyPairConfig: { alg: 'EdDSA', crv: 'Ed25519' }, gracePeriod: SIGNING_GRACE_HOURS * 3600 },
         jwt: {
           issuer: publicUrl,
           audience: AUDIENCE,

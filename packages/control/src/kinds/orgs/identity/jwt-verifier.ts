@@ -42,7 +42,7 @@ const ALGORITHMS = ['EdDSA', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512
 /** Maximum length of a token in characters. Tokens that control signs have about 500. */
 const MAX_CHARS = 8 * 1024
 /** Milliseconds between two reads of the database because of an unknown key id. */
-const RELOAD_MS = 5_000
+const RELOAD_MS = 1_000
 /** Seconds by which clocks may differ. */
 const CLOCK_TOLERANCE_S = 5
 

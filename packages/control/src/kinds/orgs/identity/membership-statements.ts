@@ -80,8 +80,11 @@ export const endTokens = statement<never, [userId: string]>(
    update "user" set tokens_valid_from = now() where id = $1::uuid`,
 )
 
-/** The public keys for verifying tokens. The id of the row is the token's `kid`. */
+/**
+ * The public keys for verifying tokens. A rotation expires a key at once, and its tokens live on for up to a day. The id of the row is the token's `kid`.
+ */
 export const signingKeys = statement<{ id: string; publicKey: string; alg: string | null }, []>(
   'signing-keys',
-  'select id, "publicKey", alg from jwks where "expiresAt" is null or "expiresAt" > now()',
+  `select id, "publicKey", alg from jwks
+   where "expiresAt" is null or "expiresAt" > now() - interval '25 hours'`,
 )

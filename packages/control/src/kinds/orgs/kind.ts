@@ -7,6 +7,7 @@ import { deleteMe } from './identity/delete-me.ts'
 import { deleteToken, deleteTokens } from './identity/delete-token.ts'
 import { getMe } from './identity/get-me.ts'
 import { getTokens } from './identity/get-tokens.ts'
+import { addOidcProviders } from './identity/oidc-providers.ts'
 import { postAccessTokens } from './identity/post-access-tokens.ts'
 import { postCurrentOrg } from './identity/post-current-org.ts'
 import { postTokens } from './identity/post-tokens.ts'
@@ -21,6 +22,8 @@ import { Periodic } from '../../platform/jobs/periodic.ts'
 import { orgRoutes } from './org-routes.ts'
 import type { OrgsContext } from './orgs-context.ts'
 
+/** Milliseconds between two attempts to reach a provider that could not be reached. */
+const PROVIDERS_EVERY_MS = 5_000
 /** Milliseconds between two rounds of the key rotation. Well below the time until a new key is used. */
 const KEYS_EVERY_MS = 5_000
 
@@ -47,6 +50,14 @@ export const orgs: Kind<OrgsContext> = {
     keyRoutes(app, control)
   },
   startJobs: (control) => [
+    new Periodic(
+      {
+        what: 'OpenID Connect providers',
+        everyMs: PROVIDERS_EVERY_MS,
+        run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
+      },
+      control.log,
+    ),
     new Periodic({ what: 'keys', everyMs: KEYS_EVERY_MS, run: (signal) => keepKeys(control, signal) }, control.log),
   ],
   describedRoutes: accountOperations,

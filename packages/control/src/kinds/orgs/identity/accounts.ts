@@ -95,6 +95,8 @@ function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOp
       sendVerificationEmail: ({ user, url }) => sendMail(verificationMail(user, withoutHome(url))),
     },
     databaseHooks: {
+      // Control asks a provider for nothing later, so it keeps no token of one.
+      account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
       user: { create: { before: ({ email }) => refuseSignUp(database.pool, config.sign_up, email) } },
     },
     telemetry: { enabled: false },
@@ -124,6 +126,10 @@ function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOp
       }),
     ],
   } satisfies BetterAuthOptions
+}
+
+async function withoutTokens<Row extends object>(row: Row) {
+  return { data: { ...row, accessToken: null, refreshToken: null, idToken: null } }
 }
 
 /**

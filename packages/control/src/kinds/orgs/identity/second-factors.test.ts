@@ -1,3 +1,5 @@
+// Helper functions stand next to the tests that use them.
+// oxlint-disable unicorn/consistent-function-scoping
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Answer, call, Harness, type RunningControl } from '../../../test/harness.ts'
@@ -16,7 +18,7 @@ function totp(secret: Buffer, atMs = Date.now()): string {
 }
 
 function base32(text: string): Buffer {
-  const bits = [...text].map((char) => BASE32.indexOf(char).toString(2).padStart(5, '0')).join('')
+  const bits = Array.from(text, (char) => BASE32.indexOf(char).toString(2).padStart(5, '0')).join('')
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)))
 }
 
